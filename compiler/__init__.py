@@ -1,0 +1,1 @@
+"""The compiler: op library, graph, passes, emission and runtime; imports neither frontend."""

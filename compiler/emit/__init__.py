@@ -1,0 +1,1 @@
+"""Fused groups become Python source that Numba compiles."""

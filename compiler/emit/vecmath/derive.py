@@ -1,0 +1,115 @@
+"""Derive the polynomial coefficients: `python -m compiler.emit.vecmath.derive` rewrites the table.
+
+Each series is interpolated at Chebyshev nodes in 80-digit arithmetic (Trefethen, Approximation
+Theory and Approximation Practice, ch. 4: within a small factor of the minimax error), then rounded
+to the format. Development only: it needs mpmath, which the compiler does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mpmath import mp  # type: ignore[import-untyped]
+
+DIGITS = 80
+SINGULARITY = 1e-20
+HEADER = '''"""Polynomial coefficients, constant term first, by format width; from `derive.py`.
+
+Each comment gives the approximated function, its interval, and the largest absolute error.
+"""
+
+'''
+
+
+@dataclass(frozen=True)
+class Series:
+    """A function to approximate by one polynomial per format on the closed interval [low, high]."""
+
+    name: str
+    formula: str
+    function: Callable[[Any], Any]
+    low: Any
+    high: Any
+    degrees: dict[int, int]
+
+
+def interpolate(series: Series, degree: int) -> list[Any]:
+    """The coefficients of the interpolant of the given degree, at Chebyshev nodes."""
+    middle, radius = (series.high + series.low) / 2, (series.high - series.low) / 2
+    count = degree + 1
+    unit = [mp.cos(mp.pi * (2 * k + 1) / (2 * count)) for k in range(count)]
+    nodes = [middle + radius * u for u in unit]
+    # A node at a removable singularity moves by far less than the format resolves.
+    nodes = [node if abs(node) > SINGULARITY else mp.mpf(SINGULARITY) for node in nodes]
+    powers = mp.matrix(count, count)
+    for i, node in enumerate(nodes):
+        for j in range(count):
+            powers[i, j] = node**j
+    return list(mp.lu_solve(powers, mp.matrix([series.function(node) for node in nodes])))
+
+
+def rounded(value: Any, bits: int) -> float:
+    """The nearest number of the format, as a Python float."""
+    return float(np.float32(float(value))) if bits == 32 else float(value)
+
+
+def largest_error(series: Series, coefficients: list[float]) -> float:
+    """The largest |polynomial - function| over a grid of 400 points."""
+    worst = mp.mpf(0)
+    for k in range(1, 401):
+        x = series.low + (series.high - series.low) * (mp.mpf(k) - mp.mpf("0.37")) / 401
+        value = mp.fsum(c * x**j for j, c in enumerate(coefficients))
+        worst = max(worst, abs(value - series.function(x)))
+    return float(worst)
+
+
+def exponential_tail(r: Any) -> Any:
+    """Series of e^r from r^2 on, over r^2."""
+    return (mp.expm1(r) - r) / r**2
+
+
+def log_ratio_tail(z: Any) -> Any:
+    """Series of log((1 + s)/(1 - s)) from s^3 on, over s^3, at z = s^2."""
+    s = mp.sqrt(z)
+    return (mp.log((1 + s) / (1 - s)) / s - 2) / z
+
+
+def all_series() -> tuple[Series, ...]:
+    """Every approximation that the formulas use."""
+    half_ln2 = mp.log(2) / 2 * mp.mpf("1.001")
+    # The reduced mantissa lies in [sqrt(1/2), sqrt(2)], so s = f/(2 + f) in +-(3 - 2 sqrt(2)).
+    log_z = (3 - 2 * mp.sqrt(2)) ** 2 * mp.mpf("1.001")
+    return (
+        Series("EXP", "(exp(r) - 1 - r) / r^2", exponential_tail, -half_ln2, half_ln2,
+               {32: 4, 64: 9}),
+        Series("LOG", "(log((1 + s)/(1 - s))/s - 2) / z, z = s^2", log_ratio_tail, mp.mpf(0), log_z,
+               {32: 2, 64: 6}),
+    )  # fmt: skip
+
+
+def render() -> str:
+    """The text of `coefficients.py`."""
+    with mp.workdps(DIGITS):
+        return HEADER + "\n".join(_render_series(series) for series in all_series())
+
+
+def _render_series(series: Series) -> str:
+    lines = [f"# {series.formula} on [{float(series.low):.4g}, {float(series.high):.4g}]"]
+    rows = []
+    for bits, degree in series.degrees.items():
+        coefficients = [rounded(c, bits) for c in interpolate(series, degree)]
+        error = largest_error(series, coefficients)
+        rows.append(f"    # degree {degree}, error {error:.1e}")
+        rows.append(f"    {bits}: (")
+        rows.extend(f"        {coefficient!r}," for coefficient in coefficients)
+        rows.append("    ),")
+    lines.append(f"{series.name}: dict[int, tuple[float, ...]] = {{")
+    return "\n".join([*lines, *rows, "}"]) + "\n"
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("coefficients.py").write_text(render(), encoding="utf-8")

@@ -1,0 +1,55 @@
+"""Functions that LLVM has as intrinsics or as a few instructions: exact, or correctly rounded."""
+
+from __future__ import annotations
+
+from compiler.emit.vecmath.lane import Lane, select
+
+
+def floor(x: Lane) -> Lane:
+    """The largest integer not above x."""
+    return x.call("llvm.floor")
+
+
+def ceil(x: Lane) -> Lane:
+    """The smallest integer not below x."""
+    return x.call("llvm.ceil")
+
+
+def trunc(x: Lane) -> Lane:
+    """x without its fraction."""
+    return x.call("llvm.trunc")
+
+
+def rint(x: Lane) -> Lane:
+    """The nearest integer, ties to even."""
+    return x.call("llvm.roundeven")
+
+
+def sqrt(x: Lane) -> Lane:
+    """The square root; nan below 0."""
+    return x.sqrt()
+
+
+def rsqrt(x: Lane) -> Lane:
+    """1 / sqrt(x)."""
+    return 1.0 / x.sqrt()
+
+
+def fabs(x: Lane) -> Lane:
+    """|x|."""
+    return abs(x)
+
+
+def copysign(x: Lane, y: Lane) -> Lane:
+    """|x| with the sign bit of y."""
+    return x.with_sign_of(y)
+
+
+def maximum(x: Lane, y: Lane) -> Lane:
+    """The larger operand; nan if either is nan; of equal zeros, x."""
+    return select((x >= y) | x.is_nan(), x, y)
+
+
+def minimum(x: Lane, y: Lane) -> Lane:
+    """The smaller operand; nan if either is nan; of equal zeros, x."""
+    return select((x <= y) | x.is_nan(), x, y)

@@ -1,0 +1,279 @@
+"""The vectorised maths functions against mpmath, float64 NumPy and the IEEE special values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numba
+import numpy as np
+import pytest
+from mpmath import mp
+from numba.core.errors import TypingError
+
+from compiler.emit import vecmath
+from compiler.emit.vecmath import ULP_BOUND, derive
+
+FLOAT_DTYPES = ("float32", "float64")
+UNARY_BOUNDED = tuple(name for name in ULP_BOUND if name not in ("pow", "atan2"))
+
+
+def unary_loop(name: str) -> Any:
+    function = getattr(vecmath, name)
+
+    @numba.njit(error_model="numpy")
+    def loop(x, out):
+        for i in range(x.size):
+            out[i] = function(x[i])
+
+    return loop
+
+
+def binary_loop(name: str) -> Any:
+    function = getattr(vecmath, name)
+
+    @numba.njit(error_model="numpy")
+    def loop(x, y, out):
+        for i in range(x.size):
+            out[i] = function(x[i], y[i])
+
+    return loop
+
+
+def apply(name: str, *operands: np.ndarray) -> np.ndarray:
+    out = np.empty_like(operands[0])
+    (unary_loop if len(operands) == 1 else binary_loop)(name)(*operands, out)
+    return out
+
+
+def numpy_sigmoid(x: np.ndarray) -> np.ndarray:
+    e = np.exp(-np.abs(x))
+    return np.where(x < 0, e, 1) / (1 + e)
+
+
+# float64 references for float32 results: an error of an ulp here is 2**-29 of one there.
+FLOAT64_REFERENCE: dict[str, Callable[..., np.ndarray]] = {
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log1p": np.log1p,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sigmoid": numpy_sigmoid,
+    "softplus": lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
+    "tanh": np.tanh,
+}
+
+MPMATH_REFERENCE: dict[str, Callable[..., Any]] = {
+    "exp": mp.exp,
+    "expm1": mp.expm1,
+    "log": mp.log,
+    "log1p": mp.log1p,
+    "rsqrt": lambda x: 1 / mp.sqrt(x),
+    "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
+    "softplus": lambda x: mp.log1p(mp.exp(x)),
+    "tanh": mp.tanh,
+}
+
+
+def random_points(dtype: str, count: int, seed: int) -> np.ndarray:
+    """Every magnitude (random bit patterns) and, more densely, the usual ranges."""
+    rng = np.random.default_rng(seed)
+    patterns = rng.integers(0, 2 ** (31 if dtype == "float32" else 63), count, dtype=np.uint64)
+    signed = patterns.astype("u4" if dtype == "float32" else "u8").view(dtype)
+    exp_range = (-104.0, 89.0) if dtype == "float32" else (-746.0, 710.0)
+    with np.errstate(invalid="ignore"):
+        parts = [
+            signed,
+            -signed,
+            rng.uniform(-1, 1, count),
+            rng.uniform(-25, 25, count),
+            rng.uniform(*exp_range, count),
+            rng.normal(size=count) * 1e-3,
+            1 + rng.normal(size=count) * 1e-2,
+            np.exp(rng.uniform(-40, 40, count)),
+        ]
+        points = np.concatenate([part.astype(dtype) for part in parts])
+    return points[np.isfinite(points)]
+
+
+def ulp(reference: np.ndarray, dtype: str) -> np.ndarray:
+    """The spacing of `dtype` in the binade of each finite reference."""
+    info = np.finfo(dtype)
+    _, exponent = np.frexp(np.abs(reference))
+    return np.ldexp(1.0, np.maximum(exponent - 1, info.minexp) - info.nmant)
+
+
+def worst_error(got: np.ndarray, reference: np.ndarray, dtype: str) -> float:
+    """Largest error in ulp; infinite where a nan or an overflow is wrong."""
+    with np.errstate(all="ignore"):
+        rounded = reference.astype(dtype)
+        error = np.abs(got.astype("float64") - reference) / ulp(reference, dtype)
+    same = (np.isnan(got) & np.isnan(rounded)) | (np.isinf(rounded) & (got == rounded))
+    return float(np.max(np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))))
+
+
+@pytest.mark.parametrize("name", UNARY_BOUNDED)
+def test_float32_within_bound(name: str) -> None:
+    x = random_points("float32", 40_000, seed=1)
+    with np.errstate(all="ignore"):
+        reference = FLOAT64_REFERENCE[name](x.astype("float64"))
+    assert worst_error(apply(name, x), reference, "float32") <= ULP_BOUND[name]["float32"]
+
+
+def mpmath_error(got: float, reference: Any) -> float:
+    """Error in float64 ulp of one result against an mpmath number."""
+    if isinstance(reference, mpmath.mpc) or mp.isnan(reference):
+        return 0.0 if math.isnan(got) else math.inf
+    if math.isnan(got):
+        return math.inf
+    limit = (mp.mpf(2) - mp.mpf(2) ** -53) * mp.mpf(2) ** 1023
+    if abs(reference) >= limit or math.isinf(got):
+        same = math.isinf(got) and abs(reference) >= limit and (got > 0) == (reference > 0)
+        return 0.0 if same else math.inf
+    _, exponent = mp.frexp(abs(reference))
+    spacing = mp.mpf(2) ** (max(int(exponent) - 1, -1022) - 52)
+    return float(abs(mp.mpf(got) - reference) / spacing)
+
+
+def in_real_domain(name: str, x: float) -> bool:
+    return not (
+        (name in ("log", "log2", "rsqrt") and x <= 0)
+        or (name == "log1p" and x <= -1)
+        or (name in ("asin", "acos") and abs(x) > 1)
+    )
+
+
+@pytest.mark.parametrize("name", UNARY_BOUNDED)
+def test_float64_within_bound(name: str) -> None:
+    x = random_points("float64", 250, seed=2)
+    x = np.array([value for value in x if in_real_domain(name, value)])
+    got = apply(name, x)
+    with mp.workdps(60):
+        errors = [
+            mpmath_error(float(g), MPMATH_REFERENCE[name](mp.mpf(float(v))))
+            for g, v in zip(got, x, strict=True)
+        ]
+    assert max(errors) <= ULP_BOUND[name]["float64"]
+
+
+SPECIAL_ARGUMENTS = (0.0, -0.0, math.inf, -math.inf, math.nan)
+AT_SPECIALS = {  # at 0, -0, inf, -inf; all are nan at nan
+    "exp": (1.0, 1.0, math.inf, 0.0),
+    "expm1": (0.0, -0.0, math.inf, -1.0),
+    "log": (-math.inf, -math.inf, math.inf, math.nan),
+    "log1p": (0.0, -0.0, math.inf, math.nan),
+    "rsqrt": (math.inf, -math.inf, 0.0, math.nan),
+    "sigmoid": (0.5, 0.5, 1.0, 0.0),
+    "softplus": (math.log(2), math.log(2), math.inf, 0.0),
+    "tanh": (0.0, -0.0, 1.0, -1.0),
+    "floor": (0.0, -0.0, math.inf, -math.inf),
+    "ceil": (0.0, -0.0, math.inf, -math.inf),
+    "trunc": (0.0, -0.0, math.inf, -math.inf),
+    "rint": (0.0, -0.0, math.inf, -math.inf),
+    "sqrt": (0.0, -0.0, math.inf, math.nan),
+    "fabs": (0.0, 0.0, math.inf, math.inf),
+}
+
+
+def assert_same_values_and_signs(got: np.ndarray, expected: np.ndarray) -> None:
+    np.testing.assert_array_equal(got, expected)
+    number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(got[number]), np.signbit(expected[number]))
+
+
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+@pytest.mark.parametrize("name", sorted(AT_SPECIALS))
+def test_special_values(name: str, dtype: str) -> None:
+    got = apply(name, np.array(SPECIAL_ARGUMENTS, dtype))
+    assert_same_values_and_signs(got, np.array([*AT_SPECIALS[name], math.nan], dtype))
+
+
+def test_special_values_are_stated_for_every_bounded_function() -> None:
+    assert set(UNARY_BOUNDED) <= set(AT_SPECIALS)
+
+
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+@pytest.mark.parametrize("name", ["expm1", "log1p", "tanh"])
+def test_tiny_arguments_are_returned_unchanged(name: str, dtype: str) -> None:
+    info = np.finfo(dtype)
+    tiny = np.array([info.smallest_subnormal, info.tiny, info.tiny * 3], dtype)
+    x = np.concatenate([tiny, -tiny])
+    assert_same_values_and_signs(apply(name, x), x)
+
+
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [("floor", np.floor), ("ceil", np.ceil), ("trunc", np.trunc), ("rint", np.rint)],
+)
+def test_rounding_functions(name: str, reference: Any, dtype: str) -> None:
+    halves = np.arange(-9, 10) / 2
+    x = np.concatenate([halves, [2.0**22 + 0.5, 2.0**30, -0.3, 1e30]]).astype(dtype)
+    assert_same_values_and_signs(apply(name, x), reference(x))
+
+
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+@pytest.mark.parametrize("name", ["maximum", "minimum", "copysign"])
+def test_binary_selections(name: str, dtype: str) -> None:
+    values = [0.0, -0.0, 1.5, -2.5, math.inf, -math.inf, math.nan]
+    x, y = (grid.ravel().astype(dtype) for grid in np.meshgrid(values, values))
+    expected = getattr(np, name)(x, y)
+    np.testing.assert_array_equal(apply(name, x, y), expected)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "uint64", "bool"])
+def test_extrema_of_integers(dtype: str) -> None:
+    top = 1 if dtype == "bool" else np.iinfo(dtype).max
+    x, y = np.array([0, top, 1], dtype), np.array([top, 0, 1], dtype)
+    np.testing.assert_array_equal(apply("maximum", x, y), np.maximum(x, y))
+    np.testing.assert_array_equal(apply("minimum", x, y), np.minimum(x, y))
+
+
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+def test_fma_rounds_once(dtype: str) -> None:
+    @numba.njit(error_model="numpy")
+    def fused(x):
+        return vecmath.fma(x, x, -(x * x))
+
+    x = np.dtype(dtype).type(1) + np.finfo(dtype).eps
+    assert fused(x) == np.finfo(dtype).eps ** 2
+
+
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+def test_isnan(dtype: str) -> None:
+    x = np.array([0.0, math.nan, math.inf, -math.inf], dtype)
+    out = np.empty(4, bool)
+    unary_loop("isnan")(x, out)
+    np.testing.assert_array_equal(out, np.isnan(x))
+
+
+def test_integers_are_refused() -> None:
+    with pytest.raises(TypingError):
+        apply("exp", np.arange(3))
+
+
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+@pytest.mark.parametrize("name", [*UNARY_BOUNDED, "rint", "floor", "sqrt"])
+def test_loop_is_vectorised(name: str, dtype: str) -> None:
+    """Packed instructions of the dtype, and no call that is not Numba's own.
+
+    Holds on any machine with FMA; nothing wider than 128-bit registers is asked for.
+    """
+    loop = unary_loop(name)
+    array = numba.types.Array(getattr(numba.types, dtype), 1, "C")
+    loop.compile((array, array))
+    (assembly,) = loop.inspect_asm().values()
+    suffix = "ps" if dtype == "float32" else "pd"
+    operation = {"rint": "round|vrndscale", "floor": "round|vrndscale", "sqrt": "sqrt"}.get(
+        name, "sqrt" if name == "rsqrt" else "vfn?m(?:add|sub)"
+    )
+    assert re.search(rf"(?:{operation})\w*{suffix}\b", assembly)
+
+
+def test_coefficients_are_the_derived_ones() -> None:
+    path = derive.__file__.replace("derive.py", "coefficients.py")
+    with open(path, encoding="utf-8") as file:
+        assert file.read() == derive.render()
