@@ -1,0 +1,274 @@
+"""Sizes of axes that are unknown until run time: integer polynomials over unknowns.
+
+A `Size` is an `int` or a `Dim`. Arithmetic on sizes keeps a normal form (a sum of monomials with
+integer coefficients), so that two sizes are equal exactly when they are written equal in it.
+Floor division, minimum and maximum of unknown sizes are kept as opaque atoms.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from compiler.errors import OptionError
+
+_serials = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """An unknown size: `key` identifies it (a name given by the user, or a serial number)."""
+
+    key: str | int
+    label: str
+
+    def __str__(self) -> str:
+        return self.label
+
+    def order(self) -> tuple[str, ...]:
+        return ("unknown", str(self.key))
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """`floordiv`, `max` or `min` of sizes that has no polynomial form."""
+
+    function: str
+    arguments: tuple[Size, ...]
+
+    def __str__(self) -> str:
+        left, right = self.arguments
+        if self.function == "floordiv":
+            return f"(({left}) // ({right}))"
+        return f"{self.function}({left}, {right})"
+
+    def order(self) -> tuple[str, ...]:
+        return ("opaque", str(self))
+
+
+Atom: TypeAlias = "Unknown | Opaque"
+Monomial: TypeAlias = "tuple[Atom, ...]"
+Size: TypeAlias = "int | Dim"
+
+
+def _atom_order(atom: Atom) -> tuple[str, ...]:
+    return atom.order()
+
+
+def _term_order(term: tuple[Monomial, int]) -> tuple[int, tuple[tuple[str, ...], ...]]:
+    return -len(term[0]), tuple(atom.order() for atom in term[0])
+
+
+class Dim:
+    """A size that depends on unknowns; immutable and hashable."""
+
+    __slots__ = ("_hash", "terms")
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
+        self.terms = terms
+        self._hash = hash(terms)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms
+
+    def __bool__(self) -> bool:
+        raise OptionError(f"the size {self} is unknown until run time: it has no truth value")
+
+    def __index__(self) -> int:
+        raise OptionError(f"the size {self} is unknown until run time: it cannot be used as an int")
+
+    def __add__(self, other: Size) -> Size:
+        if not isinstance(other, int | Dim):
+            return NotImplemented
+        total = dict(self.terms)
+        for monomial, coefficient in _terms(other):
+            total[monomial] = total.get(monomial, 0) + coefficient
+        return _normal(total)
+
+    def __mul__(self, other: Size) -> Size:
+        if not isinstance(other, int | Dim):
+            return NotImplemented
+        product: dict[Monomial, int] = {}
+        for left, a in self.terms:
+            for right, b in _terms(other):
+                monomial = tuple(sorted(left + right, key=_atom_order))
+                product[monomial] = product.get(monomial, 0) + a * b
+        return _normal(product)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Size:
+        return self * -1
+
+    def __sub__(self, other: Size) -> Size:
+        if not isinstance(other, int | Dim):
+            return NotImplemented
+        return self + (-other)
+
+    def __rsub__(self, other: int) -> Size:
+        return -self + other
+
+    def __floordiv__(self, other: Size) -> Size:
+        if not isinstance(other, int | Dim):
+            return NotImplemented
+        return floor_divide(self, other)
+
+    def __rfloordiv__(self, other: int) -> Size:
+        return floor_divide(other, self)
+
+    def __str__(self) -> str:
+        parts = []
+        for monomial, coefficient in self.terms:
+            factors = [str(atom) for atom in monomial]
+            if coefficient != 1 or not factors:
+                factors.insert(0, str(coefficient))
+            parts.append("*".join(factors))
+        return " + ".join(parts).replace("+ -", "- ")
+
+    __repr__ = __str__
+
+    def atoms(self) -> set[Unknown]:
+        """The unknowns that the size depends on."""
+        found: set[Unknown] = set()
+        for monomial, _ in self.terms:
+            for atom in monomial:
+                if isinstance(atom, Unknown):
+                    found.add(atom)
+                else:
+                    for argument in atom.arguments:
+                        if isinstance(argument, Dim):
+                            found |= argument.atoms()
+        return found
+
+
+def unknown(name: str | None = None, label: str = "?") -> Dim:
+    """A fresh unknown size, or the one that has this name wherever it appears."""
+    atom = Unknown(next(_serials), label) if name is None else Unknown(name, name)
+    return Dim((((atom,), 1),))
+
+
+def _terms(size: Size) -> tuple[tuple[Monomial, int], ...]:
+    return size.terms if isinstance(size, Dim) else (((), size),)
+
+
+def _normal(terms: Mapping[Monomial, int]) -> Size:
+    kept = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
+    if not kept:
+        return 0
+    if len(kept) == 1 and () in kept:
+        return kept[()]
+    return Dim(tuple(sorted(kept.items(), key=_term_order)))
+
+
+def floor_divide(left: Size, right: Size) -> Size:
+    """`left // right`, exact division of polynomials where it is one monomial that divides."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left // right
+    if right == 1:
+        return left
+    divisor = _terms(right)
+    if len(divisor) == 1:
+        quotient = _divide_terms(_terms(left), *divisor[0])
+        if quotient is not None:
+            return quotient
+    return _opaque("floordiv", left, right)
+
+
+def _divide_terms(
+    terms: tuple[tuple[Monomial, int], ...], by: Monomial, coefficient: int
+) -> Size | None:
+    quotient: dict[Monomial, int] = {}
+    for monomial, value in terms:
+        rest = list(monomial)
+        for atom in by:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if value % coefficient:
+            return None
+        quotient[tuple(rest)] = value // coefficient
+    return _normal(quotient)
+
+
+def maximum(left: Size, right: Size) -> Size:
+    """The larger of two sizes."""
+    if isinstance(left, int) and isinstance(right, int):
+        return max(left, right)
+    return left if left == right else _opaque("max", left, right)
+
+
+def minimum(left: Size, right: Size) -> Size:
+    """The smaller of two sizes."""
+    if isinstance(left, int) and isinstance(right, int):
+        return min(left, right)
+    return left if left == right else _opaque("min", left, right)
+
+
+def _opaque(function: str, left: Size, right: Size) -> Size:
+    return Dim((((Opaque(function, (left, right)),), 1),))
+
+
+def product(sizes: Sequence[Size]) -> Size:
+    """The number of elements of a shape."""
+    result: Size = 1
+    for size in sizes:
+        result = result * size
+    return result
+
+
+def evaluate(size: Size, values: Mapping[Unknown, int]) -> int:
+    """The size as an int, given the values of its unknowns."""
+    if isinstance(size, int):
+        return size
+    total = 0
+    for monomial, coefficient in size.terms:
+        for atom in monomial:
+            coefficient *= _atom_value(atom, values)
+        total += coefficient
+    return total
+
+
+def _atom_value(atom: Atom, values: Mapping[Unknown, int]) -> int:
+    if isinstance(atom, Unknown):
+        return values[atom]
+    left, right = (evaluate(argument, values) for argument in atom.arguments)
+    if atom.function == "floordiv":
+        return left // right
+    return max(left, right) if atom.function == "max" else min(left, right)
+
+
+def atoms(sizes: Sequence[Size]) -> set[Unknown]:
+    """The unknowns that any of the sizes depends on."""
+    found: set[Unknown] = set()
+    for size in sizes:
+        if isinstance(size, Dim):
+            found |= size.atoms()
+    return found
+
+
+def source(size: Size, names: Mapping[Unknown, str]) -> str:
+    """The size as a Python expression over the variables that `names` gives to the unknowns."""
+    if isinstance(size, int):
+        return str(size)
+    parts = []
+    for monomial, coefficient in size.terms:
+        factors = [_atom_source(atom, names) for atom in monomial]
+        if coefficient != 1 or not factors:
+            factors.insert(0, str(coefficient))
+        parts.append(" * ".join(factors))
+    return "(" + " + ".join(parts) + ")" if len(parts) > 1 else parts[0]
+
+
+def _atom_source(atom: Atom, names: Mapping[Unknown, str]) -> str:
+    if isinstance(atom, Unknown):
+        return names[atom]
+    left, right = (source(argument, names) for argument in atom.arguments)
+    if atom.function == "floordiv":
+        return f"(({left}) // ({right}))"
+    return f"{atom.function}({left}, {right})"

@@ -1,0 +1,29 @@
+"""Every error that the project raises on purpose, under one root."""
+
+
+class StaticGraphError(Exception):
+    """Root of the project's errors."""
+
+
+class ShapeError(StaticGraphError, ValueError):
+    """Ranks or sizes of the operands do not fit the op."""
+
+
+class DTypeError(StaticGraphError, TypeError):
+    """The dtypes of the operands do not fit the op."""
+
+
+class GraphError(StaticGraphError, ValueError):
+    """The graph is not what the call needs: unused inputs, no gradient, damaged records."""
+
+
+class FeedError(StaticGraphError, ValueError):
+    """A call's inputs do not fit the executable's placeholders."""
+
+
+class OptionError(StaticGraphError, ValueError):
+    """An option or an attribute of an op has a value that it cannot have."""
+
+
+class OutOfRangeError(StaticGraphError, IndexError):
+    """An index operand points outside the axis that it indexes."""

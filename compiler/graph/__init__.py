@@ -1,0 +1,1 @@
+"""The computation graph: symbolic expressions, and the networkx DAG that they make."""

@@ -1,0 +1,228 @@
+"""Expression: the symbolic handle. Applying an op to it makes a new one; nothing is computed."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from compiler.dims import Dim
+from compiler.errors import DTypeError, GraphError, StaticGraphError
+from compiler.op import Attrs, Op, Operand
+from compiler.ops import arithmetic, leaves
+from compiler.ops.operators import Operators
+from compiler.types import DType, Shape, TensorType, as_dtype
+
+_serials = itertools.count()
+_PACKAGES = tuple(
+    os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), name) + os.sep
+    for name in ("compiler", "staticgraph", "dynamic")
+)
+_line: ContextVar[str | None] = ContextVar("line", default=None)
+_construct: ContextVar[Callable[..., Any] | None] = ContextVar("construct", default=None)
+
+
+class Expression(Operators):
+    """A value that is not computed yet: an op applied to other expressions. Immutable.
+
+    Attributes:
+        op, operands, attrs: what is applied to what.
+        type: its TensorType; `shape`, `dtype` and `ndim` are read from it.
+        name: the name that the user gave, or None.
+        source: `file:line` of the user's code that made it.
+        serial: a number that grows with every expression: operands come before what uses them.
+    """
+
+    __slots__ = ("__weakref__", "attrs", "name", "op", "operands", "serial", "source", "type")
+
+    def __init__(
+        self,
+        op: Op,
+        operands: tuple[Expression, ...],
+        attrs: Attrs,
+        name: str | None = None,
+        source: str | None = None,
+        type: TensorType | None = None,
+    ) -> None:
+        self.op = op
+        self.operands = operands
+        self.attrs = attrs
+        self.name = name
+        self.source = source or _line.get() or user_line()
+        self.type = type or self._infer()
+        self.serial = next(_serials)
+
+    def _infer(self) -> TensorType:
+        types = [operand.type for operand in self.operands]
+        return self.op.infer_type(*types, **self.attrs)
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes of the axes: ints, or Dims where they are unknown until run time."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The NumPy dtype."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.type.ndim
+
+    def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Expression:
+        """The expression of `op` on `operands`, promoted to one dtype where the op wants it."""
+        return construct(op, promote(op, operands), attrs)
+
+    def constant(self, array: Any) -> Expression:
+        """A constant expression."""
+        return constant(array)
+
+    def __bool__(self) -> bool:
+        raise GraphError(
+            f"{self} ({self.source}) has no truth value before it runs: "
+            "use where, maximum, minimum or clip instead of if"
+        )
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError(f"len() of {self}: a scalar has no length")
+        return int(self.shape[0])
+
+    def __iter__(self) -> Iterator[Expression]:
+        return (self[i] for i in range(len(self)))
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise GraphError(f"{self} ({self.source}) has no value before it runs: use run or compile")
+
+    def __repr__(self) -> str:
+        label = f" {self.name!r}" if self.name else ""
+        return f"<{self.op.name}{label}: {self.type}>"
+
+
+def construct(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Expression:
+    """Make an expression; inside a pass, through the pass's own interning constructor."""
+    current = _construct.get()
+    if current is not None:
+        made: Expression = current(op, tuple(operands), attrs)
+        return made
+    return Expression(op, tuple(operands), attrs)
+
+
+@contextmanager
+def constructing(make: Callable[..., Expression]) -> Iterator[None]:
+    """Inside the block, every application of an op to an expression goes through `make`."""
+    token = _construct.set(make)
+    try:
+        yield
+    finally:
+        _construct.reset(token)
+
+
+@contextmanager
+def at_line(source: str) -> Iterator[None]:
+    """Inside the block, new expressions are attributed to this `file:line`."""
+    token = _line.set(source)
+    try:
+        yield
+    finally:
+        _line.reset(token)
+
+
+def user_line() -> str:
+    """`file:line` of the innermost frame outside the project's own packages."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGES):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def constant(array: Any) -> Expression:
+    """A constant expression that holds a copy of `array`."""
+    array = np.asarray(array)
+    as_dtype(array.dtype, "constant")
+    return construct(leaves.constant, (), {"value": leaves.Literal(array)})
+
+
+def abstract(type: TensorType) -> Expression:
+    """An expression of which only the type is known: to infer what others are."""
+    attrs = leaves.leaf_attrs(type.shape, type.dtype, "abstract")
+    return Expression(leaves.placeholder, (), attrs, source="-", type=type)
+
+
+def promote(op: Op, operands: Sequence[Any]) -> list[Expression]:
+    """All operands as expressions, cast to one dtype where the op wants it (NumPy's promotion).
+
+    Python scalars are weak (NEP 50): they take the dtype of the others.
+    """
+    shared = range(len(operands))[op.promotes] if op.promotes else ()
+    dtype = _common_dtype(op, [operands[i] for i in shared]) if len(shared) else None
+    converted = []
+    for i, operand in enumerate(operands):
+        wanted = dtype if i in shared else None
+        if wanted is None and op.floating:
+            wanted = _floating(_dtype_of(operand))
+        converted.append(_as_expression(op, operand, wanted))
+    return converted
+
+
+def _as_expression(op: Op, operand: Any, dtype: DType | None) -> Expression:
+    if isinstance(operand, Expression):
+        if dtype is None or operand.dtype == dtype:
+            return operand
+        return construct(arithmetic.astype, (operand,), {"dtype": dtype})
+    if isinstance(operand, Dim):
+        scalar = construct(leaves.size_of, (), {"size": operand})
+        return _as_expression(op, scalar, dtype)
+    if isinstance(operand, Operand):
+        raise GraphError(
+            f"{op.name}: an eager tensor of shape {tuple(operand.shape)} meets a symbolic "
+            "expression: feed it to a placeholder, or use its numpy() as a constant"
+        )
+    try:
+        array = np.asarray(operand, dtype)
+    except OverflowError as error:
+        raise DTypeError(f"{op.name}: {operand!r} does not fit {dtype}: {error}") from None
+    return constant(array)
+
+
+def _dtype_of(operand: Any) -> Any:
+    if isinstance(operand, Dim):
+        return np.dtype(np.int64)
+    return operand.dtype if hasattr(operand, "dtype") else np.asarray(operand).dtype
+
+
+def _floating(dtype: DType) -> DType:
+    return dtype if dtype.kind == "f" else np.dtype(np.float64)
+
+
+def _common_dtype(op: Op, operands: Sequence[Any]) -> DType:
+    parts: list[Any] = []
+    for operand in operands:
+        if isinstance(operand, bool | int | float | Dim):
+            parts.append(0 if isinstance(operand, Dim) else operand)
+        else:
+            parts.append(_dtype_of(operand))
+    dtype = as_dtype(np.result_type(*parts), op.name)
+    return _floating(dtype) if op.floating else dtype
+
+
+def ancestors(outputs: Sequence[Expression]) -> list[Expression]:
+    """The expressions that the outputs depend on, with them, operands first."""
+    seen: dict[int, Expression] = {}
+    stack = list(outputs)
+    while stack:
+        expression = stack.pop()
+        if not isinstance(expression, Expression):
+            raise StaticGraphError(f"{expression!r} is not a symbolic expression")
+        if expression.serial not in seen:
+            seen[expression.serial] = expression
+            stack.extend(expression.operands)
+    return [seen[serial] for serial in sorted(seen)]

@@ -1,0 +1,102 @@
+"""How an op reaches a kernel: the records that an op's declaration carries for the emitter.
+
+They say what the emitted loop does, never how loops are made: that is `compiler.emit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from compiler.affine import Affine
+from compiler.types import TensorType
+
+Index: TypeAlias = "tuple[Affine, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Pointwise:
+    """One scalar expression per element.
+
+    `code` is a format string over the operands `{0}`, `{1}`, ..., the constructor of the result's
+    dtype `{t}` and of the first operand's `{s}`. Integer results are wrapped to their width by the
+    emitter. `cheap` marks what costs no more than reading a value back from the cache.
+    """
+
+    code: str
+    cheap: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class IndexMap:
+    """The result at `index` is the operand at `map(index, operand type, result type, **attrs)`."""
+
+    map: Callable[..., Index]
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """The result at an index is operand 0 at an index in which one axis comes from operand 1.
+
+    `split(index, *types, **attrs)` gives the index into operand 1 and the index into operand 0
+    with a hole at axis `attrs["axis"]`.
+    """
+
+    split: Callable[..., tuple[Index, Index]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """The adjoint of a gather: operand 0 is added into zeros where operand 1 points.
+
+    `split(index, result type, *types, **attrs)` as in `Gather`, over the axes of operand 0.
+    """
+
+    split: Callable[..., tuple[Index, Index]]
+
+
+@dataclass(frozen=True, slots=True)
+class Iota:
+    """The result at (i,) is i."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeValue:
+    """The result is a size that is known at run time: `attrs["size"]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """A reduction over `attrs["axes"]`; `kind` names how two values combine."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Each operand is written into a window of the result; what no window covers is filled.
+
+    `windows(types, result type, **attrs)` gives per operand the start and the step on each axis,
+    `fill(**attrs)` the value of the rest, or None where the windows cover everything.
+    """
+
+    windows: Callable[..., list[tuple[tuple[Any, ...], tuple[int, ...]]]]
+    fill: Callable[..., float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """The operand's elements in the same row-major order under another shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matmul:
+    """A product of matrices over the last two axes: a call of the BLAS."""
+
+
+Lowering: TypeAlias = (
+    "Pointwise | IndexMap | Gather | Scatter | Iota | SizeValue | Reduce | Window | Alias | Matmul"
+)
+
+TypeRule: TypeAlias = "Callable[..., TensorType]"

@@ -1,0 +1,115 @@
+"""Op: one declaration per operation, shared by both paradigms.
+
+An `Op` is also the public function: `exp(x)` hands over to the first operand that is an
+`Operand` (a symbolic expression adds a node, an eager tensor evaluates and records), and
+evaluates with NumPy where there is none. All ops are pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from compiler.errors import GraphError
+from compiler.lowering import Lowering
+from compiler.types import TensorType
+
+Rule: TypeAlias = "Callable[..., Any]"
+Attrs: TypeAlias = "dict[str, Any]"
+
+
+class Operand:
+    """What an op can be applied to beside NumPy arrays: a handle that decides what applying means."""
+
+    __slots__ = ()
+
+    apply: Callable[..., Any]
+    """`apply(op, operands, attrs)` applies `op` to `operands`, of which this handle is one."""
+
+    constant: Callable[..., Any]
+    """`constant(array)` is a handle of this kind that holds the array and has no gradient."""
+
+    shape: Any
+    dtype: Any
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Op:
+    """One operation.
+
+    Attributes:
+        name: the op's name, unique; NumPy's or the array API's where they have it.
+        infer_type: `(*types, **attrs) -> TensorType`; raises ShapeError or DTypeError.
+        evaluate: `(*arrays, **attrs) -> array`, with NumPy.
+        vjp: per operand the rule `(g, out, *operands, **attrs) -> cotangent`, written in ops, or
+            None where the operand has no gradient; one callable `(i, g, out, ...)` for ops with
+            any number of operands.
+        saves: per operand the values its rule reads: letters a, b, c, ... for the operands and o
+            for the output. Rules read shapes and dtypes freely. Variadic ops save nothing.
+        bind: `(*args, **kwargs) -> (operands, attrs)`, the public signature; None where all
+            arguments are operands.
+        expand: for a composite, the same value written in other ops: `(*operands, **attrs)`.
+        lowering: how the op reaches a kernel; None for composites and leaves.
+        promotes: the operands (as a slice) that frontends cast to one dtype before they apply.
+        floating: whether frontends cast integers to floating point before they apply.
+        commutative: whether the two operands may be exchanged.
+    """
+
+    name: str
+    infer_type: Callable[..., TensorType]
+    evaluate: Callable[..., Any]
+    vjp: tuple[Rule | None, ...] | Rule = ()
+    saves: tuple[str, ...] = ()
+    bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None
+    expand: Callable[..., Any] | None = None
+    lowering: Lowering | None = None
+    promotes: slice | None = None
+    floating: bool = False
+    commutative: bool = False
+    doc: str = field(default="", repr=False)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        operands, attrs = (args, kwargs) if self.bind is None else self.bind(*args, **kwargs)
+        for operand in operands:
+            if isinstance(operand, Operand):
+                return operand.apply(self, operands, attrs)
+        return self.evaluate(*operands, **attrs)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def rule(self, position: int) -> Rule | None:
+        """The gradient rule of one operand, or None where it has none."""
+        if callable(self.vjp):
+            variadic = self.vjp
+            return lambda g, out, *operands, **attrs: variadic(position, g, out, *operands, **attrs)
+        return self.vjp[position] if position < len(self.vjp) else None
+
+    def saved(self, position: int) -> str:
+        """The letters of the values that the rule of one operand reads."""
+        return self.saves[position] if position < len(self.saves) else ""
+
+
+_registry: dict[str, Op] = {}
+
+
+def register(op: Op) -> Op:
+    """Add an op to the library; GraphError if its name is taken."""
+    if op.name in _registry:
+        raise GraphError(f"an op named {op.name!r} is already declared")
+    _registry[op.name] = op
+    return op
+
+
+def op_named(name: str) -> Op:
+    """The op of this name; GraphError if there is none."""
+    try:
+        return _registry[name]
+    except KeyError:
+        raise GraphError(f"no op is named {name!r}") from None
+
+
+def all_ops() -> tuple[Op, ...]:
+    """Every declared op, in the order of declaration."""
+    return tuple(_registry.values())

@@ -1,0 +1,165 @@
+"""Arithmetic, element by element: operands of one dtype broadcast, the result has that dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import DTypeError
+from compiler.lowering import Pointwise
+from compiler.op import Op, register
+from compiler.ops.comparison import equal, greater, greater_equal, less, logical_and, where
+from compiler.ops.declare import elementwise, zeros_like
+from compiler.types import DType, TensorType, as_dtype
+
+
+def _numeric(name: str, *types: TensorType) -> None:
+    for type in types:
+        if type.dtype.kind == "b":
+            raise DTypeError(f"{name}: {type} is not a number: cast it with astype")
+
+
+def _astype_bind(x: Any, dtype: object) -> tuple[tuple[Any], dict[str, Any]]:
+    return (x,), {"dtype": as_dtype(dtype, "astype")}
+
+
+def _astype_vjp(g: Any, out: Any, a: Any, *, dtype: DType) -> Any:
+    return astype(g, a.dtype)
+
+
+astype = register(
+    Op(
+        name="astype",
+        infer_type=lambda x, dtype: TensorType(x.shape, dtype),
+        evaluate=lambda x, dtype: np.asarray(x).astype(dtype),
+        vjp=(_astype_vjp,),
+        bind=_astype_bind,
+        lowering=Pointwise("{t}({0})"),
+        doc="x cast to `dtype`; the gradient is cast back.",
+    )
+)
+
+add = elementwise(
+    "add", np.add, "{0} + {1}", arity=2, check=_numeric, commutative=True,
+    vjp=(lambda g, o, a, b: g, lambda g, o, a, b: g), saves=("", ""),
+    doc="a + b.",
+)  # fmt: skip
+subtract = elementwise(
+    "subtract", np.subtract, "{0} - {1}", arity=2, check=_numeric,
+    vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g), saves=("", ""),
+    doc="a - b.",
+)  # fmt: skip
+multiply = elementwise(
+    "multiply", np.multiply, "{0} * {1}", arity=2, check=_numeric, commutative=True,
+    vjp=(lambda g, o, a, b: g * b, lambda g, o, a, b: g * a), saves=("b", "a"),
+    doc="a * b.",
+)  # fmt: skip
+divide = elementwise(
+    "divide", np.true_divide, "{0} / {1}", arity=2, check=_numeric, floating=True, cheap=False,
+    vjp=(lambda g, o, a, b: g / b, lambda g, o, a, b: -g * (a / b) / b), saves=("b", "ab"),
+    doc="a / b; integers are cast to floating point first.",
+)  # fmt: skip
+floor_divide = elementwise(
+    "floor_divide", np.floor_divide, "floor_divide({0}, {1})", arity=2, check=_numeric,
+    cheap=False, vjp=(None, None),
+    doc="The floor of a / b, NumPy's for floats, and 0 for an integer divided by 0.",
+)  # fmt: skip
+remainder = elementwise(
+    "remainder", np.remainder, "remainder({0}, {1})", arity=2, check=_numeric, cheap=False,
+    vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * floor_divide(a, b)), saves=("", "ab"),
+    doc="a - floor(a / b) * b: the sign of b.",
+)  # fmt: skip
+negative = elementwise(
+    "negative", np.negative, "-{0}", arity=1, check=_numeric,
+    vjp=(lambda g, o, a: -g,), saves=("",),
+    doc="-a.",
+)  # fmt: skip
+square = elementwise(
+    "square", np.square, "{0} * {0}", arity=1, check=_numeric,
+    vjp=(lambda g, o, a: g * (2 * a),), saves=("a",),
+    doc="a * a.",
+)  # fmt: skip
+reciprocal = elementwise(
+    "reciprocal", np.reciprocal, "{t}(1) / {0}", arity=1, floating=True, cheap=False,
+    vjp=(lambda g, o, a: -g * (o * o),), saves=("o",),
+    doc="1 / a.",
+)  # fmt: skip
+
+
+def _power_by_base(g: Any, out: Any, a: Any, b: Any) -> Any:
+    slope = b * power(a, b - 1)
+    return g * where(equal(b, 0), 0, slope)
+
+
+def _power_by_exponent(g: Any, out: Any, a: Any, b: Any) -> Any:
+    from compiler.ops.exponential import log
+
+    flat = logical_and(equal(a, 0), greater_equal(b, 0))
+    return where(flat, 0, g * out * log(where(flat, 1, a)))
+
+
+power = elementwise(
+    "power", np.power, "pow({0}, {1})", arity=2, check=_numeric, cheap=False,
+    vjp=(_power_by_base, _power_by_exponent), saves=("ab", "abo"),
+    doc="a to the power of b. The gradient to b at a = 0, b >= 0 is 0, as PyTorch's.",
+)  # fmt: skip
+
+
+def _flat(g: Any, o: Any, a: Any) -> Any:
+    return zeros_like(g)
+
+
+def _sign_of(g: Any, o: Any, a: Any) -> Any:
+    return g * sign(a)
+
+
+sign = elementwise(
+    "sign", np.sign, "sign({0})", arity=1, check=_numeric, vjp=(_flat,),
+    saves=("",),
+    doc="-1, 0 or 1; nan for nan.",
+)  # fmt: skip
+absolute = elementwise(
+    "abs", np.abs, "abs({0})", arity=1, check=_numeric, vjp=(_sign_of,), saves=("a",),
+    doc="The absolute value; the gradient at 0 is 0.",
+)  # fmt: skip
+
+
+def _share(wins: Any) -> Any:
+    """The gradient rule of maximum and minimum: ties share evenly, as PyTorch's."""
+
+    def by_first(g: Any, o: Any, a: Any, b: Any) -> Any:
+        return where(equal(a, b), g / 2, where(wins(a, b), g, 0))
+
+    def by_second(g: Any, o: Any, a: Any, b: Any) -> Any:
+        return where(equal(a, b), g / 2, where(wins(b, a), g, 0))
+
+    return by_first, by_second
+
+
+maximum = elementwise(
+    "maximum", np.maximum, "maximum({0}, {1})", arity=2, commutative=True,
+    vjp=_share(greater), saves=("ab", "ab"),
+    doc="The larger of a and b; nan if either is. Ties share the gradient evenly.",
+)  # fmt: skip
+minimum = elementwise(
+    "minimum", np.minimum, "minimum({0}, {1})", arity=2, commutative=True,
+    vjp=_share(less), saves=("ab", "ab"),
+    doc="The smaller of a and b; nan if either is. Ties share the gradient evenly.",
+)  # fmt: skip
+floor = elementwise(
+    "floor", np.floor, "floor({0})", arity=1, floating=True, vjp=(_flat,),
+    saves=("",), doc="The largest integer not above a.",
+)  # fmt: skip
+ceil = elementwise(
+    "ceil", np.ceil, "ceil({0})", arity=1, floating=True, vjp=(_flat,),
+    saves=("",), doc="The smallest integer not below a.",
+)  # fmt: skip
+trunc = elementwise(
+    "trunc", np.trunc, "trunc({0})", arity=1, floating=True, vjp=(_flat,),
+    saves=("",), doc="a without its fraction.",
+)  # fmt: skip
+round = elementwise(
+    "round", np.rint, "rint({0})", arity=1, floating=True, vjp=(_flat,),
+    saves=("",), doc="The nearest integer, halves to even.",
+)  # fmt: skip

@@ -1,0 +1,93 @@
+"""Comparisons, logic and selection, element by element; none but `where` has a gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import DTypeError
+from compiler.lowering import Pointwise
+from compiler.op import Op, register
+from compiler.ops.declare import BOOL, elementwise, undo_broadcasting
+from compiler.types import TensorType, broadcast_shapes, require_same_dtype
+
+
+def _logical(name: str, *types: TensorType) -> None:
+    for type in types:
+        if type.dtype.kind != "b":
+            raise DTypeError(f"{name}: {type} is not bool: compare it with 0 or cast it")
+
+
+equal = elementwise(
+    "equal", np.equal, "{0} == {1}", arity=2, result=BOOL, commutative=True, doc="a == b: bool."
+)
+not_equal = elementwise(
+    "not_equal", np.not_equal, "{0} != {1}", arity=2, result=BOOL, commutative=True,
+    doc="a != b: bool; true where either is nan.",
+)  # fmt: skip
+less = elementwise("less", np.less, "{0} < {1}", arity=2, result=BOOL, doc="a < b: bool.")
+less_equal = elementwise(
+    "less_equal", np.less_equal, "{0} <= {1}", arity=2, result=BOOL, doc="a <= b: bool."
+)
+greater = elementwise(
+    "greater", np.greater, "{0} > {1}", arity=2, result=BOOL, doc="a > b: bool."
+)
+greater_equal = elementwise(
+    "greater_equal", np.greater_equal, "{0} >= {1}", arity=2, result=BOOL, doc="a >= b: bool."
+)
+logical_and = elementwise(
+    "logical_and", np.logical_and, "{0} & {1}", arity=2, result=BOOL, check=_logical,
+    commutative=True, doc="a and b, of bools.",
+)  # fmt: skip
+logical_or = elementwise(
+    "logical_or", np.logical_or, "{0} | {1}", arity=2, result=BOOL, check=_logical,
+    commutative=True, doc="a or b, of bools.",
+)  # fmt: skip
+logical_xor = elementwise(
+    "logical_xor", np.logical_xor, "{0} ^ {1}", arity=2, result=BOOL, check=_logical,
+    commutative=True, doc="Exactly one of a and b, of bools.",
+)  # fmt: skip
+logical_not = elementwise(
+    "logical_not", np.logical_not, "not {0}", arity=1, result=BOOL, check=_logical,
+    doc="not a, of bools.",
+)  # fmt: skip
+isnan = elementwise(
+    "isnan", np.isnan, "{0} != {0}", arity=1, result=BOOL, floating=True, doc="Whether a is nan."
+)
+isinf = elementwise(
+    "isinf", np.isinf, "abs({0}) == {s}(inf)", arity=1, result=BOOL, floating=True,
+    doc="Whether a is inf or -inf.",
+)  # fmt: skip
+isfinite = elementwise(
+    "isfinite", np.isfinite, "abs({0}) < {s}(inf)", arity=1, result=BOOL, floating=True,
+    doc="Whether a is neither nan nor infinite.",
+)  # fmt: skip
+
+
+def _where_type(condition: TensorType, a: TensorType, b: TensorType) -> TensorType:
+    _logical("where", condition)
+    dtype = require_same_dtype("where", a, b)
+    return TensorType(broadcast_shapes("where", condition, a, b), dtype)
+
+
+def _where_first(g: Any, o: Any, condition: Any, a: Any, b: Any) -> Any:
+    return where(condition, g, 0)
+
+
+def _where_second(g: Any, o: Any, condition: Any, a: Any, b: Any) -> Any:
+    return where(condition, 0, g)
+
+
+where = register(
+    Op(
+        name="where",
+        infer_type=_where_type,
+        evaluate=np.where,
+        vjp=(None, undo_broadcasting(_where_first, 1), undo_broadcasting(_where_second, 2)),
+        saves=("", "a", "a"),
+        lowering=Pointwise("select({0}, {1}, {2})"),
+        promotes=slice(1, None),
+        doc="a where the condition holds, else b; all three broadcast.",
+    )
+)

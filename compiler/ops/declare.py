@@ -1,0 +1,253 @@
+"""Constructors of declarations for the families of ops, and what all gradient rules share."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.dims import Dim, Size, product
+from compiler.errors import OptionError
+from compiler.lowering import Pointwise, Reduce
+from compiler.op import Attrs, Op, Operand, Rule, register
+from compiler.types import (
+    TensorType,
+    broadcast_shapes,
+    normalise_axes,
+    require_float,
+    require_same_dtype,
+)
+
+BOOL = np.dtype(np.bool_)
+INT64 = np.dtype(np.int64)
+
+
+def unbroadcast(g: Any, operand: Any) -> Any:
+    """Sum the cotangent of a broadcast operand back to the operand's shape."""
+    shape, target = g.shape, operand.shape
+    if shape == target:
+        return g
+    extra = len(shape) - len(target)
+    axes = tuple(range(extra)) + tuple(
+        axis + extra for axis, size in enumerate(target) if size == 1 and shape[axis + extra] != 1
+    )
+    if axes:
+        g = _ops().sum(g, axis=axes, keepdims=True)
+    if extra:
+        g = _ops().squeeze(g, axis=tuple(range(extra)))
+    return g
+
+
+def _ops() -> Any:
+    import compiler.ops
+
+    return compiler.ops
+
+
+def elementwise(
+    name: str,
+    function: Callable[..., Any],
+    code: str,
+    *,
+    arity: int,
+    vjp: tuple[Rule | None, ...] = (),
+    saves: tuple[str, ...] = (),
+    result: np.dtype[Any] | None = None,
+    check: Callable[..., None] | None = None,
+    cheap: bool = True,
+    floating: bool = False,
+    commutative: bool = False,
+    doc: str = "",
+) -> Op:
+    """Declare an op that computes each element from the elements at the same place.
+
+    The operands have one dtype and broadcast; the result has that dtype or `result`. Broadcasting
+    is undone here, so the rules are written as if all operands had the result's shape.
+    """
+
+    def infer_type(*types: TensorType) -> TensorType:
+        _require_arity(name, arity, types)
+        if check is not None:
+            check(name, *types)
+        if floating:
+            require_float(name, *types)
+        dtype = require_same_dtype(name, *types)
+        return TensorType(broadcast_shapes(name, *types), dtype if result is None else result)
+
+    return register(
+        Op(
+            name=name,
+            infer_type=infer_type,
+            evaluate=function,
+            vjp=tuple(undo_broadcasting(rule, i) for i, rule in enumerate(vjp)),
+            saves=saves,
+            lowering=Pointwise(code, cheap),
+            promotes=slice(None),
+            floating=floating,
+            commutative=commutative,
+            doc=doc,
+        )
+    )
+
+
+def _require_arity(name: str, arity: int, types: Sequence[TensorType]) -> None:
+    if len(types) != arity:
+        raise OptionError(f"{name}: takes {arity} operands, got {len(types)}")
+
+
+def undo_broadcasting(rule: Rule | None, position: int) -> Rule | None:
+    """The rule followed by the sum over the axes that operand `position` was broadcast along."""
+    if rule is None:
+        return None
+
+    def unbroadcasting(g: Any, out: Any, *operands: Any, **attrs: Any) -> Any:
+        return unbroadcast(rule(g, out, *operands, **attrs), operands[position])
+
+    return unbroadcasting
+
+
+def axis_binder(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+    """The public signature of a reduction: `(x, axis=None, keepdims=False)`, PyTorch's names too."""
+
+    def bind(
+        x: Any,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        *,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+    ) -> tuple[Sequence[Any], Attrs]:
+        x = as_operand(x)
+        axes = normalise_axes(name, one_axis(name, axis, dim), x.ndim)
+        return (x,), {"axes": axes, "keepdims": bool(keepdims or keepdim)}
+
+    return bind
+
+
+def one_axis(name: str, axis: Any, dim: Any) -> Any:
+    """`axis` or its other name `dim`; OptionError if both are given."""
+    if axis is not None and dim is not None:
+        raise OptionError(f"{name}: axis={axis!r} and dim={dim!r} are two names of one argument")
+    return dim if axis is None else axis
+
+
+def as_operand(x: Any) -> Any:
+    """`x` if it is an operand or an array already, else a NumPy array of it."""
+    return x if isinstance(x, Operand | np.ndarray | np.generic) else np.asarray(x)
+
+
+def reduced_shape(
+    shape: tuple[Size, ...], axes: tuple[int, ...], keepdims: bool
+) -> tuple[Size, ...]:
+    """The shape that is left of `shape` when `axes` are reduced."""
+    if keepdims:
+        return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+    return tuple(size for axis, size in enumerate(shape) if axis not in axes)
+
+
+def reduction(
+    name: str,
+    function: Callable[..., Any],
+    kind: str,
+    *,
+    result: Callable[[np.dtype[Any]], np.dtype[Any]],
+    vjp: tuple[Rule | None, ...] = (),
+    saves: tuple[str, ...] = (),
+    bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None,
+    check: Callable[..., None] | None = None,
+    doc: str = "",
+) -> Op:
+    """Declare an op that combines the elements along `axes` (a sorted tuple) into one."""
+
+    def infer_type(
+        x: TensorType, *, axes: tuple[int, ...], keepdims: bool, **attrs: Any
+    ) -> TensorType:
+        if check is not None:
+            check(name, x, axes)
+        return TensorType(reduced_shape(x.shape, axes, keepdims), result(x.dtype))
+
+    return register(
+        Op(
+            name=name,
+            infer_type=infer_type,
+            evaluate=function,
+            vjp=vjp,
+            saves=saves,
+            bind=bind or axis_binder(name),
+            lowering=Reduce(kind),
+            doc=doc,
+        )
+    )
+
+
+def composite(
+    name: str,
+    expand: Callable[..., Any],
+    *,
+    bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None,
+    evaluate: Callable[..., Any] | None = None,
+    vjp: tuple[Rule | None, ...],
+    saves: tuple[str, ...] = (),
+    promotes: slice | None = None,
+    floating: bool = False,
+    check: Callable[..., None] | None = None,
+    doc: str = "",
+) -> Op:
+    """Declare an op that is written in other ops: `expand(*operands, **attrs)`.
+
+    Its type and value follow from the expansion; `evaluate` is given where a direct form is
+    faster, and `check(name, *types, **attrs)` for clearer errors.
+    """
+    arity = sum(
+        parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        for parameter in inspect.signature(expand).parameters.values()
+    )
+
+    def infer_type(*types: TensorType, **attrs: Any) -> TensorType:
+        from compiler.graph.expression import abstract
+
+        _require_arity(name, arity, types)
+        if check is not None:
+            check(name, *types, **attrs)
+        if floating:
+            require_float(name, *types)
+        inferred: TensorType = expand(*(abstract(type) for type in types), **attrs).type
+        return inferred
+
+    return register(
+        Op(
+            name=name,
+            infer_type=infer_type,
+            evaluate=evaluate or expand,
+            vjp=vjp,
+            saves=saves,
+            bind=bind,
+            expand=expand,
+            promotes=promotes,
+            floating=floating,
+            doc=doc,
+        )
+    )
+
+
+def count(x: Any, axes: tuple[int, ...], like: Any = None) -> Any:
+    """The number of elements of x along `axes`, to compute with `like` (x): see `size_value`."""
+    return size_value(product([x.shape[axis] for axis in axes]), x if like is None else like)
+
+
+def size_value(size: Size, like: Any) -> Any:
+    """A size that computes with `like`: a Python int, or a scalar of like's dtype if unknown."""
+    if not isinstance(size, Dim):
+        return size
+    scalar = like.apply(_ops().size_of, (), {"size": size})
+    return _ops().astype(scalar, like.dtype)
+
+
+def zeros_like(x: Any) -> Any:
+    """Zeros of x's shape and dtype."""
+    if isinstance(x, Operand):
+        zero = x.constant(np.zeros((), x.dtype))
+        return _ops().broadcast_to(zero, x.shape)
+    return np.zeros_like(x)

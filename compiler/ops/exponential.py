@@ -1,0 +1,103 @@
+"""Exponential, trigonometric and related functions: float32 and float64, element by element."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from compiler.ops.declare import elementwise
+
+_TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
+
+
+def _unary(name: str, function: Any, rule: Any, saves: str, doc: str, code: str = "") -> Any:
+    return elementwise(
+        name,
+        function,
+        code or f"{name}({{0}})",
+        arity=1,
+        floating=True,
+        cheap=False,
+        vjp=(rule,),
+        saves=(saves,),
+        doc=doc,
+    )
+
+
+def _rsqrt(x: Any) -> Any:
+    return 1 / np.sqrt(x)
+
+
+_erf_scalar = np.frompyfunc(math.erf, 1, 1)
+
+
+def _erf(x: Any) -> Any:
+    x = np.asarray(x)
+    return _erf_scalar(x).astype(x.dtype) if x.ndim else x.dtype.type(math.erf(x))
+
+
+def _sigmoid(x: Any) -> Any:
+    # exp of a negative number only: no overflow on either side
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, small) / (1 + small)
+
+
+def _softplus(x: Any) -> Any:
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+sqrt = _unary(
+    "sqrt", np.sqrt, lambda g, o, a: g / (2 * o), "o", "The square root; nan below 0."
+)
+rsqrt = _unary(
+    "rsqrt", _rsqrt, lambda g, o, a: g * (-0.5 * (o * o * o)), "o", "1 / sqrt(a).",
+)  # fmt: skip
+exp = _unary("exp", np.exp, lambda g, o, a: g * o, "o", "e to the power of a.")
+expm1 = _unary("expm1", np.expm1, lambda g, o, a: g * (o + 1), "o", "exp(a) - 1, exact near 0.")
+log = _unary("log", np.log, lambda g, o, a: g / a, "a", "The natural logarithm.")
+log1p = _unary("log1p", np.log1p, lambda g, o, a: g / (a + 1), "a", "log(1 + a), exact near 0.")
+sin = _unary("sin", np.sin, lambda g, o, a: g * cos(a), "a", "The sine of a in radians.")
+cos = _unary("cos", np.cos, lambda g, o, a: -g * sin(a), "a", "The cosine of a in radians.")
+tan = _unary(
+    "tan", np.tan, lambda g, o, a: g * (1 + o * o), "o", "The tangent of a in radians."
+)
+asin = _unary(
+    "asin", np.arcsin, lambda g, o, a: g * rsqrt(1 - a * a), "a", "The inverse sine, in radians."
+)
+acos = _unary(
+    "acos", np.arccos, lambda g, o, a: -g * rsqrt(1 - a * a), "a",
+    "The inverse cosine, in radians.",
+)  # fmt: skip
+atan = _unary(
+    "atan", np.arctan, lambda g, o, a: g / (a * a + 1), "a", "The inverse tangent, in radians."
+)
+sinh = _unary("sinh", np.sinh, lambda g, o, a: g * cosh(a), "a", "The hyperbolic sine.")
+cosh = _unary("cosh", np.cosh, lambda g, o, a: g * sinh(a), "a", "The hyperbolic cosine.")
+tanh = _unary("tanh", np.tanh, lambda g, o, a: g * (1 - o * o), "o", "The hyperbolic tangent.")
+erf = _unary(
+    "erf", _erf, lambda g, o, a: g * (_TWO_BY_ROOT_PI * exp(-(a * a))), "a", "The error function."
+)
+sigmoid = _unary(
+    "sigmoid", _sigmoid, lambda g, o, a: g * (o * (1 - o)), "o", "1 / (1 + exp(-a))."
+)
+softplus = _unary(
+    "softplus", _softplus, lambda g, o, a: g * sigmoid(a), "a",
+    "log(1 + exp(a)), without overflow.",
+)  # fmt: skip
+
+
+def _atan2_by_y(g: Any, o: Any, a: Any, b: Any) -> Any:
+    return g * (b / (a * a + b * b))
+
+
+def _atan2_by_x(g: Any, o: Any, a: Any, b: Any) -> Any:
+    return g * (-a / (a * a + b * b))
+
+
+atan2 = elementwise(
+    "atan2", np.arctan2, "atan2({0}, {1})", arity=2, floating=True, cheap=False,
+    vjp=(_atan2_by_y, _atan2_by_x), saves=("ab", "ab"),
+    doc="The angle of the point (b, a), in radians, in (-pi, pi].",
+)  # fmt: skip

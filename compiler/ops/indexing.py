@@ -1,0 +1,309 @@
+"""Indexing: basic indices, and gathers by integer tensors with their adjoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import dims
+from compiler.affine import Affine
+from compiler.dims import Size
+from compiler.errors import DTypeError, OutOfRangeError, ShapeError
+from compiler.lowering import Gather, Index, Scatter
+from compiler.op import Attrs, Op, register
+from compiler.ops.arithmetic import astype
+from compiler.ops.comparison import equal, where
+from compiler.ops.declare import as_operand, composite, one_axis, size_value
+from compiler.ops.reduction import positions
+from compiler.ops.shape import expand_dims, flip, reshape, squeeze, strided_slice
+from compiler.types import DType, TensorType, as_dtype, normalise_axis, unify
+
+
+def getitem(x: Any, key: Any) -> Any:
+    """`x[key]` for every basic index: ints, slices, None and Ellipsis, and one integer tensor.
+
+    An integer tensor alone gathers along the first axis, as `take(x, key, axis=0)`.
+    """
+    x = as_operand(x)
+    if getattr(key, "ndim", 0) or isinstance(key, list):
+        return take(x, key, axis=0)
+    keys = list(key) if isinstance(key, tuple) else [key]
+    keys = _without_ellipsis(keys, x)
+    starts: list[Size] = []
+    sizes: list[Size] = []
+    steps: list[int] = []
+    reverse: list[int] = []
+    drop: list[int] = []
+    insert: list[int] = []
+    for one in keys:
+        if one is None:
+            insert.append(len(starts) - len(drop) + len(insert))
+            continue
+        axis, size = len(starts), x.shape[len(starts)]
+        if isinstance(one, slice):
+            start, length, step = _slice_bounds(one, size)
+            if step < 0:
+                start, step = start + (length - 1) * step, -step
+                reverse.append(axis)
+        else:
+            start, length, step = _position(x, axis, one), 1, 1
+            drop.append(axis)
+        starts.append(start)
+        sizes.append(length)
+        steps.append(step)
+    return _apply_basic(x, starts, sizes, steps, reverse, drop, insert)
+
+
+def _apply_basic(
+    x: Any,
+    starts: list[Size],
+    sizes: list[Size],
+    steps: list[int],
+    reverse: list[int],
+    drop: list[int],
+    insert: list[int],
+) -> Any:
+    if tuple(sizes) != tuple(x.shape) or any(start != 0 for start in starts):
+        x = strided_slice(x, tuple(starts), tuple(sizes), tuple(steps))
+    if reverse:
+        x = flip(x, tuple(reverse))
+    if drop:
+        x = squeeze(x, tuple(drop))
+    return expand_dims(x, tuple(insert)) if insert else x
+
+
+def _without_ellipsis(keys: list[Any], x: Any) -> list[Any]:
+    used = sum(key is not None and key is not Ellipsis for key in keys)
+    if used > x.ndim:
+        raise ShapeError(f"getitem: {used} indices for {x.ndim} axes")
+    places = [i for i, key in enumerate(keys) if key is Ellipsis]
+    if len(places) > 1:
+        raise ShapeError("getitem: more than one ellipsis")
+    fill = [slice(None)] * (x.ndim - used)
+    at = places[0] if places else len(keys)
+    return keys[:at] + fill + keys[at + 1 :]
+
+
+def _position(x: Any, axis: int, key: Any) -> Size:
+    size = x.shape[axis]
+    if isinstance(key, dims.Dim):
+        return key
+    if isinstance(key, bool) or not hasattr(key, "__index__"):
+        raise DTypeError(f"getitem: {key!r} is not an int, a slice, None or an ellipsis")
+    key = int(key.__index__())
+    if isinstance(size, int) and not -size <= key < size:
+        raise OutOfRangeError(f"getitem: index {key} is out of range for axis {axis} of size {size}")
+    return key if key >= 0 else size + key
+
+
+def _slice_bounds(key: slice, size: Size) -> tuple[Size, Size, int]:
+    """Start, number of elements and step of a slice of an axis, clamped as Python does."""
+    step = 1 if key.step is None else int(key.step)
+    if step == 0:
+        raise ShapeError("getitem: slice step is 0")
+    if isinstance(size, int) and not any(isinstance(v, dims.Dim) for v in (key.start, key.stop)):
+        span = range(*key.indices(size))
+        return span.start, len(span), step
+    backward = step < 0
+    start = _bound(key.start, size, (size - 1) if backward else 0, backward)
+    stop = _bound(key.stop, size, -1 if backward else size, backward)
+    extent = start - stop if backward else stop - start
+    length = dims.maximum(0, dims.floor_divide(extent + abs(step) - 1, abs(step)))
+    return start, size if length == dims.maximum(0, size) else length, step
+
+
+def _bound(value: Any, size: Size, default: Size, backward: bool) -> Size:
+    if value is None:
+        return default
+    low: Size = -1 if backward else 0
+    high: Size = size - 1 if backward else size
+    if isinstance(value, int) and value < 0:
+        return dims.maximum(low, size + value)
+    return dims.minimum(value, high)
+
+
+def _require_index(op: str, type: TensorType) -> None:
+    if type.dtype.kind not in "iu":
+        raise DTypeError(f"{op}: index {type} is not an integer tensor")
+
+
+def _check_range(op: str, index: Any, size: int, wrap: bool = True) -> Any:
+    least = -size if wrap else 0
+    if index.size and (index.min() < least or index.max() >= size):
+        bad = index[(index < least) | (index >= size)].flat[0]
+        raise OutOfRangeError(f"{op}: index {bad} is out of range for an axis of size {size}")
+    return np.where(index < 0, index + size, index)
+
+
+def _take_bind(
+    x: Any, index: Any, axis: Any = None, *, dim: Any = None
+) -> tuple[Sequence[Any], Attrs]:
+    x, axis = as_operand(x), one_axis("take", axis, dim)
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    return (x, as_operand(index)), {"axis": normalise_axis("take", axis, x.ndim)}
+
+
+def _take_type(x: TensorType, index: TensorType, *, axis: int) -> TensorType:
+    _require_index("take", index)
+    return TensorType(x.shape[:axis] + index.shape + x.shape[axis + 1 :], x.dtype)
+
+
+def _take_split(
+    index: Index, x: TensorType, indices: TensorType, *, axis: int, **attrs: Any
+) -> tuple[Index, Index]:
+    inner = index[axis : axis + indices.ndim]
+    return inner, index[:axis] + (Affine(),) + index[axis + indices.ndim :]
+
+
+def _take_vjp(g: Any, o: Any, x: Any, index: Any, *, axis: int) -> Any:
+    return take_add(g, index, axis, x.shape[axis])
+
+
+take = register(
+    Op(
+        name="take",
+        infer_type=_take_type,
+        evaluate=lambda x, index, axis: np.take(
+            x, _check_range("take", np.asarray(index), x.shape[axis]), axis
+        ),
+        vjp=(_take_vjp, None),
+        saves=("b", ""),
+        bind=_take_bind,
+        lowering=Gather(_take_split),
+        doc="The slices of x along `axis` (of the flat x if None) at integer indices of any shape; "
+        "negative ones count from the end. OutOfRangeError outside.",
+    )
+)
+
+
+def _take_add_bind(g: Any, index: Any, axis: int, size: Size) -> tuple[Sequence[Any], Attrs]:
+    return (g, index), {"axis": axis, "size": size}
+
+
+def _take_add_type(g: TensorType, index: TensorType, *, axis: int, size: Size) -> TensorType:
+    _require_index("take_add", index)
+    return TensorType(g.shape[:axis] + (size,) + g.shape[axis + index.ndim :], g.dtype)
+
+
+def _take_add_numpy(g: Any, index: Any, *, axis: int, size: int) -> Any:
+    index = _check_range("take_add", np.asarray(index), size)
+    result = np.zeros(g.shape[:axis] + (size,) + g.shape[axis + index.ndim :], g.dtype)
+    np.add.at(result, (slice(None),) * axis + (index,), g)
+    return result
+
+
+take_add = register(
+    Op(
+        name="take_add",
+        infer_type=_take_add_type,
+        evaluate=_take_add_numpy,
+        vjp=(lambda g, o, a, b, *, axis, size: take(g, b, axis), None),
+        saves=("b", ""),
+        bind=_take_add_bind,
+        lowering=Scatter(_take_split),
+        doc="Zeros with `size` slices along `axis` into which those of g are added at the indices: "
+        "the adjoint of `take`.",
+    )
+)
+
+
+def _along_bind(
+    x: Any, index: Any, axis: Any = None, *, dim: Any = None, wrap: bool = True
+) -> tuple[Sequence[Any], Attrs]:
+    x, axis = as_operand(x), one_axis("take_along_axis", axis, dim)
+    axis = normalise_axis("take_along_axis", -1 if axis is None else axis, x.ndim)
+    return (x, as_operand(index)), {"axis": axis, "wrap": wrap}
+
+
+def _along_type(x: TensorType, index: TensorType, *, axis: int, wrap: bool) -> TensorType:
+    _require_index("take_along_axis", index)
+    if index.ndim != x.ndim:
+        raise ShapeError(f"take_along_axis: {x} and index {index} differ in rank")
+    for i, (size, other) in enumerate(zip(x.shape, index.shape, strict=True)):
+        if i != axis and unify(size, other) is None:
+            raise ShapeError(f"take_along_axis: {x} and index {index} differ at axis {i}")
+    return TensorType(index.shape, x.dtype)
+
+
+def _along_split(
+    index: Index, x: TensorType, indices: TensorType, *, axis: int, **attrs: Any
+) -> tuple[Index, Index]:
+    return index, index[:axis] + (Affine(),) + index[axis + 1 :]
+
+
+def _along_vjp(g: Any, o: Any, x: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+    size = x.shape[axis]
+    if index.shape[axis] == 1:
+        # one element per row: a comparison fuses with what follows, a scatter does not
+        place = where(index < 0, index + size_value(size, index), index) if wrap else index
+        return where(equal(positions(x, axis), astype(place, "int64")), g, 0)
+    return along_add(g, index, axis, size)
+
+
+take_along_axis = register(
+    Op(
+        name="take_along_axis",
+        infer_type=_along_type,
+        evaluate=lambda x, index, axis, wrap: np.take_along_axis(
+            x, _check_range("take_along_axis", np.asarray(index), x.shape[axis], wrap), axis
+        ),
+        vjp=(_along_vjp, None),
+        saves=("b", ""),
+        bind=_along_bind,
+        lowering=Gather(_along_split),
+        doc="Per place of `index`, of x's rank, the element of x there with its coordinate along "
+        "`axis` replaced. Negative indices count from the end if `wrap`. OutOfRangeError outside.",
+    )
+)
+
+
+def _along_add_type(g: TensorType, index: TensorType, *, axis: int, size: Size) -> TensorType:
+    _require_index("along_add", index)
+    return TensorType(g.shape[:axis] + (size,) + g.shape[axis + 1 :], g.dtype)
+
+
+def _along_add_numpy(g: Any, index: Any, *, axis: int, size: int) -> Any:
+    index = _check_range("along_add", np.asarray(index), size)
+    result = np.zeros(g.shape[:axis] + (size,) + g.shape[axis + 1 :], g.dtype)
+    places = list(np.ix_(*(range(n) for n in g.shape)))
+    places[axis] = index
+    np.add.at(result, tuple(places), g)
+    return result
+
+
+along_add = register(
+    Op(
+        name="along_add",
+        infer_type=_along_add_type,
+        evaluate=_along_add_numpy,
+        vjp=(lambda g, o, a, b, *, axis, size: take_along_axis(g, b, axis), None),
+        saves=("b", ""),
+        bind=_take_add_bind,
+        lowering=Scatter(_along_split),
+        doc="Zeros with `size` elements along `axis` into which those of g are added at the "
+        "indices: the adjoint of `take_along_axis`.",
+    )
+)
+
+
+def _one_hot(index: Any, *, classes: int, dtype: DType) -> Any:
+    column = expand_dims(index, index.ndim)
+    numbers = np.arange(classes).reshape((1,) * index.ndim + (classes,))
+    return astype(equal(astype(column, "int64"), numbers), dtype)
+
+
+def _one_hot_bind(
+    index: Any, classes: int, dtype: object = "float32"
+) -> tuple[Sequence[Any], Attrs]:
+    return (as_operand(index),), {"classes": int(classes), "dtype": as_dtype(dtype, "one_hot")}
+
+
+one_hot = composite(
+    "one_hot", _one_hot, bind=_one_hot_bind, vjp=(None,),
+    check=lambda name, type, **attrs: _require_index(name, type),
+    doc="1 at each index along a new last axis of size `classes`, 0 elsewhere: (...) -> (..., c). "
+    "An index outside gives zeros.",
+)  # fmt: skip

@@ -1,0 +1,104 @@
+"""Ops without operands: the leaves of a graph, and values that come from sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.dims import Size
+from compiler.errors import GraphError
+from compiler.lowering import Iota, SizeValue
+from compiler.op import Op, register
+from compiler.types import DType, Shape, TensorType
+
+
+class Literal:
+    """A NumPy array as an attribute of a constant: immutable, hashable and compared by bits."""
+
+    __slots__ = ("array", "key")
+
+    def __init__(self, array: Any) -> None:
+        self.array = np.array(array, order="C")
+        self.array.flags.writeable = False
+        self.key = (self.array.dtype.str, self.array.shape, self.array.tobytes())
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self.key == other.key
+
+    def __str__(self) -> str:
+        if self.array.size <= 4:
+            return np.array2string(self.array, separator=", ", floatmode="unique")
+        return f"<{self.array.size} values>"
+
+    __repr__ = __str__
+
+
+def _unfed(**attrs: Any) -> Any:
+    raise GraphError("a leaf has no value of its own: it is fed")
+
+
+placeholder = register(
+    Op(
+        name="placeholder",
+        infer_type=lambda shape, dtype, key: TensorType(shape, dtype),
+        evaluate=_unfed,
+        doc="An input that each call feeds; `key` tells placeholders apart.",
+    )
+)
+
+variable = register(
+    Op(
+        name="variable",
+        infer_type=lambda shape, dtype, key: TensorType(shape, dtype),
+        evaluate=_unfed,
+        doc="State that lives between calls; `key` is the object that holds its value.",
+    )
+)
+
+
+def _constant_type(value: Literal) -> TensorType:
+    return TensorType(value.array.shape, value.array.dtype)
+
+
+constant = register(
+    Op(
+        name="constant",
+        infer_type=_constant_type,
+        evaluate=lambda value: value.array,
+        doc="A value that is part of the graph.",
+    )
+)
+
+
+def _iota_type(size: Size) -> TensorType:
+    return TensorType((size,), np.dtype(np.int64))
+
+
+iota = register(
+    Op(
+        name="iota",
+        infer_type=_iota_type,
+        evaluate=lambda size: np.arange(size),
+        lowering=Iota(),
+        doc="The integers 0, 1, ..., size - 1: int64[size].",
+    )
+)
+
+size_of = register(
+    Op(
+        name="size_of",
+        infer_type=lambda size: TensorType((), np.dtype(np.int64)),
+        evaluate=lambda size: np.int64(size),
+        lowering=SizeValue(),
+        doc="A size as a value: int64[].",
+    )
+)
+
+
+def leaf_attrs(shape: Shape, dtype: DType, key: object) -> dict[str, Any]:
+    """The attributes of a placeholder or a variable."""
+    return {"shape": shape, "dtype": dtype, "key": key}

@@ -1,0 +1,97 @@
+"""Products of matrices and vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import DTypeError, ShapeError
+from compiler.lowering import Matmul
+from compiler.op import Op, register
+from compiler.ops.arithmetic import multiply
+from compiler.ops.declare import composite, unbroadcast
+from compiler.ops.shape import expand_dims, reshape, squeeze, swapaxes
+from compiler.types import TensorType, broadcast_shapes, require_same_dtype, unify
+
+
+def _matmul_type(a: TensorType, b: TensorType) -> TensorType:
+    dtype = require_same_dtype("matmul", a, b)
+    if dtype.kind == "b":
+        raise DTypeError(f"matmul: {a} @ {b}: bool has no product: cast it with astype")
+    if a.ndim == 0 or b.ndim == 0:
+        raise ShapeError(f"matmul: {a} @ {b}: a scalar has no axis to sum over: use multiply")
+    inner, other = a.shape[-1], b.shape[-2 if b.ndim > 1 else 0]
+    if unify(inner, other) is None:
+        where = "last axis" if b.ndim == 1 else "inner axes"
+        raise ShapeError(f"matmul: {a} @ {b}: {where} {inner} != {other}")
+    batch = broadcast_shapes(
+        "matmul", TensorType(a.shape[:-2], dtype), TensorType(b.shape[:-2], dtype)
+    )
+    rows = a.shape[-2:-1]
+    columns = b.shape[-1:] if b.ndim > 1 else ()
+    return TensorType(batch + rows + columns, dtype)
+
+
+def _as_matrix(g: Any, a: Any, b: Any) -> Any:
+    """The cotangent with the axes that a vector operand lacks."""
+    if b.ndim == 1:
+        g = expand_dims(g, g.ndim)
+    if a.ndim == 1:
+        g = expand_dims(g, g.ndim - 1)
+    return g
+
+
+def _matmul_by_a(g: Any, o: Any, a: Any, b: Any) -> Any:
+    g = _as_matrix(g, a, b)
+    right = expand_dims(b, 0) if b.ndim == 1 else swapaxes(b, -1, -2)
+    result = matmul(g, right)
+    return unbroadcast(squeeze(result, result.ndim - 2) if a.ndim == 1 else result, a)
+
+
+def _matmul_by_b(g: Any, o: Any, a: Any, b: Any) -> Any:
+    g = _as_matrix(g, a, b)
+    left = expand_dims(a, 0) if a.ndim == 1 else a
+    if b.ndim <= 2 and left.ndim > 2:
+        # one product over all rows instead of one per batch and a sum
+        left, g = (reshape(x, (-1, x.shape[-1])) for x in (left, g))
+    result = matmul(swapaxes(left, -1, -2), g)
+    return unbroadcast(squeeze(result, result.ndim - 1) if b.ndim == 1 else result, b)
+
+
+matmul = register(
+    Op(
+        name="matmul",
+        infer_type=_matmul_type,
+        evaluate=np.matmul,
+        vjp=(_matmul_by_a, _matmul_by_b),
+        saves=("b", "a"),
+        lowering=Matmul(),
+        promotes=slice(None),
+        doc="NumPy's matrix product: (..., m, k), (..., k, n) -> (..., m, n); a vector operand "
+        "loses its axis; leading axes broadcast.",
+    )
+)
+
+
+def _vectors(name: str, a: TensorType, b: TensorType) -> None:
+    if a.ndim != 1 or b.ndim != 1:
+        raise ShapeError(f"{name}: {a} and {b}: both must have one axis")
+
+
+dot = composite(
+    "dot", lambda a, b: matmul(a, b), evaluate=np.dot, check=_vectors, promotes=slice(None),
+    vjp=(lambda g, o, a, b: g * b, lambda g, o, a, b: g * a), saves=("b", "a"),
+    doc="The inner product of two vectors: (k,), (k,) -> ().",
+)  # fmt: skip
+
+
+def _outer(a: Any, b: Any) -> Any:
+    return multiply(expand_dims(a, 1), expand_dims(b, 0))
+
+
+outer = composite(
+    "outer", _outer, evaluate=np.multiply.outer, check=_vectors, promotes=slice(None),
+    vjp=(lambda g, o, a, b: matmul(g, b), lambda g, o, a, b: matmul(a, g)), saves=("b", "a"),
+    doc="All products of two vectors: (m,), (n,) -> (m, n).",
+)  # fmt: skip

@@ -1,0 +1,359 @@
+"""Activations, normalisation and losses: composites of the other ops, with direct gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import DTypeError, OptionError, ShapeError
+from compiler.op import Attrs
+from compiler.ops.arithmetic import astype, maximum, minimum, square
+from compiler.ops.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    where,
+)
+from compiler.ops.declare import (
+    as_operand,
+    composite,
+    count,
+    elementwise,
+    one_axis,
+    unbroadcast,
+    zeros_like,
+)
+from compiler.ops.exponential import erf, exp, expm1, log, rsqrt, sigmoid, softplus, tanh
+from compiler.ops.indexing import take_along_axis
+from compiler.ops.reduction import max, mean, positions, sum
+from compiler.ops.shape import expand_dims, squeeze
+from compiler.types import TensorType, broadcast_shapes, normalise_axis, unify
+
+_ROOT_HALF = math.sqrt(0.5)
+_ROOT_TWO_BY_PI = math.sqrt(2 / math.pi)
+_CUBIC = 0.044715
+
+relu = elementwise(
+    "relu", lambda x: np.maximum(x, 0), "maximum({0}, {t}(0))", arity=1,
+    vjp=(lambda g, o, a: where(o > 0, g, 0),), saves=("o",),
+    doc="max(x, 0); the gradient at 0 is 0.",
+)  # fmt: skip
+
+
+def _with(**defaults: float | str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+    """The signature `(x, option=default)` with one option."""
+    ((name, default),) = defaults.items()
+
+    def bind(x: Any, value: Any = default, **given: Any) -> tuple[Sequence[Any], Attrs]:
+        if given.keys() - {name}:
+            raise OptionError(f"unknown option {sorted(given)}: known is {name}")
+        value = given.get(name, value)
+        return (as_operand(x),), {name: value if isinstance(default, str) else float(value)}
+
+    return bind
+
+
+leaky_relu = composite(
+    "leaky_relu", lambda x, *, negative_slope: where(x > 0, x, x * negative_slope),
+    bind=_with(negative_slope=0.01), floating=True, saves=("a",),
+    vjp=(lambda g, o, a, *, negative_slope: where(a > 0, g, g * negative_slope),),
+    doc="x above 0, negative_slope * x below.",
+)  # fmt: skip
+elu = composite(
+    "elu", lambda x, *, alpha: where(x > 0, x, alpha * expm1(minimum(x, 0))),
+    bind=_with(alpha=1.0), floating=True, saves=("a",),
+    vjp=(lambda g, o, a, *, alpha: where(a > 0, g, g * (alpha * exp(minimum(a, 0)))),),
+    doc="x above 0, alpha * (exp(x) - 1) below (Clevert, Unterthiner, Hochreiter 2015).",
+)  # fmt: skip
+
+
+def _silu_vjp(g: Any, o: Any, a: Any) -> Any:
+    s = sigmoid(a)
+    return g * (s * (1 + a * (1 - s)))
+
+
+silu = composite(
+    "silu", lambda x: x * sigmoid(x), floating=True, vjp=(_silu_vjp,), saves=("a",),
+    doc="x * sigmoid(x) (Elfwing, Uchibe, Doya 2017).",
+)  # fmt: skip
+
+
+def _gelu(x: Any, *, approximate: str) -> Any:
+    if approximate == "tanh":
+        return 0.5 * x * (1 + tanh(_ROOT_TWO_BY_PI * (x + _CUBIC * (x * x * x))))
+    return 0.5 * x * (1 + erf(x * _ROOT_HALF))
+
+
+def _gelu_vjp(g: Any, o: Any, a: Any, *, approximate: str) -> Any:
+    if approximate == "tanh":
+        t = tanh(_ROOT_TWO_BY_PI * (a + _CUBIC * (a * a * a)))
+        slope = _ROOT_TWO_BY_PI * (1 + 3 * _CUBIC * (a * a))
+        return g * (0.5 * (1 + t) + 0.5 * a * ((1 - t * t) * slope))
+    density = exp(-0.5 * (a * a)) * (_ROOT_HALF / math.sqrt(math.pi))
+    return g * (0.5 * (1 + erf(a * _ROOT_HALF)) + a * density)
+
+
+def _gelu_check(name: str, x: TensorType, *, approximate: str) -> None:
+    if approximate not in ("none", "tanh"):
+        raise OptionError(f"gelu: approximate is 'none' or 'tanh', not {approximate!r}")
+
+
+gelu = composite(
+    "gelu", _gelu, bind=_with(approximate="none"), floating=True, check=_gelu_check,
+    vjp=(_gelu_vjp,), saves=("a",),
+    doc="x times the normal distribution function of x, or its tanh form "
+    "(Hendrycks, Gimpel 2016).",
+)  # fmt: skip
+
+
+def clip(x: Any, min: Any = None, max: Any = None) -> Any:
+    """`x` limited to [min, max]; either may be None, a number or a tensor.
+
+    The gradient passes where min <= x <= max, edges included (PyTorch's convention).
+    """
+    if min is None and max is None:
+        raise OptionError("clip: needs min, max or both")
+    x = as_operand(x)
+    low = -math.inf if min is None else min
+    high = math.inf if max is None else max
+    if np.dtype(x.dtype).kind in "iu":
+        info = np.iinfo(x.dtype)
+        low, high = (info.min if min is None else min), (info.max if max is None else max)
+    return clamp(x, low, high)
+
+
+def _clamp_by_x(g: Any, o: Any, x: Any, low: Any, high: Any) -> Any:
+    inside = logical_and(greater_equal(x, low), less_equal(x, high))
+    return unbroadcast(where(inside, g, 0), x)
+
+
+def _clamp_by_low(g: Any, o: Any, x: Any, low: Any, high: Any) -> Any:
+    return unbroadcast(where(logical_and(less(x, low), less_equal(low, high)), g, 0), low)
+
+
+def _clamp_by_high(g: Any, o: Any, x: Any, low: Any, high: Any) -> Any:
+    return unbroadcast(where(greater(maximum(x, low), high), g, 0), high)
+
+
+clamp = composite(
+    "clamp", lambda x, low, high: minimum(maximum(x, low), high), promotes=slice(None),
+    vjp=(_clamp_by_x, _clamp_by_low, _clamp_by_high), saves=("abc", "abc", "abc"),
+    doc="min(max(x, low), high), element by element.",
+)  # fmt: skip
+
+
+def _axis_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+    def bind(x: Any, axis: Any = None, *, dim: Any = None) -> tuple[Sequence[Any], Attrs]:
+        x, axis = as_operand(x), one_axis(name, axis, dim)
+        return (x,), {"axis": normalise_axis(name, -1 if axis is None else axis, x.ndim)}
+
+    return bind
+
+
+def _softmax(x: Any, *, axis: int) -> Any:
+    e = exp(x - max(x, axis=axis, keepdims=True))
+    return e / sum(e, axis=axis, keepdims=True)
+
+
+def _softmax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
+    weighted = g * o
+    return weighted - o * sum(weighted, axis=axis, keepdims=True)
+
+
+softmax = composite(
+    "softmax", _softmax, bind=_axis_bind("softmax"), floating=True, vjp=(_softmax_vjp,),
+    saves=("o",),
+    doc="exp(x) / sum(exp(x)) along one axis (the last), shifted by the maximum.",
+)  # fmt: skip
+
+
+def _log_softmax(x: Any, *, axis: int) -> Any:
+    shifted = x - max(x, axis=axis, keepdims=True)
+    return shifted - log(sum(exp(shifted), axis=axis, keepdims=True))
+
+
+def _log_softmax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
+    return g - exp(o) * sum(g, axis=axis, keepdims=True)
+
+
+log_softmax = composite(
+    "log_softmax", _log_softmax, bind=_axis_bind("log_softmax"), floating=True,
+    vjp=(_log_softmax_vjp,), saves=("o",),
+    doc="log(softmax(x)) along one axis (the last), without overflow or log of 0.",
+)  # fmt: skip
+
+REDUCTIONS = ("mean", "sum", "none")
+
+
+def _reduction(name: str, reduction: str) -> str:
+    if reduction not in REDUCTIONS:
+        raise OptionError(f"{name}: reduction is one of {REDUCTIONS}, not {reduction!r}")
+    return reduction
+
+
+def _loss_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+    def bind(x: Any, target: Any, reduction: str = "mean") -> tuple[Sequence[Any], Attrs]:
+        return (as_operand(x), as_operand(target)), {"reduction": _reduction(name, reduction)}
+
+    return bind
+
+
+def _reduced(losses: Any, reduction: str) -> Any:
+    if reduction == "none":
+        return losses
+    return mean(losses) if reduction == "mean" else sum(losses)
+
+
+def _seed(g: Any, shape_like: Any, reduction: str) -> Any:
+    """The cotangent of each single loss, given that of the reduced one."""
+    return g / count(shape_like, tuple(range(shape_like.ndim)), g) if reduction == "mean" else g
+
+
+def _classes_check(name: str, x: TensorType, target: TensorType, *, reduction: str) -> None:
+    if target.dtype.kind not in "iu":
+        raise DTypeError(f"{name}: target {target} is not an integer tensor of class indices")
+    if x.ndim == 0 or target.ndim != x.ndim - 1:
+        raise ShapeError(f"{name}: {x} needs a target of {x.ndim - 1} axes, got {target}")
+    sizes = x.shape[:1] + x.shape[2:] if x.ndim > 1 else ()
+    for size, other in zip(sizes, target.shape, strict=True):
+        if unify(size, other) is None:
+            raise ShapeError(f"{name}: {x} and target {target} differ: {size} != {other}")
+
+
+def _class_axis(x: Any) -> int:
+    return 0 if x.ndim == 1 else 1
+
+
+def _cross_entropy(x: Any, target: Any, *, reduction: str) -> Any:
+    axis = _class_axis(x)
+    index = expand_dims(target, axis)
+    picked = take_along_axis(log_softmax(x, axis), index, axis=axis, wrap=False)
+    return _reduced(-squeeze(picked, axis), reduction)
+
+
+def _cross_entropy_vjp(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
+    axis = _class_axis(x)
+    g = _seed(g, target, reduction)
+    if reduction == "none":
+        g = expand_dims(g, axis)
+    hot = equal(positions(x, axis), astype(expand_dims(target, axis), "int64"))
+    p = softmax(x, axis)
+    return where(hot, p - 1, p) * g
+
+
+cross_entropy = composite(
+    "cross_entropy", _cross_entropy, bind=_loss_bind("cross_entropy"), check=_classes_check,
+    vjp=(_cross_entropy_vjp, None), saves=("ab", ""),
+    doc="-log(softmax(x))[target], x (n, c, ...) or (c,), target the class indices (n, ...); "
+    "reduction 'mean', 'sum' or 'none'. OutOfRangeError for a target outside [0, c).",
+)  # fmt: skip
+
+
+def _pair_check(name: str, x: TensorType, target: TensorType, *, reduction: str) -> None:
+    broadcast_shapes(name, x, target)
+
+
+def _mse(x: Any, target: Any, *, reduction: str) -> Any:
+    return _reduced(square(x - target), reduction)
+
+
+def _mse_by_x(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
+    difference = x - target
+    return unbroadcast(_seed(g, difference, reduction) * (2 * difference), x)
+
+
+def _mse_by_target(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
+    difference = target - x
+    return unbroadcast(_seed(g, difference, reduction) * (2 * difference), target)
+
+
+mse_loss = composite(
+    "mse_loss", _mse, bind=_loss_bind("mse_loss"), check=_pair_check, promotes=slice(None),
+    floating=True, vjp=(_mse_by_x, _mse_by_target), saves=("ab", "ab"),
+    doc="The squared difference; reduction 'mean', 'sum' or 'none'.",
+)  # fmt: skip
+
+
+def _bce(x: Any, target: Any, *, reduction: str) -> Any:
+    return _reduced(softplus(x) - x * target, reduction)
+
+
+def _bce_by_x(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
+    difference = sigmoid(x) - target
+    return unbroadcast(_seed(g, difference, reduction) * difference, x)
+
+
+def _bce_by_target(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
+    logits = x + zeros_like(target)
+    return unbroadcast(_seed(g, logits, reduction) * -logits, target)
+
+
+binary_cross_entropy_with_logits = composite(
+    "binary_cross_entropy_with_logits", _bce, bind=_loss_bind("binary_cross_entropy_with_logits"),
+    check=_pair_check, promotes=slice(None), floating=True,
+    vjp=(_bce_by_x, _bce_by_target), saves=("ab", "ab"),
+    doc="softplus(x) - x * target: the negative log-likelihood of targets in [0, 1] under "
+    "sigmoid(x); reduction 'mean', 'sum' or 'none'.",
+)  # fmt: skip
+
+
+def _layer_norm_bind(
+    x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> tuple[Sequence[Any], Attrs]:
+    x = as_operand(x)
+    shape = (
+        (normalized_shape,) if hasattr(normalized_shape, "__index__") else tuple(normalized_shape)
+    )
+    if not shape or tuple(x.shape[-len(shape) :]) != shape:
+        raise ShapeError(f"layer_norm: the last axes of {tuple(x.shape)} are not {shape}")
+    dtype = np.dtype(x.dtype)
+    weight = np.ones((), dtype) if weight is None else as_operand(weight)
+    bias = np.zeros((), dtype) if bias is None else as_operand(bias)
+    return (x, weight, bias), {"axes": len(shape), "eps": float(eps)}
+
+
+def _normalised(x: Any, axes: int, eps: float) -> tuple[Any, Any]:
+    """x with mean 0 and variance 1 over its last axes, and the factor that did it."""
+    last = tuple(range(x.ndim - axes, x.ndim))
+    centred = x - mean(x, axis=last, keepdims=True)
+    scale = rsqrt(mean(square(centred), axis=last, keepdims=True) + eps)
+    return centred * scale, scale
+
+
+def _layer_norm(x: Any, weight: Any, bias: Any, *, axes: int, eps: float) -> Any:
+    return _normalised(x, axes, eps)[0] * weight + bias
+
+
+def _layer_norm_by_x(
+    g: Any, o: Any, x: Any, weight: Any, bias: Any, *, axes: int, eps: float
+) -> Any:
+    last = tuple(range(x.ndim - axes, x.ndim))
+    normal, scale = _normalised(x, axes, eps)
+    g = g * weight
+    along = mean(g * normal, axis=last, keepdims=True)
+    return scale * (g - mean(g, axis=last, keepdims=True) - normal * along)
+
+
+def _layer_norm_by_weight(
+    g: Any, o: Any, x: Any, weight: Any, bias: Any, *, axes: int, eps: float
+) -> Any:
+    return unbroadcast(g * _normalised(x, axes, eps)[0], weight)
+
+
+layer_norm = composite(
+    "layer_norm", _layer_norm, bind=_layer_norm_bind, promotes=slice(None), floating=True,
+    vjp=(
+        _layer_norm_by_x,
+        _layer_norm_by_weight,
+        lambda g, o, x, weight, bias, *, axes, eps: unbroadcast(g, bias),
+    ),
+    saves=("ab", "a", ""),
+    doc="x scaled to mean 0 and variance 1 over its last axes `normalized_shape`, times weight "
+    "plus bias (Ba, Kiros, Hinton 2016).",
+)  # fmt: skip

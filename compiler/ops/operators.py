@@ -1,0 +1,99 @@
+"""The operators and methods that every handle has: symbolic expressions and eager tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.op import Operand
+
+
+def _forward(op: Any) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        return op(self, other) if _known(other) else NotImplemented
+
+    return method
+
+
+def _backward(op: Any) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        return op(other, self) if _known(other) else NotImplemented
+
+    return method
+
+
+def _known(other: Any) -> bool:
+    return isinstance(other, Operand | np.ndarray | np.generic | bool | int | float) or hasattr(
+        other, "terms"
+    )
+
+
+def _method(op: Any) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return op(self, *args, **kwargs)
+
+    method.__doc__ = getattr(op, "doc", None) or op.__doc__
+    return method
+
+
+class Operators(Operand):
+    """Python's operators and the usual methods, in terms of the ops."""
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    __array_ufunc__ = None  # ndarray + handle is ours to compute
+    __hash__ = object.__hash__
+
+    __add__, __radd__ = _forward(ops.add), _backward(ops.add)
+    __sub__, __rsub__ = _forward(ops.subtract), _backward(ops.subtract)
+    __mul__, __rmul__ = _forward(ops.multiply), _backward(ops.multiply)
+    __truediv__, __rtruediv__ = _forward(ops.divide), _backward(ops.divide)
+    __floordiv__, __rfloordiv__ = _forward(ops.floor_divide), _backward(ops.floor_divide)
+    __mod__, __rmod__ = _forward(ops.remainder), _backward(ops.remainder)
+    __pow__, __rpow__ = _forward(ops.power), _backward(ops.power)
+    __matmul__, __rmatmul__ = _forward(ops.matmul), _backward(ops.matmul)
+    __lt__, __le__ = _forward(ops.less), _forward(ops.less_equal)
+    __gt__, __ge__ = _forward(ops.greater), _forward(ops.greater_equal)
+    __eq__ = _forward(ops.equal)
+    __ne__ = _forward(ops.not_equal)
+    __and__, __rand__ = _forward(ops.logical_and), _backward(ops.logical_and)
+    __or__, __ror__ = _forward(ops.logical_or), _backward(ops.logical_or)
+    __xor__, __rxor__ = _forward(ops.logical_xor), _backward(ops.logical_xor)
+
+    def __neg__(self) -> Any:
+        return ops.negative(self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return ops.absolute(self)
+
+    def __invert__(self) -> Any:
+        return ops.logical_not(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return ops.getitem(self, key)
+
+    @property
+    def T(self) -> Any:  # noqa: N802 - NumPy's name
+        """The axes reversed."""
+        return ops.transpose(self)
+
+    @property
+    def mT(self) -> Any:  # noqa: N802 - the array API's name
+        """The last two axes exchanged."""
+        return ops.swapaxes(self, -1, -2)
+
+
+for _name in (
+    "abs", "acos", "all", "any", "argmax", "argmin", "asin", "astype", "atan", "broadcast_to",
+    "ceil", "clip", "cos", "cosh", "dot", "erf", "exp", "expand_dims", "expm1", "flip", "floor",
+    "log", "log1p", "log_softmax", "logsumexp", "matmul", "max", "mean", "min", "outer", "permute",
+    "pow", "prod", "reciprocal", "relu", "reshape", "round", "rsqrt", "sigmoid", "sign", "sin",
+    "sinh", "softmax", "sqrt", "square", "squeeze", "std", "sum", "swapaxes", "take", "tan",
+    "tanh", "transpose", "trunc", "var",
+):  # fmt: skip
+    setattr(Operators, _name, _method(getattr(ops, _name)))

@@ -1,0 +1,281 @@
+"""Reductions over axes. `axis` (or PyTorch's `dim`) is None, an int or several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import DTypeError, OptionError, ShapeError
+from compiler.op import Attrs
+from compiler.ops.arithmetic import square
+from compiler.ops.comparison import equal, isinf, logical_and, where
+from compiler.ops.declare import (
+    BOOL,
+    INT64,
+    as_operand,
+    axis_binder,
+    composite,
+    count,
+    one_axis,
+    reduction,
+)
+from compiler.ops.exponential import exp, log, sqrt
+from compiler.ops.leaves import iota
+from compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze
+from compiler.types import TensorType, normalise_axes
+
+_any = any
+
+
+def _restore(g: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """The cotangent of a reduction with the reduced axes back at size 1."""
+    return g if keepdims or not axes else expand_dims(g, axes)
+
+
+def _accumulator(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return dtype if dtype.kind == "f" else INT64
+
+
+def _numpy(function: Callable[..., Any]) -> Callable[..., Any]:
+    def evaluate(x: Any, *, axes: tuple[int, ...], keepdims: bool, **attrs: Any) -> Any:
+        return function(x, axis=axes, keepdims=keepdims)
+
+    return evaluate
+
+
+def _numpy_total(function: Callable[..., Any]) -> Callable[..., Any]:
+    def evaluate(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+        return function(x, axis=axes, keepdims=keepdims, dtype=_accumulator(x.dtype))
+
+    return evaluate
+
+
+def _sum_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return broadcast_to(_restore(g, a, axes, keepdims), a.shape)
+
+
+def _prod_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    # one zero: only its own slope is not 0, and is the product of the others; two zeros: all 0
+    g = _restore(g, a, axes, keepdims)
+    zero = equal(a, 0)
+    zeros = sum(zero, axis=axes, keepdims=True)
+    others = prod(where(zero, 1, a), axis=axes, keepdims=True)
+    slope = where(
+        equal(zeros, 0),
+        others / where(zero, 1, a),
+        where(logical_and(equal(zeros, 1), zero), others, 0),
+    )
+    return g * slope
+
+
+sum = reduction(
+    "sum", _numpy_total(np.sum), "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
+    doc="The sum; of integers and bools int64.",
+)  # fmt: skip
+prod = reduction(
+    "prod", _numpy_total(np.prod), "prod", result=_accumulator, vjp=(_prod_vjp,), saves=("a",),
+    doc="The product; of integers and bools int64. The gradient is right where elements are 0.",
+)  # fmt: skip
+
+
+def _extremum_check(name: str, x: TensorType, axes: tuple[int, ...]) -> None:
+    if _any(x.shape[axis] == 0 for axis in axes):
+        raise ShapeError(f"{name}: {x} has no element along axes {axes}: there is no {name}")
+
+
+def _extremum_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+    plain = axis_binder(name)
+
+    def bind(
+        x: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
+    ) -> tuple[Sequence[Any], Attrs]:
+        operands, attrs = plain(x, axis, keepdims, dim=dim, keepdim=keepdim)
+        single = isinstance(one_axis(name, axis, dim), int | np.integer)
+        return operands, attrs | {"ties": "first" if single else "even"}
+
+    return bind
+
+
+def _extremum_vjp(position: Callable[..., Any]) -> Callable[..., Any]:
+    def rule(
+        g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool, ties: str
+    ) -> Any:
+        g = _restore(g, a, axes, keepdims)
+        if ties == "first":
+            (axis,) = axes
+            return where(_at(position()(a, axis=axis, keepdims=True), a, axis), g, 0)
+        winners = equal(a, _restore(o, a, axes, keepdims))
+        return where(winners, g / _total(winners, axes, a.dtype), 0)
+
+    return rule
+
+
+def _total(winners: Any, axes: tuple[int, ...], dtype: Any) -> Any:
+    from compiler.ops.arithmetic import astype
+
+    return astype(sum(winners, axis=axes, keepdims=True), dtype)
+
+
+def _at(index: Any, like: Any, axis: int) -> Any:
+    """Where along `axis` the position equals `index`: bool of like's shape."""
+    return equal(positions(like, axis), index)
+
+
+def positions(like: Any, axis: int) -> Any:
+    """The index along `axis`, of `like`'s rank with size 1 on the other axes: int64."""
+    size = like.shape[axis]
+    numbers = like.apply(iota, (), {"size": size}) if hasattr(like, "apply") else np.arange(size)
+    after = like.ndim - 1 - axis
+    return expand_dims(numbers, tuple(range(axis)) + tuple(range(axis + 1, axis + 1 + after)))
+
+
+max = reduction(
+    "max", _numpy(np.max), "max", result=lambda dtype: dtype, check=_extremum_check,
+    bind=_extremum_bind("max"), vjp=(_extremum_vjp(lambda: argmax),), saves=("ao",),
+    doc="The largest element; nan if any is. Over one axis the first winner takes the gradient, "
+    "over all or several the winners share it evenly, as PyTorch's max and amax.",
+)  # fmt: skip
+min = reduction(
+    "min", _numpy(np.min), "min", result=lambda dtype: dtype, check=_extremum_check,
+    bind=_extremum_bind("min"), vjp=(_extremum_vjp(lambda: argmin),), saves=("ao",),
+    doc="The smallest element; nan if any is. The gradient is shared as by `max`.",
+)  # fmt: skip
+
+
+def _position_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+    def bind(
+        x: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
+    ) -> tuple[Sequence[Any], Attrs]:
+        x, keepdims, axis = as_operand(x), bool(keepdims or keepdim), one_axis(name, axis, dim)
+        if axis is None:
+            if keepdims:
+                raise OptionError(f"{name}: keepdims=True needs an axis")
+            x, axis = reshape(x, (-1,)), 0
+        axes = normalise_axes(name, axis, x.ndim)
+        if len(axes) != 1:
+            raise ShapeError(f"{name}: takes one axis, got {axes}")
+        return (x,), {"axes": axes, "keepdims": keepdims}
+
+    return bind
+
+
+def _position_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
+    def evaluate(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+        return function(x, axis=axes[0], keepdims=keepdims)
+
+    return evaluate
+
+
+argmax = reduction(
+    "argmax", _position_numpy(np.argmax), "argmax", result=lambda dtype: INT64,
+    check=_extremum_check, bind=_position_bind("argmax"), vjp=(None,),
+    doc="The index of the first largest element along one axis (of the flat tensor if None).",
+)  # fmt: skip
+argmin = reduction(
+    "argmin", _position_numpy(np.argmin), "argmin", result=lambda dtype: INT64,
+    check=_extremum_check, bind=_position_bind("argmin"), vjp=(None,),
+    doc="The index of the first smallest element along one axis (of the flat tensor if None).",
+)  # fmt: skip
+
+
+def _bool_check(name: str, x: TensorType, axes: tuple[int, ...]) -> None:
+    if x.dtype.kind != "b":
+        raise DTypeError(f"{name}: {x} is not bool: compare it with 0 or cast it")
+
+
+any = reduction(
+    "any", _numpy(np.any), "any", result=lambda dtype: BOOL, check=_bool_check, vjp=(None,),
+    doc="Whether any element is true; False of none.",
+)  # fmt: skip
+all = reduction(
+    "all", _numpy(np.all), "all", result=lambda dtype: BOOL, check=_bool_check, vjp=(None,),
+    doc="Whether all elements are true; True of none.",
+)  # fmt: skip
+
+
+def _mean(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return sum(x, axis=axes, keepdims=keepdims) / count(x, axes)
+
+
+def _mean_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return broadcast_to(_restore(g / count(a, axes), a, axes, keepdims), a.shape)
+
+
+mean = composite(
+    "mean", _mean, bind=axis_binder("mean"), vjp=(_mean_vjp,), saves=("",), floating=True,
+    doc="The arithmetic mean; nan of no elements.",
+)  # fmt: skip
+
+
+def _variance_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+    plain = axis_binder(name)
+
+    def bind(
+        x: Any,
+        axis: Any = None,
+        keepdims: bool = False,
+        *,
+        correction: int = 0,
+        dim: Any = None,
+        keepdim: bool = False,
+    ) -> tuple[Sequence[Any], Attrs]:
+        operands, attrs = plain(x, axis, keepdims, dim=dim, keepdim=keepdim)
+        return operands, attrs | {"correction": correction}
+
+    return bind
+
+
+def _var(x: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int) -> Any:
+    centred = x - mean(x, axis=axes, keepdims=True)
+    return sum(square(centred), axis=axes, keepdims=keepdims) / (count(x, axes) - correction)
+
+
+def _var_vjp(
+    g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int
+) -> Any:
+    g = _restore(g / (count(a, axes) - correction), a, axes, keepdims)
+    return (2 * g) * (a - mean(a, axis=axes, keepdims=True))
+
+
+var = composite(
+    "var", _var, bind=_variance_bind("var"), vjp=(_var_vjp,), saves=("a",), floating=True,
+    doc="The mean squared distance to the mean, divided by n - correction (NumPy's default 0).",
+)  # fmt: skip
+
+
+def _std(x: Any, **attrs: Any) -> Any:
+    return sqrt(_var(x, **attrs))
+
+
+def _std_vjp(
+    g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int
+) -> Any:
+    attrs = {"axes": axes, "keepdims": keepdims, "correction": correction}
+    return _var_vjp(where(equal(o, 0), 0, g / (2 * o)), None, a, **attrs)
+
+
+std = composite(
+    "std", _std, bind=_variance_bind("std"), vjp=(_std_vjp,), saves=("ao",), floating=True,
+    doc="The square root of `var`; its gradient where it is 0 is 0, as PyTorch's.",
+)  # fmt: skip
+
+
+def _logsumexp(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    largest = max(x, axis=axes, keepdims=True)
+    shift = where(isinf(largest), 0, largest)
+    result = log(sum(exp(x - shift), axis=axes, keepdims=True)) + shift
+    return result if keepdims else squeeze(result, axes)
+
+
+
+def _logsumexp_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return _restore(g, a, axes, keepdims) * exp(a - _restore(o, a, axes, keepdims))
+
+
+logsumexp = composite(
+    "logsumexp", _logsumexp, bind=axis_binder("logsumexp"), vjp=(_logsumexp_vjp,), saves=("ao",),
+    floating=True,
+    doc="log(sum(exp(x))), shifted by the maximum so that it does not overflow.",
+)  # fmt: skip

@@ -1,0 +1,473 @@
+"""Ops that move elements or rename axes; none computes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import dims
+from compiler.affine import Affine
+from compiler.dims import Dim, Size
+from compiler.errors import OptionError, ShapeError
+from compiler.lowering import Alias, Index, IndexMap, Window
+from compiler.op import Attrs, Op, register
+from compiler.ops.declare import as_operand, composite, one_axis, unbroadcast
+from compiler.types import (
+    Shape,
+    TensorType,
+    normalise_axes,
+    normalise_axis,
+    require_same_dtype,
+    unify,
+)
+
+
+def _sizes(op: str, shape: Any) -> Shape:
+    """`shape` as a tuple of sizes; a single size is a shape of one axis."""
+    if isinstance(shape, Dim) or hasattr(shape, "__index__"):
+        shape = (shape,)
+    sizes = tuple(size if isinstance(size, Dim) else _int(op, size) for size in shape)
+    if any(isinstance(size, int) and size < -1 for size in sizes):
+        raise ShapeError(f"{op}: negative size in {sizes}")
+    return sizes
+
+
+def _int(op: str, size: Any) -> int:
+    if isinstance(size, bool) or not hasattr(size, "__index__"):
+        raise ShapeError(f"{op}: {size!r} is not a size")
+    return int(size.__index__())
+
+
+def _reshape_bind(x: Any, *shape: Any) -> tuple[Sequence[Any], Attrs]:
+    x = as_operand(x)
+    sizes = _sizes("reshape", shape[0] if len(shape) == 1 else shape)
+    if sizes.count(-1) > 1:
+        raise ShapeError(f"reshape: more than one -1 in {sizes}")
+    if -1 in sizes:
+        known = dims.product([size for size in sizes if size != -1])
+        if known == 0:
+            raise ShapeError(f"reshape: -1 in {sizes} is ambiguous: another size is 0")
+        total = dims.product(x.shape)
+        sizes = tuple(dims.floor_divide(total, known) if size == -1 else size for size in sizes)
+    return (x,), {"shape": sizes}
+
+
+def _reshape_type(x: TensorType, *, shape: Shape) -> TensorType:
+    if unify(x.size, dims.product(shape)) is None:
+        raise ShapeError(f"reshape: {x} has {x.size} elements, {shape} has {dims.product(shape)}")
+    return TensorType(shape, x.dtype)
+
+
+reshape = register(
+    Op(
+        name="reshape",
+        infer_type=_reshape_type,
+        evaluate=lambda x, shape: np.reshape(x, shape),
+        vjp=(lambda g, o, a, *, shape: reshape(g, a.shape),),
+        saves=("",),
+        bind=_reshape_bind,
+        lowering=Alias(),
+        doc="The same elements in row-major order under another shape; one size may be -1.",
+    )
+)
+
+
+def _broadcast_bind(x: Any, *shape: Any) -> tuple[Sequence[Any], Attrs]:
+    sizes = _sizes("broadcast_to", shape[0] if len(shape) == 1 else shape)
+    return (as_operand(x),), {"shape": sizes}
+
+
+def _broadcast_type(x: TensorType, *, shape: Shape) -> TensorType:
+    if x.ndim > len(shape):
+        raise ShapeError(f"broadcast_to: {x} has more axes than {shape}")
+    for have, want in zip(reversed(x.shape), reversed(shape), strict=False):
+        if have != 1 and unify(have, want) is None:
+            raise ShapeError(f"broadcast_to: {x} does not broadcast to {shape}: {have} != {want}")
+    return TensorType(shape, x.dtype)
+
+
+def _broadcast_map(index: Index, x: TensorType, out: TensorType, *, shape: Shape) -> Index:
+    kept = index[len(index) - x.ndim :]
+    return tuple(Affine() if size == 1 else i for i, size in zip(kept, x.shape, strict=True))
+
+
+broadcast_to = register(
+    Op(
+        name="broadcast_to",
+        infer_type=_broadcast_type,
+        evaluate=lambda x, shape: np.broadcast_to(x, shape),
+        vjp=(lambda g, o, a, *, shape: unbroadcast(g, a),),
+        saves=("",),
+        bind=_broadcast_bind,
+        lowering=IndexMap(_broadcast_map),
+        doc="x repeated along axes of size 1 and along new leading axes.",
+    )
+)
+
+
+def _transpose_bind(x: Any, *axes: Any) -> tuple[Sequence[Any], Attrs]:
+    x = as_operand(x)
+    listed = axes[0] if len(axes) == 1 and not hasattr(axes[0], "__index__") else axes
+    order = tuple(listed) if listed else tuple(reversed(range(x.ndim)))
+    order = tuple(normalise_axis("transpose", axis, x.ndim) for axis in order)
+    if sorted(order) != list(range(x.ndim)):
+        raise ShapeError(f"transpose: {order} is not an order of the {x.ndim} axes")
+    return (x,), {"axes": order}
+
+
+def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(axes.index(axis) for axis in range(len(axes)))
+
+
+transpose = register(
+    Op(
+        name="transpose",
+        infer_type=lambda x, axes: TensorType(tuple(x.shape[axis] for axis in axes), x.dtype),
+        evaluate=lambda x, axes: np.transpose(x, axes),
+        vjp=(lambda g, o, a, *, axes: transpose(g, _inverse(axes)),),
+        saves=("",),
+        bind=_transpose_bind,
+        lowering=IndexMap(
+            lambda index, x, out, *, axes: tuple(index[i] for i in _inverse(axes))
+        ),
+        doc="The axes in another order; reversed if none is given.",
+    )
+)
+
+
+def permute(x: Any, *axes: Any) -> Any:
+    """PyTorch's name of `transpose` with an order of all axes."""
+    return transpose(x, *axes)
+
+
+def swapaxes(x: Any, first: int, second: int) -> Any:
+    """`x` with two axes exchanged."""
+    x = as_operand(x)
+    order = list(range(x.ndim))
+    i, j = (normalise_axis("swapaxes", axis, x.ndim) for axis in (first, second))
+    order[i], order[j] = order[j], order[i]
+    return transpose(x, tuple(order))
+
+
+def _expand_bind(x: Any, axis: Any = None, *, dim: Any = None) -> tuple[Sequence[Any], Attrs]:
+    x, axis = as_operand(x), one_axis("expand_dims", axis, dim)
+    if axis is None:
+        raise OptionError("expand_dims: takes an axis")
+    added = 1 if hasattr(axis, "__index__") else len(axis)
+    return (x,), {"axes": normalise_axes("expand_dims", axis, x.ndim + added)}
+
+
+def _expand_type(x: TensorType, *, axes: tuple[int, ...]) -> TensorType:
+    sizes = iter(x.shape)
+    shape = tuple(1 if axis in axes else next(sizes) for axis in range(x.ndim + len(axes)))
+    return TensorType(shape, x.dtype)
+
+
+expand_dims = register(
+    Op(
+        name="expand_dims",
+        infer_type=_expand_type,
+        evaluate=lambda x, axes: np.expand_dims(x, axes),
+        vjp=(lambda g, o, a, *, axes: squeeze(g, axes),),
+        saves=("",),
+        bind=_expand_bind,
+        lowering=IndexMap(
+            lambda index, x, out, *, axes: tuple(
+                i for axis, i in enumerate(index) if axis not in axes
+            )
+        ),
+        doc="New axes of size 1 at the given places of the result.",
+    )
+)
+
+
+def _squeeze_bind(x: Any, axis: Any = None, *, dim: Any = None) -> tuple[Sequence[Any], Attrs]:
+    x, axis = as_operand(x), one_axis("squeeze", axis, dim)
+    if axis is None:
+        axis = tuple(i for i, size in enumerate(x.shape) if size == 1)
+    return (x,), {"axes": normalise_axes("squeeze", axis, x.ndim)}
+
+
+def _squeeze_type(x: TensorType, *, axes: tuple[int, ...]) -> TensorType:
+    for axis in axes:
+        if x.shape[axis] != 1:
+            raise ShapeError(f"squeeze: axis {axis} of {x} has size {x.shape[axis]}, not 1")
+    return TensorType(tuple(s for i, s in enumerate(x.shape) if i not in axes), x.dtype)
+
+
+def _squeeze_map(index: Index, x: TensorType, out: TensorType, *, axes: tuple[int, ...]) -> Index:
+    kept = iter(index)
+    return tuple(Affine() if axis in axes else next(kept) for axis in range(x.ndim))
+
+
+squeeze = register(
+    Op(
+        name="squeeze",
+        infer_type=_squeeze_type,
+        evaluate=lambda x, axes: np.squeeze(x, axes),
+        vjp=(lambda g, o, a, *, axes: expand_dims(g, axes),),
+        saves=("",),
+        bind=_squeeze_bind,
+        lowering=IndexMap(_squeeze_map),
+        doc="x without the given axes, which have size 1 (all such axes if None).",
+    )
+)
+
+
+def _flip_bind(x: Any, axis: Any = None, *, dim: Any = None) -> tuple[Sequence[Any], Attrs]:
+    x = as_operand(x)
+    return (x,), {"axes": normalise_axes("flip", one_axis("flip", axis, dim), x.ndim)}
+
+
+def _flip_map(index: Index, x: TensorType, out: TensorType, *, axes: tuple[int, ...]) -> Index:
+    return tuple(
+        i * -1 + (x.shape[axis] - 1) if axis in axes else i for axis, i in enumerate(index)
+    )
+
+
+flip = register(
+    Op(
+        name="flip",
+        infer_type=lambda x, axes: x,
+        evaluate=lambda x, axes: np.flip(x, axes),
+        vjp=(lambda g, o, a, *, axes: flip(g, axes),),
+        saves=("",),
+        bind=_flip_bind,
+        lowering=IndexMap(_flip_map),
+        doc="The elements in reverse order along the given axes (all if None).",
+    )
+)
+
+
+def _concatenate_bind(
+    tensors: Sequence[Any], axis: Any = None, *, dim: Any = None
+) -> tuple[Sequence[Any], Attrs]:
+    operands = tuple(as_operand(x) for x in tensors)
+    if not operands:
+        raise OptionError("concatenate: needs at least one tensor")
+    axis = one_axis("concatenate", axis, dim)
+    return operands, {
+        "axis": normalise_axis("concatenate", 0 if axis is None else axis, operands[0].ndim)
+    }
+
+
+def _concatenate_type(*types: TensorType, axis: int) -> TensorType:
+    dtype = require_same_dtype("concatenate", *types)
+    shape = list(types[0].shape)
+    for type in types[1:]:
+        if type.ndim != len(shape):
+            raise ShapeError(f"concatenate: {types[0]} and {type} differ in rank")
+        for i, size in enumerate(type.shape):
+            common = shape[i] + size if i == axis else unify(shape[i], size)
+            if common is None:
+                raise ShapeError(f"concatenate: {types[0]} and {type} differ at axis {i}")
+            shape[i] = common
+    return TensorType(tuple(shape), dtype)
+
+
+def _offsets(operands: Sequence[Any], axis: int) -> list[Size]:
+    offsets: list[Size] = [0]
+    for operand in operands:
+        offsets.append(offsets[-1] + operand.shape[axis])
+    return offsets
+
+
+def _concatenate_vjp(i: int, g: Any, o: Any, *operands: Any, axis: int) -> Any:
+    offsets = _offsets(operands, axis)
+    return slice_axis(g, axis, offsets[i], offsets[i + 1])
+
+
+def _concatenate_windows(
+    types: Sequence[TensorType], out: TensorType, *, axis: int
+) -> list[tuple[tuple[Size, ...], tuple[int, ...]]]:
+    steps = (1,) * out.ndim
+    return [
+        (tuple(offset if i == axis else 0 for i in range(out.ndim)), steps)
+        for offset in _offsets(types, axis)[:-1]
+    ]
+
+
+concatenate = register(
+    Op(
+        name="concatenate",
+        infer_type=_concatenate_type,
+        evaluate=lambda *arrays, axis: np.concatenate(arrays, axis),
+        vjp=_concatenate_vjp,
+        bind=_concatenate_bind,
+        lowering=Window(_concatenate_windows, lambda axis: None),
+        promotes=slice(None),
+        doc="Tensors joined along an axis that they have; the other sizes agree.",
+    )
+)
+
+
+def stack(tensors: Sequence[Any], axis: int = 0, *, dim: int | None = None) -> Any:
+    """Tensors of one shape joined along a new axis."""
+    axis = axis if dim is None else dim
+    return concatenate([expand_dims(x, axis) for x in tensors], axis=axis)
+
+
+def split(
+    x: Any, sections: int | Sequence[int], axis: int = 0, *, dim: int | None = None
+) -> list[Any]:
+    """`x` cut along `axis` into equal sections, or before each of the given indices (NumPy)."""
+    x = as_operand(x)
+    axis = normalise_axis("split", axis if dim is None else dim, x.ndim)
+    size = x.shape[axis]
+    if isinstance(sections, int):
+        if isinstance(size, int) and (sections < 1 or size % sections):
+            raise ShapeError(f"split: axis {axis} has {size} elements, not {sections} equal parts")
+        part = dims.floor_divide(size, sections)
+        return [slice_axis(x, axis, part * i, part * (i + 1)) for i in range(sections)]
+    bounds = [0, *sections, size]
+    return [
+        slice_axis(x, axis, start, stop)
+        for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
+    ]
+
+
+def slice_axis(x: Any, axis: int, start: Size, stop: Size) -> Any:
+    """The elements from `start` to `stop` of one axis, without clamping."""
+    starts = tuple(start if i == axis else 0 for i in range(x.ndim))
+    sizes = tuple(stop - start if i == axis else size for i, size in enumerate(x.shape))
+    return strided_slice(x, starts, sizes, (1,) * x.ndim)
+
+
+def _slice_bind(x: Any, starts: Any, sizes: Any, steps: Any) -> tuple[Sequence[Any], Attrs]:
+    return (as_operand(x),), {"starts": starts, "sizes": sizes, "steps": steps}
+
+
+def _slice_type(
+    x: TensorType, *, starts: Shape, sizes: Shape, steps: tuple[int, ...]
+) -> TensorType:
+    for axis, (start, size, step) in enumerate(zip(starts, sizes, steps, strict=True)):
+        bound = x.shape[axis]
+        if isinstance(start, int) and isinstance(size, int) and isinstance(bound, int):
+            last = start + (size - 1) * step
+            if start < 0 or size < 0 or (size > 0 and last >= bound):
+                raise ShapeError(
+                    f"strided_slice: axis {axis} of {x}: {size} elements from {start} "
+                    f"by {step} go past {bound}"
+                )
+    return TensorType(sizes, x.dtype)
+
+
+def _slice_numpy(x: Any, *, starts: Any, sizes: Any, steps: Any) -> Any:
+    return x[
+        tuple(
+            slice(start, start + size * step, step)
+            for start, size, step in zip(starts, sizes, steps, strict=True)
+        )
+    ]
+
+
+def _slice_map(
+    index: Index, x: TensorType, out: TensorType, *, starts: Any, sizes: Any, steps: Any
+) -> Index:
+    return tuple(i * step + start for i, start, step in zip(index, starts, steps, strict=True))
+
+
+def _slice_vjp(g: Any, o: Any, a: Any, *, starts: Any, sizes: Any, steps: Any) -> Any:
+    return embed(g, starts, a.shape, steps)
+
+
+strided_slice = register(
+    Op(
+        name="strided_slice",
+        infer_type=_slice_type,
+        evaluate=_slice_numpy,
+        vjp=(_slice_vjp,),
+        saves=("",),
+        bind=_slice_bind,
+        lowering=IndexMap(_slice_map),
+        doc="`sizes` elements per axis, from `starts` by `steps` (positive): basic indexing.",
+    )
+)
+
+
+def _embed_bind(
+    x: Any, starts: Any, shape: Any, steps: Any, value: float = 0.0
+) -> tuple[Sequence[Any], Attrs]:
+    return (as_operand(x),), {
+        "starts": tuple(starts), "shape": tuple(shape), "steps": tuple(steps), "value": value,
+    }  # fmt: skip
+
+
+def _embed_type(
+    x: TensorType, *, starts: Shape, shape: Shape, steps: tuple[int, ...], value: float
+) -> TensorType:
+    for axis, (start, size, step) in enumerate(zip(starts, x.shape, steps, strict=True)):
+        bound = shape[axis]
+        if isinstance(start, int) and isinstance(size, int) and isinstance(bound, int):
+            if start < 0 or (size > 0 and start + (size - 1) * step >= bound):
+                raise ShapeError(f"embed: axis {axis} of {x} from {start} goes past {bound}")
+    return TensorType(shape, x.dtype)
+
+
+def _embed_numpy(x: Any, *, starts: Any, shape: Any, steps: Any, value: float) -> Any:
+    result = np.full(shape, value, x.dtype)
+    result[
+        tuple(
+            slice(start, start + size * step, step)
+            for start, size, step in zip(starts, x.shape, steps, strict=True)
+        )
+    ] = x
+    return result
+
+
+embed = register(
+    Op(
+        name="embed",
+        infer_type=_embed_type,
+        evaluate=_embed_numpy,
+        vjp=(
+            lambda g, o, a, *, starts, shape, steps, value: strided_slice(
+                g, starts, a.shape, steps
+            ),
+        ),
+        saves=("",),
+        bind=_embed_bind,
+        lowering=Window(
+            lambda types, out, *, starts, shape, steps, value: [(starts, steps)],
+            lambda *, starts, shape, steps, value: value,
+        ),
+        doc="x placed from `starts` by `steps` in a tensor of `shape` filled with `value`.",
+    )
+)
+
+
+def pad(x: Any, widths: Any, value: float = 0.0) -> Any:
+    """`x` with `value` added around it.
+
+    `widths` is (before, after) per axis, one pair for all axes, or one number for both sides of
+    all axes (NumPy's forms, constant mode).
+    """
+    x = as_operand(x)
+    pairs = [widths] * x.ndim if np.ndim(widths) == 0 else list(widths)
+    if len(pairs) == 2 and all(np.ndim(width) == 0 for width in pairs):
+        pairs = [tuple(pairs)] * x.ndim
+    if len(pairs) == 1 != x.ndim:
+        pairs = pairs * x.ndim
+    pairs = [(pair, pair) if np.ndim(pair) == 0 else tuple(pair) for pair in pairs]
+    if len(pairs) != x.ndim:
+        raise ShapeError(f"pad: {len(pairs)} pairs of widths for {x.ndim} axes")
+    if any(width < 0 for pair in pairs for width in pair):
+        raise OptionError(f"pad: negative width in {pairs}")
+    starts = tuple(int(before) for before, _ in pairs)
+    shape = tuple(
+        size + int(before) + int(after)
+        for size, (before, after) in zip(x.shape, pairs, strict=True)
+    )
+    value = float(value)
+    if math.isfinite(value) and np.dtype(x.dtype).kind in "iub" and value != int(value):
+        raise OptionError(f"pad: value {value} does not fit {np.dtype(x.dtype).name}")
+    return embed(x, starts, shape, (1,) * x.ndim, value)
+
+
+stop_gradient = composite(
+    "stop_gradient", lambda x: x * 1, evaluate=lambda x: x, vjp=(None,),
+    doc="x, through which no gradient flows.",
+)  # fmt: skip

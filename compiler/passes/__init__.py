@@ -1,0 +1,1 @@
+"""Passes: functions graph -> graph."""
