@@ -1,0 +1,1 @@
+"""What a compiled graph runs on: executables, threads, the kernel cache, the BLAS."""

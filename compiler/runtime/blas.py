@@ -1,0 +1,324 @@
+"""The BLAS that compiled kernels call: NumPy's own, SciPy's, or NumPy through a callback.
+
+A kernel is handed one integer per dtype, `Blas.gemm[dtype]`: the address of a descriptor of four
+int64, (convention, gemm, gemv, wide_gemm). `compiler.emit.gemm` reads it at run time, so compiled
+code holds no absolute address and works with any backend. The matrices of a descriptor's functions
+are column-major. Reference: Dongarra et al., "A set of level 3 basic linear algebra subprograms",
+ACM TOMS 16(1), 1990; the C binding is Appendix B of the BLAS Technical Forum standard, 2001.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import OptionError
+
+_EXTENSION = Path(str(importlib.import_module("numpy._core._multiarray_umath").__file__))
+
+BACKENDS = ("numpy", "scipy", "python")
+
+# Calling conventions: cblas with 64-bit or 32-bit integers, Fortran with 32-bit integers.
+CBLAS64, CBLAS32, FORTRAN32 = 0, 1, 2
+CBLAS_COLUMN_MAJOR, CBLAS_NO_TRANS = 102, 111
+
+# One letter per argument: t transposition, i integer, s scalar, p pointer.
+GEMM = "ttiiispipispi"  # transa transb m n k alpha a lda b ldb beta c ldc
+GEMV = "tiispipispi"  # trans m n alpha a lda x incx beta y incy
+
+_SCALARS: dict[str, Any] = {"float32": ctypes.c_float, "float64": ctypes.c_double}
+_LETTERS = {"float32": "s", "float64": "d"}
+_SYMBOLS = (
+    ("scipy_cblas_{}64_", CBLAS64),
+    ("cblas_{}64_", CBLAS64),
+    ("cblas_{}$NEWLAPACK$ILP64", CBLAS64),
+    ("scipy_cblas_{}", CBLAS32),
+    ("cblas_{}$NEWLAPACK", CBLAS32),
+    ("cblas_{}", CBLAS32),
+)
+_THREAD_SYMBOLS = (
+    ("scipy_openblas_set_num_threads64_", "scipy_openblas_get_num_threads64_"),
+    ("openblas_set_num_threads64_", "openblas_get_num_threads64_"),
+    ("scipy_openblas_set_num_threads", "scipy_openblas_get_num_threads"),
+    ("openblas_set_num_threads", "openblas_get_num_threads"),
+    ("MKL_Set_Num_Threads", "MKL_Get_Max_Threads"),
+)
+
+
+@dataclass(frozen=True)
+class Blas:
+    """One backend: `gemm[dtype]` is the descriptor address that `gemm_f32`/`gemm_f64` take.
+
+    `get_threads` returns 0, and `set_threads` does nothing, where the library offers no control.
+    """
+
+    name: str
+    integer_bits: int
+    gemm: Mapping[str, int]
+    set_threads: Callable[[int], None]
+    get_threads: Callable[[], int]
+    descriptors: tuple[Any, ...] = field(repr=False)
+
+
+def find_blas(backend: str | None = None) -> Blas:
+    """The BLAS to use: `backend`, else the environment's STATICGRAPH_BLAS, else the best there is.
+
+    Raises OptionError if the backend that was asked for is unknown, missing or computes wrongly.
+    """
+    wanted = backend or os.environ.get("STATICGRAPH_BLAS")
+    if wanted and wanted not in BACKENDS:
+        raise OptionError(f"blas: backend {wanted!r} is not one of {', '.join(BACKENDS)}")
+    for name in (wanted,) if wanted else BACKENDS:
+        found = _load(name)
+        if found is not None:
+            return found
+    raise OptionError(f"blas: backend {wanted!r} is missing here or fails its self-test")
+
+
+def set_threads(count: int) -> None:
+    """Set how many threads the BLAS uses; process-wide, and NumPy's own products share it.
+
+    Raises OptionError if `count` is less than 1.
+    """
+    if count < 1:
+        raise OptionError(f"blas: {count} threads, expected at least 1")
+    find_blas().set_threads(count)
+
+
+def get_threads() -> int:
+    """How many threads the BLAS uses; 0 if the library does not tell."""
+    return find_blas().get_threads()
+
+
+@contextmanager
+def limit_threads(count: int) -> Iterator[None]:
+    """Within the block the BLAS uses at most `count` threads; process-wide, like `set_threads`."""
+    before = get_threads()
+    set_threads(min(count, before) if before else count)
+    try:
+        yield
+    finally:
+        if before:
+            set_threads(before)
+
+
+@cache
+def _load(name: str) -> Blas | None:
+    match name:
+        case "numpy":
+            return _load_numpy()
+        case "scipy":
+            return _load_scipy()
+        case _:
+            callbacks = {dtype: _address(_matmul_callback(dtype)) for dtype in _SCALARS}
+            library = ctypes.CDLL(str(_EXTENSION))
+            return _accept("python", CBLAS64, callbacks, {}, _thread_control(library))
+
+
+def _load_numpy() -> Blas | None:
+    for library in _numpy_libraries():
+        for pattern, declared in _SYMBOLS:
+            convention = CBLAS64 if _has_64_bit_integers(library, pattern) else declared
+            gemm = {d: _symbol(library, pattern.format(_LETTERS[d] + "gemm")) for d in _SCALARS}
+            gemv = {d: _symbol(library, pattern.format(_LETTERS[d] + "gemv")) for d in _SCALARS}
+            found = _accept("numpy", convention, gemm, gemv, _thread_control(library))
+            if found is not None:
+                return found
+    return None
+
+
+def _load_scipy() -> Blas | None:
+    try:
+        module = importlib.import_module("scipy.linalg.cython_blas")
+    except ImportError:
+        return None
+    capsules = module.__pyx_capi__
+    gemm = {d: _capsule_address(capsules[_LETTERS[d] + "gemm"]) for d in _SCALARS}
+    gemv = {d: _capsule_address(capsules[_LETTERS[d] + "gemv"]) for d in _SCALARS}
+    threads = _thread_control(ctypes.CDLL(str(module.__file__)))
+    return _accept("scipy", FORTRAN32, gemm, gemv, threads)
+
+
+def _numpy_libraries() -> Iterator[ctypes.CDLL]:
+    # Looking a symbol up in an extension module also searches what it links to, except on Windows.
+    yield ctypes.CDLL(str(_EXTENSION))
+    if sys.platform == "win32":
+        site_packages = _EXTENSION.parents[2]
+        for path in sorted((site_packages / "numpy.libs").glob("*.dll")):
+            yield ctypes.CDLL(str(path))
+
+
+def _symbol(library: ctypes.CDLL, name: str) -> int:
+    function = getattr(library, name, None)
+    return 0 if function is None else _address(function)
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _capsule_address(capsule: object) -> int:
+    api = ctypes.pythonapi
+    name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
+    pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", api)
+    )
+    return int(pointer_of(capsule, name_of(capsule)))
+
+
+def _has_64_bit_integers(library: ctypes.CDLL, pattern: str) -> bool:
+    # Plain names do not tell the width of the integers, but OpenBLAS does.
+    get_config = getattr(library, "openblas_get_config", None)
+    if pattern != "cblas_{}" or get_config is None:
+        return False
+    get_config.restype = ctypes.c_char_p
+    return b"USE64BITINT" in get_config()
+
+
+def _thread_control(library: ctypes.CDLL) -> tuple[Callable[[int], None], Callable[[], int]]:
+    for setter, getter in _THREAD_SYMBOLS:
+        if _symbol(library, setter) and _symbol(library, getter):
+            set_count = ctypes.CFUNCTYPE(None, ctypes.c_int)(_symbol(library, setter))
+            get_count = ctypes.CFUNCTYPE(ctypes.c_int)(_symbol(library, getter))
+            return set_count, get_count
+    return (lambda _count: None), (lambda: 0)
+
+
+def _accept(
+    name: str,
+    convention: int,
+    gemm: Mapping[str, int],
+    gemv: Mapping[str, int],
+    threads: tuple[Callable[[int], None], Callable[[], int]],
+) -> Blas | None:
+    """The record of these functions; None if a gemm is missing or wrong. A gemv may be either."""
+    if not all(gemm[dtype] and _gemm_is_right(convention, gemm[dtype], dtype) for dtype in gemm):
+        return None
+    descriptors = {}
+    for dtype in gemm:
+        vector = gemv.get(dtype, 0)
+        if vector and not _gemv_is_right(convention, vector, dtype):
+            vector = 0
+        wide = _address(_matmul_callback(dtype))
+        descriptors[dtype] = (ctypes.c_int64 * 4)(convention, gemm[dtype], vector, wide)
+    return Blas(
+        name=name,
+        integer_bits=64 if convention == CBLAS64 else 32,
+        gemm={dtype: ctypes.addressof(record) for dtype, record in descriptors.items()},
+        set_threads=threads[0],
+        get_threads=threads[1],
+        descriptors=tuple(descriptors.values()),
+    )
+
+
+def _call(convention: int, address: int, signature: str, dtype: str, values: list[Any]) -> None:
+    """Call a gemm or gemv at `address` the slow way, as the self-test needs it."""
+    if convention == FORTRAN32:
+        slots = {
+            "t": lambda flag: ctypes.c_char(b"NT"[flag]),
+            "i": ctypes.c_int32,
+            "s": _SCALARS[dtype],
+        }
+        arguments = [
+            value if kind == "p" else ctypes.byref(slots[kind](value))
+            for kind, value in zip(signature, values, strict=True)
+        ]
+        ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arguments))(address)(*arguments)
+    else:
+        arguments = [
+            value + CBLAS_NO_TRANS if kind == "t" else value
+            for kind, value in zip(signature, values, strict=True)
+        ]
+        _cblas_type(convention, signature, dtype)(address)(CBLAS_COLUMN_MAJOR, *arguments)
+
+
+def _cblas_type(convention: int, signature: str, dtype: str) -> Any:
+    integer = ctypes.c_int64 if convention == CBLAS64 else ctypes.c_int32
+    kinds = {"t": ctypes.c_int, "i": integer, "s": _SCALARS[dtype], "p": ctypes.c_size_t}
+    return ctypes.CFUNCTYPE(None, ctypes.c_int, *(kinds[letter] for letter in signature))
+
+
+def _gemm_is_right(convention: int, address: int, dtype: str) -> bool:
+    m, n, k = 3, 4, 5
+    for transa in (0, 1):
+        for transb in (0, 1):
+            a = np.arange(15, dtype=dtype).reshape((k, m) if transa else (m, k), order="F")
+            b = np.arange(20, dtype=dtype).reshape((n, k) if transb else (k, n), order="F")
+            expected = (a.T if transa else a) @ (b.T if transb else b)
+            for beta, start in ((0, np.nan), (1, 7)):
+                c = np.full((m, n), start, dtype, order="F")
+                values = [transa, transb, m, n, k, 2, a.ctypes.data, len(a)]
+                values += [b.ctypes.data, len(b), beta, c.ctypes.data, m]
+                _call(convention, address, GEMM, dtype, values)
+                if not np.array_equal(c, 2 * expected + (start if beta else 0)):
+                    return False
+    return True
+
+
+def _gemv_is_right(convention: int, address: int, dtype: str) -> bool:
+    m, n, stride = 3, 5, 2
+    a = np.arange(m * n, dtype=dtype).reshape((m, n), order="F")
+    for trans in (0, 1):
+        expected = 2 * (a.T if trans else a) @ np.arange(m if trans else n, dtype=dtype)
+        x = np.repeat(np.arange(m if trans else n, dtype=dtype), stride)
+        for beta, start in ((0, np.nan), (1, 7)):
+            y = np.full(stride * len(expected), start, dtype)
+            values = [trans, m, n, 2, a.ctypes.data, m, x.ctypes.data, stride]
+            _call(convention, address, GEMV, dtype, [*values, beta, y.ctypes.data, stride])
+            if not np.array_equal(y[::stride], expected + (start if beta else 0)):
+                return False
+    return True
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """Memory that this process does not own, in the form that `numpy.asarray` reads."""
+
+    __array_interface__: dict[str, Any]
+
+
+def _operand(address: int, rows: int, columns: int, leading: int, dtype: str, trans: int) -> Any:
+    """op(matrix) of shape (rows, columns), an array over column-major memory."""
+    size = np.dtype(dtype).itemsize
+    interface = {
+        "version": 3,
+        "data": (address, False),
+        "shape": (columns, rows) if trans != CBLAS_NO_TRANS else (rows, columns),
+        "strides": (size, leading * size),
+        "typestr": np.dtype(dtype).str,
+    }
+    matrix = np.asarray(_Memory(interface))
+    return matrix.T if trans != CBLAS_NO_TRANS else matrix
+
+
+@cache
+def _matmul_callback(dtype: str) -> Any:
+    """`numpy.matmul` as a cblas gemm with 64-bit integers, for column-major matrices."""
+
+    def gemm(
+        _order: int, transa: int, transb: int, m: int, n: int, k: int, alpha: float,
+        a: int, lda: int, b: int, ldb: int, beta: float, c: int, ldc: int,
+    ) -> None:  # fmt: skip
+        out = _operand(c, m, n, ldc, dtype, CBLAS_NO_TRANS)
+        if k == 0:
+            out[...] = beta * out if beta else 0
+            return
+        left = _operand(a, m, k, lda, dtype, transa)
+        right = _operand(b, k, n, ldb, dtype, transb)
+        if alpha == 1 and beta == 0:
+            np.matmul(left, right, out=out)
+            return
+        product = alpha * np.matmul(left, right)
+        out[...] = product + beta * out if beta else product
+
+    return _cblas_type(CBLAS64, GEMM, dtype)(gemm)
