@@ -144,16 +144,27 @@ def test_gemm_rounds_as_the_dtype_allows(backend, dtype):
     assert np.all(np.abs(c - exact) <= bound)
 
 
+@pytest.mark.parametrize("m", [1, 2])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_integers_of_more_than_32_bits(backend, dtype):
-    a, b = np.array([[1, 2]], dtype), np.array([[3, 4, 5], [6, 7, 8]], dtype)
-    c = np.empty((1, 3), dtype)
-    far = 2**40 + 1  # the distance between rows of a and c, which have only one
+def test_integers_of_more_than_32_bits(backend, dtype, m):
+    a, b = np.arange(1, 1 + m, dtype=dtype).reshape(1, m), np.array([[3, 4, 5]], dtype)
+    c = np.full((m, 3), np.nan, dtype)
+    far = 2**40 + 1  # the distance between the rows of a, which has only one
     RUN[dtype](
-        backend.gemm[dtype], 0, 0, 1, 3, 2, 1.0,
-        a.ctypes.data, far, b.ctypes.data, 3, 0.0, c.ctypes.data, far,
+        backend.gemm[dtype], 1, 0, m, 3, 1, 1.0,
+        a.ctypes.data, far, b.ctypes.data, 3, 0.0, c.ctypes.data, 3,
     )  # fmt: skip
-    np.testing.assert_array_equal(c, a @ b)
+    np.testing.assert_array_equal(c, a.T @ b)
+
+
+def test_leading_dimensions_reach_the_blas_as_at_least_one():
+    seen = []
+    record = blas._cblas_type(blas.CBLAS64, blas.GEMM, "float64")(lambda *args: seen.append(args))
+    descriptor = np.array([blas.CBLAS64, blas._address(record), 0, 0])
+    run_f64(descriptor.ctypes.data, 0, 1, 2, 3, 0, 1.5, 16, 0, 32, 0, 0.5, 64, 0)
+    no_trans, trans = blas.CBLAS_NO_TRANS, blas.CBLAS_NO_TRANS + 1
+    column_major = blas.CBLAS_COLUMN_MAJOR
+    assert seen == [(column_major, trans, no_trans, 3, 2, 0, 1.5, 32, 1, 16, 1, 0.5, 64, 1)]
 
 
 def test_threads_may_call_at_once(backend):

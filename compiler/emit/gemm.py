@@ -3,11 +3,10 @@
     gemm_f32(address, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 
 computes `c = alpha * op(a) @ op(b) + beta * c` on row-major matrices, (m, k), (k, n) -> (m, n),
-where op transposes if its flag is 1. `address` is `Blas.gemm[dtype]`, read from a
-table at run time;
-a, b and c are addresses; every integer is int64. With beta = 0, c may be uninitialised. Zero sizes
-are right: k = 0 gives `beta * c`. Sizes that a BLAS with 32-bit integers cannot take go through
-`numpy.matmul`, which needs the interpreter lock; so does every call of the `python` backend.
+where op transposes if its flag is 1. `address` is `Blas.gemm[dtype]`, read from a table at run
+time; a, b and c are addresses; every integer is int64. With beta = 0, c may be uninitialised. Zero
+sizes are right: k = 0 gives `beta * c`. Sizes that a BLAS with 32-bit integers cannot take go
+through `numpy.matmul`, which needs the interpreter lock; so does each call of the python backend.
 
 A product with a single row or column (k > 0) is handed to gemv, whatever its size. Measured with
 OpenBLAS 0.3.31, one thread, on Zen 4: time of gemm over time of gemv, for A or its transpose, as

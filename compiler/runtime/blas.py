@@ -310,9 +310,6 @@ def _matmul_callback(dtype: str) -> Any:
         a: int, lda: int, b: int, ldb: int, beta: float, c: int, ldc: int,
     ) -> None:  # fmt: skip
         out = _operand(c, m, n, ldc, dtype, CBLAS_NO_TRANS)
-        if k == 0:
-            out[...] = beta * out if beta else 0
-            return
         left = _operand(a, m, k, lda, dtype, transa)
         right = _operand(b, k, n, ldb, dtype, transb)
         if alpha == 1 and beta == 0:
