@@ -1,0 +1,51 @@
+# Needs GNU make 3.81 and Python 3.11 or newer; everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
+PYTHON_IS_NEW := import sys; sys.exit(sys.version_info < (3, 11))
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test lint typecheck bench clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed-examples ## set up, then train a classifier of handwritten digits
+	$(BIN)/python examples/digits.py
+
+test: lint typecheck ## set up, then run every check: ruff, mypy, pytest
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-test ## check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+typecheck: $(VENV)/.installed-test ## check the types
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed-compare ## measure the eager against the compiled paradigm
+	$(BIN)/python -m staticgraph compare
+
+clean: ## remove .venv, caches and build products
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp per extra: nothing is installed again until pyproject.toml changes.
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/pip
+	@echo "Installing staticgraph[$*] into $(VENV); the first time takes some minutes ..."
+	@$(PIP) install --editable '.[$*]'
+	@touch $@
+
+# pip is the last thing that venv installs, so a set-up that was interrupted starts again.
+$(BIN)/pip:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "error: $(PYTHON) was not found; name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c '$(PYTHON_IS_NEW)' || { \
+	  echo "error: Python 3.11 or newer is needed, but $(PYTHON) is" \
+	    "$$($(PYTHON) --version 2>&1); name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Creating $(VENV) with $$($(PYTHON) --version) ..."
+	@$(PYTHON) -m venv --clear $(VENV) || { \
+	  echo "error: $(PYTHON) -m venv failed (on Debian: apt install python3-venv)" >&2; exit 1; }
