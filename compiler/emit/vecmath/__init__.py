@@ -4,7 +4,7 @@ Each is branch-free and right at nan, infinities, signed zeros and subnormals; `
 the largest error. Importing this package imports Numba but compiles nothing.
 """
 
-from compiler.emit.vecmath import exponential, logarithm, rounding
+from compiler.emit.vecmath import exponential, logarithm, rounding, trigonometric
 from compiler.emit.vecmath.binding import binary, extremum, predicate, ternary, unary
 from compiler.emit.vecmath.bounds import ULP_BOUND
 from compiler.emit.vecmath.lane import Lane
@@ -22,6 +22,9 @@ ceil = unary(rounding.ceil)
 trunc = unary(rounding.trunc)
 rint = unary(rounding.rint)
 sqrt = unary(rounding.sqrt)
+sin = unary(trigonometric.sin)
+cos = unary(trigonometric.cos)
+tan = unary(trigonometric.tan)
 rsqrt = unary(rounding.rsqrt)
 fabs = unary(rounding.fabs)
 copysign = binary(rounding.copysign)

@@ -1,4 +1,4 @@
-"""Derive the polynomial coefficients: `python -m compiler.emit.vecmath.derive` rewrites the table.
+"""Derive the polynomial coefficients: `python compiler/emit/vecmath/derive.py` rewrites the table.
 
 Each series is interpolated at Chebyshev nodes in 80-digit arithmetic (Trefethen, Approximation
 Theory and Approximation Practice, ch. 4: within a small factor of the minimax error), then rounded
@@ -17,6 +17,7 @@ from mpmath import mp  # type: ignore[import-untyped]
 
 DIGITS = 80
 SINGULARITY = 1e-20
+TWO_OVER_PI_BITS = 1200
 HEADER = '''"""Polynomial coefficients, constant term first, by format width; from `derive.py`.
 
 Each comment gives the approximated function, its interval, and the largest absolute error.
@@ -78,23 +79,56 @@ def log_ratio_tail(z: Any) -> Any:
     return (mp.log((1 + s) / (1 - s)) / s - 2) / z
 
 
+def sine_tail(z: Any) -> Any:
+    """Series of sin(r) from r^3 on, over r^3, at z = r^2."""
+    r = mp.sqrt(z)
+    return (mp.sin(r) - r) / (r * z)
+
+
+def cosine_tail(z: Any) -> Any:
+    """Series of cos(r) from r^4 on, over r^4, at z = r^2."""
+    return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
+
+
 def all_series() -> tuple[Series, ...]:
     """Every approximation that the formulas use."""
     half_ln2 = mp.log(2) / 2 * mp.mpf("1.001")
     # The reduced mantissa lies in [sqrt(1/2), sqrt(2)], so s = f/(2 + f) in +-(3 - 2 sqrt(2)).
     log_z = (3 - 2 * mp.sqrt(2)) ** 2 * mp.mpf("1.001")
+    eighth_turn_squared = (mp.pi / 4) ** 2 * mp.mpf("1.01")
     return (
         Series("EXP", "(exp(r) - 1 - r) / r^2", exponential_tail, -half_ln2, half_ln2,
                {32: 4, 64: 9}),
         Series("LOG", "(log((1 + s)/(1 - s))/s - 2) / z, z = s^2", log_ratio_tail, mp.mpf(0), log_z,
                {32: 2, 64: 6}),
+        Series("SIN", "(sin(r) - r) / r^3, z = r^2", sine_tail, mp.mpf(0), eighth_turn_squared,
+               {32: 3, 64: 5}),
+        Series("COS", "(cos(r) - 1 + z/2) / r^4, z = r^2", cosine_tail, mp.mpf(0),
+               eighth_turn_squared, {32: 2, 64: 5}),
     )  # fmt: skip
 
 
 def render() -> str:
     """The text of `coefficients.py`."""
     with mp.workdps(DIGITS):
-        return HEADER + "\n".join(_render_series(series) for series in all_series())
+        return HEADER + "\n".join([*map(_render_series, all_series()), _render_two_over_pi()])
+
+
+def _render_two_over_pi() -> str:
+    with mp.workprec(TWO_OVER_PI_BITS + 64):
+        digits = f"{int(mp.floor(mp.ldexp(2 / mp.pi, TWO_OVER_PI_BITS))):x}"
+    lines = [f'    "{digits[i : i + 64]}"' for i in range(0, len(digits), 64)]
+    return "\n".join(
+        [
+            f"# floor(2/pi * 2**{TWO_OVER_PI_BITS})",
+            f"TWO_OVER_PI_BITS = {TWO_OVER_PI_BITS}",
+            "TWO_OVER_PI = int(",
+            *lines[:-1],
+            f"{lines[-1]},",
+            "    16,",
+            ")",
+        ]
+    ) + "\n"
 
 
 def _render_series(series: Series) -> str:

@@ -125,6 +125,19 @@ class Bits:
         compared = self.builder.icmp_unsigned("==", self.value, self._operand(other))
         return Mask(self.builder, compared)
 
+    def lookup(self, name: str, table: Sequence[float]) -> Lane:
+        """`table[self]`: a load that LLVM vectorises as a gather; `name` is unique to the table."""
+        kind = ir.ArrayType(self.format.float_type, len(table))
+        module = self.builder.module
+        if name not in module.globals:
+            constant = ir.GlobalVariable(module, kind, name)
+            constant.global_constant = True
+            constant.linkage = "internal"
+            constant.initializer = ir.Constant(kind, list(table))
+        zero = ir.Constant(self.format.int_type, 0)
+        address = self.builder.gep(module.globals[name], [zero, self.value], inbounds=True)
+        return Lane(self.builder, self.builder.load(address), self.format)
+
     def as_float(self) -> Lane:
         """The float with this bit pattern."""
         value = self.builder.bitcast(self.value, self.format.float_type)
