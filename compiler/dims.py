@@ -28,6 +28,7 @@ class Unknown:
         return self.label
 
     def order(self) -> tuple[str, ...]:
+        """A sort key: the factors of a monomial are sorted."""
         return ("unknown", str(self.key))
 
 
@@ -45,6 +46,7 @@ class Opaque:
         return f"{self.function}({left}, {right})"
 
     def order(self) -> tuple[str, ...]:
+        """A sort key: the factors of a monomial are sorted."""
         return ("opaque", str(self))
 
 
@@ -241,6 +243,27 @@ def _atom_value(atom: Atom, values: Mapping[Unknown, int]) -> int:
     if atom.function == "floordiv":
         return left // right
     return max(left, right) if atom.function == "max" else min(left, right)
+
+
+def substitute(size: Size, values: Mapping[Unknown, Size]) -> Size:
+    """The size with unknowns replaced by other sizes."""
+    if isinstance(size, int):
+        return size
+    total: Size = 0
+    for monomial, coefficient in size.terms:
+        term: Size = coefficient
+        for atom in monomial:
+            term = term * _substituted(atom, values)
+        total = total + term
+    return total
+
+
+def _substituted(atom: Atom, values: Mapping[Unknown, Size]) -> Size:
+    if isinstance(atom, Unknown):
+        return values.get(atom, Dim((((atom,), 1),)))
+    left, right = (substitute(argument, values) for argument in atom.arguments)
+    function = {"floordiv": floor_divide, "max": maximum, "min": minimum}[atom.function]
+    return function(left, right)
 
 
 def atoms(sizes: Sequence[Size]) -> set[Unknown]:

@@ -109,7 +109,7 @@ def undo_broadcasting(rule: Rule | None, position: int) -> Rule | None:
 
 
 def axis_binder(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
-    """The public signature of a reduction: `(x, axis=None, keepdims=False)`, PyTorch's names too."""
+    """The signature of a reduction: `(x, axis=None, keepdims=False)`, or PyTorch's names."""
 
     def bind(
         x: Any,
@@ -206,14 +206,15 @@ def composite(
     )
 
     def infer_type(*types: TensorType, **attrs: Any) -> TensorType:
-        from compiler.graph.expression import abstract
+        from compiler.graph.expression import Expression, abstract, constructing
 
         _require_arity(name, arity, types)
         if check is not None:
             check(name, *types, **attrs)
         if floating:
             require_float(name, *types)
-        inferred: TensorType = expand(*(abstract(type) for type in types), **attrs).type
+        with constructing(Expression):  # to infer a type must not add nodes to a pass's graph
+            inferred: TensorType = expand(*(abstract(type) for type in types), **attrs).type
         return inferred
 
     return register(

@@ -1,0 +1,157 @@
+"""The networkx DAG of a computation: built once from expressions, interned, frozen.
+
+A graph is a `networkx.MultiDiGraph`. Nodes are ints in an order in which operands come first, with
+exactly the attributes `op`, `type`, `attrs`, `name` and `source`; an edge's key is the position
+of the operand. The graph's own attributes are `inputs` and `outputs` (tuples of nodes) and
+`updates` (pairs of a variable's node and the node of its next value).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import networkx as nx
+
+from compiler.errors import GraphError
+from compiler.graph.expression import Expression, ancestors
+from compiler.op import Attrs, Op
+from compiler.types import TensorType
+
+NODE_ATTRIBUTES = frozenset({"op", "type", "attrs", "name", "source"})
+
+Updates = Sequence[tuple[Expression, Expression]]
+
+
+def build(
+    inputs: Sequence[Expression], outputs: Sequence[Expression], updates: Updates = ()
+) -> nx.MultiDiGraph[int]:
+    """The frozen graph that computes `outputs` and the new values of `updates`."""
+    graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
+    ids: dict[int, int] = {}
+    known: dict[Any, int] = {}
+    roots = [*inputs, *outputs, *(part for pair in updates for part in pair)]
+    for expression in ancestors(roots):
+        operands = tuple(ids[operand.serial] for operand in expression.operands)
+        key = intern_key(expression.op, operands, expression.attrs)
+        node = known.get(key)
+        if node is None:
+            node = known[key] = len(known)
+            graph.add_node(
+                node,
+                op=expression.op,
+                type=expression.type,
+                attrs=expression.attrs,
+                name=expression.name,
+                source=expression.source,
+            )
+            graph.add_edges_from(
+                (operand, node, position) for position, operand in enumerate(operands)
+            )
+        ids[expression.serial] = node
+    graph.graph["inputs"] = tuple(ids[expression.serial] for expression in inputs)
+    graph.graph["outputs"] = tuple(ids[expression.serial] for expression in outputs)
+    graph.graph["updates"] = tuple((ids[v.serial], ids[new.serial]) for v, new in updates)
+    return nx.freeze(graph)
+
+
+def intern_key(op: Op, operands: tuple[int, ...], attrs: Attrs) -> Any:
+    """What two equal nodes have in common: the order of commutative operands does not matter."""
+    if op.commutative:
+        operands = tuple(sorted(operands))
+    return op.name, operands, tuple(sorted(attrs.items()))
+
+
+def operands_of(graph: nx.MultiDiGraph[int], node: int) -> tuple[int, ...]:
+    """The operands of a node in their order."""
+    edges = [(position, operand) for operand, _, position in graph.in_edges(node, keys=True)]
+    return tuple(operand for _, operand in sorted(edges))
+
+
+def expressions_of(graph: nx.MultiDiGraph[int]) -> dict[int, Expression]:
+    """The graph's nodes as expressions again, operands first."""
+    made: dict[int, Expression] = {}
+    for node in sorted(graph):
+        data = graph.nodes[node]
+        made[node] = Expression(
+            data["op"],
+            tuple(made[operand] for operand in operands_of(graph, node)),
+            data["attrs"],
+            data["name"],
+            data["source"],
+            data["type"],
+        )
+    return made
+
+
+def rebuilt(
+    graph: nx.MultiDiGraph[int], made: Mapping[int, Expression]
+) -> nx.MultiDiGraph[int]:
+    """The graph in which each root of `graph` is replaced by the expression made for it."""
+    roots: Mapping[str, Any] = graph.graph
+    return build(
+        [made[node] for node in roots["inputs"]],
+        [made[node] for node in roots["outputs"]],
+        [(made[variable], made[new]) for variable, new in roots["updates"]],
+    )
+
+
+def verify(graph: nx.MultiDiGraph[int]) -> None:
+    """GraphError unless the graph keeps every promise that the module's text makes."""
+    for name in ("inputs", "outputs", "updates"):
+        if name not in graph.graph:
+            raise GraphError(f"verify: the graph has no attribute {name!r}")
+    for node in sorted(graph):
+        data = graph.nodes[node]
+        if set(data) != NODE_ATTRIBUTES:
+            raise GraphError(f"verify: node {node} has the attributes {sorted(data)}")
+        positions = sorted(position for _, _, position in graph.in_edges(node, keys=True))
+        if positions != list(range(len(positions))):
+            raise GraphError(f"verify: node {node}: operand positions {positions}")
+        operands = operands_of(graph, node)
+        if any(operand >= node for operand in operands):
+            raise GraphError(f"verify: node {node} comes before one of its operands {operands}")
+        _verify_type(graph, node, operands)
+    _verify_roots(graph)
+
+
+def _verify_type(graph: nx.MultiDiGraph[int], node: int, operands: Iterable[int]) -> None:
+    data = graph.nodes[node]
+    types: list[TensorType] = [graph.nodes[operand]["type"] for operand in operands]
+    inferred = data["op"].infer_type(*types, **data["attrs"])
+    if inferred != data["type"]:
+        raise GraphError(
+            f"verify: node {node} ({data['op'].name}) has type {data['type']}, not {inferred}"
+        )
+
+
+def _verify_roots(graph: nx.MultiDiGraph[int]) -> None:
+    roots = graph.graph
+    for node in (*roots["inputs"], *roots["outputs"], *(n for pair in roots["updates"] for n in pair)):
+        if node not in graph:
+            raise GraphError(f"verify: root {node} is not in the graph")
+    for variable, new in roots["updates"]:
+        if graph.nodes[variable]["type"] != graph.nodes[new]["type"]:
+            raise GraphError(
+                f"verify: the update of node {variable} is {graph.nodes[new]['type']}, "
+                f"the variable {graph.nodes[variable]['type']}"
+            )
+
+
+def to_text(graph: nx.MultiDiGraph[int]) -> str:
+    """One line per node, always the same for equal graphs: `%3 = add(%1, %2) : float32[n]`."""
+    lines = []
+    for node in sorted(graph):
+        data = graph.nodes[node]
+        parts = [f"%{operand}" for operand in operands_of(graph, node)]
+        parts += [
+            f"{key}={value}"
+            for key, value in sorted(data["attrs"].items())
+            if key not in ("key", "dtype") or data["op"].name == "astype"
+        ]
+        name = f"  # {data['name']!r}" if data["name"] else ""
+        lines.append(f"%{node} = {data['op'].name}({', '.join(parts)}) : {data['type']}{name}")
+    outputs = ", ".join(f"%{node}" for node in graph.graph["outputs"])
+    lines.append(f"return {outputs}")
+    lines += [f"update %{variable} <- %{new}" for variable, new in graph.graph["updates"]]
+    return "\n".join(lines)

@@ -1,0 +1,84 @@
+"""The list of passes that every graph goes through, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any
+
+import networkx as nx
+
+from compiler.errors import OptionError
+from compiler.graph.expression import Expression
+from compiler.op import Attrs, Op
+from compiler.passes.replay import replay
+from compiler.passes.rules import RULES, Rule, drop_broadcasts, fold_constants
+
+NUMERICS = ("strict", "fast")
+_ALWAYS = (fold_constants, drop_broadcasts)
+
+Pass = Callable[["nx.MultiDiGraph[int]"], "nx.MultiDiGraph[int]"]
+
+
+def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[Pass]:
+    """The passes that make a graph of primitive ops in normal form.
+
+    Args:
+        numerics: "strict" keeps to the exact and stable rules, "fast" adds rules that may round
+            differently.
+        disabled: names of rules to leave out.
+    """
+    if numerics not in NUMERICS:
+        raise OptionError(f"compile: numerics is one of {NUMERICS}, not {numerics!r}")
+    unknown = set(disabled) - rule_names()
+    if unknown:
+        raise OptionError(f"compile: no rewrite is named {sorted(unknown)}")
+    kinds = ("exact", "stable", "fast") if numerics == "fast" else ("exact", "stable")
+    chosen = [rule for rule in RULES if rule.kind in kinds and rule.name not in disabled]
+    always = [rewrite for rewrite in _ALWAYS if rewrite.__name__ not in disabled]
+    primitive = [rule for rule in chosen if not rule.composite]
+    return [
+        partial(replay, rules=_table(chosen), always=always),
+        expand_composites,
+        partial(replay, rules=_table(primitive), always=always),
+    ]
+
+
+def rule_names() -> set[str]:
+    """The names of all rewrites that can be switched off."""
+    return {rule.name for rule in RULES} | {rewrite.__name__ for rewrite in _ALWAYS}
+
+
+def expand_composites(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+    """Replace each composite by what it is written in, down to the primitive ops."""
+    return replay(graph, {}, [_expand])
+
+
+def _expand(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
+    if op.expand is None:
+        return None
+    result: Expression = op.expand(*operands, **attrs)
+    return result
+
+
+def _table(rules: list[Rule]) -> dict[str, list[Callable[..., Any]]]:
+    table: dict[str, list[Callable[..., Any]]] = {}
+    for one in rules:
+        table.setdefault(one.op, []).append(_unpacked(one))
+    return table
+
+
+def _unpacked(rule: Rule) -> Callable[..., Any]:
+    def rewrite(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Any:
+        return rule.rewrite(*operands, **attrs)
+
+    return rewrite
+
+
+def optimise(
+    graph: nx.MultiDiGraph[int], numerics: str = "strict", disabled: Collection[str] = ()
+) -> nx.MultiDiGraph[int]:
+    """The graph after all passes."""
+    for one in pipeline(numerics, disabled):
+        graph = one(graph)
+    return graph
