@@ -18,7 +18,9 @@ from compiler.emit import vecmath
 from compiler.emit.vecmath import ULP_BOUND, derive
 
 FLOAT_DTYPES = ("float32", "float64")
-UNARY_BOUNDED = tuple(name for name in ULP_BOUND if name not in ("pow", "atan2"))
+BINARY_BOUNDED = ("atan2", "pow")
+UNARY_BOUNDED = tuple(name for name in ULP_BOUND if name not in BINARY_BOUNDED)
+NEAR_IDENTITY = ("asin", "atan", "expm1", "log1p", "sin", "sinh", "tan", "tanh")
 
 
 def unary_loop(name: str) -> Any:
@@ -56,24 +58,52 @@ def numpy_sigmoid(x: np.ndarray) -> np.ndarray:
 
 # float64 references for float32 results: an error of an ulp here is 2**-29 of one there.
 FLOAT64_REFERENCE: dict[str, Callable[..., np.ndarray]] = {
+    "acos": np.arccos,
+    "asin": np.arcsin,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "erf": np.vectorize(math.erf, otypes=[float]),
+    "erfc": np.vectorize(math.erfc, otypes=[float]),
     "exp": np.exp,
+    "exp2": np.exp2,
     "expm1": np.expm1,
     "log": np.log,
     "log1p": np.log1p,
+    "log2": np.log2,
+    "pow": np.power,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": numpy_sigmoid,
+    "sin": np.sin,
+    "sinh": np.sinh,
     "softplus": lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
+    "tan": np.tan,
     "tanh": np.tanh,
 }
 
 MPMATH_REFERENCE: dict[str, Callable[..., Any]] = {
+    "acos": mp.acos,
+    "asin": mp.asin,
+    "atan": mp.atan,
+    "atan2": mp.atan2,
+    "cos": mp.cos,
+    "cosh": mp.cosh,
+    "erf": mp.erf,
+    "erfc": lambda x: mp.erfc(max(min(x, mp.mpf(40)), mp.mpf(-40))),
     "exp": mp.exp,
+    "exp2": lambda x: mp.mpf(2) ** x,
     "expm1": mp.expm1,
     "log": mp.log,
     "log1p": mp.log1p,
+    "log2": lambda x: mp.log(x, 2),
+    "pow": mp.power,
     "rsqrt": lambda x: 1 / mp.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
+    "sin": mp.sin,
+    "sinh": mp.sinh,
     "softplus": lambda x: mp.log1p(mp.exp(x)),
+    "tan": mp.tan,
     "tanh": mp.tanh,
 }
 
@@ -159,15 +189,123 @@ def test_float64_within_bound(name: str) -> None:
     assert max(errors) <= ULP_BOUND[name]["float64"]
 
 
+def log_uniform(rng: np.random.Generator, limit: float, count: int) -> np.ndarray:
+    return np.exp(rng.uniform(-limit, limit, count))
+
+
+def binary_points(name: str, dtype: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs over the whole range; for pow, such that the result covers the range of the dtype."""
+    rng = np.random.default_rng(seed)
+    limit = 85.0 if dtype == "float32" else 700.0
+    if name == "atan2":
+        x = log_uniform(rng, limit, count) * rng.choice([-1, 1], count)
+        near = x * log_uniform(rng, 3.0, count) * rng.choice([-1, 1], count)
+        far = log_uniform(rng, limit, count) * rng.choice([-1, 1], count)
+        return np.concatenate([x, x]).astype(dtype), np.concatenate([near, far]).astype(dtype)
+    wide, near_one = log_uniform(rng, limit, count), 1 + rng.normal(size=count) * 1e-3
+    x = np.concatenate([wide, near_one, rng.uniform(0, 9, count)]).astype(dtype)
+    x[x == 1] = 1 + np.finfo(dtype).eps
+    y = rng.uniform(-1.2 * limit, 1.2 * limit, x.size) / np.log(x.astype("float64"))
+    negative_x, integer_y = -rng.uniform(0, 9, count), rng.integers(-20, 20, count)
+    return (
+        np.concatenate([x, negative_x]).astype(dtype),
+        np.concatenate([y, integer_y]).astype(dtype),
+    )
+
+
+@pytest.mark.parametrize("name", BINARY_BOUNDED)
+def test_binary_float32_within_bound(name: str) -> None:
+    x, y = binary_points(name, "float32", 50_000, seed=3)
+    with np.errstate(all="ignore"):
+        reference = FLOAT64_REFERENCE[name](x.astype("float64"), y.astype("float64"))
+    assert worst_error(apply(name, x, y), reference, "float32") <= ULP_BOUND[name]["float32"]
+
+
+@pytest.mark.parametrize("name", BINARY_BOUNDED)
+def test_binary_float64_within_bound(name: str) -> None:
+    x, y = binary_points(name, "float64", 600, seed=4)
+    got = apply(name, x, y)
+    with mp.workdps(60):
+        errors = [
+            mpmath_error(float(g), MPMATH_REFERENCE[name](mp.mpf(float(a)), mp.mpf(float(b))))
+            for g, a, b in zip(got, x, y, strict=True)
+        ]
+    assert max(errors) <= ULP_BOUND[name]["float64"]
+
+
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+@pytest.mark.parametrize("name", BINARY_BOUNDED)
+def test_binary_special_values(name: str, dtype: str) -> None:
+    """Every pair of zeros, infinities, nan, odd, even, huge and fractional numbers, against C."""
+    info = np.finfo(dtype)
+    odd_limit = float(2 ** (info.nmant + 1) - 1)
+    numbers = [0.0, 0.5, 0.9999, 1.0, 2.0, 2.5, 3.0, odd_limit, 2.0**80, math.inf]
+    numbers += [float(info.smallest_subnormal), float(info.max)]
+    values = [sign * number for number in numbers for sign in (1, -1)] + [math.nan]
+    x, y = (grid.ravel().astype(dtype) for grid in np.meshgrid(values, values))
+    got = apply(name, x, y)
+    with np.errstate(all="ignore"):
+        reference = FLOAT64_REFERENCE[name](x.astype("float64"), y.astype("float64"))
+        rounded = reference.astype(dtype)
+    assert worst_error(got, reference, dtype) <= ULP_BOUND[name][dtype] + 0.5
+    number = ~np.isnan(rounded)
+    np.testing.assert_array_equal(np.signbit(got[number]), np.signbit(rounded[number]))
+
+
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+def test_remainder_is_numpys(dtype: str) -> None:
+    rng = np.random.default_rng(5)
+    x, y = (
+        np.concatenate([
+            rng.normal(size=20_000) * scale,
+            [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 6.0, -6.0],
+        ]).astype(dtype)
+        for scale in (1e6, 1.0)
+    )  # fmt: skip
+    y[-9:] = np.roll(y[-9:], 3)
+    with np.errstate(all="ignore"):
+        expected = np.remainder(x, y)
+    assert_same_values_and_signs(apply("remainder", x, y), expected)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_trigonometric_functions_of_huge_arguments(name: str) -> None:
+    """Neighbours of multiples of pi/2, and 6381956970095103 * 2**797, the worst case of float64
+    (Muller, Elementary Functions, on range reduction), whose reduced angle is 2**-61.
+    """
+    rng = np.random.default_rng(6)
+    multiples = np.floor(log_uniform(rng, 35.0, 400)) * (math.pi / 2)
+    x = np.concatenate([multiples, [1e22, 2.0**1023, 1.7e308, 6381956970095103.0 * 2.0**797]])
+    got = apply(name, x)
+    with mp.workdps(400):
+        for g, v in zip(got, x, strict=True):
+            reference = MPMATH_REFERENCE[name](mp.mpf(float(v)))
+            slack = mp.mpf(2) ** -96 * (1 + reference**2 if name == "tan" else 1)
+            spacing = mp.mpf(float(np.spacing(abs(g))))
+            assert abs(mp.mpf(float(g)) - reference) <= ULP_BOUND[name]["float64"] * spacing + slack
+
+
 SPECIAL_ARGUMENTS = (0.0, -0.0, math.inf, -math.inf, math.nan)
 AT_SPECIALS = {  # at 0, -0, inf, -inf; all are nan at nan
+    "acos": (math.pi / 2, math.pi / 2, math.nan, math.nan),
+    "asin": (0.0, -0.0, math.nan, math.nan),
+    "atan": (0.0, -0.0, math.pi / 2, -math.pi / 2),
+    "cos": (1.0, 1.0, math.nan, math.nan),
+    "cosh": (1.0, 1.0, math.inf, math.inf),
+    "erf": (0.0, -0.0, 1.0, -1.0),
+    "erfc": (1.0, 1.0, 0.0, 2.0),
     "exp": (1.0, 1.0, math.inf, 0.0),
+    "exp2": (1.0, 1.0, math.inf, 0.0),
     "expm1": (0.0, -0.0, math.inf, -1.0),
     "log": (-math.inf, -math.inf, math.inf, math.nan),
+    "log2": (-math.inf, -math.inf, math.inf, math.nan),
     "log1p": (0.0, -0.0, math.inf, math.nan),
     "rsqrt": (math.inf, -math.inf, 0.0, math.nan),
     "sigmoid": (0.5, 0.5, 1.0, 0.0),
+    "sin": (0.0, -0.0, math.nan, math.nan),
+    "sinh": (0.0, -0.0, math.inf, -math.inf),
     "softplus": (math.log(2), math.log(2), math.inf, 0.0),
+    "tan": (0.0, -0.0, math.nan, math.nan),
     "tanh": (0.0, -0.0, 1.0, -1.0),
     "floor": (0.0, -0.0, math.inf, -math.inf),
     "ceil": (0.0, -0.0, math.inf, -math.inf),
@@ -196,7 +334,7 @@ def test_special_values_are_stated_for_every_bounded_function() -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOAT_DTYPES)
-@pytest.mark.parametrize("name", ["expm1", "log1p", "tanh"])
+@pytest.mark.parametrize("name", NEAR_IDENTITY)
 def test_tiny_arguments_are_returned_unchanged(name: str, dtype: str) -> None:
     info = np.finfo(dtype)
     tiny = np.array([info.smallest_subnormal, info.tiny, info.tiny * 3], dtype)

@@ -4,7 +4,15 @@ Each is branch-free and right at nan, infinities, signed zeros and subnormals; `
 the largest error. Importing this package imports Numba but compiles nothing.
 """
 
-from compiler.emit.vecmath import exponential, logarithm, rounding, trigonometric
+from compiler.emit.vecmath import (
+    error_function,
+    exponential,
+    inverse_trigonometric,
+    logarithm,
+    power,
+    rounding,
+    trigonometric,
+)
 from compiler.emit.vecmath.binding import binary, extremum, predicate, ternary, unary
 from compiler.emit.vecmath.bounds import ULP_BOUND
 from compiler.emit.vecmath.lane import Lane
@@ -22,6 +30,17 @@ ceil = unary(rounding.ceil)
 trunc = unary(rounding.trunc)
 rint = unary(rounding.rint)
 sqrt = unary(rounding.sqrt)
+exp2 = unary(exponential.exp2)
+sinh = unary(exponential.sinh)
+cosh = unary(exponential.cosh)
+log2 = unary(logarithm.log2)
+pow = binary(power.power)  # noqa: A001 -- the name in C and NumPy
+erf = unary(error_function.erf)
+erfc = unary(error_function.erfc)
+asin = unary(inverse_trigonometric.asin)
+acos = unary(inverse_trigonometric.acos)
+atan = unary(inverse_trigonometric.atan)
+atan2 = binary(inverse_trigonometric.atan2)
 sin = unary(trigonometric.sin)
 cos = unary(trigonometric.cos)
 tan = unary(trigonometric.tan)
@@ -31,10 +50,12 @@ copysign = binary(rounding.copysign)
 maximum = extremum(rounding.maximum, ">=")
 minimum = extremum(rounding.minimum, "<=")
 fma = ternary(_fma)
+remainder = binary(rounding.remainder)
 isnan = predicate(Lane.is_nan)
 
 __all__ = [
-    "ULP_BOUND", "ceil", "copysign", "exp", "expm1", "fabs", "floor", "fma", "isnan",
-    "log", "log1p", "maximum", "minimum", "rint", "rsqrt", "sigmoid", "softplus", "sqrt",
-    "tanh", "trunc",
+    "ULP_BOUND", "acos", "asin", "atan", "atan2", "ceil", "copysign", "cos", "cosh", "erf",
+    "erfc", "exp", "exp2", "expm1", "fabs", "floor", "fma", "isnan", "log", "log1p", "log2",
+    "maximum", "minimum", "pow", "remainder", "rint", "rsqrt", "sigmoid", "sin", "sinh",
+    "softplus", "sqrt", "tan", "tanh", "trunc",
 ]  # fmt: skip

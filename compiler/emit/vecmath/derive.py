@@ -79,6 +79,17 @@ def log_ratio_tail(z: Any) -> Any:
     return (mp.log((1 + s) / (1 - s)) / s - 2) / z
 
 
+def log2_ratio(z: Any) -> Any:
+    """log2((1 + s)/(1 - s)) over s, at z = s^2."""
+    s = mp.sqrt(z)
+    return mp.log((1 + s) / (1 - s)) / (s * mp.log(2))
+
+
+def log_ratio_second_tail(z: Any) -> Any:
+    """Series of log((1 + s)/(1 - s)) from s^5 on, over s^5, at z = s^2."""
+    return (log_ratio_tail(z) - mp.mpf(2) / 3) / z
+
+
 def sine_tail(z: Any) -> Any:
     """Series of sin(r) from r^3 on, over r^3, at z = r^2."""
     r = mp.sqrt(z)
@@ -88,6 +99,36 @@ def sine_tail(z: Any) -> Any:
 def cosine_tail(z: Any) -> Any:
     """Series of cos(r) from r^4 on, over r^4, at z = r^2."""
     return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
+
+
+def hyperbolic_sine_tail(z: Any) -> Any:
+    """Series of sinh(x) from x^3 on, over x^3, at z = x^2."""
+    x = mp.sqrt(z)
+    return (mp.sinh(x) - x) / (x * z)
+
+
+def arcsine_tail(z: Any) -> Any:
+    """Series of asin(x) from x^3 on, over x^3, at z = x^2."""
+    x = mp.sqrt(z)
+    return (mp.asin(x) - x) / (x * z)
+
+
+def arctangent_tail(z: Any) -> Any:
+    """Series of atan(x) from x^3 on, over x^3, at z = x^2."""
+    x = mp.sqrt(z)
+    return (mp.atan(x) - x) / (x * z)
+
+
+def erf_excess(z: Any) -> Any:
+    """What erf(x)/x exceeds 1 by, at z = x^2."""
+    x = mp.sqrt(z)
+    return mp.erf(x) / x - 1
+
+
+def scaled_erfc(u: Any) -> Any:
+    """erfc(x) e^(x^2) (x + 5/2) at u = (x - 5/2)/(x + 5/2), a smooth function of u."""
+    x = mp.mpf(5) / 2 * (1 + u) / (1 - u)
+    return mp.erfc(x) * mp.exp(x * x) * (x + mp.mpf(5) / 2)
 
 
 def all_series() -> tuple[Series, ...]:
@@ -101,8 +142,24 @@ def all_series() -> tuple[Series, ...]:
                {32: 4, 64: 9}),
         Series("LOG", "(log((1 + s)/(1 - s))/s - 2) / z, z = s^2", log_ratio_tail, mp.mpf(0), log_z,
                {32: 2, 64: 6}),
+        Series("LOG_TAIL", "LOG without its first term, over z", log_ratio_second_tail, mp.mpf(0),
+               log_z, {64: 7}),
+        Series("LOG2_COARSE", "log2((1 + s)/(1 - s))/s, z = s^2", log2_ratio, mp.mpf(0), log_z,
+               {64: 5}),
+        Series("EXP2_COARSE", "2^r", lambda r: mp.mpf(2) ** r, mp.mpf("-0.5"), mp.mpf("0.5"),
+               {64: 7}),
         Series("SIN", "(sin(r) - r) / r^3, z = r^2", sine_tail, mp.mpf(0), eighth_turn_squared,
                {32: 3, 64: 5}),
+        Series("SINH", "(sinh(x) - x) / x^3, z = x^2", hyperbolic_sine_tail, mp.mpf(0), mp.mpf(1),
+               {32: 3, 64: 7}),
+        Series("ASIN", "(asin(x) - x) / x^3, z = x^2", arcsine_tail, mp.mpf(0), mp.mpf("0.2501"),
+               {32: 4, 64: 12}),
+        Series("ATAN", "(atan(x) - x) / x^3, z = x^2", arctangent_tail, mp.mpf(0),
+               mp.mpf("0.2501"), {32: 5, 64: 12}),
+        Series("ERF", "erf(x)/x - 1, z = x^2", erf_excess, mp.mpf(0), mp.mpf("0.84") ** 2,
+               {32: 5, 64: 11}),
+        Series("ERFC", "erfc(x) exp(x^2) (x + 5/2), u = (x - 5/2)/(x + 5/2)", scaled_erfc,
+               mp.mpf(-2) / 3, mp.mpf("0.8323"), {32: 11, 64: 24}),
         Series("COS", "(cos(r) - 1 + z/2) / r^4, z = r^2", cosine_tail, mp.mpf(0),
                eighth_turn_squared, {32: 2, 64: 5}),
     )  # fmt: skip
@@ -118,17 +175,20 @@ def _render_two_over_pi() -> str:
     with mp.workprec(TWO_OVER_PI_BITS + 64):
         digits = f"{int(mp.floor(mp.ldexp(2 / mp.pi, TWO_OVER_PI_BITS))):x}"
     lines = [f'    "{digits[i : i + 64]}"' for i in range(0, len(digits), 64)]
-    return "\n".join(
-        [
-            f"# floor(2/pi * 2**{TWO_OVER_PI_BITS})",
-            f"TWO_OVER_PI_BITS = {TWO_OVER_PI_BITS}",
-            "TWO_OVER_PI = int(",
-            *lines[:-1],
-            f"{lines[-1]},",
-            "    16,",
-            ")",
-        ]
-    ) + "\n"
+    return (
+        "\n".join(
+            [
+                f"# floor(2/pi * 2**{TWO_OVER_PI_BITS})",
+                f"TWO_OVER_PI_BITS = {TWO_OVER_PI_BITS}",
+                "TWO_OVER_PI = int(",
+                *lines[:-1],
+                f"{lines[-1]},",
+                "    16,",
+                ")",
+            ]
+        )
+        + "\n"
+    )
 
 
 def _render_series(series: Series) -> str:

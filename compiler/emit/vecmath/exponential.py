@@ -16,6 +16,9 @@ LN2_HIGH = {32: 0.6931471824645996, 64: 0.6931471805599453}
 LN2_LOW = {32: -1.9046542121259336e-9, 64: 2.3190468138462996e-17}
 # Beyond these arguments exp overflows, or is less than half the smallest subnormal number.
 EXP_RANGE = {32: (-104.0, 89.0), 64: (-746.0, 710.0)}
+EXP2_RANGE = {32: (-151.0, 129.0), 64: (-1076.0, 1025.0)}
+# Beyond these arguments sinh and cosh overflow.
+HALF_EXP_LIMIT = {32: 89.5, 64: 710.6}
 # Beyond these arguments exp(-x) is lost in 1 - exp(-x).
 SATURATION = {32: 20.0, 64: 44.0}
 
@@ -64,9 +67,8 @@ def scale(value: Lane, shifted: Bits) -> Lane:
     return value * first * second
 
 
-def exp_reduced(reduced: Reduced) -> Lane:
-    """exp(r) in [0.7, 1.42]."""
-    r = reduced.r
+def exp_reduced(r: Lane) -> Lane:
+    """e**r for |r| <= ln2/2."""
     tail = polynomial(r, coefficients.EXP[r.format.bits])
     return fma(fma(r, tail, 1.0), r, 1.0)
 
@@ -74,14 +76,37 @@ def exp_reduced(reduced: Reduced) -> Lane:
 def exp(x: Lane) -> Lane:
     """e**x."""
     reduced = reduce_by_ln2(clamp(x, *EXP_RANGE[x.format.bits]))
-    return scale(exp_reduced(reduced), reduced.shifted)
+    return scale(exp_reduced(reduced.r), reduced.shifted)
+
+
+def exp2(x: Lane) -> Lane:
+    """2**x; exact at integers."""
+    x = clamp(x, *EXP2_RANGE[x.format.bits])
+    shifted = x + x.format.round_shift
+    r = (x - (shifted - x.format.round_shift)) * LN2_HIGH[x.format.bits]
+    return scale(exp_reduced(r), shifted.bits())
 
 
 def half_exp(x: Lane) -> Lane:
     """e**x / 2 for x >= 0: overflows only where sinh and cosh do."""
-    high = EXP_RANGE[x.format.bits][1] + 1.0
+    high = HALF_EXP_LIMIT[x.format.bits]
     reduced = reduce_by_ln2(select(x > high, x.constant(high), x))
-    return exp_reduced(reduced) * 0.5 * power_of_two(reduced.shifted, -1) * 2.0
+    return exp_reduced(reduced.r) * 2.0 * power_of_two(reduced.shifted, -2)
+
+
+def sinh(x: Lane) -> Lane:
+    """Hyperbolic sine."""
+    a = abs(x)
+    e = half_exp(a)
+    z = x * x
+    near = fma(x * z, polynomial(z, coefficients.SINH[x.format.bits]), x)
+    return select(a < 1.0, near, (e - 0.25 / e).with_sign_of(x))
+
+
+def cosh(x: Lane) -> Lane:
+    """Hyperbolic cosine."""
+    e = half_exp(abs(x))
+    return e + 0.25 / e
 
 
 def half_expm1(x: Lane) -> Lane:

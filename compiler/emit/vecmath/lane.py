@@ -188,6 +188,10 @@ class Lane:
     def __rtruediv__(self, other: float) -> Lane:
         return self._wrap(self.builder.fdiv(self._operand(other), self.value))
 
+    def truncated_remainder(self, other: Lane) -> Lane:
+        """C's fmod: exact, with the sign of this value."""
+        return self._wrap(self.builder.frem(self.value, other.value))
+
     def __neg__(self) -> Lane:
         return self._wrap(self.builder.fneg(self.value))
 
@@ -214,6 +218,10 @@ class Lane:
     def is_nan(self) -> Mask:
         """True where the value is nan."""
         return Mask(self.builder, self.builder.fcmp_unordered("uno", self.value, self.value))
+
+    def unordered_with(self, other: Lane) -> Mask:
+        """True where either value is nan."""
+        return Mask(self.builder, self.builder.fcmp_unordered("uno", self.value, other.value))
 
     def call(self, intrinsic: str, *others: Lane | float) -> Lane:
         """The result of an LLVM intrinsic on lanes of one format, e.g. `x.call("llvm.floor")`."""

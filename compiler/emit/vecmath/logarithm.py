@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.emit.vecmath import coefficients
-from compiler.emit.vecmath.exponential import LN2_HIGH, LN2_LOW, exp
+from compiler.emit.vecmath.exponential import LN2_HIGH, LN2_LOW, LOG2_E, exp
 from compiler.emit.vecmath.lane import Lane, choose, fma, polynomial, select
 
 INF = float("inf")
@@ -67,6 +67,13 @@ def log(x: Lane) -> Lane:
     parts = decompose_any(x)
     tail = log_of_mantissa(parts.f, parts.k * LN2_LOW[bits])
     return fix_domain(x, fma(parts.k, LN2_HIGH[bits], parts.f - tail))
+
+
+def log2(x: Lane) -> Lane:
+    """Binary logarithm; exact at powers of two."""
+    parts = decompose_any(x)
+    natural = parts.f - log_of_mantissa(parts.f, x.constant(0.0))
+    return fix_domain(x, fma(natural, LOG2_E, parts.k))
 
 
 def log1p_inside(x: Lane) -> Lane:

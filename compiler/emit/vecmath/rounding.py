@@ -53,3 +53,15 @@ def maximum(x: Lane, y: Lane) -> Lane:
 def minimum(x: Lane, y: Lane) -> Lane:
     """The smaller operand; nan if either is nan; of equal zeros, x."""
     return select((x <= y) | x.is_nan(), x, y)
+
+
+def remainder(x: Lane, y: Lane) -> Lane:
+    """x - floor(x/y) y, exact, with the sign of y.
+
+    Not vectorised by itself: the quotient may have 2000 bits, so each lane calls the C library's
+    fmod; the rest of the loop is still vectorised.
+    """
+    rest = x.truncated_remainder(y)
+    zero = x.constant(0.0)
+    wrapped = select((rest < 0.0) ^ (y < 0.0), rest + y, rest)
+    return select(rest.equals(0.0), zero.with_sign_of(y), wrapped)
