@@ -74,9 +74,9 @@ def _check(output: Expression, wrt: Sequence[Expression], seed: Expression | Non
 
 
 def _depending_on(nodes: Sequence[Expression], wrt: Sequence[Expression]) -> set[int]:
-    """The serials of the nodes that depend on any of `wrt`, with those."""
+    """The serials of the nodes that depend on any of `wrt` through floating point, with those."""
     needed = {target.serial for target in wrt}
     for node in nodes:
-        if any(operand.serial in needed for operand in node.operands):
+        if node.dtype.kind == "f" and any(operand.serial in needed for operand in node.operands):
             needed.add(node.serial)
     return needed

@@ -99,8 +99,7 @@ def broadcast_shapes(op: str, *types: TensorType) -> Shape:
             if common is None:
                 listed = ", ".join(map(str, types))
                 raise ShapeError(
-                    f"{op}: {listed} do not broadcast: "
-                    f"axis {axis} is {size} and {type.shape[axis]}"
+                    f"{op}: {listed} do not broadcast: axis {axis} is {size} and {type.shape[axis]}"
                 )
             size = common
         result.append(size)

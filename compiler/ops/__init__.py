@@ -6,6 +6,7 @@ from compiler.ops.arithmetic import (
     add,
     astype,
     ceil,
+    copy,
     divide,
     floor,
     floor_divide,
@@ -113,37 +114,27 @@ abs = absolute
 pow = power
 true_divide = divide
 
-PUBLIC = (
-    "abs", "acos", "add", "all", "any", "argmax", "argmin", "asin", "astype", "atan", "atan2",
-    "binary_cross_entropy_with_logits", "broadcast_to", "ceil", "clip", "concatenate", "cos",
-    "cosh", "cross_entropy", "divide", "dot", "elu", "equal", "erf", "exp", "expand_dims", "expm1",
-    "flip", "floor", "floor_divide", "gelu", "greater", "greater_equal", "isfinite", "isinf",
+__all__ = [
+    "abs", "absolute", "acos", "add", "all", "all_ops", "along_add", "any", "argmax", "argmin",
+    "asin", "astype", "atan", "atan2", "binary_cross_entropy_with_logits", "broadcast_to", "ceil",
+    "clamp", "clip", "concatenate", "constant", "copy", "cos", "cosh", "cross_entropy", "divide",
+    "dot", "elu", "embed", "equal", "erf", "exp", "expand_dims", "expm1", "flip", "floor",
+    "floor_divide", "gelu", "getitem", "greater", "greater_equal", "iota", "isfinite", "isinf",
     "isnan", "layer_norm", "leaky_relu", "less", "less_equal", "log", "log1p", "log_softmax",
     "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "matmul", "max",
     "maximum", "mean", "min", "minimum", "mse_loss", "multiply", "negative", "not_equal",
-    "one_hot", "outer", "pad", "permute", "pow", "power", "prod", "reciprocal", "relu",
-    "remainder", "reshape", "round", "rsqrt", "sigmoid", "sign", "silu", "sin", "sinh", "softmax",
-    "softplus", "split", "sqrt", "square", "squeeze", "stack", "std", "stop_gradient", "subtract",
-    "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "transpose", "trunc", "var",
+    "one_hot", "op_named", "outer", "pad", "permute", "placeholder", "pow", "power", "prod",
+    "reciprocal", "relu", "remainder", "reshape", "round", "rsqrt", "sigmoid", "sign", "silu",
+    "sin", "sinh", "size_of", "softmax", "softplus", "split", "sqrt", "square", "squeeze", "stack",
+    "std", "stop_gradient", "strided_slice", "subtract", "sum", "swapaxes", "take", "take_add",
+    "take_along_axis", "tan", "tanh", "transpose", "true_divide", "trunc", "var", "variable",
     "where",
-)  # fmt: skip
-"""The names that both frontends export."""
+]  # fmt: skip
 
-__all__ = [  # noqa: PLE0604 - the frontends export PUBLIC; the rest is for the compiler
-    *PUBLIC,
-    "absolute",
-    "all_ops",
-    "along_add",
-    "clamp",
-    "constant",
-    "embed",
-    "getitem",
-    "iota",
-    "op_named",
-    "placeholder",
-    "size_of",
-    "strided_slice",
-    "take_add",
-    "true_divide",
-    "variable",
-]
+_INTERNAL = {
+    "absolute", "all_ops", "along_add", "clamp", "constant", "copy", "embed", "getitem", "iota",
+    "op_named", "placeholder", "size_of", "strided_slice", "take_add", "true_divide", "variable",
+}  # fmt: skip
+
+PUBLIC = tuple(name for name in __all__ if name not in _INTERNAL)
+"""The names that both frontends export; the others are for the compiler."""

@@ -40,6 +40,18 @@ astype = register(
     )
 )
 
+copy = register(
+    Op(
+        name="copy",
+        infer_type=lambda x: x,
+        evaluate=lambda x: np.array(x),
+        vjp=(lambda g, o, a: g,),
+        saves=("",),
+        lowering=Pointwise("{0}"),
+        doc="The same elements in memory of their own.",
+    )
+)
+
 add = elementwise(
     "add", np.add, "{0} + {1}", arity=2, check=_numeric, commutative=True,
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: g), saves=("", ""),

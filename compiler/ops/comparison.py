@@ -30,9 +30,7 @@ less = elementwise("less", np.less, "{0} < {1}", arity=2, result=BOOL, doc="a < 
 less_equal = elementwise(
     "less_equal", np.less_equal, "{0} <= {1}", arity=2, result=BOOL, doc="a <= b: bool."
 )
-greater = elementwise(
-    "greater", np.greater, "{0} > {1}", arity=2, result=BOOL, doc="a > b: bool."
-)
+greater = elementwise("greater", np.greater, "{0} > {1}", arity=2, result=BOOL, doc="a > b: bool.")
 greater_equal = elementwise(
     "greater_equal", np.greater_equal, "{0} >= {1}", arity=2, result=BOOL, doc="a >= b: bool."
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.op import Op
 from compiler.ops.declare import elementwise
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -48,9 +49,7 @@ def _softplus(x: Any) -> Any:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
-sqrt = _unary(
-    "sqrt", np.sqrt, lambda g, o, a: g / (2 * o), "o", "The square root; nan below 0."
-)
+sqrt = _unary("sqrt", np.sqrt, lambda g, o, a: g / (2 * o), "o", "The square root; nan below 0.")
 rsqrt = _unary(
     "rsqrt", _rsqrt, lambda g, o, a: g * (-0.5 * (o * o * o)), "o", "1 / sqrt(a).",
 )  # fmt: skip
@@ -59,10 +58,8 @@ expm1 = _unary("expm1", np.expm1, lambda g, o, a: g * (o + 1), "o", "exp(a) - 1,
 log = _unary("log", np.log, lambda g, o, a: g / a, "a", "The natural logarithm.")
 log1p = _unary("log1p", np.log1p, lambda g, o, a: g / (a + 1), "a", "log(1 + a), exact near 0.")
 sin = _unary("sin", np.sin, lambda g, o, a: g * cos(a), "a", "The sine of a in radians.")
-cos = _unary("cos", np.cos, lambda g, o, a: -g * sin(a), "a", "The cosine of a in radians.")
-tan = _unary(
-    "tan", np.tan, lambda g, o, a: g * (1 + o * o), "o", "The tangent of a in radians."
-)
+cos: Op = _unary("cos", np.cos, lambda g, o, a: -g * sin(a), "a", "The cosine of a in radians.")
+tan = _unary("tan", np.tan, lambda g, o, a: g * (1 + o * o), "o", "The tangent of a in radians.")
 asin = _unary(
     "asin", np.arcsin, lambda g, o, a: g * rsqrt(1 - a * a), "a", "The inverse sine, in radians."
 )
@@ -74,14 +71,12 @@ atan = _unary(
     "atan", np.arctan, lambda g, o, a: g / (a * a + 1), "a", "The inverse tangent, in radians."
 )
 sinh = _unary("sinh", np.sinh, lambda g, o, a: g * cosh(a), "a", "The hyperbolic sine.")
-cosh = _unary("cosh", np.cosh, lambda g, o, a: g * sinh(a), "a", "The hyperbolic cosine.")
+cosh: Op = _unary("cosh", np.cosh, lambda g, o, a: g * sinh(a), "a", "The hyperbolic cosine.")
 tanh = _unary("tanh", np.tanh, lambda g, o, a: g * (1 - o * o), "o", "The hyperbolic tangent.")
 erf = _unary(
     "erf", _erf, lambda g, o, a: g * (_TWO_BY_ROOT_PI * exp(-(a * a))), "a", "The error function."
 )
-sigmoid = _unary(
-    "sigmoid", _sigmoid, lambda g, o, a: g * (o * (1 - o)), "o", "1 / (1 + exp(-a))."
-)
+sigmoid = _unary("sigmoid", _sigmoid, lambda g, o, a: g * (o * (1 - o)), "o", "1 / (1 + exp(-a)).")
 softplus = _unary(
     "softplus", _softplus, lambda g, o, a: g * sigmoid(a), "a",
     "log(1 + exp(a)), without overflow.",

@@ -92,10 +92,12 @@ def _position(x: Any, axis: int, key: Any) -> Size:
         return key
     if isinstance(key, bool) or not hasattr(key, "__index__"):
         raise DTypeError(f"getitem: {key!r} is not an int, a slice, None or an ellipsis")
-    key = int(key.__index__())
-    if isinstance(size, int) and not -size <= key < size:
-        raise OutOfRangeError(f"getitem: index {key} is out of range for axis {axis} of size {size}")
-    return key if key >= 0 else size + key
+    place = int(key.__index__())
+    if isinstance(size, int) and not -size <= place < size:
+        raise OutOfRangeError(
+            f"getitem: index {place} is out of range for axis {axis} of size {size}"
+        )
+    return place if place >= 0 else size + place
 
 
 def _slice_bounds(key: slice, size: Size) -> tuple[Size, Size, int]:
@@ -155,7 +157,7 @@ def _take_split(
     index: Index, x: TensorType, indices: TensorType, *, axis: int, **attrs: Any
 ) -> tuple[Index, Index]:
     inner = index[axis : axis + indices.ndim]
-    return inner, index[:axis] + (Affine(),) + index[axis + indices.ndim :]
+    return inner, (*index[:axis], Affine(), *index[axis + indices.ndim :])
 
 
 def _take_vjp(g: Any, o: Any, x: Any, index: Any, *, axis: int) -> Any:
@@ -185,12 +187,12 @@ def _take_add_bind(g: Any, index: Any, axis: int, size: Size) -> tuple[Sequence[
 
 def _take_add_type(g: TensorType, index: TensorType, *, axis: int, size: Size) -> TensorType:
     _require_index("take_add", index)
-    return TensorType(g.shape[:axis] + (size,) + g.shape[axis + index.ndim :], g.dtype)
+    return TensorType((*g.shape[:axis], size, *g.shape[axis + index.ndim :]), g.dtype)
 
 
 def _take_add_numpy(g: Any, index: Any, *, axis: int, size: int) -> Any:
     index = _check_range("take_add", np.asarray(index), size)
-    result = np.zeros(g.shape[:axis] + (size,) + g.shape[axis + index.ndim :], g.dtype)
+    result = np.zeros((*g.shape[:axis], size, *g.shape[axis + index.ndim :]), g.dtype)
     np.add.at(result, (slice(None),) * axis + (index,), g)
     return result
 
@@ -231,7 +233,7 @@ def _along_type(x: TensorType, index: TensorType, *, axis: int, wrap: bool) -> T
 def _along_split(
     index: Index, x: TensorType, indices: TensorType, *, axis: int, **attrs: Any
 ) -> tuple[Index, Index]:
-    return index, index[:axis] + (Affine(),) + index[axis + 1 :]
+    return index, (*index[:axis], Affine(), *index[axis + 1 :])
 
 
 def _along_vjp(g: Any, o: Any, x: Any, index: Any, *, axis: int, wrap: bool) -> Any:
@@ -262,12 +264,12 @@ take_along_axis = register(
 
 def _along_add_type(g: TensorType, index: TensorType, *, axis: int, size: Size) -> TensorType:
     _require_index("along_add", index)
-    return TensorType(g.shape[:axis] + (size,) + g.shape[axis + 1 :], g.dtype)
+    return TensorType((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
 
 
 def _along_add_numpy(g: Any, index: Any, *, axis: int, size: int) -> Any:
     index = _check_range("along_add", np.asarray(index), size)
-    result = np.zeros(g.shape[:axis] + (size,) + g.shape[axis + 1 :], g.dtype)
+    result = np.zeros((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
     places = list(np.ix_(*(range(n) for n in g.shape)))
     places[axis] = index
     np.add.at(result, tuple(places), g)

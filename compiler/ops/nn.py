@@ -297,7 +297,7 @@ def _bce_by_target(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> An
 binary_cross_entropy_with_logits = composite(
     "binary_cross_entropy_with_logits", _bce, bind=_loss_bind("binary_cross_entropy_with_logits"),
     check=_pair_check, promotes=slice(None), floating=True,
-    vjp=(_bce_by_x, _bce_by_target), saves=("ab", "ab"),
+    vjp=(_bce_by_x, _bce_by_target), saves=("ab", "a"),
     doc="softplus(x) - x * target: the negative log-likelihood of targets in [0, 1] under "
     "sigmoid(x); reduction 'mean', 'sum' or 'none'.",
 )  # fmt: skip
@@ -310,7 +310,8 @@ def _layer_norm_bind(
     shape = (
         (normalized_shape,) if hasattr(normalized_shape, "__index__") else tuple(normalized_shape)
     )
-    if not shape or tuple(x.shape[-len(shape) :]) != shape:
+    last = tuple(x.shape[-len(shape) :]) if shape else ()
+    if not shape or len(last) != len(shape) or None in map(unify, last, shape):
         raise ShapeError(f"layer_norm: the last axes of {tuple(x.shape)} are not {shape}")
     dtype = np.dtype(x.dtype)
     weight = np.ones((), dtype) if weight is None else as_operand(weight)

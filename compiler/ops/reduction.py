@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import DTypeError, OptionError, ShapeError
-from compiler.op import Attrs
+from compiler.op import Attrs, Op
 from compiler.ops.arithmetic import square
 from compiler.ops.comparison import equal, isinf, logical_and, where
 from compiler.ops.declare import (
@@ -99,9 +99,7 @@ def _extremum_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
 
 
 def _extremum_vjp(position: Callable[..., Any]) -> Callable[..., Any]:
-    def rule(
-        g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool, ties: str
-    ) -> Any:
+    def rule(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool, ties: str) -> Any:
         g = _restore(g, a, axes, keepdims)
         if ties == "first":
             (axis,) = axes
@@ -168,12 +166,12 @@ def _position_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
     return evaluate
 
 
-argmax = reduction(
+argmax: Op = reduction(
     "argmax", _position_numpy(np.argmax), "argmax", result=lambda dtype: INT64,
     check=_extremum_check, bind=_position_bind("argmax"), vjp=(None,),
     doc="The index of the first largest element along one axis (of the flat tensor if None).",
 )  # fmt: skip
-argmin = reduction(
+argmin: Op = reduction(
     "argmin", _position_numpy(np.argmin), "argmin", result=lambda dtype: INT64,
     check=_extremum_check, bind=_position_bind("argmin"), vjp=(None,),
     doc="The index of the first smallest element along one axis (of the flat tensor if None).",
@@ -185,7 +183,7 @@ def _bool_check(name: str, x: TensorType, axes: tuple[int, ...]) -> None:
         raise DTypeError(f"{name}: {x} is not bool: compare it with 0 or cast it")
 
 
-any = reduction(
+any: Op = reduction(
     "any", _numpy(np.any), "any", result=lambda dtype: BOOL, check=_bool_check, vjp=(None,),
     doc="Whether any element is true; False of none.",
 )  # fmt: skip
@@ -252,8 +250,8 @@ def _std(x: Any, **attrs: Any) -> Any:
 def _std_vjp(
     g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int
 ) -> Any:
-    attrs = {"axes": axes, "keepdims": keepdims, "correction": correction}
-    return _var_vjp(where(equal(o, 0), 0, g / (2 * o)), None, a, **attrs)
+    g = where(equal(o, 0), 0, g / (2 * o))
+    return _var_vjp(g, None, a, axes=axes, keepdims=keepdims, correction=correction)
 
 
 std = composite(
@@ -267,7 +265,6 @@ def _logsumexp(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     shift = where(isinf(largest), 0, largest)
     result = log(sum(exp(x - shift), axis=axes, keepdims=True)) + shift
     return result if keepdims else squeeze(result, axes)
-
 
 
 def _logsumexp_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -61,7 +62,7 @@ def _reshape_type(x: TensorType, *, shape: Shape) -> TensorType:
     return TensorType(shape, x.dtype)
 
 
-reshape = register(
+reshape: Op = register(
     Op(
         name="reshape",
         infer_type=_reshape_type,
@@ -122,7 +123,7 @@ def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(axes.index(axis) for axis in range(len(axes)))
 
 
-transpose = register(
+transpose: Op = register(
     Op(
         name="transpose",
         infer_type=lambda x, axes: TensorType(tuple(x.shape[axis] for axis in axes), x.dtype),
@@ -130,9 +131,7 @@ transpose = register(
         vjp=(lambda g, o, a, *, axes: transpose(g, _inverse(axes)),),
         saves=("",),
         bind=_transpose_bind,
-        lowering=IndexMap(
-            lambda index, x, out, *, axes: tuple(index[i] for i in _inverse(axes))
-        ),
+        lowering=IndexMap(lambda index, x, out, *, axes: tuple(index[i] for i in _inverse(axes))),
         doc="The axes in another order; reversed if none is given.",
     )
 )
@@ -203,7 +202,7 @@ def _squeeze_map(index: Index, x: TensorType, out: TensorType, *, axes: tuple[in
     return tuple(Affine() if axis in axes else next(kept) for axis in range(x.ndim))
 
 
-squeeze = register(
+squeeze: Op = register(
     Op(
         name="squeeze",
         infer_type=_squeeze_type,
@@ -228,7 +227,7 @@ def _flip_map(index: Index, x: TensorType, out: TensorType, *, axes: tuple[int, 
     )
 
 
-flip = register(
+flip: Op = register(
     Op(
         name="flip",
         infer_type=lambda x, axes: x,
@@ -323,10 +322,7 @@ def split(
         part = dims.floor_divide(size, sections)
         return [slice_axis(x, axis, part * i, part * (i + 1)) for i in range(sections)]
     bounds = [0, *sections, size]
-    return [
-        slice_axis(x, axis, start, stop)
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
-    ]
+    return [slice_axis(x, axis, start, stop) for start, stop in itertools.pairwise(bounds)]
 
 
 def slice_axis(x: Any, axis: int, start: Size, stop: Size) -> Any:
@@ -340,18 +336,22 @@ def _slice_bind(x: Any, starts: Any, sizes: Any, steps: Any) -> tuple[Sequence[A
     return (as_operand(x),), {"starts": starts, "sizes": sizes, "steps": steps}
 
 
+def _goes_past(start: Size, size: Size, step: int, bound: Size) -> bool:
+    """Whether `size` elements from `start` by `step` are known to leave an axis of `bound`."""
+    if not (isinstance(start, int) and isinstance(size, int) and isinstance(bound, int)):
+        return False
+    return start < 0 or size < 0 or (size > 0 and start + (size - 1) * step >= bound)
+
+
 def _slice_type(
     x: TensorType, *, starts: Shape, sizes: Shape, steps: tuple[int, ...]
 ) -> TensorType:
     for axis, (start, size, step) in enumerate(zip(starts, sizes, steps, strict=True)):
-        bound = x.shape[axis]
-        if isinstance(start, int) and isinstance(size, int) and isinstance(bound, int):
-            last = start + (size - 1) * step
-            if start < 0 or size < 0 or (size > 0 and last >= bound):
-                raise ShapeError(
-                    f"strided_slice: axis {axis} of {x}: {size} elements from {start} "
-                    f"by {step} go past {bound}"
-                )
+        if _goes_past(start, size, step, x.shape[axis]):
+            raise ShapeError(
+                f"strided_slice: axis {axis} of {x}: {size} elements from {start} by {step} "
+                f"go past {x.shape[axis]}"
+            )
     return TensorType(sizes, x.dtype)
 
 
@@ -400,10 +400,10 @@ def _embed_type(
     x: TensorType, *, starts: Shape, shape: Shape, steps: tuple[int, ...], value: float
 ) -> TensorType:
     for axis, (start, size, step) in enumerate(zip(starts, x.shape, steps, strict=True)):
-        bound = shape[axis]
-        if isinstance(start, int) and isinstance(size, int) and isinstance(bound, int):
-            if start < 0 or (size > 0 and start + (size - 1) * step >= bound):
-                raise ShapeError(f"embed: axis {axis} of {x} from {start} goes past {bound}")
+        if _goes_past(start, size, step, shape[axis]):
+            raise ShapeError(
+                f"embed: axis {axis} of {x} from {start} by {step} goes past {shape[axis]}"
+            )
     return TensorType(shape, x.dtype)
 
 

@@ -1,0 +1,139 @@
+"""Evaluation of expressions node by node with NumPy: the reference, and the debug mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import dims
+from compiler.dims import Dim, Unknown
+from compiler.errors import FeedError, GraphError, ShapeError, StaticGraphError
+from compiler.graph.expression import Expression, ancestors
+from compiler.types import collecting_assumptions, type_of
+
+
+def interpret(
+    outputs: Sequence[Expression], feeds: Mapping[Expression, Any]
+) -> list[np.ndarray[Any, Any]]:
+    """The values of expressions, every node evaluated by its op's NumPy function.
+
+    Args:
+        outputs: what to evaluate.
+        feeds: the value of every placeholder and variable that the outputs depend on; any other
+            expression may be fed too, and is then not evaluated.
+
+    Returns:
+        One array per output. Unknown sizes are those of the fed values.
+
+    Raises:
+        FeedError: a leaf is not fed, or a fed value has another dtype, rank or size.
+        ShapeError: sizes that the type rules assume to be equal differ.
+        GraphError: a value has not the type that was inferred for it.
+
+    Each message names the node and the user's line that made it.
+    """
+    fed = {expression.serial: np.asarray(value) for expression, value in feeds.items()}
+    for expression, value in feeds.items():
+        _check_kind(expression, np.asarray(value))
+    sizes = _bind_sizes(feeds)
+    values: dict[int, Any] = dict(fed)
+    for node in _evaluated(outputs, fed):
+        arrays = [values[operand.serial] for operand in node.operands]
+        values[node.serial] = _evaluate(node, arrays, sizes)
+    return [np.asarray(values[output.serial]) for output in outputs]
+
+
+def _evaluated(
+    outputs: Sequence[Expression], fed: Mapping[int, np.ndarray[Any, Any]]
+) -> list[Expression]:
+    """The nodes to evaluate, operands first: those that a path without a fed node reaches."""
+    nodes = ancestors(outputs)
+    wanted = {output.serial for output in outputs}
+    for node in reversed(nodes):
+        if node.serial in wanted and node.serial not in fed:
+            wanted.update(operand.serial for operand in node.operands)
+    return [node for node in nodes if node.serial in wanted and node.serial not in fed]
+
+
+def _check_kind(node: Expression, value: np.ndarray[Any, Any]) -> None:
+    if value.dtype != node.dtype or value.ndim != node.ndim:
+        raise FeedError(f"{_place(node)} is fed {type_of(value)}")
+
+
+def _bind_sizes(feeds: Mapping[Expression, Any]) -> dict[Unknown, int]:
+    """The values of the unknown sizes, read off the shapes of what is fed."""
+    sizes: dict[Unknown, int] = {}
+    for node, value in feeds.items():
+        for size, actual in zip(node.shape, np.shape(value), strict=True):
+            atom = _single(size)
+            if atom is not None:
+                sizes.setdefault(atom, actual)
+    for node, value in feeds.items():
+        for axis, (size, actual) in enumerate(zip(node.shape, np.shape(value), strict=True)):
+            if _known(size, sizes, actual) != actual:
+                raise FeedError(
+                    f"{_place(node)} is fed an array of shape {np.shape(value)}: "
+                    f"axis {axis} is {actual}, not {size} = {dims.evaluate(size, sizes)}"
+                )
+    return sizes
+
+
+def _single(size: dims.Size) -> Unknown | None:
+    """The unknown that the size consists of, if it is one and nothing else."""
+    if isinstance(size, Dim) and len(size.terms) == 1:
+        (monomial, coefficient) = size.terms[0]
+        if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Unknown):
+            return monomial[0]
+    return None
+
+
+def _known(size: dims.Size, sizes: Mapping[Unknown, int], otherwise: int) -> int:
+    """The size, or `otherwise` where it depends on unknowns that no fed shape gives."""
+    return dims.evaluate(size, sizes) if dims.atoms([size]) <= sizes.keys() else otherwise
+
+
+def _evaluate(node: Expression, arrays: Sequence[Any], sizes: Mapping[Unknown, int]) -> Any:
+    if node.op.name in ("placeholder", "variable"):
+        raise FeedError(f"{_place(node)} is not fed")
+    _check_assumptions(node, sizes)
+    attrs = {name: _resolve(value, sizes) for name, value in node.attrs.items()}
+    try:
+        with np.errstate(all="ignore"):
+            value = node.op.evaluate(*arrays, **attrs)
+    except StaticGraphError as error:
+        raise type(error)(f"{error}, in {_place(node)}") from error
+    except Exception as error:
+        error.add_note(f"in {_place(node)}")
+        raise
+    shape = tuple(dims.evaluate(size, sizes) for size in node.shape)
+    if np.shape(value) != shape or value.dtype != node.dtype:
+        raise GraphError(f"{_place(node)} evaluates to {type_of(value)}, inferred {node.type}")
+    return value
+
+
+def _check_assumptions(node: Expression, sizes: Mapping[Unknown, int]) -> None:
+    types = [operand.type for operand in node.operands]
+    with collecting_assumptions() as pairs:
+        node.op.infer_type(*types, **node.attrs)
+    for left, right in pairs:
+        actual = dims.evaluate(left, sizes), dims.evaluate(right, sizes)
+        if actual[0] != actual[1]:
+            listed = ", ".join(map(str, types))
+            raise ShapeError(
+                f"{_place(node)} of {listed}: {left} = {actual[0]} and {right} = {actual[1]} differ"
+            )
+
+
+def _resolve(value: Any, sizes: Mapping[Unknown, int]) -> Any:
+    """An attribute with its unknown sizes replaced by their values."""
+    if isinstance(value, Dim):
+        return dims.evaluate(value, sizes)
+    if isinstance(value, tuple):
+        return tuple(_resolve(element, sizes) for element in value)
+    return value
+
+
+def _place(node: Expression) -> str:
+    return f"{node!r} ({node.source})"

@@ -1,0 +1,484 @@
+"""Sample inputs of every op and public function: the one table that the generic tests run over.
+
+A sample is what a user writes: the arguments of the public function, arrays where tensors go.
+Values keep away from kinks and poles by more than the step of the difference quotients.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+_seeds = itertools.count()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One call: `function(*args, **options)`.
+
+    `order` is how often the result can be differentiated by the float64 arrays among `args`, and
+    `sizes` whether the axes longer than 1 may be unknown.
+    """
+
+    args: tuple[Any, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+    order: int = 2
+    sizes: bool = True
+
+
+def call(*args: Any, order: int = 2, sizes: bool = True, **options: Any) -> Sample:
+    return Sample(args, options, order, sizes)
+
+
+def spread(*shape: int, low: float = -2.0, high: float = 2.0) -> np.ndarray:
+    """Distinct values from `low` to `high` in random order, no two closer than half a step."""
+    rng = np.random.default_rng(next(_seeds))
+    count = math.prod(shape)
+    step = (high - low) / max(count, 1)
+    values = low + step * (np.arange(count) + rng.uniform(0.25, 0.75, count))
+    return rng.permutation(values).reshape(shape)
+
+
+def positive(*shape: int) -> np.ndarray:
+    return spread(*shape, low=0.3, high=3.0)
+
+
+def unit(*shape: int) -> np.ndarray:
+    return spread(*shape, low=-0.9, high=0.9)
+
+
+def nonzero(*shape: int) -> np.ndarray:
+    values = spread(*shape)
+    return np.asarray(values + np.copysign(0.3, values))
+
+
+def probability(*shape: int) -> np.ndarray:
+    return spread(*shape, low=0.05, high=0.95)
+
+
+def fraction(*shape: int) -> np.ndarray:
+    """Values whose distance to every multiple of a half is at least 0.1."""
+    rng = np.random.default_rng(next(_seeds))
+    return np.asarray(rng.integers(-6, 6, shape) / 2 + rng.uniform(0.1, 0.4, shape))
+
+
+def integers(*shape: int, low: int = -5, high: int = 6, dtype: str = "int64") -> np.ndarray:
+    return np.asarray(np.random.default_rng(next(_seeds)).integers(low, high, shape), dtype)
+
+
+def byte(*shape: int) -> np.ndarray:
+    return integers(*shape, low=0, high=200, dtype="uint8")
+
+
+def bools(*shape: int) -> np.ndarray:
+    return np.asarray(np.random.default_rng(next(_seeds)).integers(0, 2, shape), bool)
+
+
+def unary(domain: Any = spread, *, integer: bool = True) -> list[Sample]:
+    samples = [call(domain()), call(domain(5)), call(domain(2, 1, 3)), call(domain(2, 0))]
+    return [*samples, call(integers(2, 3, low=1, dtype="int32"), order=0)] if integer else samples
+
+
+def binary(left: Any = spread, right: Any = spread, *, integer: bool = True) -> list[Sample]:
+    samples = [
+        call(left(), right()),
+        call(left(4), right(4)),
+        call(left(2, 1, 3), right(4, 1)),
+        call(left(3), right(2, 1)),
+        call(left(2, 3), 1.5),
+        call(2, right(3)),
+        call(left(1), right(2, 0)),
+    ]
+    if integer:
+        samples += [
+            call(integers(2, 3), integers(3, low=1), order=0),
+            call(byte(4), integers(4, low=1, dtype="int32"), order=0),
+            call(integers(2, 2, dtype="int32"), right(2)),
+            call(byte(3), 3, order=0),
+        ]
+    return samples
+
+
+def quotients() -> list[Sample]:
+    """No quotient is near an integer, where the floor jumps."""
+    signs = np.array([7.3, -7.3, 7.3, -7.3]), np.array([2.0, 2.0, -2.0, -2.0])
+    divisor = functools.partial(spread, low=3.1, high=4.9)
+    return [*binary(positive, divisor), call(*signs), call(integers(6), -3, order=0)]
+
+
+def comparison() -> list[Sample]:
+    tied = np.array([1.0, np.nan, -np.inf, np.inf, -0.0]), np.array([1.0, np.nan, 0.0, np.inf, 0.0])
+    samples = [*binary(), call(*tied), call(bools(2, 3), bools(3)), call(bools(3), integers(3))]
+    return [Sample(sample.args, order=0) for sample in samples]
+
+
+def logical() -> list[Sample]:
+    return [
+        call(bools(), bools(), order=0),
+        call(bools(2, 3), bools(3), order=0),
+        call(bools(2, 1), bools(1, 4), order=0),
+        call(bools(3), True, order=0),
+    ]
+
+
+def classification() -> list[Sample]:
+    values = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 5e-324, 1.0])
+    return [call(values, order=0), call(spread(2, 1, 2), order=0), call(spread(), order=0)]
+
+
+def reductions(domain: Any = spread, *, integer: bool = True) -> list[Sample]:
+    samples = [
+        call(domain()),
+        call(domain(4)),
+        call(domain(4), 0),
+        call(domain(2, 3), axis=-1),
+        call(domain(2, 3), dim=0, keepdim=True),
+        call(domain(2, 3, 2), axis=(0, -1)),
+        call(domain(2, 3, 2), axis=(2, 1), keepdims=True),
+        call(domain(2, 1, 3), axis=1),
+        call(domain(2, 2, 1, 3), axis=(1, 2)),
+        call(domain(2, 3), axis=(), keepdims=True),
+        call(domain(2, 3), keepdims=True),
+    ]
+    if integer:
+        samples += [
+            call(integers(2, 3, dtype="int32"), axis=0, order=0),
+            call(byte(3), order=0),
+        ]
+    return samples
+
+
+def empty_reductions() -> list[Sample]:
+    return [call(spread(0)), call(spread(0, 3), axis=0), call(spread(2, 0, 3), axis=(0, 1))]
+
+
+def deviations() -> list[Sample]:
+    return [
+        *reductions()[1:],
+        call(spread(5), correction=1),
+        call(spread(2, 4), axis=-1, keepdims=True, correction=1),
+    ]
+
+
+def truths() -> list[Sample]:
+    return [
+        call(bools(), order=0),
+        call(bools(4), order=0),
+        call(bools(2, 3), axis=-1, order=0),
+        call(bools(2, 3, 2), axis=(0, 2), keepdims=True, order=0),
+        call(bools(2, 0), axis=1, order=0),
+    ]
+
+
+def positions() -> list[Sample]:
+    return [
+        call(spread(5), order=0),
+        call(spread(2, 3), order=0),
+        call(spread(2, 3), axis=-1, order=0),
+        call(spread(2, 3, 4), dim=1, keepdim=True, order=0),
+        call(spread(2, 1), axis=1, order=0),
+        call(integers(2, 3, dtype="int32"), axis=0, order=0),
+        call(np.array([[1.0, 3.0, 3.0], [np.nan, 7.0, np.nan]]), axis=1, order=0),
+    ]
+
+
+def along_one_axis() -> list[Sample]:
+    return [
+        call(spread(4)),
+        call(spread(2, 3)),
+        call(spread(2, 3, 2), axis=1),
+        call(spread(2, 1), dim=-1),
+        call(integers(2, 3), axis=0, order=0),
+    ]
+
+
+def losses(domain: Any, target: Any) -> list[Sample]:
+    return [
+        call(domain(3, 2), target(3, 2)),
+        call(domain(4), target(4), reduction="sum"),
+        call(domain(2, 3), target(2, 3), reduction="none"),
+        call(domain(2, 3), target(3)),
+        call(domain(1, 3), target(2, 1), reduction="none"),
+        call(domain(), target()),
+    ]
+
+
+def matrices() -> list[Sample]:
+    return [
+        call(spread(3), spread(3)),
+        call(spread(2, 3), spread(3)),
+        call(spread(3), spread(3, 2)),
+        call(spread(2, 3), spread(3, 4)),
+        call(spread(1, 3), spread(3, 1)),
+        call(spread(2, 2, 3), spread(3, 2)),
+        call(spread(2, 2, 3), spread(3)),
+        call(spread(3), spread(2, 3, 2)),
+        call(spread(2, 3), spread(2, 3, 2)),
+        call(spread(2, 1, 2, 3), spread(3, 3, 2)),
+        call(spread(1, 2, 3), spread(2, 3, 2)),
+        call(spread(2, 0), spread(0, 3)),
+        call(integers(2, 3), integers(3, 2), order=0),
+        call(integers(2, 3, dtype="int32"), spread(3)),
+    ]
+
+
+CORNERS = np.array([[0.5, -1.5, 2.0], [1.0, 3.0, -0.5]])
+
+SAMPLES: dict[str, list[Sample]] = {
+    **{
+        name: unary(nonzero, integer=name not in ("relu",))
+        for name in ("abs", "negative", "relu", "sign", "square")
+    },
+    **{
+        name: unary()
+        for name in (
+            "atan", "cos", "cosh", "erf", "exp", "expm1", "sigmoid", "silu", "sin", "sinh",
+            "softplus", "tanh",
+        )
+    },
+    **{name: unary(positive) for name in ("log", "log1p", "reciprocal", "rsqrt", "sqrt")},
+    **{name: unary(unit, integer=False) for name in ("acos", "asin", "tan")},
+    **{name: unary(fraction) for name in ("ceil", "floor", "round", "trunc")},
+    **{name: binary() for name in ("add", "subtract", "multiply", "maximum", "minimum")},
+    **{name: binary(right=nonzero) for name in ("divide", "atan2")},
+    **{name: quotients() for name in ("floor_divide", "remainder")},
+    **{name: binary(positive, spread, integer=False) for name in ("power", "pow")},
+    **{
+        name: comparison()
+        for name in ("equal", "greater", "greater_equal", "less", "less_equal", "not_equal")
+    },
+    **{name: logical() for name in ("logical_and", "logical_or", "logical_xor")},
+    "logical_not": [call(bools(), order=0), call(bools(2, 3), order=0)],
+    **{name: classification() for name in ("isfinite", "isinf", "isnan")},
+    **{name: reductions() + empty_reductions() for name in ("sum", "prod")},
+    **{name: reductions() for name in ("max", "min", "mean", "logsumexp")},
+    **{name: deviations() for name in ("var", "std")},
+    **{name: truths() for name in ("all", "any")},
+    **{name: positions() for name in ("argmax", "argmin")},
+    **{name: along_one_axis() for name in ("softmax", "log_softmax")},
+    "mse_loss": losses(spread, spread),
+    "binary_cross_entropy_with_logits": losses(spread, probability),
+    "matmul": matrices(),
+    "dot": [
+        call(spread(3), spread(3)),
+        call(spread(1), spread(1)),
+        call(integers(4), integers(4), order=0),
+        call(integers(4), spread(4)),
+    ],
+    "outer": [
+        call(spread(3), spread(2)),
+        call(spread(1), spread(4)),
+        call(integers(2), integers(3), order=0),
+    ],
+    "where": [
+        call(bools(2, 3), spread(2, 3), spread(2, 3)),
+        call(bools(3), spread(2, 1), spread()),
+        call(bools(2, 1, 2), spread(3, 1), 0.0),
+        call(bools(), spread(2), spread(2)),
+        call(bools(4), integers(4), integers(4, dtype="int32"), order=0),
+        call(bools(4), bools(4), True, order=0),
+    ],
+    "astype": [
+        call(spread(2, 3), "float32", order=0),
+        call(spread(2, 3), "float64"),
+        call(fraction(3), "int32", order=0),
+        call(integers(3, low=0), "bool", order=0),
+        call(bools(2, 2), "float64", order=0),
+        call(integers(4, low=-300, high=300), "uint8", order=0),
+    ],
+    "clip": [
+        call(CORNERS, -1.0, 1.5),
+        call(CORNERS, min=0.25),
+        call(CORNERS, max=0.25),
+        call(CORNERS, spread(3, low=-1.4, high=-0.6), 1.25),
+        call(CORNERS, -0.25, spread(2, 1, low=0.1, high=1.9)),
+        call(integers(6), -2, 3, order=0),
+        call(byte(6), max=100, order=0),
+    ],
+    "clamp": [
+        call(CORNERS, spread(3, low=-1.4, high=-0.6), spread(2, 1, low=1.1, high=1.9)),
+        call(CORNERS, spread(low=0.6, high=0.8), spread(low=-1.2, high=-1.1)),
+        call(integers(2, 3), -1, 2, order=0),
+    ],
+    "leaky_relu": [*unary(nonzero), call(nonzero(3), 0.2), call(nonzero(3), negative_slope=0.3)],
+    "elu": [*unary(nonzero), call(nonzero(3), alpha=0.7)],
+    "gelu": [*unary(), call(spread(2, 3), approximate="tanh"), call(spread(4), "tanh")],
+    "copy": [call(spread(2, 3)), call(spread()), call(bools(3), order=0)],
+    "stop_gradient": [call(spread(2, 3), order=0), call(integers(3), order=0)],
+    "layer_norm": [
+        call(spread(2, 3), 3),
+        call(spread(2, 4), (4,), spread(4), spread(4)),
+        call(spread(2, 3, 2), (3, 2), spread(3, 2), eps=1e-3),
+        call(spread(5), 5, None, spread(5)),
+        call(spread(2, 1, 3), [1, 3], spread(1, 3)),
+    ],
+    "cross_entropy": [
+        call(spread(4, 3), integers(4, low=0, high=3)),
+        call(spread(4, 3), integers(4, low=0, high=3, dtype="int32"), reduction="sum"),
+        call(spread(2, 3), integers(2, low=0, high=3), reduction="none"),
+        call(spread(2, 3, 4), integers(2, 4, low=0, high=3)),
+        call(spread(2, 3, 2), integers(2, 2, low=0, high=3, dtype="uint8"), reduction="none"),
+        call(spread(5), integers(low=0, high=5)),
+        call(spread(5), integers(low=0, high=5), reduction="none"),
+    ],
+    "reshape": [
+        call(spread(6), 2, 3),
+        call(spread(2, 3), (3, -1)),
+        call(spread(2, 3), -1),
+        call(spread(2, 1, 3), 1, 6, 1),
+        call(spread(), (1, 1)),
+        call(spread(1), ()),
+        call(spread(2, 0), (0, 5), sizes=False),
+        call(integers(4), (2, 2), order=0),
+    ],
+    "broadcast_to": [
+        call(spread(), (2, 3)),
+        call(spread(3), 2, 3),
+        call(spread(2, 1), (4, 2, 3)),
+        call(spread(1, 3), (2, 3)),
+        call(spread(2, 3), (2, 3)),
+        call(spread(1), (0,)),
+        call(integers(3), (2, 3), order=0),
+    ],
+    **{
+        name: [
+            call(spread(2, 3), 1, 0),
+            call(spread(2, 3, 4), (2, 0, 1)),
+            call(spread(2, 3, 2), -1, 0, 1),
+            call(spread(2, 1, 3, 2), [3, 1, 0, 2]),
+            call(integers(2, 3), (1, 0), order=0),
+        ]
+        for name in ("transpose", "permute")
+    },
+    "swapaxes": [
+        call(spread(2, 3), 0, 1),
+        call(spread(2, 3, 4), -1, 0),
+        call(spread(2, 1, 3), 1, 1),
+        call(integers(2, 3), -1, -2, order=0),
+    ],
+    "expand_dims": [
+        call(spread(), 0),
+        call(spread(3), -1),
+        call(spread(2, 3), axis=(0, 2)),
+        call(spread(2, 3), dim=1),
+        call(bools(3), 0, order=0),
+    ],
+    "squeeze": [
+        call(spread(1, 3)),
+        call(spread(2, 1, 3, 1), axis=-1),
+        call(spread(2, 1, 1), (1, 2)),
+        call(spread(2, 1), dim=1),
+        call(spread(3)),
+        call(integers(1, 1), order=0),
+    ],
+    "flip": [
+        call(spread(4)),
+        call(spread(2, 3)),
+        call(spread(2, 3), axis=-1),
+        call(spread(2, 3, 2), axis=(0, 2)),
+        call(spread(2, 0), 1),
+        call(bools(5), dim=0, order=0),
+    ],
+    "concatenate": [
+        call([spread(2), spread(3)]),
+        call([spread(2, 1), spread(2, 3), spread(2, 2)], axis=-1),
+        call([spread(2, 0), spread(2, 2)], dim=1),
+        call([spread(1, 3), spread(2, 3)]),
+        call([spread(3)]),
+        call([integers(2), integers(3, dtype="int32")], order=0),
+        call([integers(2), spread(3)]),
+    ],
+    "stack": [
+        call([spread(), spread()]),
+        call([spread(2, 3), spread(2, 3)], axis=1),
+        call([spread(3), spread(3), spread(3)], dim=-1),
+        call([bools(2), bools(2)], order=0),
+    ],
+    "split": [
+        call(spread(6), 3),
+        call(spread(2, 4), 2, axis=-1),
+        call(spread(5, 2), [1, 3]),
+        call(spread(2, 5), (2,), dim=1),
+        call(integers(4), 2, order=0),
+    ],
+    "pad": [
+        call(spread(3), 1),
+        call(spread(2, 3), (1, 2)),
+        call(spread(2, 3), [(0, 1), (2, 0)], value=1.5),
+        call(spread(1, 2, 2), [(0, 0), (1, 0), (0, 2)]),
+        call(spread(2, 3), [(1, 0)]),
+        call(spread(), 1),
+        call(integers(3), 2, value=7, order=0),
+        call(bools(2), 1, value=1, order=0),
+    ],
+    "getitem": [
+        call(spread(5), 1),
+        call(spread(5), -2),
+        call(spread(6), slice(1, 5, 2)),
+        call(spread(6), slice(None, None, -1)),
+        call(spread(7), slice(5, 0, -2)),
+        call(spread(6), slice(-4, -1)),
+        call(spread(5), slice(3, 1)),
+        call(spread(5), slice(2, 100)),
+        call(spread(3, 4), (slice(None), 1)),
+        call(spread(3, 4), (-1, slice(None, None, 2))),
+        call(spread(2, 3, 4), (Ellipsis, 0)),
+        call(spread(2, 3, 4), (1, Ellipsis, None, slice(1, 3))),
+        call(spread(3), (None, slice(None), None)),
+        call(spread(3), Ellipsis),
+        call(spread(2, 2, 1, 3), (0, None, slice(None), 0, slice(None, None, -2))),
+        call(spread(), ()),
+        call(spread(4, 2), integers(3, low=0, high=4)),
+        call(spread(4, 2), [0, -1, 0]),
+        call(integers(4), slice(1, None), order=0),
+    ],
+    "strided_slice": [
+        call(spread(5), (1,), (2,), (2,)),
+        call(spread(3, 4), (0, 1), (3, 2), (1, 1)),
+        call(integers(4), (0,), (0,), (1,), order=0),
+    ],
+    "embed": [
+        call(spread(2), (1,), (5,), (2,)),
+        call(spread(2, 3), (0, 1), (3, 7), (1, 2), 0.5),
+        call(integers(3), (0,), (4,), (1,), 9, order=0),
+    ],
+    "take": [
+        call(spread(5), integers(3, low=-5, high=5)),
+        call(spread(4, 3), integers(2, 2, low=-4, high=4), axis=0),
+        call(spread(2, 3, 4), integers(2, low=-3, high=3, dtype="int32"), axis=1),
+        call(spread(2, 3), integers(low=0, high=3), dim=-1),
+        call(spread(2, 3), integers(4, low=0, high=6)),
+        call(spread(2, 1), integers(0), axis=1),
+        call(integers(5), integers(2, low=0, high=5, dtype="uint8"), axis=0, order=0),
+    ],
+    "take_add": [
+        call(spread(3), integers(3, low=-4, high=4), 0, 4),
+        call(spread(2, 2, 3), integers(2, 2, low=0, high=5), 0, 5),
+        call(spread(2, 3, 2), integers(3, low=0, high=2, dtype="int32"), 1, 2),
+        call(spread(2, 2), integers(low=0, high=3), 1, 3),
+    ],
+    "take_along_axis": [
+        call(spread(4, 3), integers(4, 2, low=-3, high=3)),
+        call(spread(4, 3), integers(2, 3, low=-4, high=4), axis=0),
+        call(spread(2, 3, 2), integers(2, 1, 2, low=-3, high=3), axis=1),
+        call(spread(4, 3), integers(4, 1, low=0, high=3, dtype="int32"), dim=-1),
+        call(spread(5), integers(2, low=0, high=5)),
+        call(spread(3, 2), integers(3, 1, low=0, high=2, dtype="uint8"), axis=1),
+        call(integers(5), integers(7, low=0, high=5), axis=0, order=0),
+    ],
+    "along_add": [
+        call(spread(4, 2), integers(4, 2, low=-3, high=3), 1, 3),
+        call(spread(2, 3), integers(2, 3, low=0, high=4, dtype="int32"), 0, 4),
+    ],
+    "one_hot": [
+        call(integers(low=0, high=3), 3, order=0),
+        call(integers(4, low=-1, high=4), 3, order=0),
+        call(integers(2, 3, low=0, high=5, dtype="int32"), 5, "float64", order=0),
+        call(integers(2, low=0, high=2, dtype="uint8"), 2, dtype="bool", order=0),
+    ],
+}  # fmt: skip

@@ -1,0 +1,103 @@
+"""What the tests of ops share: samples as symbolic expressions, and difference quotients."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler import ops
+from compiler.dims import unknown
+from compiler.graph.expression import Expression
+from compiler.ops import leaves
+from compiler.types import TensorType, as_dtype
+from tests.samples import SAMPLES, Sample
+
+_keys = itertools.count()
+
+
+def placeholder(shape: Sequence[Any], dtype: Any = "float64", name: str = "x") -> Expression:
+    type = TensorType(tuple(shape), as_dtype(dtype))
+    attrs = leaves.leaf_attrs(type.shape, type.dtype, f"test{next(_keys)}")
+    return Expression(leaves.placeholder, (), attrs, name)
+
+
+def symbolic(array: np.ndarray, *, sizes: bool = False) -> Expression:
+    """A placeholder of the array's type; with `sizes` every axis longer than 1 is unknown."""
+    shape = [unknown() if sizes and size > 1 else size for size in array.shape]
+    return placeholder(shape, array.dtype)
+
+
+def replace(args: Any, change: Callable[[np.ndarray], Any]) -> Any:
+    """`args` with every array replaced, in lists too."""
+    if isinstance(args, np.ndarray):
+        return change(args)
+    if isinstance(args, list | tuple) and not _plain(args):
+        return type(args)(replace(one, change) for one in args)
+    return args
+
+
+def _plain(args: Any) -> bool:
+    return not any(isinstance(one, np.ndarray | list) for one in args)
+
+
+def arrays(sample: Sample) -> list[np.ndarray]:
+    found: list[np.ndarray] = []
+    replace(sample.args, lambda array: (found.append(array), array)[1])
+    return found
+
+
+def outputs(name: str, args: Any, options: dict[str, Any]) -> list[Any]:
+    """The results of the public function as a list, whether it gives one or several."""
+    result = getattr(ops, name)(*args, **options)
+    return list(result) if isinstance(result, list) else [result]
+
+
+def traced(
+    name: str, sample: Sample, *, sizes: bool = False, dtype: str | None = None
+) -> tuple[list[Expression], dict[Expression, np.ndarray]]:
+    """The sample's results as expressions, and what to feed. `dtype` replaces float64."""
+    feeds: dict[Expression, np.ndarray] = {}
+
+    def lift(array: np.ndarray) -> Expression:
+        if dtype is not None and array.dtype == np.float64:
+            array = array.astype(dtype)
+        leaf = symbolic(array, sizes=sizes)
+        feeds[leaf] = array
+        return leaf
+
+    return outputs(name, replace(sample.args, lift), sample.options), feeds
+
+
+def labelled(keep: Callable[[Sample], bool] = lambda sample: True) -> list[Any]:
+    """pytest parameters `(name, sample)` of all samples that `keep` accepts."""
+    return [
+        pytest.param(name, sample, id=f"{name}-{i}")
+        for name, samples in SAMPLES.items()
+        for i, sample in enumerate(samples)
+        if keep(sample)
+    ]
+
+
+def cotangents(values: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """A fixed weight in (0.5, 1.5) per element of each value."""
+    rng = np.random.default_rng(99)
+    return [rng.uniform(0.5, 1.5, np.shape(value)).astype(value.dtype) for value in values]
+
+
+def difference_quotient(
+    function: Callable[[np.ndarray], float], at: np.ndarray, step: float = 2e-3
+) -> np.ndarray:
+    """The gradient of a scalar function by central differences of fourth order."""
+    result = np.zeros(at.shape)
+    for index in np.ndindex(at.shape):
+        moved = []
+        for factor in (-2, -1, 1, 2):
+            point = at.copy()
+            point[index] += factor * step
+            moved.append(function(point))
+        result[index] = (moved[0] - 8 * moved[1] + 8 * moved[2] - moved[3]) / (12 * step)
+    return result
