@@ -16,6 +16,7 @@ from numba.core.errors import TypingError
 
 from compiler.emit import vecmath
 from compiler.emit.vecmath import ULP_BOUND, derive
+from compiler.emit.vecmath.accuracy import FLOAT64_REFERENCE, ulp_error
 
 FLOAT_DTYPES = ("float32", "float64")
 BINARY_BOUNDED = ("atan2", "pow")
@@ -50,37 +51,6 @@ def apply(name: str, *operands: np.ndarray) -> np.ndarray:
     (unary_loop if len(operands) == 1 else binary_loop)(name)(*operands, out)
     return out
 
-
-def numpy_sigmoid(x: np.ndarray) -> np.ndarray:
-    e = np.exp(-np.abs(x))
-    return np.where(x < 0, e, 1) / (1 + e)
-
-
-# float64 references for float32 results: an error of an ulp here is 2**-29 of one there.
-FLOAT64_REFERENCE: dict[str, Callable[..., np.ndarray]] = {
-    "acos": np.arccos,
-    "asin": np.arcsin,
-    "atan": np.arctan,
-    "atan2": np.arctan2,
-    "cos": np.cos,
-    "cosh": np.cosh,
-    "erf": np.vectorize(math.erf, otypes=[float]),
-    "erfc": np.vectorize(math.erfc, otypes=[float]),
-    "exp": np.exp,
-    "exp2": np.exp2,
-    "expm1": np.expm1,
-    "log": np.log,
-    "log1p": np.log1p,
-    "log2": np.log2,
-    "pow": np.power,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sigmoid": numpy_sigmoid,
-    "sin": np.sin,
-    "sinh": np.sinh,
-    "softplus": lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
-    "tan": np.tan,
-    "tanh": np.tanh,
-}
 
 MPMATH_REFERENCE: dict[str, Callable[..., Any]] = {
     "acos": mp.acos,
@@ -129,28 +99,12 @@ def random_points(dtype: str, count: int, seed: int) -> np.ndarray:
     return points[np.isfinite(points)]
 
 
-def ulp(reference: np.ndarray, dtype: str) -> np.ndarray:
-    """The spacing of `dtype` in the binade of each finite reference."""
-    info = np.finfo(dtype)
-    _, exponent = np.frexp(np.abs(reference))
-    return np.ldexp(1.0, np.maximum(exponent - 1, info.minexp) - info.nmant)
-
-
-def worst_error(got: np.ndarray, reference: np.ndarray, dtype: str) -> float:
-    """Largest error in ulp; infinite where a nan or an overflow is wrong."""
-    with np.errstate(all="ignore"):
-        rounded = reference.astype(dtype)
-        error = np.abs(got.astype("float64") - reference) / ulp(reference, dtype)
-    same = (np.isnan(got) & np.isnan(rounded)) | (np.isinf(rounded) & (got == rounded))
-    return float(np.max(np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))))
-
-
 @pytest.mark.parametrize("name", UNARY_BOUNDED)
 def test_float32_within_bound(name: str) -> None:
     x = random_points("float32", 40_000, seed=1)
     with np.errstate(all="ignore"):
         reference = FLOAT64_REFERENCE[name](x.astype("float64"))
-    assert worst_error(apply(name, x), reference, "float32") <= ULP_BOUND[name]["float32"]
+    assert np.max(ulp_error(apply(name, x), reference)) <= ULP_BOUND[name]["float32"]
 
 
 def mpmath_error(got: float, reference: Any) -> float:
@@ -218,7 +172,7 @@ def test_binary_float32_within_bound(name: str) -> None:
     x, y = binary_points(name, "float32", 50_000, seed=3)
     with np.errstate(all="ignore"):
         reference = FLOAT64_REFERENCE[name](x.astype("float64"), y.astype("float64"))
-    assert worst_error(apply(name, x, y), reference, "float32") <= ULP_BOUND[name]["float32"]
+    assert np.max(ulp_error(apply(name, x, y), reference)) <= ULP_BOUND[name]["float32"]
 
 
 @pytest.mark.parametrize("name", BINARY_BOUNDED)
@@ -247,7 +201,7 @@ def test_binary_special_values(name: str, dtype: str) -> None:
     with np.errstate(all="ignore"):
         reference = FLOAT64_REFERENCE[name](x.astype("float64"), y.astype("float64"))
         rounded = reference.astype(dtype)
-    assert worst_error(got, reference, dtype) <= ULP_BOUND[name][dtype] + 0.5
+    assert np.max(ulp_error(got, reference)) <= ULP_BOUND[name][dtype] + 0.5
     number = ~np.isnan(rounded)
     np.testing.assert_array_equal(np.signbit(got[number]), np.signbit(rounded[number]))
 
@@ -362,6 +316,13 @@ def test_binary_selections(name: str, dtype: str) -> None:
     np.testing.assert_array_equal(apply(name, x, y), expected)
 
 
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+def test_extrema_order_signed_zeros(dtype: str) -> None:
+    x, y = np.array([0.0, -0.0], dtype), np.array([-0.0, 0.0], dtype)
+    assert_same_values_and_signs(apply("maximum", x, y), np.array([0.0, 0.0], dtype))
+    assert_same_values_and_signs(apply("minimum", x, y), np.array([-0.0, -0.0], dtype))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "uint64", "bool"])
 def test_extrema_of_integers(dtype: str) -> None:
     top = 1 if dtype == "bool" else np.iinfo(dtype).max
@@ -386,6 +347,22 @@ def test_isnan(dtype: str) -> None:
     out = np.empty(4, bool)
     unary_loop("isnan")(x, out)
     np.testing.assert_array_equal(out, np.isnan(x))
+
+
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+@pytest.mark.parametrize("name", UNARY_BOUNDED)
+def test_fastmath_changes_no_bit(name: str, dtype: str) -> None:
+    function = getattr(vecmath, name)
+
+    @numba.njit(error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"})
+    def loop(x, out):
+        for i in range(x.size):
+            out[i] = function(x[i])
+
+    x = random_points(dtype, 500, seed=7)
+    out = np.empty_like(x)
+    loop(x, out)
+    np.testing.assert_array_equal(out, apply(name, x))
 
 
 def test_integers_are_refused() -> None:

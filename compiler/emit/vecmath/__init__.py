@@ -1,7 +1,9 @@
 """Maths functions that LLVM inlines and vectorises: call them from njit code on float scalars.
 
 Each is branch-free and right at nan, infinities, signed zeros and subnormals; `ULP_BOUND` states
-the largest error. Importing this package imports Numba but compiles nothing.
+the largest error. Fastmath options leave them exact, but nnan and ninf are not supported.
+FMA (any x86-64 since 2013, all of AArch64) is needed for speed: without it, LLVM calls the C
+library's fma. Importing this package imports Numba but compiles nothing.
 """
 
 from compiler.emit.vecmath import (
@@ -13,8 +15,8 @@ from compiler.emit.vecmath import (
     rounding,
     trigonometric,
 )
+from compiler.emit.vecmath.accuracy import ULP_BOUND
 from compiler.emit.vecmath.binding import binary, extremum, predicate, ternary, unary
-from compiler.emit.vecmath.bounds import ULP_BOUND
 from compiler.emit.vecmath.lane import Lane
 from compiler.emit.vecmath.lane import fma as _fma
 
@@ -47,8 +49,8 @@ tan = unary(trigonometric.tan)
 rsqrt = unary(rounding.rsqrt)
 fabs = unary(rounding.fabs)
 copysign = binary(rounding.copysign)
-maximum = extremum(rounding.maximum, ">=")
-minimum = extremum(rounding.minimum, "<=")
+maximum = extremum(rounding.maximum, ">")
+minimum = extremum(rounding.minimum, "<")
 fma = ternary(_fma)
 remainder = binary(rounding.remainder)
 isnan = predicate(Lane.is_nan)

@@ -13,6 +13,10 @@ from typing import Any
 
 from llvmlite import ir
 
+# Numba's fastmath option marks every float instruction that has no flags yet. An empty flag, which
+# prints as nothing, keeps it off: a reassociated rounding trick would be silently wrong.
+STRICT = ("",)
+
 
 @dataclass(frozen=True)
 class Format:
@@ -83,6 +87,12 @@ class Mask:
 
     def __invert__(self) -> Mask:
         return Mask(self.builder, self.builder.not_(self.value))
+
+
+def strict_mask(builder: Any, comparison: Any) -> Mask:
+    """The result of a float comparison, which fastmath options leave as it is."""
+    comparison.flags.extend(STRICT)
+    return Mask(builder, comparison)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,39 +175,39 @@ class Lane:
         return self._wrap(ir.Constant(self.format.float_type, float(value)))
 
     def __add__(self, other: Lane | float) -> Lane:
-        return self._wrap(self.builder.fadd(self.value, self._operand(other)))
+        return self._wrap(self.builder.fadd(self.value, self._operand(other), flags=STRICT))
 
     def __radd__(self, other: float) -> Lane:
         return self + other
 
     def __sub__(self, other: Lane | float) -> Lane:
-        return self._wrap(self.builder.fsub(self.value, self._operand(other)))
+        return self._wrap(self.builder.fsub(self.value, self._operand(other), flags=STRICT))
 
     def __rsub__(self, other: float) -> Lane:
-        return self._wrap(self.builder.fsub(self._operand(other), self.value))
+        return self._wrap(self.builder.fsub(self._operand(other), self.value, flags=STRICT))
 
     def __mul__(self, other: Lane | float) -> Lane:
-        return self._wrap(self.builder.fmul(self.value, self._operand(other)))
+        return self._wrap(self.builder.fmul(self.value, self._operand(other), flags=STRICT))
 
     def __rmul__(self, other: float) -> Lane:
         return self * other
 
     def __truediv__(self, other: Lane | float) -> Lane:
-        return self._wrap(self.builder.fdiv(self.value, self._operand(other)))
+        return self._wrap(self.builder.fdiv(self.value, self._operand(other), flags=STRICT))
 
     def __rtruediv__(self, other: float) -> Lane:
-        return self._wrap(self.builder.fdiv(self._operand(other), self.value))
+        return self._wrap(self.builder.fdiv(self._operand(other), self.value, flags=STRICT))
 
     def truncated_remainder(self, other: Lane) -> Lane:
         """C's fmod: exact, with the sign of this value."""
-        return self._wrap(self.builder.frem(self.value, other.value))
+        return self._wrap(self.builder.frem(self.value, other.value, flags=STRICT))
 
     def __neg__(self) -> Lane:
         return self._wrap(self.builder.fneg(self.value))
 
     def _compare(self, predicate: str, other: Lane | float) -> Mask:
-        value = self.builder.fcmp_ordered(predicate, self.value, self._operand(other))
-        return Mask(self.builder, value)
+        compared = self.builder.fcmp_ordered(predicate, self.value, self._operand(other))
+        return strict_mask(self.builder, compared)
 
     def __lt__(self, other: Lane | float) -> Mask:
         return self._compare("<", other)
@@ -217,11 +227,12 @@ class Lane:
 
     def is_nan(self) -> Mask:
         """True where the value is nan."""
-        return Mask(self.builder, self.builder.fcmp_unordered("uno", self.value, self.value))
+        return self.unordered_with(self)
 
     def unordered_with(self, other: Lane) -> Mask:
         """True where either value is nan."""
-        return Mask(self.builder, self.builder.fcmp_unordered("uno", self.value, other.value))
+        compared = self.builder.fcmp_unordered("uno", self.value, other.value)
+        return strict_mask(self.builder, compared)
 
     def call(self, intrinsic: str, *others: Lane | float) -> Lane:
         """The result of an LLVM intrinsic on lanes of one format, e.g. `x.call("llvm.floor")`."""

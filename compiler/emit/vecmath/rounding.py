@@ -46,13 +46,13 @@ def copysign(x: Lane, y: Lane) -> Lane:
 
 
 def maximum(x: Lane, y: Lane) -> Lane:
-    """The larger operand; nan if either is nan; of equal zeros, x."""
-    return select((x >= y) | x.is_nan(), x, y)
+    """The larger operand; nan if either is nan; 0 is above -0, so any order gives the same."""
+    return x.call("llvm.maximum", y)
 
 
 def minimum(x: Lane, y: Lane) -> Lane:
-    """The smaller operand; nan if either is nan; of equal zeros, x."""
-    return select((x <= y) | x.is_nan(), x, y)
+    """The smaller operand; nan if either is nan; -0 is below 0, so any order gives the same."""
+    return x.call("llvm.minimum", y)
 
 
 def remainder(x: Lane, y: Lane) -> Lane:

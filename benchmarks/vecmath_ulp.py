@@ -1,0 +1,93 @@
+"""Largest error of the vectorised maths functions over all float32 numbers.
+
+    python benchmarks/vecmath_ulp.py sin tanh          # every one of the 2**32 arguments
+    python benchmarks/vecmath_ulp.py --stride 257      # every 257th, all unary functions
+
+The reference is float64 NumPy. Ctrl-C stops early and prints what has been measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from compiler.emit import vecmath
+from compiler.emit.vecmath.accuracy import FLOAT64_REFERENCE, ULP_BOUND, ulp_error
+
+CHUNK = 1 << 20
+UNARY = tuple(name for name in ULP_BOUND if name not in ("atan2", "pow"))
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The largest error seen, its argument, and how many arguments were tried."""
+
+    error: float = -1.0
+    argument: float = 0.0
+    count: int = 0
+
+
+def compiled_loop(name: str) -> Any:
+    function = getattr(vecmath, name)
+
+    def loop(x: Any, out: Any) -> None:
+        for i in range(x.size):
+            out[i] = function(x[i])
+
+    return numba.njit(error_model="numpy")(loop)
+
+
+def measure(name: str, stride: int) -> Iterator[Worst]:
+    """The worst error so far, after each chunk of arguments."""
+    loop, reference, worst = compiled_loop(name), FLOAT64_REFERENCE[name], Worst()
+    for start in range(0, 1 << 32, CHUNK * stride):
+        stop = min(start + CHUNK * stride, 1 << 32)
+        x = np.arange(start, stop, stride, dtype=np.uint64).astype(np.uint32).view(np.float32)
+        out = np.empty_like(x)
+        loop(x, out)
+        with np.errstate(all="ignore"):
+            error = ulp_error(out, reference(x.astype(np.float64)))
+        top = int(np.argmax(error))
+        count = worst.count + x.size
+        if error[top] > worst.error:
+            worst = Worst(float(error[top]), float(x[top]))
+        worst = Worst(worst.error, worst.argument, count)
+        yield worst
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=UNARY, help="functions; all if none is given")
+    parser.add_argument("--stride", type=int, default=1, help="try every n-th float32")
+    options = parser.parse_args()
+    unknown = sorted(set(options.names) - set(UNARY))
+    if unknown:
+        parser.error(f"not a unary function with a stated bound: {', '.join(unknown)}")
+    found: dict[str, Worst] = {}
+    try:
+        with Progress() as progress:
+            for name in options.names:
+                task = progress.add_task(name, total=(1 << 32) // options.stride)
+                for worst in measure(name, options.stride):
+                    found[name] = worst
+                    progress.update(task, completed=worst.count)
+    except KeyboardInterrupt:
+        pass
+    table = Table("function", "largest ulp", "stated", "at", "arguments")
+    for name, worst in found.items():
+        stated = ULP_BOUND[name]["float32"]
+        row = (f"{worst.error:.3f}", f"{stated}", f"{worst.argument!r}", f"{worst.count:,}")
+        table.add_row(name, *row)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
