@@ -73,12 +73,12 @@ divide = elementwise(
     doc="a / b; integers are cast to floating point first.",
 )  # fmt: skip
 floor_divide = elementwise(
-    "floor_divide", np.floor_divide, "floor_divide({0}, {1})", arity=2, check=_numeric,
+    "floor_divide", np.floor_divide, "floor_divide_{k}({0}, {1})", arity=2, check=_numeric,
     cheap=False, vjp=(None, None),
     doc="The floor of a / b, NumPy's for floats, and 0 for an integer divided by 0.",
 )  # fmt: skip
 remainder = elementwise(
-    "remainder", np.remainder, "remainder({0}, {1})", arity=2, check=_numeric, cheap=False,
+    "remainder", np.remainder, "remainder_{k}({0}, {1})", arity=2, check=_numeric, cheap=False,
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * floor_divide(a, b)), saves=("", "ab"),
     doc="a - floor(a / b) * b: the sign of b.",
 )  # fmt: skip
@@ -112,7 +112,7 @@ def _power_by_exponent(g: Any, out: Any, a: Any, b: Any) -> Any:
 
 
 power = elementwise(
-    "power", np.power, "pow({0}, {1})", arity=2, check=_numeric, cheap=False,
+    "power", np.power, "pow_{k}({0}, {1})", arity=2, check=_numeric, cheap=False,
     vjp=(_power_by_base, _power_by_exponent), saves=("ab", "abo"),
     doc="a to the power of b. The gradient to b at a = 0, b >= 0 is 0, as PyTorch's.",
 )  # fmt: skip
@@ -127,7 +127,7 @@ def _sign_of(g: Any, o: Any, a: Any) -> Any:
 
 
 sign = elementwise(
-    "sign", np.sign, "sign({0})", arity=1, check=_numeric, vjp=(_flat,),
+    "sign", np.sign, "sign_{k}({0})", arity=1, check=_numeric, vjp=(_flat,),
     saves=("",),
     doc="-1, 0 or 1; nan for nan.",
 )  # fmt: skip
@@ -137,26 +137,26 @@ absolute = elementwise(
 )  # fmt: skip
 
 
-def _share(wins: Any) -> Any:
-    """The gradient rule of maximum and minimum: ties share evenly, as PyTorch's."""
+def _share(loses: Any) -> Any:
+    """The gradient rule of maximum and minimum: ties share evenly, and nan hides no gradient."""
 
     def by_first(g: Any, o: Any, a: Any, b: Any) -> Any:
-        return where(equal(a, b), g / 2, where(wins(a, b), g, 0))
+        return where(equal(a, b), g / 2, where(loses(a, b), 0, g))
 
     def by_second(g: Any, o: Any, a: Any, b: Any) -> Any:
-        return where(equal(a, b), g / 2, where(wins(b, a), g, 0))
+        return where(equal(a, b), g / 2, where(loses(b, a), 0, g))
 
     return by_first, by_second
 
 
 maximum = elementwise(
     "maximum", np.maximum, "maximum({0}, {1})", arity=2, commutative=True,
-    vjp=_share(greater), saves=("ab", "ab"),
+    vjp=_share(less), saves=("ab", "ab"),
     doc="The larger of a and b; nan if either is. Ties share the gradient evenly.",
 )  # fmt: skip
 minimum = elementwise(
     "minimum", np.minimum, "minimum({0}, {1})", arity=2, commutative=True,
-    vjp=_share(less), saves=("ab", "ab"),
+    vjp=_share(greater), saves=("ab", "ab"),
     doc="The smaller of a and b; nan if either is. Ties share the gradient evenly.",
 )  # fmt: skip
 floor = elementwise(

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from compiler.op import Op
+from compiler.ops import error_function
+from compiler.ops.comparison import equal, where
 from compiler.ops.declare import elementwise
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -29,14 +31,6 @@ def _unary(name: str, function: Any, rule: Any, saves: str, doc: str, code: str 
 
 def _rsqrt(x: Any) -> Any:
     return 1 / np.sqrt(x)
-
-
-_erf_scalar = np.frompyfunc(math.erf, 1, 1)
-
-
-def _erf(x: Any) -> Any:
-    x = np.asarray(x)
-    return _erf_scalar(x).astype(x.dtype) if x.ndim else x.dtype.type(math.erf(x))
 
 
 def _sigmoid(x: Any) -> Any:
@@ -74,7 +68,11 @@ sinh = _unary("sinh", np.sinh, lambda g, o, a: g * cosh(a), "a", "The hyperbolic
 cosh: Op = _unary("cosh", np.cosh, lambda g, o, a: g * sinh(a), "a", "The hyperbolic cosine.")
 tanh = _unary("tanh", np.tanh, lambda g, o, a: g * (1 - o * o), "o", "The hyperbolic tangent.")
 erf = _unary(
-    "erf", _erf, lambda g, o, a: g * (_TWO_BY_ROOT_PI * exp(-(a * a))), "a", "The error function."
+    "erf",
+    error_function.erf,
+    lambda g, o, a: g * (_TWO_BY_ROOT_PI * exp(-(a * a))),
+    "a",
+    "The error function.",
 )
 sigmoid = _unary("sigmoid", _sigmoid, lambda g, o, a: g * (o * (1 - o)), "o", "1 / (1 + exp(-a)).")
 softplus = _unary(
@@ -83,16 +81,21 @@ softplus = _unary(
 )  # fmt: skip
 
 
+def _squared_radius(a: Any, b: Any) -> Any:
+    square = a * a + b * b
+    return where(equal(square, 0), 1, square)
+
+
 def _atan2_by_y(g: Any, o: Any, a: Any, b: Any) -> Any:
-    return g * (b / (a * a + b * b))
+    return g * (b / _squared_radius(a, b))
 
 
 def _atan2_by_x(g: Any, o: Any, a: Any, b: Any) -> Any:
-    return g * (-a / (a * a + b * b))
+    return g * (-a / _squared_radius(a, b))
 
 
 atan2 = elementwise(
     "atan2", np.arctan2, "atan2({0}, {1})", arity=2, floating=True, cheap=False,
     vjp=(_atan2_by_y, _atan2_by_x), saves=("ab", "ab"),
-    doc="The angle of the point (b, a), in radians, in (-pi, pi].",
+    doc="The angle of the point (b, a), in radians, in [-pi, pi]; the gradient at the origin is 0.",
 )  # fmt: skip

@@ -41,7 +41,7 @@ _CUBIC = 0.044715
 
 relu = elementwise(
     "relu", lambda x: np.maximum(x, 0), "maximum({0}, {t}(0))", arity=1,
-    vjp=(lambda g, o, a: where(o > 0, g, 0),), saves=("o",),
+    vjp=(lambda g, o, a: where(less_equal(o, 0), 0, g),), saves=("o",),
     doc="max(x, 0); the gradient at 0 is 0.",
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.errors import DTypeError, OptionError, ShapeError
 from compiler.op import Attrs, Op
 from compiler.ops.arithmetic import square
-from compiler.ops.comparison import equal, isinf, logical_and, where
+from compiler.ops.comparison import equal, isinf, isnan, logical_and, logical_or, where
 from compiler.ops.declare import (
     BOOL,
     INT64,
@@ -104,7 +104,8 @@ def _extremum_vjp(position: Callable[..., Any]) -> Callable[..., Any]:
         if ties == "first":
             (axis,) = axes
             return where(_at(position()(a, axis=axis, keepdims=True), a, axis), g, 0)
-        winners = equal(a, _restore(o, a, axes, keepdims))
+        # with a nan among the elements the maximum is nan, and the nans are the winners
+        winners = logical_or(equal(a, _restore(o, a, axes, keepdims)), isnan(a))
         return where(winners, g / _total(winners, axes, a.dtype), 0)
 
     return rule

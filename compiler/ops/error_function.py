@@ -1,0 +1,72 @@
+"""The error function with NumPy, which has none: two polynomials, within 2 ulp in float64.
+
+The coefficients interpolate at the Chebyshev nodes, computed with 50 digits:
+
+    erf(x) / x - 1           in t = x^2, 0 <= t <= 1, error below 1e-17
+    exp(x^2) erfc(x)         in u = (x - 3) / (x + 3), 1 <= x <= 6, error below 4e-18 exp(x^2)
+
+The variable u is that of Shepherd and Laframboise (Mathematics of Computation 36, 1981).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_NEAR = (
+    0.12837916709551256,
+    -0.37612638903183543,
+    0.11283791670945006,
+    -0.02686617064323777,
+    0.0052239776071164225,
+    -0.0008548325975389692,
+    0.00012055294904839707,
+    -1.492473690741966e-05,
+    1.6447424703317362e-06,
+    -1.6208483801871705e-07,
+    1.3720064546777686e-08,
+    -7.795898827002142e-10,
+)
+_FAR = (
+    0.17900115118138996,
+    -0.32623356004303716,
+    0.24560380171233195,
+    -0.15011593650078744,
+    0.07166583719774874,
+    -0.024392499318273194,
+    0.004269136347508256,
+    0.0007077464443901538,
+    -0.0005970623517093284,
+    4.525472635483354e-05,
+    6.406182073530546e-05,
+    -1.284889451252353e-05,
+    -8.008021319412685e-06,
+    2.023603179641757e-06,
+    1.2801900862962662e-06,
+)
+_LIMIT = 6.0  # erf is 1 in float64 from here on
+_BLOCK = 4096  # elements at a time, so that the temporaries stay in the cache
+# one column per step of Horner's scheme, so that both polynomials advance in one call
+_STEPS = np.array([[*_NEAR, *[0.0] * (len(_FAR) - len(_NEAR))], _FAR]).T[::-1, :, None]
+
+
+def erf(x: Any) -> Any:
+    """The error function of a float32 or float64 array, element by element."""
+    x = np.asarray(x)
+    flat = x.astype(np.float64).ravel()
+    for start in range(0, flat.size, _BLOCK):
+        block = flat[start : start + _BLOCK]
+        np.copysign(_positive(np.abs(block)), block, out=block)
+    return flat.astype(x.dtype).reshape(x.shape)
+
+
+def _positive(a: Any) -> Any:
+    a = np.minimum(a, _LIMIT)
+    square = a * a
+    variables = np.array([square, (a - 3) / (a + 3)])
+    sums = np.repeat(_STEPS[0], a.size, axis=1)
+    for step in _STEPS[1:]:
+        sums *= variables
+        sums += step
+    return np.where(a < 1, a + a * sums[0], 1 - np.exp(-square) * sums[1])
