@@ -20,7 +20,8 @@ class Pointwise:
     """One scalar expression per element.
 
     `code` is a format string over the operands `{0}`, `{1}`, ..., the constructor of the result's
-    dtype `{t}` and of the first operand's `{s}`. Integer results are wrapped to their width by the
+    dtype `{t}` and of the first operand's `{s}`, and the kind letter of that dtype `{k}` (f, i, u or
+    b). Integer results are wrapped to their width by the
     emitter. `cheap` marks what costs no more than reading a value back from the cache.
     """
 

@@ -1,12 +1,12 @@
 """Unify sizes: unknowns that the type rules assume to be equal become one unknown, or a number.
 
-What was assumed is returned beside the graph: it is checked at run time, before native code runs.
+Whether they are equal is checked at run time, before native code runs: the executable infers the
+types of the graph as it was defined again, with the sizes of the call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import networkx as nx
@@ -15,51 +15,32 @@ from compiler import dims
 from compiler.dims import Dim, Size, Unknown
 from compiler.graph.build import operands_of, rebuilt
 from compiler.graph.expression import Expression
-from compiler.types import TensorType, collecting_assumptions
+from compiler.types import collecting_assumptions
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """Two sizes that must be equal at run time, and the node that needs it."""
-
-    left: Size
-    right: Size
-    op: str
-    types: tuple[TensorType, ...]
-    source: str
-
-
-def unify_sizes(
-    graph: nx.MultiDiGraph[int],
-) -> tuple[nx.MultiDiGraph[int], tuple[Assumption, ...], dict[Unknown, Size]]:
-    """The graph with equal unknowns merged, what is assumed, and what each unknown became."""
-    assumptions = tuple(_assumptions(graph))
+def unify_sizes(graph: nx.MultiDiGraph[int]) -> tuple[nx.MultiDiGraph[int], dict[Unknown, Size]]:
+    """The graph with equal unknowns merged, and what each merged unknown became."""
     merged: dict[Unknown, Size] = {}
-    for assumption in assumptions:
-        _merge(merged, assumption.left, assumption.right)
+    for left, right in _assumptions(graph):
+        _merge(merged, left, right)
     if not merged:
-        return graph, assumptions, merged
+        return graph, merged
     made: dict[int, Expression] = {}
     for node in sorted(graph):
         data = graph.nodes[node]
         operands = tuple(made[operand] for operand in operands_of(graph, node))
         attrs = {key: _substitute(value, merged) for key, value in data["attrs"].items()}
         made[node] = Expression(data["op"], operands, attrs, data["name"], data["source"])
-    return rebuilt(graph, made), assumptions, merged
+    return rebuilt(graph, made), merged
 
 
-def _assumptions(graph: nx.MultiDiGraph[int]) -> list[Assumption]:
-    found = []
-    for node in sorted(graph):
-        data = graph.nodes[node]
-        types = tuple(graph.nodes[operand]["type"] for operand in operands_of(graph, node))
-        with collecting_assumptions() as pairs:
+def _assumptions(graph: nx.MultiDiGraph[int]) -> list[tuple[Size, Size]]:
+    with collecting_assumptions() as pairs:
+        for node in sorted(graph):
+            data = graph.nodes[node]
+            types = (graph.nodes[operand]["type"] for operand in operands_of(graph, node))
             data["op"].infer_type(*types, **data["attrs"])
-        found += [
-            Assumption(left, right, data["op"].name, types, data["source"])
-            for left, right in dict.fromkeys(pairs)
-        ]
-    return found
+    return list(dict.fromkeys(pairs))
 
 
 def _merge(merged: dict[Unknown, Size], left: Size, right: Size) -> None:

@@ -1,9 +1,9 @@
 """Maths functions that LLVM inlines and vectorises: call them from njit code on float scalars.
 
-Each is branch-free and right at nan, infinities, signed zeros and subnormals; `ULP_BOUND` states
-the largest error. Fastmath options leave them exact, but nnan and ninf are not supported.
-FMA (any x86-64 since 2013, all of AArch64) is needed for speed: without it, LLVM calls the C
-library's fma. Importing this package imports Numba but compiles nothing.
+Each is branch-free and right at nan, infinities, signed zeros and subnormals, and Numba's fastmath
+options do not reach into it; `ULP_BOUND` states the largest error. FMA instructions (x86-64 since
+2013, all of AArch64) are needed for speed: without them LLVM calls the C library's fma. Importing
+this package imports Numba but compiles nothing.
 """
 
 from compiler.emit.vecmath import (

@@ -13,9 +13,17 @@ from typing import Any
 
 from llvmlite import ir
 
-# Numba's fastmath option marks every float instruction that has no flags yet. An empty flag, which
-# prints as nothing, keeps it off: a reassociated rounding trick would be silently wrong.
+# Numba's fastmath option adds its flags to every float instruction that has none, and to every
+# call. A reassociated rounding trick would be silently wrong, so both are kept off: by an empty
+# flag, which prints as nothing, and by a set of flags that stays empty.
 STRICT = ("",)
+
+
+class NoFlags(set[str]):
+    """The flags of a call that fastmath options leave as it is."""
+
+    def add(self, flag: str) -> None:
+        """Ignore the flag."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +56,6 @@ class Format:
     def round_shift_bits(self) -> int:
         """The bit pattern of `round_shift`."""
         return ((self.bias + self.fraction) << self.fraction) | (1 << (self.fraction - 1))
-
-    @property
-    def sign_mask(self) -> int:
-        """The sign bit alone, as a signed integer."""
-        return -(1 << (self.bits - 1))
 
     @property
     def float_type(self) -> Any:
@@ -120,9 +123,6 @@ class Bits:
 
     def __or__(self, other: Bits | int) -> Bits:
         return self._wrap(self.builder.or_(self.value, self._operand(other)))
-
-    def __xor__(self, other: Bits | int) -> Bits:
-        return self._wrap(self.builder.xor(self.value, self._operand(other)))
 
     def __lshift__(self, count: int) -> Bits:
         return self._wrap(self.builder.shl(self.value, self._operand(count)))
@@ -240,7 +240,9 @@ class Lane:
         signature = ir.FunctionType(kind, [kind] * (1 + len(others)))
         callee = self.builder.module.declare_intrinsic(intrinsic, [kind], signature)
         operands = [self.value, *(self._operand(other) for other in others)]
-        return self._wrap(self.builder.call(callee, operands))
+        result = self.builder.call(callee, operands)
+        result.fastmath = NoFlags()
+        return self._wrap(result)
 
     def __abs__(self) -> Lane:
         return self.call("llvm.fabs")

@@ -1,0 +1,448 @@
+"""From a group of fused nodes to statements over scalars, in passes over each row.
+
+The result still has one loop per axis of the group's domain, and places in memory as affine forms
+of the loops; `compiler.emit.loops` merges loops and prints them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compiler.affine import Affine, run_time
+from compiler.dims import Size, product
+from compiler.emit.scalar import cast, combine, identity, literal, pointwise_code
+from compiler.graph.view import Node
+from compiler.lowering import (
+    Gather,
+    Index,
+    IndexMap,
+    Iota,
+    Pointwise,
+    Reduce,
+    Scatter,
+    SizeValue,
+)
+from compiler.passes.demand import (
+    broadcast_index,
+    canonical,
+    contiguous_strides,
+    offset_of,
+)
+from compiler.passes.fuse import POSITION_KINDS, Fusion, LoopGroup, Store, is_row
+from compiler.passes.stages import Stages, reduction_operand, stages_of
+
+BEFORE, ROW, ELEMENT = range(3)  # how often a statement runs: once per group, row or element
+
+Memory = tuple[str, int]  # ("node", id) or ("scratch", id)
+NOTHING: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statement:
+    """One line of the kernel.
+
+    `code` has `{m}` where the element of `memory` at `place` stands, and `{i}` where `index` does.
+    `axes` are the loops that the statement must stand inside.
+    """
+
+    code: str
+    axes: frozenset[int]
+    memory: Memory | None = None
+    place: Affine = Affine()
+    index: Affine = Affine()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """A read or write of a node's memory in one pass, for the memory plan."""
+
+    node: int
+    place: Affine
+    stage: int
+    write: bool
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Check:
+    """The smallest and the largest index that a gather met (kernel variables), and its bound."""
+
+    node: int
+    least: str
+    most: str
+    size: Size
+    wrap: bool
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """A group's statements: `fills` and `before` once, then per row, stage by stage, `rows[s]` and
+    the pass `passes[s]` over its columns, at last `rows[-1]`; and `after` once.
+    """
+
+    group: LoopGroup
+    split: int
+    fills: list[tuple[int, str]] = field(default_factory=list)
+    before: list[Statement] = field(default_factory=list)
+    rows: list[list[Statement]] = field(default_factory=list)
+    passes: list[list[Statement]] = field(default_factory=list)
+    after: list[Statement] = field(default_factory=list)
+    accesses: list[Access] = field(default_factory=list)
+    scratch: dict[int, Size] = field(default_factory=dict)
+    checks: list[Check] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A scalar in the kernel: its text, the loops that it changes with, and how often it does."""
+
+    text: str
+    axes: frozenset[int] = NOTHING
+    scope: int = BEFORE
+
+
+class Names:
+    """Fresh names of kernel variables, and the text of sizes."""
+
+    def __init__(self, size: Callable[[Size], str]) -> None:
+        self.size = size
+        self.count = 0
+
+    def fresh(self, prefix: str = "v") -> str:
+        """A name that no other variable of the kernel has."""
+        self.count += 1
+        return f"{prefix}{self.count}"
+
+
+def build_body(fusion: Fusion, group: LoopGroup, names: Names) -> Body:
+    """The statements of one loop group."""
+    return _Builder(fusion, group, stages_of(fusion, group), names).build()
+
+
+class _Builder:
+    def __init__(self, fusion: Fusion, group: LoopGroup, stages: Stages, names: Names) -> None:
+        self.fusion = fusion
+        self.nodes = fusion.nodes
+        self.group = group
+        self.stages = stages
+        self.names = names
+        self.split = group.split or 0
+        self.body = Body(group, self.split)
+        self.stage = 0
+        self.lasting: dict[tuple[int, Index], Value] = {}
+        self.passing: dict[tuple[int, Index], Value] = {}
+        self.partial: dict[int, tuple[str, ...]] = {}
+        self.dynamic: dict[str, Value] = {}
+        self.loops = frozenset(
+            axis for axis, size in enumerate(group.domain) if size != 1 and axis >= self.split
+        )
+
+    def build(self) -> Body:
+        for target, value in self.group.fills:
+            self._fill(target, literal(value, self.nodes[target].type.dtype))
+        for stage in range(self.stages.count):
+            self._row_stage(stage)
+            self.body.passes.append([])
+            self.passing = {}
+            self._pass(stage)
+        self._row_stage(self.stages.count)
+        return self.body
+
+    def _row_stage(self, stage: int) -> None:
+        """What is known of a row before pass `stage`: finished reductions and row members."""
+        self.stage = stage
+        self.body.rows.append([])
+        for id in self.group.members:
+            node, level = self.nodes[id], self.stages.level[id]
+            if isinstance(node.op.lowering, Reduce):
+                if level == stage - 1:
+                    self._finish(node, node.op.lowering.kind)
+            elif is_row(self.group, node.type.shape) and level == stage:
+                index = canonical(node.type.shape)
+                self.lasting[id, index] = value = self._compute(node, index)
+                if id in self.fusion.stored:
+                    self._write(id, index, value, ROW)
+
+    def _pass(self, stage: int) -> None:
+        for id in self.group.members:
+            node = self.nodes[id]
+            if self.stages.level[id] != stage:
+                continue
+            if isinstance(node.op.lowering, Reduce):
+                self._accumulate(node, node.op.lowering.kind)
+            elif not is_row(self.group, node.type.shape):
+                self._keep(id)
+        for store, level in zip(self.group.stores, self.stages.store_level, strict=True):
+            if level == stage:
+                self._store(store)
+        # every element is read before any is written: an output may take the place of an input
+        lines = self.body.passes[stage]
+        lines.sort(key=lambda line: line.code.startswith("{m}"))
+
+    def _keep(self, id: int) -> None:
+        index = canonical(self.nodes[id].type.shape)
+        if id in self.fusion.stored:
+            self._write(id, index, self._value(id, index), ELEMENT)
+        elif id in self.stages.kept:
+            value = self._value(id, index)
+            self.body.scratch[id] = product(self.group.domain[self.split :])
+            self._line(
+                Statement(
+                    f"{{m}} = {value.text}", self.loops, ("scratch", id), self._column(index)
+                ),
+                ELEMENT,
+            )
+
+    def _column(self, index: Index) -> Affine:
+        """The place of an element in the memory of one row."""
+        shape = self.group.domain[self.split :]
+        return offset_of(index[self.split :], contiguous_strides(shape))
+
+    # -- values ------------------------------------------------------------------------------
+
+    def _value(self, id: int, index: Index) -> Value:
+        key = (id, index)
+        found = self.passing.get(key) or self.lasting.get(key)
+        if found is None:
+            found = self._evaluate(self.nodes[id], index)
+            (self.passing if found.scope == ELEMENT else self.lasting)[key] = found
+        return found
+
+    def _evaluate(self, node: Node, index: Index) -> Value:
+        lowering = node.op.lowering
+        if isinstance(lowering, IndexMap):
+            operand = self.nodes[node.operands[0]]
+            inner = lowering.map(index, operand.type, node.type, **node.attrs)
+            return self._value(operand.id, inner)
+        if isinstance(lowering, Iota):
+            return self._affine_value(index[0])
+        if isinstance(lowering, SizeValue):
+            return Value(f"i64({self.names.size(node.attrs['size'])})")
+        if node.op.name == "constant" and node.attrs["value"].array.size == 1:
+            return Value(literal(node.attrs["value"].array.reshape(())[()], node.type.dtype))
+        if node.id in self.fusion.virtual:
+            return self._compute(node, index)
+        if node.id in self.stages.level:
+            return self._member(node, index)
+        return self._load(node.id, index)
+
+    def _member(self, node: Node, index: Index) -> Value:
+        """An element of a value that this group computes."""
+        if is_row(self.group, node.type.shape) or index != canonical(node.type.shape):
+            return self._reload(node.id, index)
+        earlier = self.stages.level[node.id] < self.stage
+        if earlier and (node.id in self.fusion.stored or node.id in self.stages.kept):
+            return self._reload(node.id, index)
+        return self._compute(node, index)
+
+    def _compute(self, node: Node, index: Index) -> Value:
+        if isinstance(node.op.lowering, Gather):
+            return self._gather(node, node.op.lowering, index)
+        operands = [self.nodes[operand] for operand in node.operands]
+        values = [
+            self._value(operand.id, broadcast_index(index, operand.type.shape))
+            for operand in operands
+        ]
+        code = pointwise_code(node, [value.text for value in values], operands[0].type.dtype)
+        return self._assign(code, *values)
+
+    def _assign(self, code: str, *values: Value) -> Value:
+        axes = NOTHING.union(*(value.axes for value in values))
+        scope = max((value.scope for value in values), default=BEFORE)
+        name = self.names.fresh()
+        self._line(Statement(f"{name} = {code}", axes), scope)
+        return Value(name, axes, scope)
+
+    def _affine_value(self, index: Affine) -> Value:
+        axes, scope = self._extent(index)
+        name = self.names.fresh()
+        self._line(Statement(f"{name} = i64({{i}})", axes, index=index), scope)
+        return Value(name, axes, scope)
+
+    def _gather(self, node: Node, lowering: Gather, index: Index) -> Value:
+        x, indices = (self.nodes[operand] for operand in node.operands)
+        inner, outer = lowering.split(index, x.type, indices.type, **node.attrs)
+        axis = node.attrs["axis"]
+        at = self._checked_index(node, indices, inner, x.type.shape[axis])
+        return self._value(x.id, outer[:axis] + (at,) + outer[axis + 1 :])
+
+    def _checked_index(self, node: Node, indices: Node, inner: Index, size: Size) -> Affine:
+        """The index that `indices` holds, counted from the front, and 0 where it is out of range."""
+        given = self._value(indices.id, broadcast_index(inner, indices.type.shape))
+        wrap = node.attrs.get("wrap", True)
+        least, most = self.names.fresh("least"), self.names.fresh("most")
+        for name, text in ((least, "9223372036854775807"), (most, "-9223372036854775807")):
+            self.body.before.append(Statement(f"{name} = i64({text})", NOTHING))
+        at = self._assign(f"i64({given.text})", given)
+        for name, function in ((least, "minimum"), (most, "maximum")):
+            self._line(Statement(f"{name} = {function}({name}, {at.text})", at.axes), at.scope)
+        bound = self.names.size(size)
+        if wrap:
+            at = self._assign(f"select({at.text} < 0, {at.text} + {bound}, {at.text})", at)
+        inside = f"({at.text} >= 0) & ({at.text} < {bound})"
+        at = self._assign(f"select({inside}, {at.text}, i64(0))", at)
+        self.body.checks.append(Check(node.id, least, most, size, wrap))
+        self.dynamic[at.text] = at
+        return run_time(at.text)
+
+    # -- memory --------------------------------------------------------------------------------
+
+    def _line(self, statement: Statement, scope: int) -> None:
+        if scope == BEFORE:
+            self.body.before.append(statement)
+        else:
+            (self.body.rows if scope == ROW else self.body.passes)[-1].append(statement)
+
+    def _extent(self, place: Affine) -> tuple[frozenset[int], int]:
+        """The loops that a place changes with, and how often it does."""
+        axes = frozenset(axis for axis, _ in place.terms)
+        scope = BEFORE
+        for name, _ in place.dynamic:
+            axes |= self.dynamic[name].axes
+            scope = max(scope, self.dynamic[name].scope)
+        if any(axis >= self.split for axis in axes):
+            scope = ELEMENT
+        elif axes:
+            scope = max(scope, ROW)
+        return axes, scope
+
+    def _place(self, id: int, index: Index) -> Affine:
+        return offset_of(index, contiguous_strides(self.nodes[id].type.shape))
+
+    def _load(self, id: int, index: Index, least: int = BEFORE) -> Value:
+        place = self._place(id, index)
+        self.body.accesses.append(Access(id, place, self.stage, write=False))
+        return self._read(("node", id), place, least)
+
+    def _reload(self, id: int, index: Index) -> Value:
+        """An element of a member that an earlier pass has put into memory."""
+        if id in self.fusion.stored:
+            return self._load(id, index, ROW)
+        return self._read(("scratch", id), self._column(index), ROW)
+
+    def _read(self, memory: Memory, place: Affine, least: int) -> Value:
+        axes, scope = self._extent(place)
+        scope = max(scope, least)
+        name = self.names.fresh()
+        self._line(Statement(f"{name} = {{m}}", axes, memory, place), scope)
+        return Value(name, axes, scope)
+
+    def _write(self, id: int, index: Index, value: Value, scope: int) -> None:
+        place = self._place(id, index)
+        self.body.accesses.append(Access(id, place, self.stage, write=True))
+        axes = self.loops if scope == ELEMENT else NOTHING
+        self._line(Statement(f"{{m}} = {value.text}", axes, ("node", id), place), scope)
+
+    def _update(self, id: int, place: Affine, code: str, scope: int) -> None:
+        """Replace an element of memory by `code`, in which `{m}` is its old value."""
+        self.body.accesses.append(Access(id, place, self.stage, write=True, whole=False))
+        axes = self.loops if scope == ELEMENT else NOTHING
+        self._line(Statement(f"{{m}} = {code}", axes, ("node", id), place), scope)
+
+    def _fill(self, id: int, value: str) -> None:
+        self.body.fills.append((id, value))
+        self.body.accesses.append(Access(id, Affine(), 0, write=True, whole=False))
+
+    def _store(self, store: Store) -> None:
+        source = self.nodes[store.value]
+        value = self._value(store.value, canonical(source.type.shape))
+        target = self.nodes[store.target]
+        if not store.accumulate:
+            place = self._place(target.id, store.index)
+            self._update(target.id, place, value.text, ELEMENT)
+            return
+        lowering, axis = target.op.lowering, target.attrs["axis"]
+        assert isinstance(lowering, Scatter)
+        indices = self.nodes[target.operands[1]]
+        loops = canonical(source.type.shape)
+        inner, _ = lowering.split(loops, source.type, indices.type, **target.attrs)
+        at = self._checked_index(target, indices, inner, target.type.shape[axis])
+        index = store.index[:axis] + (at,) + store.index[axis + 1 :]
+        self._update(target.id, self._place(target.id, index), f"{{m}} + {value.text}", ELEMENT)
+
+    # -- reductions ----------------------------------------------------------------------------
+
+    def _accumulate(self, node: Node, kind: str) -> None:
+        operand, index = reduction_operand(self.fusion, self.group, node.id)
+        source, dtype = self.nodes[operand].type.dtype, node.type.dtype
+        value = self._value(operand, index)
+        if kind in POSITION_KINDS:
+            self._accumulate_position(node, kind, value)
+            return
+        text = cast(value.text, source, dtype)
+        if self._across_rows(node):
+            place = self._place(node.id, self._result_index(node))
+            self._fill(node.id, identity(kind, dtype))
+            self._update(node.id, place, combine(kind, dtype, "{m}", text), ELEMENT)
+            return
+        name = self.names.fresh("acc")
+        self.partial[node.id] = (name,)
+        self._line(Statement(f"{name} = {identity(kind, dtype)}", NOTHING), ROW)
+        code = f"{name} = {combine(kind, dtype, name, text)}"
+        self._line(Statement(code, self.loops), ELEMENT)
+
+    def _accumulate_position(self, node: Node, kind: str, value: Value) -> None:
+        dtype = self.nodes[node.operands[0]].type.dtype
+        best, at, better = (self.names.fresh(p) for p in ("best", "at", "better"))
+        self.partial[node.id] = (at,)
+        self._line(Statement(f"{best} = {identity(kind, dtype)}", NOTHING), ROW)
+        self._line(Statement(f"{at} = i64(0)", NOTHING), ROW)
+        beats = f"{value.text} {'>' if kind == 'argmax' else '<'} {best}"
+        if dtype.kind == "f":  # the first nan wins
+            beats = f"({beats}) | (({value.text} != {value.text}) & ({best} == {best}))"
+        column = self._column(canonical(self.group.domain))
+        self._line(Statement(f"{better} = {beats}", self.loops), ELEMENT)
+        self._line(Statement(f"{best} = select({better}, {value.text}, {best})", self.loops), ELEMENT)
+        code = f"{at} = select({better}, i64({{i}}), {at})"
+        self._line(Statement(code, self.loops, index=column), ELEMENT)
+
+    def _across_rows(self, node: Node) -> bool:
+        """Whether a reduction keeps the columns, so that it accumulates in memory."""
+        if node.id not in self.fusion.deferred:
+            return False
+        return self.group.split is None or not any(
+            axis >= self.split for axis in node.attrs["axes"]
+        )
+
+    def _result_index(self, node: Node) -> Index:
+        _, index = reduction_operand(self.fusion, self.group, node.id)
+        axes = node.attrs["axes"]
+        if node.attrs["keepdims"]:
+            return tuple(Affine() if axis in axes else i for axis, i in enumerate(index))
+        return tuple(i for axis, i in enumerate(index) if axis not in axes)
+
+    def _finish(self, node: Node, kind: str) -> None:
+        """Name the result of a reduction of a row, or add it to the total over the rows."""
+        if self._across_rows(node):
+            return
+        (name,) = self.partial[node.id]
+        index = self._result_index(node)
+        rows = frozenset(range(self.split))
+        deferred = node.id in self.fusion.deferred and kind not in POSITION_KINDS
+        if not deferred:
+            value = Value(name, rows, ROW)
+            self.lasting[node.id, canonical(node.type.shape)] = value
+            if node.id in self.fusion.stored:
+                self._write(node.id, index, value, ROW)
+            return
+        place = self._place(node.id, index)
+        if place.terms:
+            self._fill(node.id, identity(kind, node.type.dtype))
+            self._update(node.id, place, combine(kind, node.type.dtype, "{m}", name), ROW)
+        else:
+            self._total(node, kind, name, place)
+
+    def _total(self, node: Node, kind: str, name: str, place: Affine) -> None:
+        """Sum the rows' partial results in float64: there may be many rows."""
+        dtype = node.type.dtype
+        wide = np.dtype(np.float64) if dtype.kind == "f" else dtype
+        total = self.names.fresh("total")
+        self.body.before.append(Statement(f"{total} = {identity(kind, wide)}", NOTHING))
+        code = f"{total} = {combine(kind, wide, total, cast(name, dtype, wide))}"
+        self._line(Statement(code, NOTHING), ROW)
+        self.body.accesses.append(Access(node.id, place, self.stage, write=True, whole=False))
+        store = Statement(f"{{m}} = {cast(total, wide, dtype)}", NOTHING, ("node", node.id), place)
+        self.body.after.append(store)

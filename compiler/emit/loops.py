@@ -1,0 +1,129 @@
+"""Print a group's statements as nested loops, with neighbouring loops merged into one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from compiler.affine import Affine
+from compiler.dims import Dim, Size
+from compiler.emit.body import Body, Memory, Statement
+
+INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop of the kernel: the axes of the domain that it runs over as one, and its extent."""
+
+    axes: tuple[int, ...]
+    extent: Size
+
+    @property
+    def variable(self) -> str:
+        """The name of the loop variable."""
+        return f"i{self.axes[-1]}"
+
+
+def print_body(
+    body: Body, size: Callable[[Size], str], pointer: Callable[[Memory], str]
+) -> Iterator[str]:
+    """The lines of a group: fills, loops over rows, passes over columns."""
+    yield from _Printer(body, size, pointer).lines()
+
+
+def merge_loops(statements: Sequence[Statement], domain: Sequence[tuple[int, Size]]) -> list[Loop]:
+    """The loops over `domain` (axis, extent), outermost first.
+
+    Two neighbours become one loop where every place in memory moves by one step of the outer loop
+    exactly as by a whole run of the inner one.
+    """
+    forms = [form for one in statements for form in (one.place, one.index) if form.terms]
+    loops: list[Loop] = []
+    for axis, extent in reversed(domain):
+        if extent == 1:
+            continue
+        if loops:
+            inner = loops[-1]
+            if all(
+                form.coefficient(axis) == form.coefficient(inner.axes[-1]) * inner.extent
+                for form in forms
+            ):
+                loops[-1] = Loop((axis, *inner.axes), extent * inner.extent)
+                continue
+        loops.append(Loop((axis,), extent))
+    return loops[::-1]
+
+
+class _Printer:
+    def __init__(
+        self, body: Body, size: Callable[[Size], str], pointer: Callable[[Memory], str]
+    ) -> None:
+        self.body = body
+        self.size = size
+        self.pointer = pointer
+        statements = [
+            *body.before,
+            *body.after,
+            *(line for lines in (*body.rows, *body.passes) for line in lines),
+        ]
+        domain = list(enumerate(body.group.domain))
+        self.rows = merge_loops(statements, domain[: body.split])
+        self.columns = merge_loops(statements, domain[body.split :])
+
+    def lines(self) -> Iterator[str]:
+        for line in self.body.before:
+            yield self._text(line)
+        depth = 0
+        for loop in self.rows:
+            yield f"{INDENT * depth}{self._header(loop)}"
+            depth += 1
+        for stage, row in enumerate(self.body.rows):
+            for line in row:
+                yield INDENT * depth + self._text(line)
+            if stage < len(self.body.passes):
+                yield from self._pass(self.body.passes[stage], depth)
+        for line in self.body.after:
+            yield self._text(line)
+
+    def _pass(self, statements: list[Statement], depth: int) -> Iterator[str]:
+        """A pass over the columns, each statement in the outermost loop where it can stand."""
+        if not statements:
+            return
+        places = {axis: i for i, loop in enumerate(self.columns) for axis in loop.axes}
+        by_depth: list[list[Statement]] = [[] for _ in range(len(self.columns) + 1)]
+        for one in statements:
+            inside = max((places[axis] + 1 for axis in one.axes if axis in places), default=0)
+            by_depth[inside].append(one)
+        for inside, lines in enumerate(by_depth):
+            if inside:
+                yield INDENT * (depth + inside - 1) + self._header(self.columns[inside - 1])
+            for line in lines:
+                yield INDENT * (depth + inside) + self._text(line)
+
+    def _header(self, loop: Loop) -> str:
+        return f"for {loop.variable} in range({self.size(loop.extent)}):"
+
+    def _text(self, line: Statement) -> str:
+        memory = ""
+        if line.memory is not None:
+            memory = f"{self.pointer(line.memory)}[{self._affine(line.place)}]"
+        return line.code.replace("{m}", memory).replace("{i}", self._affine(line.index))
+
+    def _affine(self, form: Affine) -> str:
+        merged = {axis for loop in (*self.rows, *self.columns) for axis in loop.axes[:-1]}
+        parts = [
+            self._term(f"i{axis}", coefficient)
+            for axis, coefficient in form.terms
+            if axis not in merged
+        ]
+        parts += [self._term(name, coefficient) for name, coefficient in form.dynamic]
+        if form.constant != 0 or not parts:
+            parts.append(self.size(form.constant))
+        return " + ".join(parts)
+
+    def _term(self, name: str, coefficient: Size) -> str:
+        if coefficient == 1:
+            return name
+        text = self.size(coefficient)
+        return f"{name} * {f'({text})' if isinstance(coefficient, Dim) else text}"

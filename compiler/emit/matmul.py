@@ -1,0 +1,135 @@
+"""Print a product of matrices: a call of the BLAS, in loops over the batch where it has one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from compiler.dims import Size
+from compiler.emit.loops import INDENT
+from compiler.emit.scalar import CONSTRUCTORS, literal
+from compiler.graph.view import Node
+from compiler.passes.demand import contiguous_strides
+from compiler.passes.fuse import MatmulGroup, View, blas_layout
+from compiler.types import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class _Matrix:
+    """An operand of one product: its address, flag and leading dimension, and batch strides."""
+
+    base: int
+    offset: Size
+    transposed: bool
+    leading: Size
+    row_stride: Size
+    column_stride: Size
+    batch: tuple[Size, ...]
+
+
+def print_matmul(
+    nodes: Mapping[int, Node],
+    group: MatmulGroup,
+    size: Callable[[Size], str],
+    pointer: Callable[[int], str],
+    gemm: Mapping[str, int],
+) -> Iterator[str]:
+    """The lines that compute one product; `gemm` has the table's entries of the BLAS."""
+    node = nodes[group.node]
+    left_shape, right_shape = (nodes[operand].type.shape for operand in node.operands)
+    batch = _batch_shape(node.type.shape, left_shape, right_shape)
+    left = _matrix(group.left, left_shape, len(batch), row=True)
+    right = _matrix(group.right, right_shape, len(batch), row=False)
+    m: Size = left_shape[-2] if len(left_shape) > 1 else 1
+    n: Size = right_shape[-1] if len(right_shape) > 1 else 1
+    k = left_shape[-1]
+    if _rows_join(left, right, batch, m):
+        for extent in batch:
+            m = m * extent
+        batch = ()
+    depth = 0
+    for axis, extent in enumerate(batch):
+        yield f"{INDENT * depth}for i{axis} in range({size(extent)}):"
+        depth += 1
+    steps = tuple(stride * (m * n) for stride in contiguous_strides(batch))
+    c = _place(0, steps, size)
+    a, b = _place(left.offset, left.batch, size), _place(right.offset, right.batch, size)
+    dtype = node.type.dtype
+    if dtype.name in gemm:
+        call = (
+            f"gemm_{CONSTRUCTORS[dtype.name]}(t[{gemm[dtype.name]}], "
+            f"{int(left.transposed)}, {int(right.transposed)}, {size(m)}, {size(n)}, {size(k)}, "
+            f"{literal(1, dtype)}, {_address(pointer(left.base), a)}, {size(left.leading)}, "
+            f"{_address(pointer(right.base), b)}, {size(right.leading)}, "
+            f"{literal(0, dtype)}, {_address(pointer(node.id), c)}, {size(n)})"
+        )
+        yield INDENT * depth + call
+        return
+    lines = _loops(left, right, (a, b, c), (m, n, k), node, size, pointer)
+    yield from (INDENT * depth + line for line in lines)
+
+
+def _batch_shape(shape: Shape, left: Shape, right: Shape) -> Shape:
+    return shape[: len(shape) - (len(left) > 1) - (len(right) > 1)]
+
+
+def _matrix(view: View, shape: Shape, batch: int, row: bool) -> _Matrix:
+    layout = blas_layout(view.strides[-2:], shape[-2:])
+    assert layout is not None
+    transposed, leading = layout
+    if len(shape) == 1:
+        # a vector is a row on the left and a column on the right: both read it as (k, 1)
+        transposed = row
+        strides = (0, view.strides[0]) if row else (view.strides[0], 0)
+    else:
+        strides = (view.strides[-2], view.strides[-1])
+    steps = view.strides[:-2]
+    aligned = (0,) * (batch - len(steps)) + tuple(
+        0 if extent == 1 else step for step, extent in zip(steps, shape[:-2], strict=True)
+    )
+    return _Matrix(view.base, view.offset, transposed, leading, *strides, aligned)
+
+
+def _rows_join(left: _Matrix, right: _Matrix, batch: Shape, m: Size) -> bool:
+    """Whether the batch of the left operand is one tall matrix that meets a single right one."""
+    if not batch or left.transposed or any(step != 0 for step in right.batch):
+        return False
+    expected = left.row_stride * m
+    for step, extent in zip(reversed(left.batch), reversed(batch), strict=True):
+        if step != expected:
+            return False
+        expected = step * extent
+    return True
+
+
+def _place(offset: Size, steps: tuple[Size, ...], size: Callable[[Size], str]) -> str:
+    parts = [f"i{axis} * ({size(step)})" for axis, step in enumerate(steps) if step != 0]
+    return " + ".join([size(offset), *parts])
+
+
+def _address(pointer: str, offset: str) -> str:
+    return f"address({pointer}, {offset})"
+
+
+def _loops(
+    left: _Matrix,
+    right: _Matrix,
+    places: tuple[str, str, str],
+    sizes: tuple[Size, Size, Size],
+    node: Node,
+    size: Callable[[Size], str],
+    pointer: Callable[[int], str],
+) -> Iterator[str]:
+    """Plain loops, for dtypes that the BLAS does not have."""
+    a, b, c = places
+    m, n, k = (size(extent) for extent in sizes)
+    result = f"{pointer(node.id)}[{c} + im * ({n}) + jn]"
+    name = CONSTRUCTORS[node.type.dtype.name]
+    one = f"{pointer(left.base)}[{a} + im * ({size(left.row_stride)}) + pk * ({size(left.column_stride)})]"
+    other = f"{pointer(right.base)}[{b} + pk * ({size(right.row_stride)}) + jn * ({size(right.column_stride)})]"
+    yield f"for im in range({m}):"
+    yield f"{INDENT}for jn in range({n}):"
+    yield f"{INDENT * 2}{result} = {literal(0, node.type.dtype)}"
+    yield f"{INDENT}for pk in range({k}):"
+    yield f"{INDENT * 2}for jn in range({n}):"
+    yield f"{INDENT * 3}{result} = {name}({result} + {one} * {other})"

@@ -1,0 +1,506 @@
+"""Fusion: partition the graph into groups, each one nest of loops or one call of the BLAS.
+
+A loop group has a domain (the sizes of its loops) and, once it holds a reduction over the last
+axes, a split: the axes before it are *rows*, those after it *columns*, and each row is swept in as
+many passes as its reductions need, so that a softmax or a layer norm with its gradient is one
+group whose row stays in the cache. Nodes are placed greedily in order: into the latest group that
+computes one of their operands if they fit there, since everything else they read is older.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import networkx as nx
+
+from compiler.dims import Dim, Size
+from compiler.graph.view import Node, nodes_of
+from compiler.lowering import (
+    Alias,
+    Gather,
+    Index,
+    IndexMap,
+    Matmul,
+    Pointwise,
+    Reduce,
+    Scatter,
+    Window,
+)
+from compiler.passes.demand import (
+    broadcast_index,
+    canonical,
+    contiguous_strides,
+    demands,
+    is_free,
+    offset_of,
+    reach,
+)
+from compiler.types import Shape
+
+POSITION_KINDS = ("argmax", "argmin")
+LONGEST_CHAIN = 48  # virtual nodes in a row: the emitter recurses through them
+MOST_STREAMS = 16  # arrays that unrelated nodes may share a loop with
+RECENT = 8  # groups of one domain that are tried
+
+
+@dataclass(slots=True, eq=False)
+class Store:
+    """An element of `value` goes to `target` at `index`; added to it if `accumulate`."""
+
+    value: int
+    target: int
+    index: Index
+    accumulate: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class LoopGroup:
+    """Nodes computed by one nest of loops over `domain`."""
+
+    order: int
+    domain: Shape
+    split: int | None = None
+    members: list[int] = field(default_factory=list)
+    stores: list[Store] = field(default_factory=list)
+    fills: list[tuple[int, float]] = field(default_factory=list)
+    reads: set[int] = field(default_factory=set)
+    operand_index: dict[int, Index] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class View:
+    """A strided array inside the memory of `base`: offset and strides in elements."""
+
+    base: int
+    offset: Size
+    strides: tuple[Size, ...]
+
+
+@dataclass(slots=True, eq=False)
+class MatmulGroup:
+    """One product of matrices."""
+
+    order: int
+    node: int
+    left: View
+    right: View
+
+
+Group = LoopGroup | MatmulGroup
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fusion:
+    """The graph in groups.
+
+    Attributes:
+        groups: in the order in which they run.
+        home: the group that computes a node.
+        deferred: nodes whose values are complete only when their group has ended.
+        stored: nodes that lie in memory beside the leaves.
+        virtual: nodes that are computed wherever they are read, at the reader's place.
+    """
+
+    nodes: dict[int, Node]
+    groups: tuple[Group, ...]
+    home: dict[int, Group]
+    deferred: frozenset[int]
+    stored: frozenset[int]
+    virtual: frozenset[int]
+    roots: tuple[int, ...]
+
+
+def fuse(graph: nx.MultiDiGraph[int], separate: bool = False) -> Fusion:
+    """Partition a graph of primitive ops; with `separate`, every node is a group of its own."""
+    fuser = _Fuser(graph, separate)
+    for node in fuser.nodes.values():
+        fuser.place(node)
+    groups = tuple(sorted(fuser.groups, key=lambda group: group.order))
+    return Fusion(
+        fuser.nodes,
+        groups,
+        fuser.home,
+        frozenset(fuser.deferred),
+        frozenset(fuser.stored),
+        frozenset(fuser.virtual),
+        fuser.roots,
+    )
+
+
+class _Fuser:
+    def __init__(self, graph: nx.MultiDiGraph[int], separate: bool) -> None:
+        self.nodes = nodes_of(graph)
+        self.separate = separate
+        self.updated = {new: variable for variable, new in graph.graph["updates"]}
+        self.roots = (*graph.graph["outputs"], *self.updated)
+        self.consumers: dict[int, list[int]] = {id: [] for id in self.nodes}
+        for node in self.nodes.values():
+            for operand in dict.fromkeys(node.operands):
+                self.consumers[operand].append(node.id)
+        self.groups: list[Group] = []
+        self.by_domain: dict[Shape, list[LoopGroup]] = {}
+        self.home: dict[int, Group] = {}
+        self.readers: dict[int, int] = {}
+        self.deferred: set[int] = set()
+        self.stored: set[int] = set(self.roots)
+        self.virtual: set[int] = set()
+        self.chain: dict[int, int] = {}
+        self.first = self.front = -(10**9)
+        self.last = 0
+
+    def place(self, node: Node) -> None:
+        lowering = node.op.lowering
+        if isinstance(lowering, Pointwise | Gather):
+            if not self._make_virtual(node):
+                self._place_pointwise(node)
+        elif isinstance(lowering, Reduce):
+            self._place_reduction(node)
+        elif isinstance(lowering, Alias):
+            self._materialise(node.operands[0])
+        elif isinstance(lowering, Matmul):
+            self._place_matmul(node)
+        elif isinstance(lowering, Window):
+            self._place_window(node, lowering)
+        elif isinstance(lowering, Scatter):
+            self._place_scatter(node, lowering)
+
+    # -- pointwise ---------------------------------------------------------------------------
+
+    def _make_virtual(self, node: Node) -> bool:
+        if self.separate or node.id in self.stored:
+            return False
+        length = 1 + max((self.chain.get(operand, 0) for operand in node.operands), default=0)
+        if length > LONGEST_CHAIN or not self._single_reader(node, node):
+            return False
+        self.virtual.add(node.id)
+        self.chain[node.id] = length
+        return True
+
+    def _single_reader(self, node: Node, seen_as: Node) -> bool:
+        """Whether one place alone reads the node, and computes no element of it twice."""
+        if seen_as.id in self.stored or len(self.consumers[seen_as.id]) != 1:
+            return False
+        reader = self.nodes[self.consumers[seen_as.id][0]]
+        lowering = reader.op.lowering
+        if isinstance(lowering, IndexMap):
+            return reader.op.name != "broadcast_to" and self._single_reader(node, reader)
+        if isinstance(lowering, Reduce):
+            return True
+        if isinstance(lowering, Gather) and reader.operands[0] == seen_as.id:
+            return isinstance(node.op.lowering, Pointwise) and node.op.lowering.cheap
+        if isinstance(lowering, Pointwise | Gather):
+            return reader.type.size == node.type.size
+        return False
+
+    def _place_pointwise(self, node: Node) -> None:
+        shape = node.type.shape
+        bases = list(demands(self.nodes, self.virtual, node, canonical(shape)))
+        least = self._earliest(bases)
+        if node.id in self.updated:
+            least = max(least, self.readers.get(self.updated[node.id], self.first))
+        group = self._candidate(shape, bases, least)
+        if group is None:
+            at_front = least == self.first and not (shape and node.id in self.updated)
+            group = self._new_loops(shape, None, at_front)
+        self._join(node, group, bases)
+
+    def _earliest(self, bases: Iterable[tuple[int, Index]]) -> int:
+        """The order of the first group in which all bases can be read."""
+        return max((self._ready(base) for base, _ in bases), default=self.first)
+
+    def _ready(self, base: int) -> int:
+        node = self.nodes[base]
+        if isinstance(node.op.lowering, Alias):
+            operand = self.nodes[node.operands[0]]
+            home = self.home.get(operand.id)
+            if home is not None:
+                return home.order + 1
+            return self._ready(operand.id) if isinstance(operand.op.lowering, Alias) else self.first
+        home = self.home.get(base)
+        if home is None:
+            return self.first
+        return home.order + 1 if base in self.deferred else home.order
+
+    def _candidate(
+        self, shape: Shape, bases: list[tuple[int, Index]], least: int
+    ) -> LoopGroup | None:
+        if self.separate:
+            return None
+        for base, _ in bases:
+            group = self.home.get(base)
+            if isinstance(group, LoopGroup) and group.order == least and self._fits(
+                group, shape, bases
+            ):
+                return group
+        shared = {base for base, _ in bases if self.nodes[base].type.ndim}
+        for group in reversed(self.by_domain.get(shape, [])[-RECENT:]):
+            if (
+                group.order >= least
+                and len(group.reads | shared) <= MOST_STREAMS
+                and shared & group.reads
+                and self._fits(group, shape, bases)
+            ):
+                return group
+        return None
+
+    def _fits(self, group: LoopGroup, shape: Shape, bases: list[tuple[int, Index]]) -> bool:
+        if shape != group.domain and not is_row(group, shape):
+            return False
+        return all(
+            self._readable(group, base, index)
+            for base, index in bases
+            if self.home.get(base) is group
+        )
+
+    def _readable(self, group: LoopGroup, base: int, index: Index) -> bool:
+        if base in self.deferred:
+            return False
+        own = canonical(self.nodes[base].type.shape)
+        if index == own:
+            return True
+        # a row that is complete can be read at any column in the next pass
+        return (
+            group.split is not None
+            and self.nodes[base].type.shape == group.domain
+            and index[: group.split] == own[: group.split]
+        )
+
+    def _new_loops(self, domain: Shape, split: int | None, at_front: bool = False) -> LoopGroup:
+        group = LoopGroup(self._next_order(at_front), domain, split)
+        self.groups.append(group)
+        self.by_domain.setdefault(domain, []).append(group)
+        return group
+
+    def _next_order(self, at_front: bool = False) -> int:
+        # orders are even, so that "after group n" is n + 1
+        if at_front:
+            self.front += 2
+            return self.front
+        self.last += 2
+        return self.last
+
+    def _join(self, node: Node, group: LoopGroup, bases: list[tuple[int, Index]]) -> None:
+        group.members.append(node.id)
+        self.home[node.id] = group
+        self._read(group, bases)
+
+    def _read(self, group: LoopGroup, bases: Iterable[tuple[int, Index]]) -> None:
+        for base, _ in bases:
+            if self.nodes[base].type.ndim:
+                group.reads.add(base)
+            self.readers[base] = max(self.readers.get(base, self.first), group.order)
+            if base in self.home and self.home[base] is not group:
+                self.stored.add(base)
+
+    # -- reductions --------------------------------------------------------------------------
+
+    def _place_reduction(self, node: Node) -> None:
+        operand = self.nodes[node.operands[0]]
+        shape = operand.type.shape
+        bases = list(reach(self.nodes, self.virtual, operand.id, canonical(shape)))
+        least = self._earliest(bases)
+        group = None
+        if not self.separate:
+            group = self._reduction_candidate(node, shape, bases, least)
+        if group is None:
+            group = self._new_reduction(node, shape)
+        self._join(node, group, bases)
+
+    def _reduction_candidate(
+        self, node: Node, shape: Shape, bases: list[tuple[int, Index]], least: int
+    ) -> LoopGroup | None:
+        shared = {base for base, _ in bases if self.nodes[base].type.ndim}
+        for group in reversed(self.by_domain.get(shape, [])[-RECENT:]):
+            if group.order < least or not (shared & group.reads or shared & set(group.members)):
+                continue
+            if any(
+                not self._readable(group, base, index)
+                for base, index in bases
+                if self.home.get(base) is group
+            ):
+                continue
+            if self._accept_reduction(group, node):
+                return group
+        return None
+
+    def _accept_reduction(self, group: LoopGroup, node: Node) -> bool:
+        axes, ndim = node.attrs["axes"], len(group.domain)
+        first = ndim - len(axes)
+        if axes == tuple(range(first, ndim)) and axes:
+            if group.split is None and all(
+                self._deferrable(first, self.nodes[id], ndim)
+                for id in group.members
+                if id in self.deferred
+            ):
+                group.split = first
+            if group.split == first:
+                return True
+        if not self._deferrable(group.split, node, ndim):
+            return False
+        self.deferred.add(node.id)
+        return True
+
+    def _deferrable(self, split: int | None, node: Node, ndim: int) -> bool:
+        """Whether the reduction can be accumulated across the rows of a group with this split."""
+        lowering = node.op.lowering
+        assert isinstance(lowering, Reduce)
+        axes = set(node.attrs["axes"])
+        if lowering.kind in POSITION_KINDS or not axes:
+            return False
+        columns = set(range(ndim if split is None else split, ndim))
+        if not columns:
+            return ndim - 1 not in axes
+        return not columns & axes or columns <= axes
+
+    def _new_reduction(self, node: Node, shape: Shape) -> LoopGroup:
+        lowering = node.op.lowering
+        assert isinstance(lowering, Reduce)
+        axes, ndim = node.attrs["axes"], len(shape)
+        trailing = 0
+        while trailing < len(axes) and axes[-1 - trailing] == ndim - 1 - trailing:
+            trailing += 1
+        if trailing == len(axes):
+            return self._new_loops(shape, ndim - trailing)
+        self.deferred.add(node.id)
+        if lowering.kind in POSITION_KINDS:
+            kept = tuple(axis for axis in range(ndim) if axis not in axes)
+            order = kept + axes
+            group = self._new_loops(tuple(shape[axis] for axis in order), len(kept))
+            loops = canonical(group.domain)
+            group.operand_index[node.id] = tuple(loops[order.index(a)] for a in range(ndim))
+            return group
+        return self._new_loops(shape, ndim - trailing if trailing else None)
+
+    # -- what is not a loop over its own elements ----------------------------------------------
+
+    def _materialise(self, id: int) -> None:
+        """See that a value lies in memory, in row-major order."""
+        node = self.nodes[id]
+        if id in self.home:
+            self.stored.add(id)
+        elif is_free(node) or id in self.virtual:
+            self.virtual.discard(id)
+            self._place_copy(node)
+
+    def _place_copy(self, node: Node) -> None:
+        shape = node.type.shape
+        bases = list(reach(self.nodes, self.virtual, node.id, canonical(shape)))
+        group = self._new_loops(shape, None, at_front=self._earliest(bases) == self.first)
+        group.stores.append(Store(node.id, node.id, canonical(shape)))
+        self._read(group, bases)
+        self.home[node.id] = group
+        self.deferred.add(node.id)
+        self.stored.add(node.id)
+
+    def _place_matmul(self, node: Node) -> None:
+        views = []
+        for operand in node.operands:
+            view = self._matrix_view(operand)
+            if view is None:
+                self._materialise(operand)
+                shape = self.nodes[operand].type.shape
+                view = View(operand, 0, contiguous_strides(shape))
+            elif view.base in self.home:
+                self.stored.add(view.base)
+            views.append(view)
+        order = self._next_order()
+        group = MatmulGroup(order, node.id, *views)
+        self.groups.append(group)
+        self.home[node.id] = group
+        self.deferred.add(node.id)
+        self.stored.add(node.id)
+        for view in views:
+            self.readers[view.base] = order
+
+    def _matrix_view(self, id: int) -> View | None:
+        """The operand of a product as a strided view of memory that the BLAS can read."""
+        node = self.nodes[id]
+        if id in self.home:
+            return View(id, 0, contiguous_strides(node.type.shape))
+        shape = node.type.shape
+        loops = canonical(shape)
+        found = list(reach(self.nodes, (), id, loops))
+        if len(found) != 1:
+            return None
+        base, index = found[0]
+        if is_free(self.nodes[base]):
+            return None
+        offset = offset_of(index, contiguous_strides(self.nodes[base].type.shape))
+        if offset.dynamic:
+            return None
+        strides = tuple(
+            offset.coefficient(axis) if size != 1 else 0 for axis, size in enumerate(shape)
+        )
+        view = View(base, offset.constant, strides)
+        return view if blas_layout(view.strides[-2:], shape[-2:]) is not None else None
+
+    def _place_window(self, node: Node, lowering: Window) -> None:
+        types = [self.nodes[operand].type for operand in node.operands]
+        windows = lowering.windows(types, node.type, **node.attrs)
+        value = lowering.fill(**node.attrs)
+        for position, (operand, (starts, steps)) in enumerate(
+            zip(node.operands, windows, strict=True)
+        ):
+            loops = canonical(self.nodes[operand].type.shape)
+            index = tuple(
+                i * step + start for i, start, step in zip(loops, starts, steps, strict=True)
+            )
+            group = self._store_group(node, operand, Store(operand, node.id, index))
+            if position == 0 and value is not None:
+                group.fills.append((node.id, value))
+
+    def _place_scatter(self, node: Node, lowering: Scatter) -> None:
+        source, indices = (self.nodes[operand] for operand in node.operands)
+        loops = canonical(source.type.shape)
+        inner, outer = lowering.split(loops, source.type, indices.type, **node.attrs)
+        group = self._store_group(
+            node, source.id, Store(source.id, node.id, outer, accumulate=True)
+        )
+        group.fills.append((node.id, 0.0))
+        index = broadcast_index(inner, indices.type.shape)
+        self._read(group, reach(self.nodes, self.virtual, indices.id, index))
+
+    def _store_group(self, node: Node, operand: int, store: Store) -> LoopGroup:
+        shape = self.nodes[operand].type.shape
+        bases = list(reach(self.nodes, self.virtual, operand, canonical(shape)))
+        group = self._new_loops(shape, None)
+        group.stores.append(store)
+        self._read(group, bases)
+        self.home[node.id] = group
+        self.deferred.add(node.id)
+        self.stored.add(node.id)
+        return group
+
+
+def is_row(group: LoopGroup, shape: Shape) -> bool:
+    """Whether a value of this shape has one element per row of the group."""
+    if group.split is None:
+        return False
+    rows = group.domain[: group.split]
+    return shape in (rows, rows + (1,) * (len(group.domain) - group.split))
+
+
+def blas_layout(
+    strides: tuple[Size, ...], shape: tuple[Size, ...]
+) -> tuple[bool, Size] | None:
+    """Whether a matrix (or vector) must be read transposed, and its leading dimension.
+
+    None if the BLAS cannot read it: neither axis contiguous, or reversed, or repeated.
+    """
+    if len(shape) == 1:
+        return (True, strides[0]) if _positive(strides[0]) else None
+    (rows, columns), (down, across) = shape, strides
+    if across == 1 or columns == 1:
+        if rows == 1:
+            return (False, columns) if across == 1 or columns == 1 else None
+        return (False, down) if _positive(down) else None
+    if down == 1 or rows == 1:
+        return (True, across) if _positive(across) else None
+    return None
+
+
+def _positive(size: Size) -> bool:
+    if isinstance(size, Dim):
+        return all(coefficient > 0 for _, coefficient in size.terms)
+    return size > 0

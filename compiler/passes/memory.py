@@ -1,0 +1,246 @@
+"""The memory plan: where every stored value lies, which values share memory, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compiler.affine import Affine
+from compiler.dims import Unknown, evaluate
+from compiler.emit.body import Access, Body
+from compiler.lowering import Alias
+from compiler.passes.fuse import Fusion, MatmulGroup
+from compiler.types import DType, Shape
+
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A piece of memory: `kind` is input, output, variable, constant or arena.
+
+    `position` counts inputs and outputs, and is the node of a variable or constant. An arena slot
+    lives from group `first` to group `last`.
+    """
+
+    kind: str
+    position: int
+    shape: Shape
+    dtype: DType
+    first: int = 0
+    last: int = 0
+
+    def bytes(self, sizes: Mapping[Unknown, int]) -> int:
+        """The number of bytes, given the sizes that are unknown before run time."""
+        total = self.dtype.itemsize
+        for size in self.shape:
+            total *= evaluate(size, sizes)
+        return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryPlan:
+    """Where values lie.
+
+    Attributes:
+        slots: all pieces of memory.
+        place: the slot of each value that lies in memory.
+        scratch: the slot of each row kept by a loop group, by (group, node).
+        commits: values to be copied over a variable when everything else is done.
+    """
+
+    slots: tuple[Slot, ...]
+    place: Mapping[int, int]
+    scratch: Mapping[tuple[int, int], int]
+    commits: tuple[tuple[int, int], ...]
+
+    def layout(self, sizes: Mapping[Unknown, int]) -> tuple[dict[int, int], int]:
+        """The offset in bytes of each arena slot, and the arena's size: first fit by lifetime."""
+        offsets: dict[int, int] = {}
+        end = 0
+        live: list[tuple[int, int, int]] = []  # (offset, end, last group), sorted by offset
+        arena = [(slot.first, i) for i, slot in enumerate(self.slots) if slot.kind == "arena"]
+        for first, i in sorted(arena):
+            live = [piece for piece in live if piece[2] >= first]
+            length = -(-max(self.slots[i].bytes(sizes), 1) // ALIGNMENT) * ALIGNMENT
+            at = 0
+            for offset, stop, _ in live:
+                if offset - at >= length:
+                    break
+                at = max(at, stop)
+            offsets[i] = at
+            live.append((at, at + length, self.slots[i].last))
+            live.sort()
+            end = max(end, at + length)
+        return offsets, end
+
+
+def plan_memory(
+    fusion: Fusion,
+    bodies: Mapping[int, Body],
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+    updates: Sequence[tuple[int, int]],
+    in_place: bool = True,
+) -> MemoryPlan:
+    """Plan the memory of a fused graph; with `in_place` off, no two values share any."""
+    return _Planner(fusion, bodies, inputs, outputs, updates, in_place).plan()
+
+
+class _Planner:
+    def __init__(
+        self,
+        fusion: Fusion,
+        bodies: Mapping[int, Body],
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        updates: Sequence[tuple[int, int]],
+        in_place: bool,
+    ) -> None:
+        self.fusion = fusion
+        self.nodes = fusion.nodes
+        self.bodies = bodies
+        self.updates = updates
+        self.in_place = in_place
+        self.kind: dict[int, tuple[str, int]] = {}
+        for position, node in enumerate(inputs):
+            self.kind[node] = ("input", position)
+        for position, node in enumerate(outputs):
+            self.kind[node] = ("output", position)
+        self.leader: dict[int, int] = {}
+        self.first: dict[int, int] = {}
+        self.last: dict[int, int] = {}
+        self.accesses = [list(self._accesses_of(i)) for i in range(len(fusion.groups))]
+
+    def plan(self) -> MemoryPlan:
+        for i, accesses in enumerate(self.accesses):
+            for access in accesses:
+                self.first.setdefault(access.node, i)
+                self.last[access.node] = i
+        commits = [pair for pair in self.updates if not self._update_in_place(*pair)]
+        for _, new in commits:
+            self.last[new] = len(self.fusion.groups)
+        if self.in_place:
+            for i in range(len(self.fusion.groups)):
+                self._share_within(i)
+        return self._slots(tuple(commits))
+
+    def storage(self, node: int) -> int:
+        """The node whose memory a value lies in."""
+        while isinstance(self.nodes[node].op.lowering, Alias):
+            node = self.nodes[node].operands[0]
+        return node
+
+    def _accesses_of(self, index: int) -> list[Access]:
+        group = self.fusion.groups[index]
+        if isinstance(group, MatmulGroup):
+            anywhere = Affine()
+            return [
+                Access(self.storage(group.left.base), anywhere, 0, False, whole=False),
+                Access(self.storage(group.right.base), anywhere, 0, False, whole=False),
+                Access(group.node, anywhere, 0, True, whole=False),
+            ]
+        return [
+            Access(self.storage(a.node), a.place, a.stage, a.write, a.whole)
+            for a in self.bodies[index].accesses
+        ]
+
+    def _update_in_place(self, variable: int, new: int) -> bool:
+        """Whether the new value may be written over the variable as soon as it is known."""
+        at = self.last_write(new)
+        fallible = max((i for i, body in self.bodies.items() if body.checks), default=-1)
+        if not self.in_place or at <= fallible or self.last.get(variable, -1) > at:
+            return False
+        if not self._replaces(self.accesses[at], new, variable):
+            return False
+        self.kind[new] = ("variable", variable)
+        return True
+
+    def last_write(self, node: int) -> int:
+        """The group that completes a value."""
+        return max(
+            i
+            for i, accesses in enumerate(self.accesses)
+            if any(access.node == node and access.write for access in accesses)
+        )
+
+    def _replaces(self, accesses: Sequence[Access], new: int, old: int) -> bool:
+        """Whether each element of `old` is read for the last time where `new` is written."""
+        writes = [a for a in accesses if a.node == new and a.write]
+        if len(writes) != 1 or not writes[0].whole:
+            return False
+        (write,) = writes
+        return all(
+            not a.write and a.place == write.place and a.stage <= write.stage
+            for a in accesses
+            if a.node == old
+        )
+
+    def _share_within(self, index: int) -> None:
+        """Let values written by a group take the memory of values that it reads for the last time."""
+        accesses = self.accesses[index]
+        written = dict.fromkeys(a.node for a in accesses if a.write and a.whole)
+        read = dict.fromkeys(a.node for a in accesses if not a.write)
+        taken: set[int] = set()
+        for new in written:
+            for old in read:
+                if old in taken or not self._temporary(old) or self.last[old] != index:
+                    continue
+                if self.first[new] != index or self._kind(new)[0] == "variable":
+                    continue
+                same = self.nodes[old].type.size == self.nodes[new].type.size
+                if not same or self.nodes[old].type.dtype != self.nodes[new].type.dtype:
+                    continue
+                if self._replaces(accesses, new, old):
+                    self.leader[self._leader(old)] = self._leader(new)
+                    taken.add(old)
+                    break
+
+    def _leader(self, node: int) -> int:
+        while node in self.leader:
+            node = self.leader[node]
+        return node
+
+    def _kind(self, node: int) -> tuple[str, int]:
+        return self.kind.get(self._leader(node), ("arena", 0))
+
+    def _temporary(self, node: int) -> bool:
+        return node in self.fusion.home and self._kind(node)[0] == "arena"
+
+    def _slots(self, commits: tuple[tuple[int, int], ...]) -> MemoryPlan:
+        slots: list[Slot] = []
+        place: dict[int, int] = {}
+        span: dict[int, tuple[int, int]] = {}
+        for node, first in self.first.items():
+            leader = self._leader(node)
+            begin, end = span.get(leader, (first, 0))
+            span[leader] = min(begin, first), max(end, self.last[node])
+        by_kind: dict[tuple[str, int], int] = {}
+        members = [*self.kind, *span, *(v for pair in self.updates for v in pair)]
+        for node in dict.fromkeys(self._leader(node) for node in members):
+            kind, position = self._slot_kind(node)
+            if kind != "arena" and (kind, position) in by_kind:
+                place[node] = by_kind[kind, position]
+                continue
+            type = self.nodes[node].type
+            place[node] = by_kind[kind, position] = len(slots)
+            slots.append(Slot(kind, position, type.shape, type.dtype, *span.get(node, (0, 0))))
+        for node in self.first:
+            place[node] = place[self._leader(node)]
+        for node in self.nodes:
+            if isinstance(self.nodes[node].op.lowering, Alias):
+                root = self.storage(node)
+                if self._leader(root) in place:
+                    place[node] = place[self._leader(root)]
+        scratch: dict[tuple[int, int], int] = {}
+        for index, body in self.bodies.items():
+            for node, size in body.scratch.items():
+                scratch[index, node] = len(slots)
+                slots.append(Slot("arena", 0, (size,), self.nodes[node].type.dtype, index, index))
+        return MemoryPlan(tuple(slots), place, scratch, commits)
+
+    def _slot_kind(self, node: int) -> tuple[str, int]:
+        if node in self.kind:
+            return self.kind[node]
+        name = self.nodes[node].op.name
+        return (name, node) if name in ("variable", "constant") else ("arena", node)

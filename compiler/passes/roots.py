@@ -1,0 +1,34 @@
+"""Give each output and each update a value of its own, which its memory can be named after."""
+
+from __future__ import annotations
+
+import networkx as nx
+
+from compiler.graph.build import build, expressions_of
+from compiler.graph.expression import Expression
+from compiler.lowering import Gather, Matmul, Pointwise, Reduce, Scatter, Window
+from compiler.ops.arithmetic import copy
+
+_COMPUTED = Pointwise | Gather | Matmul | Reduce | Scatter | Window
+
+
+def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+    """The graph in which every root is computed, none twice, and every update element by element.
+
+    An output that is an input, a constant, or only moves elements would share their memory; an
+    update that is a product of matrices cannot be written over the old value that it reads.
+    """
+    made = expressions_of(graph)
+    taken: set[int] = set()
+
+    def own(node: int, kinds: object) -> Expression:
+        value = made[node]
+        if node in taken or not isinstance(value.op.lowering, kinds):  # type: ignore[arg-type]
+            value = Expression(copy, (value,), {}, None, value.source, value.type)
+        taken.add(node)
+        return value
+
+    updates = [(made[variable], own(new, Pointwise)) for variable, new in graph.graph["updates"]]
+    outputs = [own(node, _COMPUTED) for node in graph.graph["outputs"]]
+    return build([made[node] for node in graph.graph["inputs"]], outputs, updates)
+

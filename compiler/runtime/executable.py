@@ -1,0 +1,198 @@
+"""Executable: a compiled graph that is run many times and cannot be modified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from compiler.dims import Unknown, evaluate
+from compiler.emit.kernel import Kernel
+from compiler.errors import FeedError, GraphError, OutOfRangeError
+from compiler.runtime.blas import find_blas
+from compiler.runtime.sizes import Feed, as_input, check_graph, sizes_of
+
+ALIGNMENT = 64
+REMEMBERED = 128  # layouts for different sizes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """What the sizes of a call determine: the table's entries, the arena, the outputs' shapes."""
+
+    entries: tuple[tuple[int, int], ...]
+    offsets: tuple[tuple[int, int], ...]
+    arena: int
+    outputs: tuple[tuple[tuple[int, ...], Any], ...]
+
+
+@dataclass(slots=True, eq=False)
+class Workspace:
+    """The table and the arena of one call at a time, set up for one layout."""
+
+    table: Any
+    arena: Any
+    outputs: tuple[tuple[tuple[int, ...], Any], ...]
+    layout: Layout | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Executable:
+    """A function of arrays, compiled.
+
+    Attributes:
+        graph: the networkx DAG as it was defined, frozen.
+        lowered: the DAG after the passes: what the kernel computes.
+        source: the kernel's source, readable Python.
+    """
+
+    graph: nx.MultiDiGraph[int]
+    lowered: nx.MultiDiGraph[int]
+    kernel: Kernel
+    native: Callable[..., int]
+    feeds: tuple[Feed, ...]
+    restructure: Callable[[list[Any]], Any]
+    name: str
+    _idle: list[Workspace] = field(default_factory=list)
+    _layouts: dict[tuple[int, ...], Layout] = field(default_factory=dict)
+    _held: list[Any] = field(default_factory=list)
+
+    @property
+    def source(self) -> str:
+        """The kernel's source: Python that Numba compiles."""
+        return self.kernel.source
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run on arrays, by position or by the placeholders' names.
+
+        Returns:
+            New arrays, in the structure that was compiled. Variables are updated in place.
+
+        Raises:
+            FeedError, DTypeError, ShapeError: the inputs do not fit; nothing was updated.
+            OutOfRangeError: an index operand points outside its axis; nothing was updated.
+        """
+        if kwargs:
+            args = self._by_name(args, kwargs)
+        try:
+            workspace = self._idle.pop()
+        except IndexError:
+            workspace = self._new_workspace()
+        outputs = [np.empty(shape, dtype) for shape, dtype in workspace.outputs]
+        try:
+            try:
+                status = self.native(workspace.table, *args, *outputs)
+            except TypeError:
+                status = -1
+            if status:
+                outputs = self._run_checked(workspace, args)
+        finally:
+            self._idle.append(workspace)
+        return self.restructure(outputs)
+
+    def _by_name(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        values = list(args)
+        names = [feed.name for feed in self.feeds]
+        extra = [name for name in kwargs if name not in names]
+        if extra:
+            raise FeedError(f"{self.name}: unknown feed {extra[0]!r}: known are {names}")
+        twice = [name for name in names[: len(args)] if name in kwargs]
+        if twice:
+            raise FeedError(f"{self.name}: feed {twice[0]!r} given by position and by name")
+        for feed in self.feeds[len(args) :]:
+            if feed.name not in kwargs:
+                raise FeedError(
+                    f"{self.name}: missing feed {feed.name!r}: {feed.type} ({feed.source})"
+                )
+            values.append(kwargs[feed.name])
+        return tuple(values)
+
+    def _run_checked(self, workspace: Workspace, args: Sequence[Any]) -> list[Any]:
+        """Validate the inputs, set the workspace up for their sizes, and run."""
+        if len(args) > len(self.feeds):
+            raise FeedError(f"{self.name}: {len(args)} inputs given, {len(self.feeds)} expected")
+        for feed in self.feeds[len(args) :]:
+            raise FeedError(
+                f"{self.name}: missing feed {feed.name!r}: {feed.type} ({feed.source})"
+            )
+        arrays = [as_input(feed, value) for feed, value in zip(self.feeds, args, strict=True)]
+        self._set_up(workspace, self._layout_for(sizes_of(self.feeds, arrays)))
+        outputs = [np.empty(shape, dtype) for shape, dtype in workspace.outputs]
+        status = self.native(workspace.table, *arrays, *outputs)
+        if status > 0:
+            self._raise_out_of_range(status - 1, int(workspace.table[self.kernel.table.failed]))
+        if status < 0:
+            raise GraphError(f"{self.name}: validated inputs do not fit the kernel: a defect")
+        return outputs
+
+    def _raise_out_of_range(self, node: int, index: int) -> None:
+        data = self.lowered.nodes[node]
+        raise OutOfRangeError(
+            f"{data['op'].name}: index {index} is out of range: {data['type']} "
+            f"({data['source']})"
+        )
+
+    def _layout_for(self, sizes: Mapping[Unknown, int]) -> Layout:
+        key = tuple(sizes.values())
+        layout = self._layouts.get(key)
+        if layout is None:
+            check_graph(self.graph, sizes)
+            layout = self._make_layout(sizes)
+            if len(self._layouts) >= REMEMBERED:
+                del self._layouts[next(iter(self._layouts))]
+            self._layouts[key] = layout
+        return layout
+
+    def _make_layout(self, sizes: Mapping[Unknown, int]) -> Layout:
+        memory, table = self.kernel.memory, self.kernel.table
+        entries = [(at, sizes[atom]) for atom, at in table.unknown.items()]
+        shapes = {}
+        for slot in self.kernel.arguments:
+            shape = tuple(evaluate(size, sizes) for size in slot.shape)
+            at = table.address[memory.slots.index(slot)]
+            entries += [(at + 1 + axis, size) for axis, size in enumerate(shape)]
+            if slot.kind == "output":
+                shapes[slot.position] = (shape, slot.dtype)
+        offsets, length = memory.layout(sizes)
+        placed = tuple((table.address[slot], offset) for slot, offset in offsets.items())
+        outputs = tuple(shapes[position] for position in sorted(shapes))
+        return Layout(tuple(entries), placed, length, outputs)
+
+    def _new_workspace(self) -> Workspace:
+        memory, table = self.kernel.memory, self.kernel.table
+        words = np.full(table.length, -1, np.int64)
+        for i, slot in enumerate(memory.slots):
+            if slot.kind in ("variable", "constant"):
+                words[table.address[i]] = self._leaf_array(slot.position).ctypes.data
+        if table.gemm:
+            blas = find_blas()
+            for dtype, at in table.gemm.items():
+                words[at] = blas.gemm[dtype]
+        empty = tuple(
+            ((0,) * len(slot.shape), slot.dtype)
+            for slot in self.kernel.arguments
+            if slot.kind == "output"
+        )
+        return Workspace(words, None, empty)
+
+    def _leaf_array(self, node: int) -> Any:
+        attrs = self.lowered.nodes[node]["attrs"]
+        array = attrs["key"].array if "key" in attrs else attrs["value"].array
+        self._held.append(array)
+        return array
+
+    def _set_up(self, workspace: Workspace, layout: Layout) -> None:
+        if workspace.layout is layout:
+            return
+        for at, value in layout.entries:
+            workspace.table[at] = value
+        if workspace.arena is None or workspace.arena.size < layout.arena + ALIGNMENT:
+            workspace.arena = np.empty(layout.arena + ALIGNMENT, np.uint8)
+        base = -(-workspace.arena.ctypes.data // ALIGNMENT) * ALIGNMENT
+        for at, offset in layout.offsets:
+            workspace.table[at] = base + offset
+        workspace.outputs = layout.outputs
+        workspace.layout = layout

@@ -1,0 +1,115 @@
+"""Validate the inputs of a call, and find the sizes that were unknown until then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from compiler.dims import Dim, Unknown, evaluate
+from compiler.errors import DTypeError, FeedError, OutOfRangeError, ShapeError
+from compiler.graph.build import operands_of
+from compiler.graph.expression import Expression, constructing
+from compiler.types import TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """What a call must give for one placeholder."""
+
+    name: str
+    type: TensorType
+    source: str
+
+
+def as_input(feed: Feed, value: Any) -> Any:
+    """`value` as a row-major array of the placeholder's dtype and rank.
+
+    Python numbers and nested lists take the placeholder's dtype; an array must have it.
+
+    Raises:
+        DTypeError, ShapeError: with the placeholder's name and both types.
+    """
+    strict = hasattr(value, "dtype") or hasattr(value, "__array__")
+    try:
+        array = np.asarray(value)
+        if not strict and np.can_cast(array.dtype, feed.type.dtype, "same_kind"):
+            array = array.astype(feed.type.dtype)
+    except (TypeError, ValueError) as error:
+        raise FeedError(f"feed {feed.name!r}: no array: {error}") from None
+    if array.dtype != feed.type.dtype:
+        raise DTypeError(
+            f"feed {feed.name!r}: {array.dtype.name}{list(array.shape)} given, {feed.type} "
+            f"expected: cast it with astype ({feed.source})"
+        )
+    if array.ndim != feed.type.ndim:
+        raise ShapeError(
+            f"feed {feed.name!r}: {array.dtype.name}{list(array.shape)} has {array.ndim} axes, "
+            f"{feed.type} has {feed.type.ndim} ({feed.source})"
+        )
+    return np.require(array, requirements=["C", "A"])
+
+
+def sizes_of(feeds: Sequence[Feed], arrays: Sequence[Any]) -> dict[Unknown, int]:
+    """The value of each unknown size of the placeholders; ShapeError where they contradict."""
+    values: dict[Unknown, int] = {}
+    origin: dict[Unknown, tuple[str, int]] = {}
+    for feed, array in zip(feeds, arrays, strict=True):
+        for axis, (size, given) in enumerate(zip(feed.type.shape, array.shape, strict=True)):
+            if isinstance(size, int):
+                if size != given:
+                    raise ShapeError(
+                        f"feed {feed.name!r}: axis {axis} of {list(array.shape)} is {given}, "
+                        f"{feed.type} expected ({feed.source})"
+                    )
+                continue
+            (atom,) = size.atoms()
+            if values.setdefault(atom, given) != given:
+                name, other = origin[atom]
+                raise ShapeError(
+                    f"feed {feed.name!r}: axis {axis} is {given}, but axis {other} of {name!r}, "
+                    f"also {size}, is {values[atom]} ({feed.source})"
+                )
+            origin.setdefault(atom, (feed.name, axis))
+    return values
+
+
+def check_graph(graph: nx.MultiDiGraph[int], sizes: Mapping[Unknown, int]) -> None:
+    """Re-infer the type of every node whose size was unknown, now that all sizes are known.
+
+    Raises:
+        ShapeError, OutOfRangeError: what the op's type rule says, and the user's line.
+    """
+    types: dict[int, TensorType] = {}
+    with constructing(Expression):
+        for node in sorted(graph):
+            data = graph.nodes[node]
+            operands = operands_of(graph, node)
+            type = TensorType(_known(data["type"].shape, sizes), data["type"].dtype)
+            types[node] = type
+            if not operands or not _unknown(graph, node, operands):
+                continue
+            attrs = {key: _known(value, sizes) for key, value in data["attrs"].items()}
+            try:
+                inferred = data["op"].infer_type(*(types[o] for o in operands), **attrs)
+                if inferred != type:
+                    raise ShapeError(f"{data['op'].name}: the result is {inferred}, not {type}")
+            except (ShapeError, OutOfRangeError) as error:
+                raise error.__class__(f"{error} ({data['source']})") from None
+
+
+def _unknown(graph: nx.MultiDiGraph[int], node: int, operands: Sequence[int]) -> bool:
+    """Whether a node's type rule had to do with a size that was not known."""
+    shapes = [graph.nodes[id]["type"].shape for id in (node, *operands)]
+    return any(isinstance(size, Dim) for shape in shapes for size in shape)
+
+
+def _known(value: Any, sizes: Mapping[Unknown, int]) -> Any:
+    if isinstance(value, Dim):
+        return evaluate(value, sizes)
+    if isinstance(value, tuple):
+        return tuple(_known(part, sizes) for part in value)
+    return value
