@@ -2,7 +2,7 @@
 
 A `Size` is an `int` or a `Dim`. Arithmetic on sizes keeps a normal form (a sum of monomials with
 integer coefficients), so that two sizes are equal exactly when they are written equal in it.
-Floor division, minimum and maximum of unknown sizes are kept as opaque atoms.
+Floor division, and max(0, size) from which maximum and minimum are made, are opaque atoms.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from numbers import Integral
+from typing import NoReturn, TypeAlias
 
 from compiler.errors import OptionError
 
@@ -29,12 +30,12 @@ class Unknown:
 
     def order(self) -> tuple[str, ...]:
         """A sort key: the factors of a monomial are sorted."""
-        return ("unknown", str(self.key))
+        return ("unknown", type(self.key).__name__, str(self.key))
 
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """`floordiv`, `max` or `min` of sizes that has no polynomial form."""
+    """`floordiv` or `max` of two sizes, which have no polynomial form."""
 
     function: str
     arguments: tuple[Size, ...]
@@ -47,12 +48,17 @@ class Opaque:
 
     def order(self) -> tuple[str, ...]:
         """A sort key: the factors of a monomial are sorted."""
-        return ("opaque", str(self))
+        return ("opaque", self.function, *map(_key, self.arguments))
 
 
 Atom: TypeAlias = "Unknown | Opaque"
 Monomial: TypeAlias = "tuple[Atom, ...]"
 Size: TypeAlias = "int | Dim"
+
+
+def _key(size: Size) -> str:
+    """Distinct for distinct sizes, which the text for users is not."""
+    return str([(_term_order(term), term[1]) for term in _terms(size)])
 
 
 def _atom_order(atom: Atom) -> tuple[str, ...]:
@@ -67,6 +73,7 @@ class Dim:
     """A size that depends on unknowns; immutable and hashable."""
 
     __slots__ = ("_hash", "terms")
+    __array_ufunc__ = None  # NumPy's integers leave the arithmetic to the Dim
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
         self.terms = terms
@@ -84,8 +91,13 @@ class Dim:
     def __index__(self) -> int:
         raise OptionError(f"the size {self} is unknown until run time: it cannot be used as an int")
 
+    def _compared(self, other: object) -> NoReturn:
+        raise OptionError(f"the size {self} is unknown until run time: it cannot be ordered")
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compared
+
     def __add__(self, other: Size) -> Size:
-        if not isinstance(other, int | Dim):
+        if not isinstance(other, _SIZE):
             return NotImplemented
         total = dict(self.terms)
         for monomial, coefficient in _terms(other):
@@ -93,7 +105,7 @@ class Dim:
         return _normal(total)
 
     def __mul__(self, other: Size) -> Size:
-        if not isinstance(other, int | Dim):
+        if not isinstance(other, _SIZE):
             return NotImplemented
         product: dict[Monomial, int] = {}
         for left, a in self.terms:
@@ -109,7 +121,7 @@ class Dim:
         return self * -1
 
     def __sub__(self, other: Size) -> Size:
-        if not isinstance(other, int | Dim):
+        if not isinstance(other, _SIZE):
             return NotImplemented
         return self + (-other)
 
@@ -117,7 +129,7 @@ class Dim:
         return -self + other
 
     def __floordiv__(self, other: Size) -> Size:
-        if not isinstance(other, int | Dim):
+        if not isinstance(other, _SIZE):
             return NotImplemented
         return floor_divide(self, other)
 
@@ -128,9 +140,9 @@ class Dim:
         parts = []
         for monomial, coefficient in self.terms:
             factors = [str(atom) for atom in monomial]
-            if coefficient != 1 or not factors:
-                factors.insert(0, str(coefficient))
-            parts.append("*".join(factors))
+            if abs(coefficient) != 1 or not factors:
+                factors.insert(0, str(abs(coefficient)))
+            parts.append(("-" if coefficient < 0 else "") + "*".join(factors))
         return " + ".join(parts).replace("+ -", "- ")
 
     __repr__ = __str__
@@ -149,6 +161,9 @@ class Dim:
         return found
 
 
+_SIZE = (Dim, Integral)
+
+
 def unknown(name: str | None = None, label: str = "?") -> Dim:
     """A fresh unknown size, or the one that has this name wherever it appears."""
     atom = Unknown(next(_serials), label) if name is None else Unknown(name, name)
@@ -156,7 +171,7 @@ def unknown(name: str | None = None, label: str = "?") -> Dim:
 
 
 def _terms(size: Size) -> tuple[tuple[Monomial, int], ...]:
-    return size.terms if isinstance(size, Dim) else (((), size),)
+    return size.terms if isinstance(size, Dim) else (((), int(size)),)
 
 
 def _normal(terms: Mapping[Monomial, int]) -> Size:
@@ -169,17 +184,24 @@ def _normal(terms: Mapping[Monomial, int]) -> Size:
 
 
 def floor_divide(left: Size, right: Size) -> Size:
-    """`left // right`, exact division of polynomials where it is one monomial that divides."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left // right
-    if right == 1:
-        return left
+    """`left // right`, without a division where the divisor is one monomial that divides."""
+    if right == 0:
+        raise OptionError(f"the size {left} is divided by 0")
+    if left == 0:
+        return 0
     divisor = _terms(right)
     if len(divisor) == 1:
         quotient = _divide_terms(_terms(left), *divisor[0])
         if quotient is not None:
             return quotient
-    return _opaque("floordiv", left, right)
+    if isinstance(right, Dim):
+        return _opaque("floordiv", left, right)
+    parts = {monomial: divmod(coefficient, int(right)) for monomial, coefficient in _terms(left)}
+    whole = _normal({monomial: quotient for monomial, (quotient, _) in parts.items()})
+    rest = _normal({monomial: remainder for monomial, (_, remainder) in parts.items()})
+    if isinstance(rest, Dim):
+        return whole + _opaque("floordiv", rest, int(right))
+    return whole + rest // int(right)
 
 
 def _divide_terms(
@@ -200,16 +222,47 @@ def _divide_terms(
 
 def maximum(left: Size, right: Size) -> Size:
     """The larger of two sizes."""
-    if isinstance(left, int) and isinstance(right, int):
-        return max(left, right)
-    return left if left == right else _opaque("max", left, right)
+    return right + _positive(left - right)
 
 
 def minimum(left: Size, right: Size) -> Size:
     """The smaller of two sizes."""
-    if isinstance(left, int) and isinstance(right, int):
-        return min(left, right)
-    return left if left == right else _opaque("min", left, right)
+    return left - _positive(left - right)
+
+
+def _positive(size: Size) -> Size:
+    """`max(0, size)`; of `size` and `-size`, one is expressed by the other."""
+    if is_nonnegative(size):
+        return size
+    if is_nonnegative(-size):
+        return 0
+    if _terms(size)[0][1] < 0:
+        return size + _positive(-size)
+    return _opaque("max", 0, size)
+
+
+def is_nonnegative(size: Size) -> bool:
+    """Whether a size is known to be 0 or more, as unknown sizes are; False if it is not known."""
+    return all(
+        coefficient > 0 and all(_atom_is_nonnegative(atom) for atom in monomial)
+        for monomial, coefficient in _terms(size)
+        if coefficient
+    )
+
+
+def _atom_is_nonnegative(atom: Atom) -> bool:
+    if isinstance(atom, Unknown) or atom.function == "max":
+        return True
+    return all(map(is_nonnegative, atom.arguments))
+
+
+def as_unknown(size: Size) -> Unknown | None:
+    """The unknown that a size consists of, or None if it is anything else."""
+    if isinstance(size, Dim) and len(size.terms) == 1:
+        ((monomial, coefficient),) = size.terms
+        if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Unknown):
+            return monomial[0]
+    return None
 
 
 def _opaque(function: str, left: Size, right: Size) -> Size:
@@ -238,11 +291,11 @@ def evaluate(size: Size, values: Mapping[Unknown, int]) -> int:
 
 def _atom_value(atom: Atom, values: Mapping[Unknown, int]) -> int:
     if isinstance(atom, Unknown):
+        if atom not in values:
+            raise OptionError(f"the size {atom} has no value")
         return values[atom]
     left, right = (evaluate(argument, values) for argument in atom.arguments)
-    if atom.function == "floordiv":
-        return left // right
-    return max(left, right) if atom.function == "max" else min(left, right)
+    return left // right if atom.function == "floordiv" else max(left, right)
 
 
 def substitute(size: Size, values: Mapping[Unknown, Size]) -> Size:
@@ -262,8 +315,7 @@ def _substituted(atom: Atom, values: Mapping[Unknown, Size]) -> Size:
     if isinstance(atom, Unknown):
         return values.get(atom, Dim((((atom,), 1),)))
     left, right = (substitute(argument, values) for argument in atom.arguments)
-    function = {"floordiv": floor_divide, "max": maximum, "min": minimum}[atom.function]
-    return function(left, right)
+    return floor_divide(left, right) if atom.function == "floordiv" else maximum(left, right)
 
 
 def atoms(sizes: Sequence[Size]) -> set[Unknown]:
