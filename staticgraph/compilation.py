@@ -1,0 +1,207 @@
+"""`compile`, `run` and `grad`: from expressions to values."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from compiler.autodiff import gradients
+from compiler.dims import atoms
+from compiler.driver import Options, compile_graph
+from compiler.errors import FeedError, GraphError, OptionError
+from compiler.graph.build import build
+from compiler.graph.expression import Expression, ancestors, at_line, construct, promote
+from compiler.ops import leaves
+from compiler.runtime.executable import Executable
+from staticgraph.leaves import Variable
+
+Updates = Mapping[Variable, Any] | Sequence[tuple[Variable, Any]]
+
+
+def grad(output: Expression, wrt: Any, seed: Expression | None = None) -> Any:
+    """The gradient of a scalar with respect to one expression or several, as expressions.
+
+    Args:
+        output: a floating-point scalar; of any shape if `seed`, its cotangent, is given.
+        wrt: an expression, or a list or tuple of them (then a list is returned).
+
+    Raises:
+        GraphError: the output is no scalar, is not floating point, or does not depend on `wrt`.
+    """
+    if isinstance(wrt, Expression):
+        return gradients(output, [wrt], seed)[0]
+    return gradients(output, list(wrt), seed)
+
+
+def compile(
+    inputs: Sequence[Expression],
+    outputs: Any,
+    updates: Updates | None = None,
+    givens: Mapping[Expression, Any] | None = None,
+    *,
+    numerics: str = "strict",
+    disable: Collection[str] = (),
+    fuse: bool = True,
+    name: str | None = None,
+) -> Executable:
+    """Compile a graph into a function of arrays.
+
+    Args:
+        inputs: placeholders, in the order of the function's arguments. All must be needed.
+        outputs: an expression, or a list, tuple or dict of them: the structure of the result.
+        updates: the next value of variables; all are computed from the old values, and either all
+            happen or none.
+        givens: expressions to be replaced by others (of the same type) before compiling.
+        numerics: "strict", or "fast" for rewrites that may round differently.
+        disable: names of rewrites to leave out.
+        fuse: False computes every node by itself, in memory of its own.
+        name: for messages.
+
+    Returns:
+        An executable for any sizes of the unknown axes; it cannot be modified.
+
+    Raises:
+        GraphError: an input is no placeholder, given twice, or not needed; an output depends on a
+            placeholder that is not among the inputs; an update does not fit its variable.
+    """
+    title = name or "compiled function"
+    flat, restructure = _flatten(outputs)
+    pairs = _update_pairs(updates)
+    if givens:
+        roots = _substitute([*flat, *(new for _, new in pairs)], givens)
+        flat = roots[: len(flat)]
+        pairs = [
+            (variable, new)
+            for (variable, _), new in zip(pairs, roots[len(flat) :], strict=True)
+        ]
+    _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
+    graph = build(list(inputs), flat, pairs)
+    options = Options(numerics, frozenset(disable), fuse)
+    return compile_graph(graph, restructure, title, options)
+
+
+def _flatten(outputs: Any) -> tuple[list[Expression], Callable[[list[Any]], Any]]:
+    """The outputs as a list, and what puts a list of results back into their structure."""
+    if isinstance(outputs, Expression):
+        return [outputs], lambda results: results[0]
+    if isinstance(outputs, Mapping):
+        keys = list(outputs)
+        flat = list(outputs.values())
+        make: Callable[[list[Any]], Any] = lambda results: dict(zip(keys, results, strict=True))  # noqa: E731
+    elif isinstance(outputs, list | tuple):
+        flat = list(outputs)
+        make = tuple if isinstance(outputs, tuple) else list
+    else:
+        raise GraphError(f"compile: the outputs {outputs!r} are no expressions")
+    for output in flat:
+        if not isinstance(output, Expression):
+            raise GraphError(f"compile: the output {output!r} is no expression")
+    return flat, make
+
+
+def _update_pairs(updates: Updates | None) -> list[tuple[Expression, Expression]]:
+    items = list(updates.items() if isinstance(updates, Mapping) else updates or ())
+    pairs: list[tuple[Expression, Expression]] = []
+    for variable, new in items:
+        if not isinstance(variable, Variable):
+            raise GraphError(f"compile: the update of {variable!r}: only variables are updated")
+        if any(variable is other for other, _ in pairs):
+            raise GraphError(f"compile: variable {variable.name!r} is updated twice")
+        value = new if isinstance(new, Expression) else promote(leaves.constant, [new])[0]
+        if value.type != variable.type:
+            raise GraphError(
+                f"compile: the update of variable {variable.name!r} is {value.type}, "
+                f"the variable {variable.type} ({variable.source})"
+            )
+        pairs.append((variable, value))
+    return pairs
+
+
+def _check_inputs(
+    title: str, inputs: list[Expression], roots: Sequence[Expression]
+) -> None:
+    needed = {node.serial for node in ancestors(roots)}
+    names: set[str | None] = set()
+    for given in inputs:
+        if not isinstance(given, Expression) or given.op is not leaves.placeholder:
+            raise GraphError(f"{title}: the input {given!r} is no placeholder")
+        if given.name in names:
+            raise GraphError(f"{title}: two inputs are named {given.name!r}")
+        names.add(given.name)
+        if given.serial not in needed and not _sizes_needed(given, roots):
+            raise GraphError(
+                f"{title}: the output does not need the input {given.name!r} ({given.source})"
+            )
+    known = {given.serial for given in inputs}
+    for node in ancestors(roots):
+        if node.op is leaves.placeholder and node.serial not in known:
+            raise GraphError(
+                f"{title}: the output needs the placeholder {node.name!r} ({node.source}), "
+                "which is not among the inputs"
+            )
+
+
+def _sizes_needed(given: Expression, roots: Sequence[Expression]) -> bool:
+    """Whether a placeholder that is not read gives the size of something that is computed."""
+    mine = atoms(given.shape)
+    return any(mine & atoms(node.shape) for node in ancestors(roots))
+
+
+def _substitute(
+    roots: Sequence[Expression], givens: Mapping[Expression, Any]
+) -> list[Expression]:
+    made: dict[int, Expression] = {}
+    for old, new in givens.items():
+        value = new if isinstance(new, Expression) else promote(leaves.constant, [new])[0]
+        if value.dtype != old.dtype or value.ndim != old.ndim:
+            raise GraphError(f"compile: givens replace {old} by {value}: not the same type")
+        made[old.serial] = value
+    for node in ancestors(roots):
+        if node.serial in made:
+            continue
+        operands = tuple(made[operand.serial] for operand in node.operands)
+        if all(new is old for new, old in zip(operands, node.operands, strict=True)):
+            made[node.serial] = node
+            continue
+        with at_line(node.source):
+            made[node.serial] = construct(node.op, operands, node.attrs)
+            made[node.serial].name = node.name
+    return [made[root.serial] for root in roots]
+
+
+_compiled: dict[int, Executable] = {}  # by the serial of the output; dropped with it
+
+
+def run(output: Expression, feeds: Mapping[Expression, Any] | None = None) -> Any:
+    """The value of an expression; compiled on first use, then reused.
+
+    Args:
+        output: an expression (compile a list of outputs with `compile`).
+        feeds: the value of each placeholder that the output needs.
+
+    Raises:
+        FeedError: a placeholder has no feed, or a feed is not needed.
+    """
+    if not isinstance(output, Expression):
+        raise OptionError(f"run: {output!r} is no expression")
+    given = dict(feeds or {})
+    needed = [node for node in ancestors([output]) if node.op is leaves.placeholder]
+    by_serial = {_serial(node): value for node, value in given.items()}
+    for node in needed:
+        if node.serial not in by_serial:
+            raise FeedError(f"run: missing feed {node.name!r}: {node.type} ({node.source})")
+    for node in given:
+        if not any(node is one for one in needed):
+            raise FeedError(f"run: unknown feed {node!r}: {output} does not need it")
+    executable = _compiled.get(output.serial)
+    if executable is None:
+        executable = _compiled[output.serial] = compile(needed, output, name="run")
+        weakref.finalize(output, _compiled.pop, output.serial, None)
+    return executable(*(by_serial[node.serial] for node in needed))
+
+
+def _serial(node: Any) -> int:
+    if not isinstance(node, Expression):
+        raise FeedError(f"run: the feed {node!r} is no placeholder")
+    return node.serial

@@ -1,0 +1,126 @@
+"""The leaves of a graph: placeholders, variables and constants."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.dims import Dim, Size, unknown
+from compiler.errors import OptionError, ShapeError
+from compiler.graph import expression
+from compiler.graph.expression import Expression
+from compiler.ops import broadcast_to, leaves
+from compiler.runtime.state import State
+from compiler.types import as_dtype
+
+_serials = itertools.count()
+
+
+def placeholder(
+    name: str, shape: Sequence[int | str | None] = (), dtype: object = "float32"
+) -> Expression:
+    """An input that each call feeds.
+
+    Args:
+        name: by which calls may give it; any text.
+        shape: per axis its size; None for a size that may differ at each call, a string for one
+            that must agree wherever the string appears.
+        dtype: a NumPy dtype, float32 unless told otherwise.
+
+    Raises:
+        ShapeError, DTypeError, OptionError: bad shape, dtype or name.
+    """
+    if not isinstance(name, str):
+        raise OptionError(f"placeholder: the name is a string, not {name!r}")
+    if isinstance(shape, int | str) or shape is None:
+        raise ShapeError(f"placeholder {name!r}: the shape is a sequence of sizes, not {shape!r}")
+    sizes = tuple(_size(name, axis, size) for axis, size in enumerate(shape))
+    attrs = leaves.leaf_attrs(sizes, as_dtype(dtype, f"placeholder {name!r}"), next(_serials))
+    return Expression(leaves.placeholder, (), attrs, name)
+
+
+def _size(name: str, axis: int, size: Any) -> Size:
+    if size is None:
+        return unknown(label=f"{name}.{axis}")
+    if isinstance(size, str):
+        return unknown(size)
+    if isinstance(size, Dim):
+        return size
+    if isinstance(size, bool) or not hasattr(size, "__index__") or size.__index__() < 0:
+        raise ShapeError(
+            f"placeholder {name!r}: axis {axis}: {size!r} is no size: "
+            "an int, a string (a named size) or None (any size)"
+        )
+    return int(size.__index__())
+
+
+class Variable(Expression):
+    """State that lives between calls; made by `variable`."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> Any:
+        """A copy of the current value; assign an array of the same shape and dtype to change it."""
+        return self.state.array.copy()
+
+    @value.setter
+    def value(self, new: Any) -> None:
+        self.state.assign(new)
+
+    @property
+    def state(self) -> State:
+        """The memory that executables read and update."""
+        state: State = self.attrs["key"]
+        return state
+
+
+def variable(value: Any, name: str | None = None, dtype: object = None) -> Variable:
+    """State with an initial value, which updates of executables change.
+
+    Args:
+        value: an array (copied), or what NumPy makes one of; Python floats become float32.
+        name: for messages and drawings.
+        dtype: a NumPy dtype; the value's own if None.
+    """
+    state = State(_as_array(value, dtype), name)
+    attrs = leaves.leaf_attrs(state.array.shape, state.array.dtype, state)
+    return Variable(leaves.variable, (), attrs, name)
+
+
+def constant(value: Any, dtype: object = None) -> Expression:
+    """A value that is part of the graph (copied); Python floats become float32."""
+    return expression.constant(_as_array(value, dtype))
+
+
+def zeros(shape: Any, dtype: object = "float32") -> Expression:
+    """Zeros of a shape, in which sizes may be unknown (`x.shape[0]`)."""
+    return full(shape, 0, dtype)
+
+
+def ones(shape: Any, dtype: object = "float32") -> Expression:
+    """Ones of a shape, in which sizes may be unknown."""
+    return full(shape, 1, dtype)
+
+
+def full(shape: Any, value: float, dtype: object = "float32") -> Expression:
+    """A tensor of one value, of a shape in which sizes may be unknown."""
+    result: Expression = broadcast_to(constant(value, dtype), shape)
+    return result
+
+
+def arange(stop: Size) -> Expression:
+    """The integers 0, 1, ..., stop - 1, of which `stop` may be unknown: int64."""
+    return expression.construct(leaves.iota, (), {"size": stop})
+
+
+def _as_array(value: Any, dtype: object) -> Any:
+    if dtype is not None:
+        return np.asarray(value, as_dtype(dtype))
+    array = np.asarray(value)
+    if not isinstance(value, np.ndarray | np.generic) and array.dtype == np.float64:
+        return array.astype(np.float32)
+    return array
