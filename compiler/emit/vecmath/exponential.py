@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.emit.vecmath import coefficients
-from compiler.emit.vecmath.lane import Bits, Lane, fma, polynomial, select
+from compiler.emit.vecmath.lane import Bits, Lane, fast_two_sum, fma, polynomial, select
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = {32: 0.6931471824645996, 64: 0.6931471805599453}
@@ -71,6 +71,13 @@ def exp_reduced(r: Lane) -> Lane:
     """e**r for |r| <= ln2/2."""
     tail = polynomial(r, coefficients.EXP[r.format.bits])
     return fma(fma(r, tail, 1.0), r, 1.0)
+
+
+def exp_sum(r: Lane, low: Lane) -> Lane:
+    """e**(r + low) for |r| <= ln2/2 and a tiny `low`, almost correctly rounded."""
+    leading, lost = fast_two_sum(r.constant(1.0), r)
+    tail = fma(r * r, polynomial(r, coefficients.EXP[r.format.bits]), lost)
+    return leading + fma(leading + tail, low, tail)
 
 
 def exp(x: Lane) -> Lane:

@@ -55,9 +55,10 @@ def polar_angle(y: Lane, x: Lane, left: Mask) -> Lane:
     eighths = select(left, 4.0 - eighths, eighths)
     t = select(steep ^ left, -t, t)
     z = t * t
-    angle = fma(t * z, polynomial(z, coefficients.ATAN[bits]), t)
-    low = fma(eighths, HALF_PI_LOW[bits] / 2, angle)
-    return fma(eighths, HALF_PI_HIGH[bits] / 2, low)
+    leading = fma(eighths, HALF_PI_HIGH[bits] / 2, t)
+    lost = fma(eighths, HALF_PI_HIGH[bits] / 2, -leading) + t
+    tail = fma(t * z, polynomial(z, coefficients.ATAN[bits]), eighths * (HALF_PI_LOW[bits] / 2))
+    return leading + (lost + tail)
 
 
 def atan(x: Lane) -> Lane:

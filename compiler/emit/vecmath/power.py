@@ -9,7 +9,7 @@ from compiler.emit.vecmath.exponential import (
     LN2_HIGH,
     LN2_LOW,
     clamp,
-    exp_reduced,
+    exp_sum,
     power_of_two,
     reduce_by_ln2,
     scale,
@@ -79,7 +79,7 @@ def pow_float64(a: Lane, y: Lane) -> Lane:
     reduced = reduce_by_ln2(exponent)
     low = fma(y, log_low, error)
     low = select(exponent.equals(product), low, 0.0)
-    return scale(exp_reduced(reduced.r + (reduced.r_low + low)), reduced.shifted)
+    return scale(exp_sum(reduced.r, reduced.r_low + low), reduced.shifted)
 
 
 def power(x: Lane, y: Lane) -> Lane:
