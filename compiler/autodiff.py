@@ -9,6 +9,7 @@ import numpy as np
 from compiler.errors import GraphError
 from compiler.graph.expression import Expression, ancestors, at_line, constant
 from compiler.ops.declare import zeros_like
+from compiler.types import unify
 
 
 def gradients(
@@ -48,7 +49,7 @@ def gradients(
                 if rule is None or operand.serial not in needed:
                     continue
                 part = rule(g, node, *node.operands, **node.attrs)
-                if part.dtype != operand.dtype or part.ndim != operand.ndim:
+                if not _is_cotangent(part, operand):
                     raise GraphError(f"grad: {node.op.name}: {part} is no cotangent of {operand}")
                 before = cotangents.get(operand.serial)
                 cotangents[operand.serial] = part if before is None else before + part
@@ -56,6 +57,14 @@ def gradients(
         cotangents[target.serial] if target.serial in cotangents else zeros_like(target)
         for target in wrt
     ]
+
+
+def _is_cotangent(part: Expression, operand: Expression) -> bool:
+    return (
+        part.dtype == operand.dtype
+        and part.ndim == operand.ndim
+        and None not in map(unify, part.shape, operand.shape)
+    )
 
 
 def _check(output: Expression, wrt: Sequence[Expression], seed: Expression | None) -> None:

@@ -243,11 +243,19 @@ def _positive(size: Size) -> Size:
 
 def is_nonnegative(size: Size) -> bool:
     """Whether a size is known to be 0 or more, as unknown sizes are; False if it is not known."""
-    return all(
-        coefficient > 0 and all(_atom_is_nonnegative(atom) for atom in monomial)
-        for monomial, coefficient in _terms(size)
-        if coefficient
-    )
+    terms = [term for term in _terms(size) if term[1]]
+    if all(factor > 0 and all(map(_atom_is_nonnegative, atoms)) for atoms, factor in terms):
+        return True
+    for atoms, factor in terms:
+        if len(atoms) == 1 and isinstance(atoms[0], Opaque) and atoms[0].function == "max":
+            # max(0, d) is 0 or d, so the size is one of these two: their minimum or maximum
+            without = size - Dim(((atoms, factor),))
+            bounds = (without, without + factor * atoms[0].arguments[1])
+            if factor < 0:
+                return all(map(is_nonnegative, bounds))
+            if any(map(is_nonnegative, bounds)):
+                return True
+    return False
 
 
 def _atom_is_nonnegative(atom: Atom) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from compiler import dims
 from compiler.dims import Dim, Size, product
 from compiler.errors import DTypeError, ShapeError
 
@@ -84,6 +85,14 @@ def unify(left: Size, right: Size) -> Size | None:
     if pairs is not None:
         pairs.append((left, right))
     return left if isinstance(left, int) else right if isinstance(right, int) else left
+
+
+def fits(size: Size, bound: Size) -> bool:
+    """Whether `size` is at most `bound`; where that is not known it is assumed, as by `unify`."""
+    room = bound - size
+    if not isinstance(room, Dim):
+        return room >= 0
+    return dims.is_nonnegative(room) or unify(dims.maximum(size, bound), bound) is not None
 
 
 def broadcast_shapes(op: str, *types: TensorType) -> Shape:

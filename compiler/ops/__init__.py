@@ -20,6 +20,7 @@ from compiler.ops.arithmetic import (
     round,
     sign,
     square,
+    stop_gradient,
     subtract,
     trunc,
 )
@@ -104,7 +105,6 @@ from compiler.ops.shape import (
     split,
     squeeze,
     stack,
-    stop_gradient,
     strided_slice,
     swapaxes,
     transpose,

@@ -10,11 +10,12 @@ from compiler.errors import DTypeError
 from compiler.lowering import Pointwise
 from compiler.op import Op, register
 from compiler.ops.comparison import equal, greater, greater_equal, less, logical_and, where
-from compiler.ops.declare import elementwise, zeros_like
+from compiler.ops.declare import composite, elementwise, zeros_like
 from compiler.types import DType, TensorType, as_dtype
 
 
-def _numeric(name: str, *types: TensorType) -> None:
+def numeric(name: str, *types: TensorType) -> None:
+    """DTypeError if any type is bool."""
     for type in types:
         if type.dtype.kind == "b":
             raise DTypeError(f"{name}: {type} is not a number: cast it with astype")
@@ -52,43 +53,48 @@ copy = register(
     )
 )
 
+stop_gradient = composite(
+    "stop_gradient", lambda x: copy(x), evaluate=lambda x: x, vjp=(None,),
+    doc="x, through which no gradient flows.",
+)  # fmt: skip
+
 add = elementwise(
-    "add", np.add, "{0} + {1}", arity=2, check=_numeric, commutative=True,
+    "add", np.add, "{0} + {1}", arity=2, check=numeric, commutative=True,
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: g), saves=("", ""),
     doc="a + b.",
 )  # fmt: skip
 subtract = elementwise(
-    "subtract", np.subtract, "{0} - {1}", arity=2, check=_numeric,
+    "subtract", np.subtract, "{0} - {1}", arity=2, check=numeric,
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g), saves=("", ""),
     doc="a - b.",
 )  # fmt: skip
 multiply = elementwise(
-    "multiply", np.multiply, "{0} * {1}", arity=2, check=_numeric, commutative=True,
+    "multiply", np.multiply, "{0} * {1}", arity=2, check=numeric, commutative=True,
     vjp=(lambda g, o, a, b: g * b, lambda g, o, a, b: g * a), saves=("b", "a"),
     doc="a * b.",
 )  # fmt: skip
 divide = elementwise(
-    "divide", np.true_divide, "{0} / {1}", arity=2, check=_numeric, floating=True, cheap=False,
+    "divide", np.true_divide, "{0} / {1}", arity=2, check=numeric, floating=True, cheap=False,
     vjp=(lambda g, o, a, b: g / b, lambda g, o, a, b: -g * (a / b) / b), saves=("b", "ab"),
     doc="a / b; integers are cast to floating point first.",
 )  # fmt: skip
 floor_divide = elementwise(
-    "floor_divide", np.floor_divide, "floor_divide_{k}({0}, {1})", arity=2, check=_numeric,
+    "floor_divide", np.floor_divide, "floor_divide_{k}({0}, {1})", arity=2, check=numeric,
     cheap=False, vjp=(None, None),
     doc="The floor of a / b, NumPy's for floats, and 0 for an integer divided by 0.",
 )  # fmt: skip
 remainder = elementwise(
-    "remainder", np.remainder, "remainder_{k}({0}, {1})", arity=2, check=_numeric, cheap=False,
+    "remainder", np.remainder, "remainder_{k}({0}, {1})", arity=2, check=numeric, cheap=False,
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * floor_divide(a, b)), saves=("", "ab"),
     doc="a - floor(a / b) * b: the sign of b.",
 )  # fmt: skip
 negative = elementwise(
-    "negative", np.negative, "-{0}", arity=1, check=_numeric,
+    "negative", np.negative, "-{0}", arity=1, check=numeric,
     vjp=(lambda g, o, a: -g,), saves=("",),
     doc="-a.",
 )  # fmt: skip
 square = elementwise(
-    "square", np.square, "{0} * {0}", arity=1, check=_numeric,
+    "square", np.square, "{0} * {0}", arity=1, check=numeric,
     vjp=(lambda g, o, a: g * (2 * a),), saves=("a",),
     doc="a * a.",
 )  # fmt: skip
@@ -112,7 +118,7 @@ def _power_by_exponent(g: Any, out: Any, a: Any, b: Any) -> Any:
 
 
 power = elementwise(
-    "power", np.power, "pow_{k}({0}, {1})", arity=2, check=_numeric, cheap=False,
+    "power", np.power, "pow_{k}({0}, {1})", arity=2, check=numeric, cheap=False,
     vjp=(_power_by_base, _power_by_exponent), saves=("ab", "abo"),
     doc="a to the power of b. The gradient to b at a = 0, b >= 0 is 0, as PyTorch's.",
 )  # fmt: skip
@@ -127,12 +133,12 @@ def _sign_of(g: Any, o: Any, a: Any) -> Any:
 
 
 sign = elementwise(
-    "sign", np.sign, "sign_{k}({0})", arity=1, check=_numeric, vjp=(_flat,),
+    "sign", np.sign, "sign_{k}({0})", arity=1, check=numeric, vjp=(_flat,),
     saves=("",),
     doc="-1, 0 or 1; nan for nan.",
 )  # fmt: skip
 absolute = elementwise(
-    "abs", np.abs, "abs({0})", arity=1, check=_numeric, vjp=(_sign_of,), saves=("a",),
+    "abs", np.abs, "abs({0})", arity=1, check=numeric, vjp=(_sign_of,), saves=("a",),
     doc="The absolute value; the gradient at 0 is 0.",
 )  # fmt: skip
 

@@ -206,14 +206,15 @@ def composite(
     )
 
     def infer_type(*types: TensorType, **attrs: Any) -> TensorType:
-        from compiler.graph.expression import Expression, abstract, constructing
+        from compiler.graph.expression import Expression, abstract, at_line, constructing
 
         _require_arity(name, arity, types)
         if check is not None:
             check(name, *types, **attrs)
         if floating:
             require_float(name, *types)
-        with constructing(Expression):  # to infer a type must not add nodes to a pass's graph
+        # to infer a type must not add nodes to a pass's graph
+        with constructing(Expression), at_line("-"):
             inferred: TensorType = expand(*(abstract(type) for type in types), **attrs).type
         return inferred
 

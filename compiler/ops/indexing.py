@@ -12,7 +12,7 @@ from compiler.affine import Affine
 from compiler.dims import Size
 from compiler.errors import DTypeError, OutOfRangeError, ShapeError
 from compiler.lowering import Gather, Index, Scatter
-from compiler.op import Attrs, Op, register
+from compiler.op import Attrs, Op, Operand, register
 from compiler.ops.arithmetic import astype
 from compiler.ops.comparison import equal, where
 from compiler.ops.declare import as_operand, composite, one_axis, size_value
@@ -27,7 +27,7 @@ def getitem(x: Any, key: Any) -> Any:
     An integer tensor alone gathers along the first axis, as `take(x, key, axis=0)`.
     """
     x = as_operand(x)
-    if getattr(key, "ndim", 0) or isinstance(key, list):
+    if isinstance(key, Operand | np.ndarray | list):
         return take(x, key, axis=0)
     keys = list(key) if isinstance(key, tuple) else [key]
     keys = _without_ellipsis(keys, x)
@@ -90,9 +90,7 @@ def _position(x: Any, axis: int, key: Any) -> Size:
     size = x.shape[axis]
     if isinstance(key, dims.Dim):
         return key
-    if isinstance(key, bool) or not hasattr(key, "__index__"):
-        raise DTypeError(f"getitem: {key!r} is not an int, a slice, None or an ellipsis")
-    place = int(key.__index__())
+    place = _int(key)
     if isinstance(size, int) and not -size <= place < size:
         raise OutOfRangeError(
             f"getitem: index {place} is out of range for axis {axis} of size {size}"
@@ -102,18 +100,15 @@ def _position(x: Any, axis: int, key: Any) -> Size:
 
 def _slice_bounds(key: slice, size: Size) -> tuple[Size, Size, int]:
     """Start, number of elements and step of a slice of an axis, clamped as Python does."""
-    step = 1 if key.step is None else int(key.step)
+    step = 1 if key.step is None else _int(key.step)
     if step == 0:
-        raise ShapeError("getitem: slice step is 0")
-    if isinstance(size, int) and not any(isinstance(v, dims.Dim) for v in (key.start, key.stop)):
-        span = range(*key.indices(size))
-        return span.start, len(span), step
+        raise ShapeError(f"getitem: the step of {key} is 0")
     backward = step < 0
     start = _bound(key.start, size, (size - 1) if backward else 0, backward)
     stop = _bound(key.stop, size, -1 if backward else size, backward)
     extent = start - stop if backward else stop - start
     length = dims.maximum(0, dims.floor_divide(extent + abs(step) - 1, abs(step)))
-    return start, size if length == dims.maximum(0, size) else length, step
+    return start, length, step
 
 
 def _bound(value: Any, size: Size, default: Size, backward: bool) -> Size:
@@ -121,9 +116,19 @@ def _bound(value: Any, size: Size, default: Size, backward: bool) -> Size:
         return default
     low: Size = -1 if backward else 0
     high: Size = size - 1 if backward else size
-    if isinstance(value, int) and value < 0:
-        return dims.maximum(low, size + value)
-    return dims.minimum(value, high)
+    if isinstance(value, dims.Dim):
+        return dims.minimum(value, high)
+    place = _int(value)
+    return dims.maximum(low, size + place) if place < 0 else dims.minimum(place, high)
+
+
+def _int(key: Any) -> int:
+    if isinstance(key, bool) or not isinstance(key, int | np.integer):
+        raise DTypeError(
+            f"getitem: {key!r} is not an int, a slice, None or an ellipsis; an integer tensor "
+            "must be the only index: else use take or take_along_axis"
+        )
+    return int(key)
 
 
 def _require_index(op: str, type: TensorType) -> None:
@@ -132,6 +137,7 @@ def _require_index(op: str, type: TensorType) -> None:
 
 
 def _check_range(op: str, index: Any, size: int, wrap: bool = True) -> Any:
+    index = index.astype(np.int64)  # a narrow dtype may not hold the size
     least = -size if wrap else 0
     if index.size and (index.min() < least or index.max() >= size):
         bad = index[(index < least) | (index >= size)].flat[0]
@@ -240,8 +246,10 @@ def _along_vjp(g: Any, o: Any, x: Any, index: Any, *, axis: int, wrap: bool) -> 
     size = x.shape[axis]
     if index.shape[axis] == 1:
         # one element per row: a comparison fuses with what follows, a scatter does not
-        place = where(index < 0, index + size_value(size, index), index) if wrap else index
-        return where(equal(positions(x, axis), astype(place, "int64")), g, 0)
+        place = astype(index, "int64")
+        if wrap:
+            place = where(place < 0, place + size_value(size, place), place)
+        return where(equal(positions(x, axis), place), g, 0)
     return along_add(g, index, axis, size)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.dims import product
 from compiler.errors import DTypeError, ShapeError
 from compiler.lowering import Matmul
 from compiler.op import Op, register
@@ -23,10 +24,11 @@ def _matmul_type(a: TensorType, b: TensorType) -> TensorType:
         raise ShapeError(f"matmul: {a} @ {b}: a scalar has no axis to sum over: use multiply")
     inner, other = a.shape[-1], b.shape[-2 if b.ndim > 1 else 0]
     if unify(inner, other) is None:
-        where = "last axis" if b.ndim == 1 else "inner axes"
-        raise ShapeError(f"matmul: {a} @ {b}: {where} {inner} != {other}")
+        raise ShapeError(f"matmul: {a} @ {b}: last axis {inner} != {other}")
     batch = broadcast_shapes(
-        "matmul", TensorType(a.shape[:-2], dtype), TensorType(b.shape[:-2], dtype)
+        f"matmul: {a} @ {b}: leading axes",
+        TensorType(a.shape[:-2], dtype),
+        TensorType(b.shape[:-2], dtype),
     )
     rows = a.shape[-2:-1]
     columns = b.shape[-1:] if b.ndim > 1 else ()
@@ -54,7 +56,7 @@ def _matmul_by_b(g: Any, o: Any, a: Any, b: Any) -> Any:
     left = expand_dims(a, 0) if a.ndim == 1 else a
     if b.ndim <= 2 and left.ndim > 2:
         # one product over all rows instead of one per batch and a sum
-        left, g = (reshape(x, (-1, x.shape[-1])) for x in (left, g))
+        left, g = (reshape(x, (product(x.shape[:-1]), x.shape[-1])) for x in (left, g))
     result = matmul(swapaxes(left, -1, -2), g)
     return unbroadcast(squeeze(result, result.ndim - 1) if b.ndim == 1 else result, b)
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from compiler.dims import Dim
 from compiler.errors import DTypeError, OptionError, ShapeError
 from compiler.op import Attrs
-from compiler.ops.arithmetic import astype, maximum, minimum, square
+from compiler.ops.arithmetic import astype, maximum, minimum, numeric, square
 from compiler.ops.comparison import (
     equal,
     greater,
@@ -40,19 +41,19 @@ _ROOT_TWO_BY_PI = math.sqrt(2 / math.pi)
 _CUBIC = 0.044715
 
 relu = elementwise(
-    "relu", lambda x: np.maximum(x, 0), "maximum({0}, {t}(0))", arity=1,
+    "relu", lambda x: np.maximum(x, 0), "maximum({0}, {t}(0))", arity=1, check=numeric,
     vjp=(lambda g, o, a: where(less_equal(o, 0), 0, g),), saves=("o",),
     doc="max(x, 0); the gradient at 0 is 0.",
 )  # fmt: skip
 
 
-def _with(**defaults: float | str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+def _with(op: str, **defaults: float | str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     """The signature `(x, option=default)` with one option."""
     ((name, default),) = defaults.items()
 
     def bind(x: Any, value: Any = default, **given: Any) -> tuple[Sequence[Any], Attrs]:
         if given.keys() - {name}:
-            raise OptionError(f"unknown option {sorted(given)}: known is {name}")
+            raise OptionError(f"{op}: no option {', '.join(sorted(given))}: known is {name}")
         value = given.get(name, value)
         return (as_operand(x),), {name: value if isinstance(default, str) else float(value)}
 
@@ -61,13 +62,13 @@ def _with(**defaults: float | str) -> Callable[..., tuple[Sequence[Any], Attrs]]
 
 leaky_relu = composite(
     "leaky_relu", lambda x, *, negative_slope: where(x > 0, x, x * negative_slope),
-    bind=_with(negative_slope=0.01), floating=True, saves=("a",),
+    bind=_with("leaky_relu", negative_slope=0.01), floating=True, saves=("a",),
     vjp=(lambda g, o, a, *, negative_slope: where(a > 0, g, g * negative_slope),),
     doc="x above 0, negative_slope * x below.",
 )  # fmt: skip
 elu = composite(
     "elu", lambda x, *, alpha: where(x > 0, x, alpha * expm1(minimum(x, 0))),
-    bind=_with(alpha=1.0), floating=True, saves=("a",),
+    bind=_with("elu", alpha=1.0), floating=True, saves=("a",),
     vjp=(lambda g, o, a, *, alpha: where(a > 0, g, g * (alpha * exp(minimum(a, 0)))),),
     doc="x above 0, alpha * (exp(x) - 1) below (Clevert, Unterthiner, Hochreiter 2015).",
 )  # fmt: skip
@@ -105,7 +106,7 @@ def _gelu_check(name: str, x: TensorType, *, approximate: str) -> None:
 
 
 gelu = composite(
-    "gelu", _gelu, bind=_with(approximate="none"), floating=True, check=_gelu_check,
+    "gelu", _gelu, bind=_with("gelu", approximate="none"), floating=True, check=_gelu_check,
     vjp=(_gelu_vjp,), saves=("a",),
     doc="x times the normal distribution function of x, or its tanh form "
     "(Hendrycks, Gimpel 2016).",
@@ -308,14 +309,17 @@ def _layer_norm_bind(
 ) -> tuple[Sequence[Any], Attrs]:
     x = as_operand(x)
     shape = (
-        (normalized_shape,) if hasattr(normalized_shape, "__index__") else tuple(normalized_shape)
+        (normalized_shape,)
+        if isinstance(normalized_shape, int | np.integer | Dim)
+        else tuple(normalized_shape)
     )
     last = tuple(x.shape[-len(shape) :]) if shape else ()
     if not shape or len(last) != len(shape) or None in map(unify, last, shape):
         raise ShapeError(f"layer_norm: the last axes of {tuple(x.shape)} are not {shape}")
     dtype = np.dtype(x.dtype)
     weight = np.ones((), dtype) if weight is None else as_operand(weight)
-    bias = np.zeros((), dtype) if bias is None else as_operand(bias)
+    # -0.0, not 0.0: adding it changes nothing, so that it can be left out
+    bias = np.array(-0.0, dtype) if bias is None else as_operand(bias)
     return (x, weight, bias), {"axes": len(shape), "eps": float(eps)}
 
 
@@ -329,6 +333,15 @@ def _normalised(x: Any, axes: int, eps: float) -> tuple[Any, Any]:
 
 def _layer_norm(x: Any, weight: Any, bias: Any, *, axes: int, eps: float) -> Any:
     return _normalised(x, axes, eps)[0] * weight + bias
+
+
+def _layer_norm_check(
+    name: str, x: TensorType, weight: TensorType, bias: TensorType, *, axes: int, eps: float
+) -> None:
+    for role, type in (("weight", weight), ("bias", bias)):
+        last = x.shape[-axes:]
+        if type.ndim and (type.ndim != axes or None in map(unify, type.shape, last)):
+            raise ShapeError(f"{name}: {role} {type} has not the shape of the last axes of {x}")
 
 
 def _layer_norm_by_x(
@@ -348,7 +361,8 @@ def _layer_norm_by_weight(
 
 
 layer_norm = composite(
-    "layer_norm", _layer_norm, bind=_layer_norm_bind, promotes=slice(None), floating=True,
+    "layer_norm", _layer_norm, bind=_layer_norm_bind, check=_layer_norm_check,
+    promotes=slice(None), floating=True,
     vjp=(
         _layer_norm_by_x,
         _layer_norm_by_weight,

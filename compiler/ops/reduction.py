@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler import dims
 from compiler.errors import DTypeError, OptionError, ShapeError
 from compiler.op import Attrs, Op
 from compiler.ops.arithmetic import square
@@ -20,6 +21,7 @@ from compiler.ops.declare import (
     count,
     one_axis,
     reduction,
+    size_value,
 )
 from compiler.ops.exponential import exp, log, sqrt
 from compiler.ops.leaves import iota
@@ -71,11 +73,12 @@ def _prod_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) 
 
 
 sum = reduction(
-    "sum", _numpy_total(np.sum), "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
+    "sum", _numpy_total(np.add.reduce), "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
     doc="The sum; of integers and bools int64.",
 )  # fmt: skip
 prod = reduction(
-    "prod", _numpy_total(np.prod), "prod", result=_accumulator, vjp=(_prod_vjp,), saves=("a",),
+    "prod", _numpy_total(np.multiply.reduce), "prod", result=_accumulator, vjp=(_prod_vjp,),
+    saves=("a",),
     doc="The product; of integers and bools int64. The gradient is right where elements are 0.",
 )  # fmt: skip
 
@@ -220,21 +223,29 @@ def _variance_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
         dim: Any = None,
         keepdim: bool = False,
     ) -> tuple[Sequence[Any], Attrs]:
+        if isinstance(correction, bool) or not isinstance(correction, int):
+            raise OptionError(f"{name}: correction {correction!r} is not an int")
         operands, attrs = plain(x, axis, keepdims, dim=dim, keepdim=keepdim)
         return operands, attrs | {"correction": correction}
 
     return bind
 
 
+def _freedom(x: Any, axes: tuple[int, ...], correction: int) -> Any:
+    """The number of elements less the correction, at least 0."""
+    number = dims.product([x.shape[axis] for axis in axes])
+    return size_value(dims.maximum(0, number - correction), x)
+
+
 def _var(x: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int) -> Any:
     centred = x - mean(x, axis=axes, keepdims=True)
-    return sum(square(centred), axis=axes, keepdims=keepdims) / (count(x, axes) - correction)
+    return sum(square(centred), axis=axes, keepdims=keepdims) / _freedom(x, axes, correction)
 
 
 def _var_vjp(
     g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int
 ) -> Any:
-    g = _restore(g / (count(a, axes) - correction), a, axes, keepdims)
+    g = _restore(g / _freedom(a, axes, correction), a, axes, keepdims)
     return (2 * g) * (a - mean(a, axis=axes, keepdims=True))
 
 

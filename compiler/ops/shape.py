@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,10 +14,12 @@ from compiler.dims import Dim, Size
 from compiler.errors import OptionError, ShapeError
 from compiler.lowering import Alias, Index, IndexMap, Window
 from compiler.op import Attrs, Op, register
-from compiler.ops.declare import as_operand, composite, one_axis, unbroadcast
+from compiler.ops.declare import as_operand, one_axis, unbroadcast
 from compiler.types import (
+    DType,
     Shape,
     TensorType,
+    fits,
     normalise_axes,
     normalise_axis,
     require_same_dtype,
@@ -28,7 +29,7 @@ from compiler.types import (
 
 def _sizes(op: str, shape: Any) -> Shape:
     """`shape` as a tuple of sizes; a single size is a shape of one axis."""
-    if isinstance(shape, Dim) or hasattr(shape, "__index__"):
+    if isinstance(shape, Dim | int | np.integer):
         shape = (shape,)
     sizes = tuple(size if isinstance(size, Dim) else _int(op, size) for size in shape)
     if any(isinstance(size, int) and size < -1 for size in sizes):
@@ -37,9 +38,9 @@ def _sizes(op: str, shape: Any) -> Shape:
 
 
 def _int(op: str, size: Any) -> int:
-    if isinstance(size, bool) or not hasattr(size, "__index__"):
+    if isinstance(size, bool) or not isinstance(size, int | np.integer):
         raise ShapeError(f"{op}: {size!r} is not a size")
-    return int(size.__index__())
+    return int(size)
 
 
 def _reshape_bind(x: Any, *shape: Any) -> tuple[Sequence[Any], Attrs]:
@@ -78,6 +79,8 @@ reshape: Op = register(
 
 def _broadcast_bind(x: Any, *shape: Any) -> tuple[Sequence[Any], Attrs]:
     sizes = _sizes("broadcast_to", shape[0] if len(shape) == 1 else shape)
+    if -1 in sizes:
+        raise ShapeError(f"broadcast_to: negative size in {sizes}")
     return (as_operand(x),), {"shape": sizes}
 
 
@@ -111,8 +114,8 @@ broadcast_to = register(
 
 def _transpose_bind(x: Any, *axes: Any) -> tuple[Sequence[Any], Attrs]:
     x = as_operand(x)
-    listed = axes[0] if len(axes) == 1 and not hasattr(axes[0], "__index__") else axes
-    order = tuple(listed) if listed else tuple(reversed(range(x.ndim)))
+    listed = axes[0] if len(axes) == 1 and not isinstance(axes[0], int | np.integer) else axes
+    order = tuple(listed) if axes else tuple(reversed(range(x.ndim)))
     order = tuple(normalise_axis("transpose", axis, x.ndim) for axis in order)
     if sorted(order) != list(range(x.ndim)):
         raise ShapeError(f"transpose: {order} is not an order of the {x.ndim} axes")
@@ -155,7 +158,7 @@ def _expand_bind(x: Any, axis: Any = None, *, dim: Any = None) -> tuple[Sequence
     x, axis = as_operand(x), one_axis("expand_dims", axis, dim)
     if axis is None:
         raise OptionError("expand_dims: takes an axis")
-    added = 1 if hasattr(axis, "__index__") else len(axis)
+    added = 1 if isinstance(axis, int | np.integer) else len(axis)
     return (x,), {"axes": normalise_axes("expand_dims", axis, x.ndim + added)}
 
 
@@ -316,11 +319,13 @@ def split(
     x = as_operand(x)
     axis = normalise_axis("split", axis if dim is None else dim, x.ndim)
     size = x.shape[axis]
-    if isinstance(sections, int):
-        if isinstance(size, int) and (sections < 1 or size % sections):
+    if isinstance(sections, int | np.integer):
+        if sections < 1 or (isinstance(size, int) and size % sections):
             raise ShapeError(f"split: axis {axis} has {size} elements, not {sections} equal parts")
-        part = dims.floor_divide(size, sections)
-        return [slice_axis(x, axis, part * i, part * (i + 1)) for i in range(sections)]
+        part = dims.floor_divide(size, int(sections))
+        # the type rule of reshape assumes that the parts make up the whole, where it is unknown
+        x = reshape(x, (*x.shape[:axis], int(sections), part, *x.shape[axis + 1 :]))
+        return [squeeze(slice_axis(x, axis, i, i + 1), axis) for i in range(sections)]
     bounds = [0, *sections, size]
     return [slice_axis(x, axis, start, stop) for start, stop in itertools.pairwise(bounds)]
 
@@ -336,18 +341,18 @@ def _slice_bind(x: Any, starts: Any, sizes: Any, steps: Any) -> tuple[Sequence[A
     return (as_operand(x),), {"starts": starts, "sizes": sizes, "steps": steps}
 
 
-def _goes_past(start: Size, size: Size, step: int, bound: Size) -> bool:
-    """Whether `size` elements from `start` by `step` are known to leave an axis of `bound`."""
-    if not (isinstance(start, int) and isinstance(size, int) and isinstance(bound, int)):
-        return False
-    return start < 0 or size < 0 or (size > 0 and start + (size - 1) * step >= bound)
+def _is_inside(start: Size, size: Size, step: int, bound: Size) -> bool:
+    """Whether `size` elements from `start` by `step` may lie on an axis of `bound`: see `fits`."""
+    if size == 0:
+        return fits(0, start)
+    return fits(0, size) and fits(0, start) and fits(start + (size - 1) * step + 1, bound)
 
 
 def _slice_type(
     x: TensorType, *, starts: Shape, sizes: Shape, steps: tuple[int, ...]
 ) -> TensorType:
     for axis, (start, size, step) in enumerate(zip(starts, sizes, steps, strict=True)):
-        if _goes_past(start, size, step, x.shape[axis]):
+        if not _is_inside(start, size, step, x.shape[axis]):
             raise ShapeError(
                 f"strided_slice: axis {axis} of {x}: {size} elements from {start} by {step} "
                 f"go past {x.shape[axis]}"
@@ -400,7 +405,7 @@ def _embed_type(
     x: TensorType, *, starts: Shape, shape: Shape, steps: tuple[int, ...], value: float
 ) -> TensorType:
     for axis, (start, size, step) in enumerate(zip(starts, x.shape, steps, strict=True)):
-        if _goes_past(start, size, step, shape[axis]):
+        if not _is_inside(start, size, step, shape[axis]):
             raise ShapeError(
                 f"embed: axis {axis} of {x} from {start} by {step} goes past {shape[axis]}"
             )
@@ -461,13 +466,13 @@ def pad(x: Any, widths: Any, value: float = 0.0) -> Any:
         size + int(before) + int(after)
         for size, (before, after) in zip(x.shape, pairs, strict=True)
     )
-    value = float(value)
-    if math.isfinite(value) and np.dtype(x.dtype).kind in "iub" and value != int(value):
-        raise OptionError(f"pad: value {value} does not fit {np.dtype(x.dtype).name}")
-    return embed(x, starts, shape, (1,) * x.ndim, value)
+    _check_fill(float(value), np.dtype(x.dtype))
+    return embed(x, starts, shape, (1,) * x.ndim, float(value))
 
 
-stop_gradient = composite(
-    "stop_gradient", lambda x: x * 1, evaluate=lambda x: x, vjp=(None,),
-    doc="x, through which no gradient flows.",
-)  # fmt: skip
+def _check_fill(value: float, dtype: DType) -> None:
+    if dtype.kind == "f":
+        return
+    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if not (low <= value <= high and value == int(value)):
+        raise OptionError(f"pad: value {value} does not fit {dtype.name}")

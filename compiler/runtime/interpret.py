@@ -67,7 +67,7 @@ def _bind_sizes(feeds: Mapping[Expression, Any]) -> dict[Unknown, int]:
     sizes: dict[Unknown, int] = {}
     for node, value in feeds.items():
         for size, actual in zip(node.shape, np.shape(value), strict=True):
-            atom = _single(size)
+            atom = dims.as_unknown(size)
             if atom is not None:
                 sizes.setdefault(atom, actual)
     for node, value in feeds.items():
@@ -78,15 +78,6 @@ def _bind_sizes(feeds: Mapping[Expression, Any]) -> dict[Unknown, int]:
                     f"axis {axis} is {actual}, not {size} = {dims.evaluate(size, sizes)}"
                 )
     return sizes
-
-
-def _single(size: dims.Size) -> Unknown | None:
-    """The unknown that the size consists of, if it is one and nothing else."""
-    if isinstance(size, Dim) and len(size.terms) == 1:
-        (monomial, coefficient) = size.terms[0]
-        if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Unknown):
-            return monomial[0]
-    return None
 
 
 def _known(size: dims.Size, sizes: Mapping[Unknown, int], otherwise: int) -> int:
