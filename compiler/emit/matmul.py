@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.dims import Size
 from compiler.emit.loops import INDENT
@@ -47,6 +47,7 @@ def print_matmul(
         for extent in batch:
             m = m * extent
         batch = ()
+        left, right = replace(left, batch=()), replace(right, batch=())
     depth = 0
     for axis, extent in enumerate(batch):
         yield f"{INDENT * depth}for i{axis} in range({size(extent)}):"
@@ -104,7 +105,9 @@ def _rows_join(left: _Matrix, right: _Matrix, batch: Shape, m: Size) -> bool:
 
 def _place(offset: Size, steps: tuple[Size, ...], size: Callable[[Size], str]) -> str:
     parts = [f"i{axis} * ({size(step)})" for axis, step in enumerate(steps) if step != 0]
-    return " + ".join([size(offset), *parts])
+    if offset != 0 or not parts:
+        parts.insert(0, size(offset))
+    return " + ".join(parts)
 
 
 def _address(pointer: str, offset: str) -> str:

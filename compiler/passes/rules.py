@@ -117,6 +117,16 @@ def multiply_by_one(a: Expression, b: Expression) -> Expression | None:
     return _unless_broadcast(b, a) if _is(a, 1) else None
 
 
+@rule("exact", "add")
+def add_minus_zero(a: Expression, b: Expression) -> Expression | None:
+    """x + -0 = x (x + 0 is not: -0 + 0 = 0)."""
+    for x, y in ((a, b), (b, a)):
+        value = scalar_value(y)
+        if value is not None and value == 0 and math.copysign(1, value) < 0:
+            return _unless_broadcast(x, y)
+    return None
+
+
 @rule("exact", "divide", "floor_divide")
 def divide_by_one(a: Expression, b: Expression) -> Expression | None:
     """x / 1 = x."""
