@@ -13,6 +13,7 @@ from compiler.dims import Unknown, evaluate
 from compiler.emit.kernel import Kernel
 from compiler.errors import FeedError, GraphError, OutOfRangeError
 from compiler.runtime.blas import find_blas
+from compiler.runtime.plan import Plan
 from compiler.runtime.sizes import Feed, as_input, check_graph, sizes_of
 
 ALIGNMENT = 64
@@ -39,7 +40,7 @@ class Workspace:
     layout: Layout | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Executable:
     """A function of arrays, compiled.
 
@@ -64,6 +65,15 @@ class Executable:
     def source(self) -> str:
         """The kernel's source: Python that Numba compiles."""
         return self.kernel.source
+
+    @property
+    def plan(self) -> Plan:
+        """The buffers, and the bytes that they take for given sizes."""
+        return Plan(self.kernel.memory, len(self.kernel.fusion.groups))
+
+    def __repr__(self) -> str:
+        feeds = ", ".join(f"{feed.name}: {feed.type}" for feed in self.feeds)
+        return f"<executable {self.name}({feeds})>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arrays, by position or by the placeholders' names.
