@@ -31,7 +31,14 @@ from compiler.passes.demand import (
     contiguous_strides,
     offset_of,
 )
-from compiler.passes.fuse import POSITION_KINDS, Fusion, LoopGroup, Store, is_row
+from compiler.passes.fuse import (
+    POSITION_KINDS,
+    Fusion,
+    LoopGroup,
+    Store,
+    is_row,
+    totals_rows,
+)
 from compiler.passes.stages import Stages, reduction_operand, stages_of
 
 BEFORE, ROW, ELEMENT = range(3)  # how often a statement runs: once per group, row or element
@@ -158,7 +165,10 @@ class _Builder:
         for id in self.group.members:
             node, level = self.nodes[id], self.stages.level[id]
             if isinstance(node.op.lowering, Reduce):
-                if level == stage - 1:
+                if self._totals_rows(node):
+                    if level == stage:
+                        self._add_row(node, node.op.lowering.kind)
+                elif level == stage - 1:
                     self._finish(node, node.op.lowering.kind)
             elif is_row(self.group, node.type.shape) and level == stage:
                 index = canonical(node.type.shape)
@@ -172,7 +182,8 @@ class _Builder:
             if self.stages.level[id] != stage:
                 continue
             if isinstance(node.op.lowering, Reduce):
-                self._accumulate(node, node.op.lowering.kind)
+                if not self._totals_rows(node):
+                    self._accumulate(node, node.op.lowering.kind)
             elif not is_row(self.group, node.type.shape):
                 self._keep(id)
         for store, level in zip(self.group.stores, self.stages.store_level, strict=True):
@@ -398,6 +409,16 @@ class _Builder:
         self._line(Statement(f"{best} = select({better}, {value.text}, {best})", self.loops), ELEMENT)
         code = f"{at} = select({better}, i64({{i}}), {at})"
         self._line(Statement(code, self.loops, index=column), ELEMENT)
+
+    def _totals_rows(self, node: Node) -> bool:
+        return totals_rows(self.group, node, self.nodes[node.operands[0]].type.shape)
+
+    def _add_row(self, node: Node, kind: str) -> None:
+        """Add a row's value to the total over the rows."""
+        operand, index = reduction_operand(self.fusion, self.group, node.id)
+        value = self._value(operand, index)
+        text = cast(value.text, self.nodes[operand].type.dtype, node.type.dtype)
+        self._total(node, kind, text, self._place(node.id, self._result_index(node)))
 
     def _across_rows(self, node: Node) -> bool:
         """Whether a reduction keeps the columns, so that it accumulates in memory."""

@@ -311,8 +311,11 @@ class _Fuser:
         self, node: Node, shape: Shape, bases: list[tuple[int, Index]], least: int
     ) -> LoopGroup | None:
         shared = {base for base, _ in bases if self.nodes[base].type.ndim}
-        for group in reversed(self.by_domain.get(shape, [])[-RECENT:]):
-            if group.order < least or not (shared & group.reads or shared & set(group.members)):
+        groups = [self.home[base] for base, _ in bases if base in self.home]
+        for group in (*groups, *reversed(self.by_domain.get(shape, [])[-RECENT:])):
+            if not isinstance(group, LoopGroup) or group.order < least:
+                continue
+            if not (shared & group.reads or shared & set(group.members)):
                 continue
             if any(
                 not self._readable(group, base, index)
@@ -320,7 +323,10 @@ class _Fuser:
                 if self.home.get(base) is group
             ):
                 continue
-            if self._accept_reduction(group, node):
+            if shape == group.domain and self._accept_reduction(group, node):
+                return group
+            if totals_rows(group, node, shape):
+                self.deferred.add(node.id)
                 return group
         return None
 
@@ -479,6 +485,16 @@ def is_row(group: LoopGroup, shape: Shape) -> bool:
         return False
     rows = group.domain[: group.split]
     return shape in (rows, rows + (1,) * (len(group.domain) - group.split))
+
+
+def totals_rows(group: LoopGroup, node: Node, shape: Shape) -> bool:
+    """Whether a reduction combines one value per row of the group into one for the group."""
+    if shape == group.domain or not is_row(group, shape):
+        return False
+    assert isinstance(node.op.lowering, Reduce)
+    axes = node.attrs["axes"]
+    whole = all(axis in axes for axis, size in enumerate(shape) if size != 1)
+    return whole and node.op.lowering.kind not in POSITION_KINDS
 
 
 def blas_layout(
