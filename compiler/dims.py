@@ -246,16 +246,23 @@ def is_nonnegative(size: Size) -> bool:
     terms = [term for term in _terms(size) if term[1]]
     if all(factor > 0 and all(map(_atom_is_nonnegative, atoms)) for atoms, factor in terms):
         return True
-    for atoms, factor in terms:
-        if len(atoms) == 1 and isinstance(atoms[0], Opaque) and atoms[0].function == "max":
-            # max(0, d) is 0 or d, so the size is one of these two: their minimum or maximum
-            without = size - Dim(((atoms, factor),))
-            bounds = (without, without + factor * atoms[0].arguments[1])
-            if factor < 0:
-                return all(map(is_nonnegative, bounds))
-            if any(map(is_nonnegative, bounds)):
-                return True
-    return False
+    return any(
+        _is_nonnegative_with(size - Dim(((atoms, factor),)), factor, atoms[0])
+        for atoms, factor in terms
+        if len(atoms) == 1 and isinstance(atoms[0], Opaque)
+    )
+
+
+def _is_nonnegative_with(rest: Size, factor: int, atom: Opaque) -> bool:
+    """Whether `rest + factor * atom` is known to be 0 or more by bounds of the atom."""
+    if atom.function == "max":
+        bounds = (rest, rest + factor * atom.arguments[1])  # of max(0, d), one of the two
+        return (any if factor > 0 else all)(map(is_nonnegative, bounds))
+    value, by = atom.arguments
+    if isinstance(by, Dim) or by < 0:
+        return False
+    # d // k lies in [(d - k + 1) / k, d / k]
+    return is_nonnegative(by * rest + factor * (value - by + 1 if factor > 0 else value))
 
 
 def _atom_is_nonnegative(atom: Atom) -> bool:

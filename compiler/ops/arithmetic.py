@@ -106,8 +106,8 @@ reciprocal = elementwise(
 
 
 def _power_by_base(g: Any, out: Any, a: Any, b: Any) -> Any:
-    slope = b * power(a, b - 1)
-    return g * where(equal(b, 0), 0, slope)
+    # the slope of a**0 is 0, and its own slopes too: a**-1 must not appear in it
+    return g * (b * power(a, where(equal(b, 0), 1, b) - 1))
 
 
 def _power_by_exponent(g: Any, out: Any, a: Any, b: Any) -> Any:

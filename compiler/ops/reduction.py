@@ -33,7 +33,8 @@ _any = any
 
 def _restore(g: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """The cotangent of a reduction with the reduced axes back at size 1."""
-    return g if keepdims or not axes else expand_dims(g, axes)
+    # a scalar broadcasts as it is
+    return g if keepdims or not axes or not g.ndim else expand_dims(g, axes)
 
 
 def _accumulator(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -77,7 +78,7 @@ sum = reduction(
     doc="The sum; of integers and bools int64.",
 )  # fmt: skip
 prod = reduction(
-    "prod", _numpy_total(np.multiply.reduce), "prod", result=_accumulator, vjp=(_prod_vjp,),
+    "prod", _numpy_total(np.prod), "prod", result=_accumulator, vjp=(_prod_vjp,),
     saves=("a",),
     doc="The product; of integers and bools int64. The gradient is right where elements are 0.",
 )  # fmt: skip
