@@ -40,6 +40,7 @@ from compiler.passes.fuse import (
     totals_rows,
 )
 from compiler.passes.stages import Stages, reduction_operand, stages_of
+from compiler.types import DType
 
 BEFORE, ROW, ELEMENT = range(3)  # how often a statement runs: once per group, row or element
 
@@ -51,8 +52,9 @@ NOTHING: frozenset[int] = frozenset()
 class Statement:
     """One line of the kernel.
 
-    `code` has `{m}` where the element of `memory` at `place` stands, and `{i}` where `index` does.
-    `axes` are the loops that the statement must stand inside.
+    `code` has `{m}` where the element of `memory` at `place` stands, `{i}` where `index` does and
+    `{a}` where the accumulator of a sum of floats does. `axes` are the loops that the statement
+    must stand inside.
     """
 
     code: str
@@ -60,6 +62,8 @@ class Statement:
     memory: Memory | None = None
     place: Affine = Affine()
     index: Affine = Affine()
+    accumulator: str = ""
+    dtype: DType | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -392,8 +396,12 @@ class _Builder:
         name = self.names.fresh("acc")
         self.partial[node.id] = (name,)
         self._line(Statement(f"{name} = {identity(kind, dtype)}", NOTHING), ROW)
-        code = f"{name} = {combine(kind, dtype, name, text)}"
-        self._line(Statement(code, self.loops), ELEMENT)
+        if kind == "sum" and dtype.kind == "f":
+            code = f"{{a}} = {combine(kind, dtype, '{a}', text)}"
+            self._line(Statement(code, self.loops, accumulator=name, dtype=dtype), ELEMENT)
+        else:
+            code = f"{name} = {combine(kind, dtype, name, text)}"
+            self._line(Statement(code, self.loops), ELEMENT)
 
     def _accumulate_position(self, node: Node, kind: str, value: Value) -> None:
         dtype = self.nodes[node.operands[0]].type.dtype

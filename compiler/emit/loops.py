@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from compiler.affine import Affine
 from compiler.dims import Dim, Size
 from compiler.emit.body import Body, Memory, Statement
+from compiler.emit.scalar import CONSTRUCTORS, literal
 
 INDENT = "    "
+BLOCK = 4096  # elements whose sum is rounded to the dtype before it is added to the total
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +97,54 @@ class _Printer:
         for one in statements:
             inside = max((places[axis] + 1 for axis in one.axes if axis in places), default=0)
             by_depth[inside].append(one)
+        sums = [one for one in statements if one.accumulator]
+        if sums and not self.rows and len(self.columns) == 1 and self._is_long(self.columns[0]):
+            yield from self._blocks(by_depth, sums, depth)
+            return
         for inside, lines in enumerate(by_depth):
             if inside:
                 yield INDENT * (depth + inside - 1) + self._header(self.columns[inside - 1])
             for line in lines:
                 yield INDENT * (depth + inside) + self._text(line)
 
+    def _is_long(self, loop: Loop) -> bool:
+        return isinstance(loop.extent, Dim) or loop.extent > BLOCK
+
+    def _blocks(
+        self, by_depth: list[list[Statement]], sums: list[Statement], depth: int
+    ) -> Iterator[str]:
+        """One long loop in blocks, whose sums are added in float64: rounding does not pile up."""
+        (loop,) = self.columns
+        end = self.size(loop.extent)
+        pad, inner = INDENT * depth, INDENT * (depth + 1)
+        for line in by_depth[0]:
+            yield pad + self._text(line)
+        for one in sums:
+            yield f"{pad}wide_{one.accumulator} = f64(0.0)"
+        yield f"{pad}for block in range(0, {end}, {BLOCK}):"
+        for one in sums:
+            assert one.dtype is not None
+            yield f"{inner}part_{one.accumulator} = {literal(0, one.dtype)}"
+        yield f"{inner}for {loop.variable} in range(block, min(block + {BLOCK}, {end})):"
+        for line in by_depth[1]:
+            yield inner + INDENT + self._text(line, "part_")
+        for one in sums:
+            name = one.accumulator
+            yield f"{inner}wide_{name} = wide_{name} + f64(part_{name})"
+        for one in sums:
+            assert one.dtype is not None
+            constructor = CONSTRUCTORS[one.dtype.name]
+            yield f"{pad}{one.accumulator} = {constructor}(wide_{one.accumulator})"
+
     def _header(self, loop: Loop) -> str:
         return f"for {loop.variable} in range({self.size(loop.extent)}):"
 
-    def _text(self, line: Statement) -> str:
+    def _text(self, line: Statement, prefix: str = "") -> str:
         memory = ""
         if line.memory is not None:
             memory = f"{self.pointer(line.memory)}[{self._affine(line.place)}]"
-        return line.code.replace("{m}", memory).replace("{i}", self._affine(line.index))
+        code = line.code.replace("{m}", memory).replace("{i}", self._affine(line.index))
+        return code.replace("{a}", prefix + line.accumulator)
 
     def _affine(self, form: Affine) -> str:
         merged = {axis for loop in (*self.rows, *self.columns) for axis in loop.axes[:-1]}
