@@ -31,9 +31,7 @@ class Options:
     fuse: bool = True
 
 
-def lower(
-    graph: nx.MultiDiGraph[int], options: Options
-) -> tuple[nx.MultiDiGraph[int], Kernel]:
+def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGraph[int], Kernel]:
     """The graph after all passes, and its kernel."""
     unified, _ = unify_sizes(graph)
     lowered = separate_roots(optimise(unified, options.numerics, options.disabled))
@@ -58,5 +56,3 @@ def compile_graph(
 def _feed(graph: nx.MultiDiGraph[int], node: int, position: int) -> Feed:
     data = graph.nodes[node]
     return Feed(data["name"] or f"input{position}", data["type"], data["source"])
-
-

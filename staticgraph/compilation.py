@@ -72,8 +72,7 @@ def compile(
         roots = _substitute([*flat, *(new for _, new in pairs)], givens)
         flat = roots[: len(flat)]
         pairs = [
-            (variable, new)
-            for (variable, _), new in zip(pairs, roots[len(flat) :], strict=True)
+            (variable, new) for (variable, _), new in zip(pairs, roots[len(flat) :], strict=True)
         ]
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
     graph = build(list(inputs), flat, pairs)
@@ -118,9 +117,7 @@ def _update_pairs(updates: Updates | None) -> list[tuple[Expression, Expression]
     return pairs
 
 
-def _check_inputs(
-    title: str, inputs: list[Expression], roots: Sequence[Expression]
-) -> None:
+def _check_inputs(title: str, inputs: list[Expression], roots: Sequence[Expression]) -> None:
     needed = {node.serial for node in ancestors(roots)}
     names: set[str | None] = set()
     for given in inputs:
@@ -148,9 +145,7 @@ def _sizes_needed(given: Expression, roots: Sequence[Expression]) -> bool:
     return any(mine & atoms(node.shape) for node in ancestors(roots))
 
 
-def _substitute(
-    roots: Sequence[Expression], givens: Mapping[Expression, Any]
-) -> list[Expression]:
+def _substitute(roots: Sequence[Expression], givens: Mapping[Expression, Any]) -> list[Expression]:
     made: dict[int, Expression] = {}
     for old, new in givens.items():
         value = new if isinstance(new, Expression) else promote(leaves.constant, [new])[0]

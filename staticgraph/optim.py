@@ -28,9 +28,7 @@ def _require(condition: bool, message: str) -> None:
 class Optimizer(ABC):
     """What the optimizers share: find the parameters, differentiate, collect the updates."""
 
-    def minimize(
-        self, loss: Expression, parameters: Sequence[Variable] | None = None
-    ) -> Updates:
+    def minimize(self, loss: Expression, parameters: Sequence[Variable] | None = None) -> Updates:
         """The updates of one step.
 
         Args:
@@ -55,8 +53,8 @@ class Optimizer(ABC):
             self._step(updates, parameter, gradient)
         return updates
 
-    def _begin(self, updates: Updates) -> None:
-        """Add the updates of what all parameters share: nothing unless an optimizer has such."""
+    def _begin(self, updates: Updates) -> None:  # noqa: B027 - most optimizers share nothing
+        """Add the updates of what all parameters share."""
 
     @abstractmethod
     def _step(self, updates: Updates, parameter: Variable, gradient: Any) -> None:

@@ -20,7 +20,6 @@ from compiler.lowering import (
     Index,
     IndexMap,
     Iota,
-    Pointwise,
     Reduce,
     Scatter,
     SizeValue,
@@ -44,8 +43,9 @@ from compiler.types import DType
 
 BEFORE, ROW, ELEMENT = range(3)  # how often a statement runs: once per group, row or element
 
-Memory = tuple[str, int]  # ("node", id) or ("scratch", id)
+Memory = tuple[str, int]  # ("node", node_id) or ("scratch", node_id)
 NOTHING: frozenset[int] = frozenset()
+ORIGIN = Affine()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,8 +60,8 @@ class Statement:
     code: str
     axes: frozenset[int]
     memory: Memory | None = None
-    place: Affine = Affine()
-    index: Affine = Affine()
+    place: Affine = ORIGIN
+    index: Affine = ORIGIN
     accumulator: str = ""
     dtype: DType | None = None
 
@@ -166,8 +166,8 @@ class _Builder:
         """What is known of a row before pass `stage`: finished reductions and row members."""
         self.stage = stage
         self.body.rows.append([])
-        for id in self.group.members:
-            node, level = self.nodes[id], self.stages.level[id]
+        for node_id in self.group.members:
+            node, level = self.nodes[node_id], self.stages.level[node_id]
             if isinstance(node.op.lowering, Reduce):
                 if self._totals_rows(node):
                     if level == stage:
@@ -176,20 +176,20 @@ class _Builder:
                     self._finish(node, node.op.lowering.kind)
             elif is_row(self.group, node.type.shape) and level == stage:
                 index = canonical(node.type.shape)
-                self.lasting[id, index] = value = self._compute(node, index)
-                if id in self.fusion.stored:
-                    self._write(id, index, value, ROW)
+                self.lasting[node_id, index] = value = self._compute(node, index)
+                if node_id in self.fusion.stored:
+                    self._write(node_id, index, value, ROW)
 
     def _pass(self, stage: int) -> None:
-        for id in self.group.members:
-            node = self.nodes[id]
-            if self.stages.level[id] != stage:
+        for node_id in self.group.members:
+            node = self.nodes[node_id]
+            if self.stages.level[node_id] != stage:
                 continue
             if isinstance(node.op.lowering, Reduce):
                 if not self._totals_rows(node):
                     self._accumulate(node, node.op.lowering.kind)
             elif not is_row(self.group, node.type.shape):
-                self._keep(id)
+                self._keep(node_id)
         for store, level in zip(self.group.stores, self.stages.store_level, strict=True):
             if level == stage:
                 self._store(store)
@@ -197,16 +197,16 @@ class _Builder:
         lines = self.body.passes[stage]
         lines.sort(key=lambda line: line.code.startswith("{m}"))
 
-    def _keep(self, id: int) -> None:
-        index = canonical(self.nodes[id].type.shape)
-        if id in self.fusion.stored:
-            self._write(id, index, self._value(id, index), ELEMENT)
-        elif id in self.stages.kept:
-            value = self._value(id, index)
-            self.body.scratch[id] = product(self.group.domain[self.split :])
+    def _keep(self, node_id: int) -> None:
+        index = canonical(self.nodes[node_id].type.shape)
+        if node_id in self.fusion.stored:
+            self._write(node_id, index, self._value(node_id, index), ELEMENT)
+        elif node_id in self.stages.kept:
+            value = self._value(node_id, index)
+            self.body.scratch[node_id] = product(self.group.domain[self.split :])
             self._line(
                 Statement(
-                    f"{{m}} = {value.text}", self.loops, ("scratch", id), self._column(index)
+                    f"{{m}} = {value.text}", self.loops, ("scratch", node_id), self._column(index)
                 ),
                 ELEMENT,
             )
@@ -218,11 +218,11 @@ class _Builder:
 
     # -- values ------------------------------------------------------------------------------
 
-    def _value(self, id: int, index: Index) -> Value:
-        key = (id, index)
+    def _value(self, node_id: int, index: Index) -> Value:
+        key = (node_id, index)
         found = self.passing.get(key) or self.lasting.get(key)
         if found is None:
-            found = self._evaluate(self.nodes[id], index)
+            found = self._evaluate(self.nodes[node_id], index)
             (self.passing if found.scope == ELEMENT else self.lasting)[key] = found
         return found
 
@@ -282,10 +282,10 @@ class _Builder:
         inner, outer = lowering.split(index, x.type, indices.type, **node.attrs)
         axis = node.attrs["axis"]
         at = self._checked_index(node, indices, inner, x.type.shape[axis])
-        return self._value(x.id, outer[:axis] + (at,) + outer[axis + 1 :])
+        return self._value(x.id, (*outer[:axis], at, *outer[axis + 1 :]))
 
     def _checked_index(self, node: Node, indices: Node, inner: Index, size: Size) -> Affine:
-        """The index that `indices` holds, counted from the front, and 0 where it is out of range."""
+        """The index that `indices` holds, counted from the front; 0 where it is out of range."""
         given = self._value(indices.id, broadcast_index(inner, indices.type.shape))
         wrap = node.attrs.get("wrap", True)
         least, most = self.names.fresh("least"), self.names.fresh("most")
@@ -324,19 +324,19 @@ class _Builder:
             scope = max(scope, ROW)
         return axes, scope
 
-    def _place(self, id: int, index: Index) -> Affine:
-        return offset_of(index, contiguous_strides(self.nodes[id].type.shape))
+    def _place(self, node_id: int, index: Index) -> Affine:
+        return offset_of(index, contiguous_strides(self.nodes[node_id].type.shape))
 
-    def _load(self, id: int, index: Index, least: int = BEFORE) -> Value:
-        place = self._place(id, index)
-        self.body.accesses.append(Access(id, place, self.stage, write=False))
-        return self._read(("node", id), place, least)
+    def _load(self, node_id: int, index: Index, least: int = BEFORE) -> Value:
+        place = self._place(node_id, index)
+        self.body.accesses.append(Access(node_id, place, self.stage, write=False))
+        return self._read(("node", node_id), place, least)
 
-    def _reload(self, id: int, index: Index) -> Value:
+    def _reload(self, node_id: int, index: Index) -> Value:
         """An element of a member that an earlier pass has put into memory."""
-        if id in self.fusion.stored:
-            return self._load(id, index, ROW)
-        return self._read(("scratch", id), self._column(index), ROW)
+        if node_id in self.fusion.stored:
+            return self._load(node_id, index, ROW)
+        return self._read(("scratch", node_id), self._column(index), ROW)
 
     def _read(self, memory: Memory, place: Affine, least: int) -> Value:
         axes, scope = self._extent(place)
@@ -345,21 +345,21 @@ class _Builder:
         self._line(Statement(f"{name} = {{m}}", axes, memory, place), scope)
         return Value(name, axes, scope)
 
-    def _write(self, id: int, index: Index, value: Value, scope: int) -> None:
-        place = self._place(id, index)
-        self.body.accesses.append(Access(id, place, self.stage, write=True))
+    def _write(self, node_id: int, index: Index, value: Value, scope: int) -> None:
+        place = self._place(node_id, index)
+        self.body.accesses.append(Access(node_id, place, self.stage, write=True))
         axes = self.loops if scope == ELEMENT else NOTHING
-        self._line(Statement(f"{{m}} = {value.text}", axes, ("node", id), place), scope)
+        self._line(Statement(f"{{m}} = {value.text}", axes, ("node", node_id), place), scope)
 
-    def _update(self, id: int, place: Affine, code: str, scope: int) -> None:
+    def _update(self, node_id: int, place: Affine, code: str, scope: int) -> None:
         """Replace an element of memory by `code`, in which `{m}` is its old value."""
-        self.body.accesses.append(Access(id, place, self.stage, write=True, whole=False))
+        self.body.accesses.append(Access(node_id, place, self.stage, write=True, whole=False))
         axes = self.loops if scope == ELEMENT else NOTHING
-        self._line(Statement(f"{{m}} = {code}", axes, ("node", id), place), scope)
+        self._line(Statement(f"{{m}} = {code}", axes, ("node", node_id), place), scope)
 
-    def _fill(self, id: int, value: str) -> None:
-        self.body.fills.append((id, value))
-        self.body.accesses.append(Access(id, Affine(), 0, write=True, whole=False))
+    def _fill(self, node_id: int, value: str) -> None:
+        self.body.fills.append((node_id, value))
+        self.body.accesses.append(Access(node_id, Affine(), 0, write=True, whole=False))
 
     def _store(self, store: Store) -> None:
         source = self.nodes[store.value]
@@ -375,7 +375,7 @@ class _Builder:
         loops = canonical(source.type.shape)
         inner, _ = lowering.split(loops, source.type, indices.type, **target.attrs)
         at = self._checked_index(target, indices, inner, target.type.shape[axis])
-        index = store.index[:axis] + (at,) + store.index[axis + 1 :]
+        index = (*store.index[:axis], at, *store.index[axis + 1 :])
         self._update(target.id, self._place(target.id, index), f"{{m}} + {value.text}", ELEMENT)
 
     # -- reductions ----------------------------------------------------------------------------
@@ -414,7 +414,9 @@ class _Builder:
             beats = f"({beats}) | (({value.text} != {value.text}) & ({best} == {best}))"
         column = self._column(canonical(self.group.domain))
         self._line(Statement(f"{better} = {beats}", self.loops), ELEMENT)
-        self._line(Statement(f"{best} = select({better}, {value.text}, {best})", self.loops), ELEMENT)
+        self._line(
+            Statement(f"{best} = select({better}, {value.text}, {best})", self.loops), ELEMENT
+        )
         code = f"{at} = select({better}, i64({{i}}), {at})"
         self._line(Statement(code, self.loops, index=column), ELEMENT)
 

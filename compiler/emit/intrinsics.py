@@ -21,7 +21,7 @@ INT64 = ir.IntType(64)
 def _pointer_at(dtype: Any) -> Any:
     """An intrinsic `(table, slot) -> pointer`: the address that the table holds, typed."""
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def pointer(typing: Any, table: Any, slot: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             array = context.make_array(signature.args[0])(context, builder, args[0])
@@ -33,7 +33,7 @@ def _pointer_at(dtype: Any) -> Any:
     return pointer
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def bind(typing: Any, table: Any, slot: Any, array: Any) -> Any:
     """Check an array against the table and note its address there; true if it does not fit.
 
@@ -65,7 +65,7 @@ def bind(typing: Any, table: Any, slot: Any, array: Any) -> Any:
     return types.boolean(table, types.int64, array), codegen
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def address(typing: Any, pointer: Any, offset: Any) -> Any:
     """The address of the element `offset` places after a pointer: int64."""
 
@@ -75,7 +75,7 @@ def address(typing: Any, pointer: Any, offset: Any) -> Any:
     return types.int64(pointer, types.int64), codegen
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def select(typing: Any, condition: Any, yes: Any, no: Any) -> Any:
     """`yes if condition else no`, without a branch."""
     unified = typing.unify_types(yes, no)
@@ -89,7 +89,7 @@ def select(typing: Any, condition: Any, yes: Any, no: Any) -> Any:
 def _reordering(name: str) -> Any:
     """A float operation that the vectoriser may reorder within a reduction."""
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def operation(typing: Any, left: Any, right: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             return getattr(builder, name)(args[0], args[1], flags=("reassoc",))
@@ -116,7 +116,7 @@ f32, f64 = np.float32, np.float64
 nan, inf = np.nan, np.inf
 
 
-@njit(error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(error_model="numpy")
 def floor_divide_i(a: Any, b: Any) -> Any:
     """NumPy's floor division of integers: 0 by 0; the most negative number by -1 wraps."""
     if b == 0:
@@ -124,25 +124,25 @@ def floor_divide_i(a: Any, b: Any) -> Any:
     return -a if b == -1 else a // b
 
 
-@njit(error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(error_model="numpy")
 def floor_divide_u(a: Any, b: Any) -> Any:
     """NumPy's floor division of unsigned integers: 0 by 0."""
     return a * 0 if b == 0 else a // b
 
 
-@njit(error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(error_model="numpy")
 def remainder_i(a: Any, b: Any) -> Any:
     """NumPy's remainder of integers: 0 by 0 and by -1, else with the sign of b."""
     return a * 0 if (b == 0) | (b == -1) else a % b
 
 
-@njit(error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(error_model="numpy")
 def remainder_u(a: Any, b: Any) -> Any:
     """NumPy's remainder of unsigned integers: 0 by 0."""
     return a * 0 if b == 0 else a % b
 
 
-@njit(error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(error_model="numpy")
 def pow_i(base: Any, exponent: Any) -> Any:
     """Integer power by squaring; wraps on overflow, 0 for a negative exponent but of 1 and -1."""
     result = base * 0 + 1
@@ -163,7 +163,7 @@ def pow_i(base: Any, exponent: Any) -> Any:
 pow_u = pow_i
 
 
-@njit(error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(error_model="numpy")
 def sign_i(a: Any) -> Any:
     """-1, 0 or 1."""
     return (a > 0) - (a < 0)
@@ -172,14 +172,14 @@ def sign_i(a: Any) -> Any:
 sign_u = sign_i
 
 
-@njit(error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(error_model="numpy")
 def sign_f(a: Any) -> Any:
     """-1, 0 or 1; nan for nan."""
     one = type(a)(1)
     return select(a != a, a, select(a > 0, one, select(a < 0, -one, type(a)(0))))
 
 
-@njit(error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(error_model="numpy")
 def floor_divide_f(a: Any, b: Any) -> Any:
     """NumPy's floor division of floats: exact where the quotient is, a / b where b is 0."""
     rest = vecmath.remainder(a, b)

@@ -78,17 +78,19 @@ def _matrix(view: View, shape: Shape, batch: int, row: bool) -> _Matrix:
     layout = blas_layout(view.strides[-2:], shape[-2:])
     assert layout is not None
     transposed, leading = layout
+    down: Size
+    across: Size
     if len(shape) == 1:
         # a vector is a row on the left and a column on the right: both read it as (k, 1)
         transposed = row
-        strides = (0, view.strides[0]) if row else (view.strides[0], 0)
+        down, across = (0, view.strides[0]) if row else (view.strides[0], 0)
     else:
-        strides = (view.strides[-2], view.strides[-1])
+        down, across = view.strides[-2:]
     steps = view.strides[:-2]
     aligned = (0,) * (batch - len(steps)) + tuple(
         0 if extent == 1 else step for step, extent in zip(steps, shape[:-2], strict=True)
     )
-    return _Matrix(view.base, view.offset, transposed, leading, *strides, aligned)
+    return _Matrix(view.base, view.offset, transposed, leading, down, across, aligned)
 
 
 def _rows_join(left: _Matrix, right: _Matrix, batch: Shape, m: Size) -> bool:
@@ -128,8 +130,11 @@ def _loops(
     m, n, k = (size(extent) for extent in sizes)
     result = f"{pointer(node.id)}[{c} + im * ({n}) + jn]"
     name = CONSTRUCTORS[node.type.dtype.name]
-    one = f"{pointer(left.base)}[{a} + im * ({size(left.row_stride)}) + pk * ({size(left.column_stride)})]"
-    other = f"{pointer(right.base)}[{b} + pk * ({size(right.row_stride)}) + jn * ({size(right.column_stride)})]"
+    one, other = (
+        f"{pointer(matrix.base)}[{place} + {row} * ({size(matrix.row_stride)})"
+        f" + {column} * ({size(matrix.column_stride)})]"
+        for matrix, place, row, column in ((left, a, "im", "pk"), (right, b, "pk", "jn"))
+    )
     yield f"for im in range({m}):"
     yield f"{INDENT}for jn in range({n}):"
     yield f"{INDENT * 2}{result} = {literal(0, node.type.dtype)}"

@@ -73,7 +73,7 @@ def identity(kind: str, dtype: DType) -> str:
 
 
 def combine(kind: str, dtype: DType, left: str, right: str) -> str:
-    """Two partial results of a reduction as one; sums of floats may be reordered by the compiler."""
+    """Two partial results of a reduction as one; the order of float sums is the compiler's."""
     if kind == "sum":
         return f"fsum({left}, {right})" if dtype.kind == "f" else f"i64({left} + {right})"
     if kind == "prod":

@@ -84,9 +84,7 @@ def expressions_of(graph: nx.MultiDiGraph[int]) -> dict[int, Expression]:
     return made
 
 
-def rebuilt(
-    graph: nx.MultiDiGraph[int], made: Mapping[int, Expression]
-) -> nx.MultiDiGraph[int]:
+def rebuilt(graph: nx.MultiDiGraph[int], made: Mapping[int, Expression]) -> nx.MultiDiGraph[int]:
     """The graph in which each root of `graph` is replaced by the expression made for it."""
     roots: Mapping[str, Any] = graph.graph
     return build(
@@ -127,7 +125,11 @@ def _verify_type(graph: nx.MultiDiGraph[int], node: int, operands: Iterable[int]
 
 def _verify_roots(graph: nx.MultiDiGraph[int]) -> None:
     roots = graph.graph
-    for node in (*roots["inputs"], *roots["outputs"], *(n for pair in roots["updates"] for n in pair)):
+    for node in (
+        *roots["inputs"],
+        *roots["outputs"],
+        *(n for pair in roots["updates"] for n in pair),
+    ):
         if node not in graph:
             raise GraphError(f"verify: root {node} is not in the graph")
     for variable, new in roots["updates"]:

@@ -52,10 +52,10 @@ def demands(
 
 
 def reach(
-    nodes: Mapping[int, Node], virtual: Container[int], id: int, index: Index
+    nodes: Mapping[int, Node], virtual: Container[int], node_id: int, index: Index
 ) -> Iterator[tuple[int, Index]]:
     """The bases behind one value at `index`: itself, unless it is free or virtual."""
-    node = nodes[id]
+    node = nodes[node_id]
     while isinstance(node.op.lowering, IndexMap):
         operand = nodes[node.operands[0]]
         index = node.op.lowering.map(index, operand.type, node.type, **node.attrs)
@@ -74,7 +74,7 @@ def _gather(
     axis = node.attrs["axis"]
     yield from reach(nodes, virtual, indices.id, broadcast_index(inner, indices.type.shape))
     hole = Affine(0, (), ((HOLE, 1),))
-    yield from reach(nodes, virtual, x.id, outer[:axis] + (hole,) + outer[axis + 1 :])
+    yield from reach(nodes, virtual, x.id, (*outer[:axis], hole, *outer[axis + 1 :]))
 
 
 def contiguous_strides(shape: Shape) -> tuple[Size, ...]:

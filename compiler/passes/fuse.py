@@ -134,7 +134,7 @@ class _Fuser:
         self.separate = separate
         self.updated = {new: variable for variable, new in graph.graph["updates"]}
         self.roots = (*graph.graph["outputs"], *self.updated)
-        self.consumers: dict[int, list[int]] = {id: [] for id in self.nodes}
+        self.consumers: dict[int, list[int]] = {node_id: [] for node_id in self.nodes}
         for node in self.nodes.values():
             for operand in dict.fromkeys(node.operands):
                 self.consumers[operand].append(node.id)
@@ -229,8 +229,10 @@ class _Fuser:
             return None
         for base, _ in bases:
             group = self.home.get(base)
-            if isinstance(group, LoopGroup) and group.order == least and self._fits(
-                group, shape, bases
+            if (
+                isinstance(group, LoopGroup)
+                and group.order == least
+                and self._fits(group, shape, bases)
             ):
                 return group
         shared = {base for base, _ in bases if self.nodes[base].type.ndim}
@@ -335,9 +337,9 @@ class _Fuser:
         first = ndim - len(axes)
         if axes == tuple(range(first, ndim)) and axes:
             if group.split is None and all(
-                self._deferrable(first, self.nodes[id], ndim)
-                for id in group.members
-                if id in self.deferred
+                self._deferrable(first, self.nodes[node_id], ndim)
+                for node_id in group.members
+                if node_id in self.deferred
             ):
                 group.split = first
             if group.split == first:
@@ -380,13 +382,13 @@ class _Fuser:
 
     # -- what is not a loop over its own elements ----------------------------------------------
 
-    def _materialise(self, id: int) -> None:
+    def _materialise(self, node_id: int) -> None:
         """See that a value lies in memory, in row-major order."""
-        node = self.nodes[id]
-        if id in self.home:
-            self.stored.add(id)
-        elif is_free(node) or id in self.virtual:
-            self.virtual.discard(id)
+        node = self.nodes[node_id]
+        if node_id in self.home:
+            self.stored.add(node_id)
+        elif is_free(node) or node_id in self.virtual:
+            self.virtual.discard(node_id)
             self._place_copy(node)
 
     def _place_copy(self, node: Node) -> None:
@@ -419,14 +421,14 @@ class _Fuser:
         for view in views:
             self.readers[view.base] = order
 
-    def _matrix_view(self, id: int) -> View | None:
+    def _matrix_view(self, node_id: int) -> View | None:
         """The operand of a product as a strided view of memory that the BLAS can read."""
-        node = self.nodes[id]
-        if id in self.home:
-            return View(id, 0, contiguous_strides(node.type.shape))
+        node = self.nodes[node_id]
+        if node_id in self.home:
+            return View(node_id, 0, contiguous_strides(node.type.shape))
         shape = node.type.shape
         loops = canonical(shape)
-        found = list(reach(self.nodes, (), id, loops))
+        found = list(reach(self.nodes, (), node_id, loops))
         if len(found) != 1:
             return None
         base, index = found[0]
@@ -497,9 +499,7 @@ def totals_rows(group: LoopGroup, node: Node, shape: Shape) -> bool:
     return whole and node.op.lowering.kind not in POSITION_KINDS
 
 
-def blas_layout(
-    strides: tuple[Size, ...], shape: tuple[Size, ...]
-) -> tuple[bool, Size] | None:
+def blas_layout(strides: tuple[Size, ...], shape: tuple[Size, ...]) -> tuple[bool, Size] | None:
     """Whether a matrix (or vector) must be read transposed, and its leading dimension.
 
     None if the BLAS cannot read it: neither axis contiguous, or reversed, or repeated.

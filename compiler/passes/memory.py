@@ -177,7 +177,7 @@ class _Planner:
         )
 
     def _share_within(self, index: int) -> None:
-        """Let values written by a group take the memory of values that it reads for the last time."""
+        """Let what a group writes take the memory of what it reads for the last time."""
         accesses = self.accesses[index]
         written = dict.fromkeys(a.node for a in accesses if a.write and a.whole)
         read = dict.fromkeys(a.node for a in accesses if not a.write)

@@ -31,4 +31,3 @@ def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     updates = [(made[variable], own(new, Pointwise)) for variable, new in graph.graph["updates"]]
     outputs = [own(node, _COMPUTED) for node in graph.graph["outputs"]]
     return build([made[node] for node in graph.graph["inputs"]], outputs, updates)
-

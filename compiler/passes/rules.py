@@ -214,9 +214,7 @@ def simplify_reshape(a: Expression, *, shape: Any) -> Expression | None:
     if kept != tuple(size for size in a.shape if size != 1):
         return None
     core = ops.squeeze(a, tuple(i for i, size in enumerate(a.shape) if size == 1))
-    return ops.expand_dims(
-        core, tuple(i for i, size in enumerate(shape) if size == 1)
-    )
+    return ops.expand_dims(core, tuple(i for i, size in enumerate(shape) if size == 1))
 
 
 @rule("exact", "transpose")
@@ -226,9 +224,7 @@ def simplify_transpose(a: Expression, *, axes: Any) -> Expression | None:
         return a
     if a.op.name == "transpose":
         inner = a.attrs["axes"]
-        return ops.transpose(
-            a.operands[0], tuple(inner[axis] for axis in axes)
-        )
+        return ops.transpose(a.operands[0], tuple(inner[axis] for axis in axes))
     return None
 
 
@@ -312,9 +308,7 @@ def log_of_sum_of_exp(a: Expression) -> Expression | None:
     if a.op.name != "sum" or a.operands[0].op.name != "exp" or not a.attrs["axes"]:
         return None
     x = a.operands[0].operands[0]
-    return ops.logsumexp(
-        x, axis=a.attrs["axes"], keepdims=a.attrs["keepdims"]
-    )
+    return ops.logsumexp(x, axis=a.attrs["axes"], keepdims=a.attrs["keepdims"])
 
 
 @rule("stable", "subtract")
@@ -343,6 +337,6 @@ def divide_by_constant(a: Expression, b: Expression) -> Expression | None:
 @rule("fast", "divide")
 def divide_by_broadcast(a: Expression, b: Expression) -> Expression | None:
     """x / broadcast(y) = x * broadcast(1 / y): one division per row instead of one per element."""
-    if a.ndim and b.ndim <= a.ndim and b.size != a.size and scalar_value(b) is None:
+    if a.ndim and b.ndim <= a.ndim and b.type.size != a.type.size and scalar_value(b) is None:
         return a * ops.reciprocal(b)
     return None

@@ -69,4 +69,3 @@ def _substitute(value: Any, merged: Mapping[Unknown, Size]) -> Any:
     if isinstance(value, tuple):
         return tuple(_substitute(part, merged) for part in value)
     return value
-

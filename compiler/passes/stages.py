@@ -37,10 +37,10 @@ def stages_of(fusion: Fusion, group: LoopGroup) -> Stages:
     return _Scheduler(fusion, group).schedule()
 
 
-def reduction_operand(fusion: Fusion, group: LoopGroup, id: int) -> tuple[int, Index]:
+def reduction_operand(fusion: Fusion, group: LoopGroup, node_id: int) -> tuple[int, Index]:
     """The operand of a reduction and the index at which the group's loops read it."""
-    operand = fusion.nodes[id].operands[0]
-    index = group.operand_index.get(id)
+    operand = fusion.nodes[node_id].operands[0]
+    index = group.operand_index.get(node_id)
     return operand, index or canonical(fusion.nodes[operand].type.shape)
 
 
@@ -53,25 +53,25 @@ class _Scheduler:
         self.kept: set[int] = set()
 
     def schedule(self) -> Stages:
-        for id in self.group.members:
-            self.level[id] = self._latest(self._reads(id))
-        store_level = tuple(
-            self._latest(self._reached(store.value)) for store in self.group.stores
-        )
+        for node_id in self.group.members:
+            self.level[node_id] = self._latest(self._reads(node_id))
+        store_level = tuple(self._latest(self._reached(store.value)) for store in self.group.stores)
         count = 1 + max([*self.level.values(), *store_level], default=0)
         for stage in reversed(range(count)):
             self._keep_for(stage, store_level)
         return Stages(self.level, store_level, frozenset(self.kept), count)
 
-    def _reads(self, id: int) -> list[tuple[int, Index]]:
-        node, virtual = self.nodes[id], self.fusion.virtual
+    def _reads(self, node_id: int) -> list[tuple[int, Index]]:
+        node, virtual = self.nodes[node_id], self.fusion.virtual
         if isinstance(node.op.lowering, Reduce):
-            return list(reach(self.nodes, virtual, *reduction_operand(self.fusion, self.group, id)))
+            return list(
+                reach(self.nodes, virtual, *reduction_operand(self.fusion, self.group, node_id))
+            )
         return list(demands(self.nodes, virtual, node, canonical(node.type.shape)))
 
-    def _reached(self, id: int) -> list[tuple[int, Index]]:
-        index = canonical(self.nodes[id].type.shape)
-        return list(reach(self.nodes, self.fusion.virtual, id, index))
+    def _reached(self, node_id: int) -> list[tuple[int, Index]]:
+        index = canonical(self.nodes[node_id].type.shape)
+        return list(reach(self.nodes, self.fusion.virtual, node_id, index))
 
     def _latest(self, bases: Iterable[tuple[int, Index]]) -> int:
         return max((self._available(base, index) for base, index in bases), default=0)
@@ -83,18 +83,22 @@ class _Scheduler:
             return self.level[base] + 1
         return self.level[base] + (index != canonical(self.nodes[base].type.shape))
 
-    def _is_element(self, id: int) -> bool:
+    def _is_element(self, node_id: int) -> bool:
         """Whether a member has one value per element and no reduction makes it."""
-        node = self.nodes[id]
+        node = self.nodes[node_id]
         return not isinstance(node.op.lowering, Reduce) and not is_row(self.group, node.type.shape)
 
     def _keep_for(self, stage: int, store_level: tuple[int, ...]) -> None:
         """Mark what pass `stage` reads of earlier passes and that is worth keeping."""
         pending: list[list[tuple[int, Index]]] = []
-        for id in self.group.members:
-            needed = not self._is_element(id) or id in self.fusion.stored or id in self.kept
-            if self.level[id] == stage and needed:
-                pending.append(self._reads(id))
+        for node_id in self.group.members:
+            needed = (
+                not self._is_element(node_id)
+                or node_id in self.fusion.stored
+                or node_id in self.kept
+            )
+            if self.level[node_id] == stage and needed:
+                pending.append(self._reads(node_id))
         for store, level in zip(self.group.stores, store_level, strict=True):
             if level == stage:
                 pending.append(self._reached(store.value))
@@ -112,13 +116,17 @@ class _Scheduler:
                     else:
                         self.kept.add(base)
 
-    def _recomputed(self, id: int) -> bool:
+    def _recomputed(self, node_id: int) -> bool:
         """Whether a member is as cheap to compute again as to read back."""
-        lowering = self.nodes[id].op.lowering
-        if id in self.fusion.stored or not isinstance(lowering, Pointwise) or not lowering.cheap:
+        lowering = self.nodes[node_id].op.lowering
+        if (
+            node_id in self.fusion.stored
+            or not isinstance(lowering, Pointwise)
+            or not lowering.cheap
+        ):
             return False
         return all(
             operand not in self.fusion.virtual
             and (operand not in self.level or not self._is_element(operand))
-            for operand in self.nodes[id].operands
+            for operand in self.nodes[node_id].operands
         )

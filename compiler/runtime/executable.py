@@ -125,9 +125,7 @@ class Executable:
         if len(args) > len(self.feeds):
             raise FeedError(f"{self.name}: {len(args)} inputs given, {len(self.feeds)} expected")
         for feed in self.feeds[len(args) :]:
-            raise FeedError(
-                f"{self.name}: missing feed {feed.name!r}: {feed.type} ({feed.source})"
-            )
+            raise FeedError(f"{self.name}: missing feed {feed.name!r}: {feed.type} ({feed.source})")
         arrays = [as_input(feed, value) for feed, value in zip(self.feeds, args, strict=True)]
         self._set_up(workspace, self._layout_for(sizes_of(self.feeds, arrays)))
         outputs = [np.empty(shape, dtype) for shape, dtype in workspace.outputs]
@@ -141,8 +139,7 @@ class Executable:
     def _raise_out_of_range(self, node: int, index: int) -> None:
         data = self.lowered.nodes[node]
         raise OutOfRangeError(
-            f"{data['op'].name}: index {index} is out of range: {data['type']} "
-            f"({data['source']})"
+            f"{data['op'].name}: index {index} is out of range: {data['type']} ({data['source']})"
         )
 
     def _layout_for(self, sizes: Mapping[Unknown, int]) -> Layout:

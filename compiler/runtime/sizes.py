@@ -103,7 +103,7 @@ def check_graph(graph: nx.MultiDiGraph[int], sizes: Mapping[Unknown, int]) -> No
 
 def _unknown(graph: nx.MultiDiGraph[int], node: int, operands: Sequence[int]) -> bool:
     """Whether a node's type rule had to do with a size that was not known."""
-    shapes = [graph.nodes[id]["type"].shape for id in (node, *operands)]
+    shapes = [graph.nodes[node_id]["type"].shape for node_id in (node, *operands)]
     return any(isinstance(size, Dim) for shape in shapes for size in shape)
 
 
