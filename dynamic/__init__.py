@@ -1,0 +1,125 @@
+"""PyTorch-like eager tensors over the shared op library: `import dynamic as torch`.
+
+Every op that both paradigms share is here under its own name, the same object as in the other
+frontend, except where PyTorch gives the name another meaning: see `dynamic.functions`.
+"""
+
+from __future__ import annotations
+
+from math import e, inf, nan, pi
+from typing import TYPE_CHECKING, Any
+
+from compiler import ops as _ops
+from dynamic import autograd, nn, optim
+from dynamic.autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from dynamic.creation import (
+    arange,
+    as_tensor,
+    empty,
+    empty_like,
+    eye,
+    from_numpy,
+    full,
+    full_like,
+    linspace,
+    manual_seed,
+    ones,
+    ones_like,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from dynamic.dtypes import DType as dtype  # noqa: N813 - PyTorch's name
+from dynamic.dtypes import boolean as bool
+from dynamic.dtypes import (
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    set_default_dtype,
+    uint8,
+)
+from dynamic.functions import (
+    add,
+    all,
+    amax,
+    amin,
+    any,
+    bmm,
+    cat,
+    chunk,
+    clamp,
+    clone,
+    div,
+    eq,
+    flatten,
+    flip,
+    gather,
+    ge,
+    gt,
+    index_select,
+    is_tensor,
+    le,
+    lt,
+    masked_fill,
+    max,
+    min,
+    mm,
+    mul,
+    mv,
+    narrow,
+    ne,
+    neg,
+    norm,
+    numel,
+    round,
+    select,
+    split,
+    squeeze,
+    stack,
+    std,
+    sub,
+    t,
+    transpose,
+    unbind,
+    unsqueeze,
+    var,
+)
+from dynamic.printing import set_printoptions
+from dynamic.results import Size
+from dynamic.tensor import Tensor
+
+globals().update({name: getattr(_ops, name) for name in _ops.PUBLIC if name not in globals()})
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+float = float32  # the names of Python's types are PyTorch's dtypes
+double = float64
+short = int16
+int = int32
+long = int64
+
+__all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
+    "Size", "Tensor", "add", "all", "amax", "amin", "any", "arange", "as_tensor", "autograd", "bmm",
+    "bool", "cat", "chunk", "clamp", "clone", "div", "double", "dtype", "e", "empty", "empty_like",
+    "enable_grad", "eq", "eye", "flatten", "flip", "float", "float32", "float64", "from_numpy",
+    "full", "full_like", "gather", "ge", "get_default_dtype", "gt", "index_select", "inf", "int",
+    "int16", "int32", "int64", "int8", "is_grad_enabled", "is_tensor", "le", "linspace", "long",
+    "lt", "manual_seed", "masked_fill", "max", "min", "mm", "mul", "mv", "nan", "narrow", "ne",
+    "neg", "nn", "no_grad", "norm", "numel", "ones", "ones_like", "optim", "pi", "rand",
+    "rand_like", "randint", "randn", "randn_like", "randperm", "round", "select",
+    "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "split", "squeeze",
+    "stack", "std", "sub", "t", "tensor", "transpose", "uint8", "unbind", "unsqueeze", "var",
+    "zeros", "zeros_like", *_ops.PUBLIC,
+]  # fmt: skip

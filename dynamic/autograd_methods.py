@@ -1,0 +1,215 @@
+"""What a tensor knows of the tape: requires_grad, grad, grad_fn, backward, detach and the like."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from compiler.op import Operand
+from dynamic import eager_ops
+from dynamic.dtypes import DTYPES
+from dynamic.errors import ArgumentError, AutogradError
+from dynamic.gradients import backward
+from dynamic.printing import tensor_text
+from dynamic.tape import AccumulateGrad, Cell, named
+
+
+class Autograd(Operand):
+    """The autograd side of PyTorch's Tensor."""
+
+    __slots__ = ()
+
+    _array: Any
+    _counter: list[Any]
+    _home: Any
+    _node: Any
+    _view: Any
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether ops on this tensor are recorded; settable on leaves of floating dtype."""
+        return self._node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not self.is_leaf:
+            if not value:
+                raise AutogradError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use "
+                    "a computed variable in a subgraph that doesn't require differentiation use "
+                    "var_no_grad = var.detach()."
+                )
+        elif not value:
+            self._node = None
+        elif self._node is None:
+            if self._array.dtype.kind != "f":
+                raise AutogradError("only Tensors of floating point dtype can require gradients")
+            home = self._home
+            if type(home) is not AccumulateGrad:
+                self._home = AccumulateGrad(self, self._array)
+                self._home.grad = None if home is None else home.grad
+            self._node = self._home
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Set `requires_grad` and return the tensor."""
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded op made this tensor."""
+        return self._node is None or type(self._node) is AccumulateGrad
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node of the op that made this tensor; None for a leaf."""
+        return None if self.is_leaf else named(self._node)
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that backward passes accumulated here, or None; settable."""
+        home = self._home
+        if home is None:
+            if not self.is_leaf:
+                warnings.warn(
+                    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
+                    "Its .grad attribute won't be populated during autograd.backward(). Use "
+                    ".retain_grad() on it beforehand, or read the .grad of the leaf instead.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            return None
+        if isinstance(home.grad, np.ndarray):
+            home.grad = self.constant(home.grad)
+        return home.grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            _check_grad(self, value)
+        if self._home is None:
+            if value is None:
+                return
+            self._home = Cell()
+        self._home.grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        if self._home is not None:
+            self._home.grad = None
+
+    def retain_grad(self) -> None:
+        """Have backward passes put the gradient of this tensor, not a leaf, into `grad` too."""
+        if self._node is None:
+            raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
+        if not self.is_leaf and self._node.cell is None:
+            self._home = self._node.cell = Cell()
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this tensor, and it is no leaf."""
+        return not self.is_leaf and self._home is not None
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add the derivatives of this tensor to the `grad` of the leaves that it depends on.
+
+        Args:
+            gradient: the cotangent, of this tensor's shape; 1 if None, for one element only.
+            retain_graph: keep the graph for another pass; `create_graph` unless given.
+            create_graph: record the pass, so that the gradients can be differentiated.
+            inputs: the tensors to accumulate into, instead of all leaves.
+        """
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def detach(self) -> Any:
+        """A tensor on the same memory, with the same version, that requires no grad."""
+        result = self.constant(self._array)
+        result._counter = self._counter
+        return result
+
+    def detach_(self) -> Any:
+        """Make this tensor a leaf that requires no grad."""
+        if self._view is not None:
+            raise AutogradError("Can't detach views in-place. Use detach() instead.")
+        self._node = None
+        return self
+
+    @property
+    def data(self) -> Any:
+        """A tensor on the same memory with a version of its own: changes of it go unnoticed."""
+        return self.constant(self._array)
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._array = value._array
+
+    def clone(self) -> Any:
+        """A recorded copy."""
+        return self.apply(eager_ops.clone, (self,), {})
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The ndarray on the tensor's memory; RuntimeError if it requires grad."""
+        if self._node is not None:
+            if not force:
+                raise AutogradError(
+                    "Can't call numpy() on Tensor that requires grad. "
+                    "Use tensor.detach().numpy() instead."
+                )
+            return self._array.copy()
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.numpy(), dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        return tensor_text(self)
+
+    def __format__(self, spec: str) -> str:
+        # PyTorch writes a 0-d tensor as its number, in an f-string too
+        if not self._array.ndim and self._node is None:
+            return format(self._array.item(), spec)
+        return object.__format__(self, spec)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if not self.is_leaf:
+            raise AutogradError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment."
+            )
+        result = self.constant(self._array.copy())
+        memo[id(self)] = result
+        result.requires_grad = self.requires_grad
+        if self._home is not None and self._home.grad is not None:
+            result.grad = self.grad.detach().clone()
+        return result
+
+
+def _check_grad(tensor: Any, value: Any) -> None:
+    """Raise unless `value` can be the gradient of `tensor`."""
+    if not isinstance(value, Autograd):
+        raise ArgumentError(
+            f"assigned grad expected to be a Tensor or None but got grad of type "
+            f"{type(value).__name__}"
+        )
+    if value is tensor:
+        raise AutogradError("can't assign Variable as its own grad")
+    given, wanted = value._array, tensor._array
+    if given.shape != wanted.shape:
+        raise AutogradError(
+            f"attempting to assign a gradient of size '{list(given.shape)}' to a tensor of size "
+            f"'{list(wanted.shape)}'. Please ensure that the gradient and the tensor are the same "
+            "size"
+        )
+    if given.dtype != wanted.dtype:
+        raise AutogradError(
+            f"attempting to assign a gradient with dtype '{DTYPES[given.dtype].legacy.lower()}' to "
+            f"a tensor with grad_dtype '{DTYPES[wanted.dtype].legacy}'."
+        )

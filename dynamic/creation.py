@@ -1,0 +1,221 @@
+"""Factories of tensors (PyTorch's): from data, filled, ranges and random numbers."""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import OptionError, ShapeError
+from dynamic.dtypes import DTYPES, INT64, as_numpy_dtype, dtype_of_number, get_default_dtype
+from dynamic.errors import ArgumentError, AutogradError
+from dynamic.methods import sizes_of
+from dynamic.tensor import Tensor, wrap
+
+
+def _leaf(array: Any, requires_grad: bool) -> Tensor:
+    result = wrap(array)
+    if requires_grad:
+        if array.dtype.kind != "f":
+            raise AutogradError(
+                "Only Tensors of floating point and complex dtype can require gradients"
+            )
+        result.requires_grad = True
+    return result
+
+
+def _float(dtype: Any) -> np.dtype[Any]:
+    return get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
+
+
+def _as_array(data: Any, dtype: Any) -> Any:
+    """Data as an array: floats become the default dtype, integers int64, arrays keep theirs."""
+    if isinstance(data, Tensor):
+        data = data._array
+    if isinstance(data, np.ndarray | np.generic):
+        wanted = data.dtype if dtype is None else as_numpy_dtype(dtype)
+        if wanted not in DTYPES:
+            raise ArgumentError(f"tensor: no dtype {data.dtype}: cast the array first")
+        return np.asarray(data, wanted)
+    try:
+        array = np.array(_plain(data), None if dtype is None else as_numpy_dtype(dtype))
+    except ValueError as error:
+        raise ShapeError(f"tensor: rows of different lengths: {error}") from None
+    if dtype is not None:
+        return array
+    if array.dtype.kind == "f" or not array.size:
+        return array.astype(_first_dtype(data))
+    if array.dtype.kind not in "biu":
+        raise ArgumentError(f"tensor: cannot make a tensor of {type(data).__name__}: {data!r}")
+    return array if array.dtype.kind == "b" else array.astype(INT64)
+
+
+def _first_dtype(data: Any) -> Any:
+    """The default dtype, unless the data are arrays or tensors of another one."""
+    while isinstance(data, list | tuple) and data:
+        data = data[0]
+    if isinstance(data, Tensor | np.ndarray):
+        return data.dtype
+    return get_default_dtype().dtype
+
+
+def _plain(data: Any) -> Any:
+    """Nested sequences with the tensors in them as arrays."""
+    if isinstance(data, Tensor):
+        return data._array
+    if isinstance(data, list | tuple | range):
+        return [_plain(one) for one in data]
+    return data
+
+
+def tensor(data: Any, *, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+    """A leaf with a copy of `data`: numbers, nested sequences, an ndarray or a tensor.
+
+    Python floats become the default dtype, integers int64, bools bool; arrays keep their dtype.
+    """
+    return _leaf(np.array(_as_array(data, dtype)), requires_grad)
+
+
+def as_tensor(data: Any, dtype: Any = None, **_: Any) -> Tensor:
+    """`data` as a tensor: itself, or on the memory of an ndarray, if the dtype allows."""
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    return wrap(_as_array(data, dtype))
+
+
+def from_numpy(array: Any) -> Tensor:
+    """A tensor on the memory of an ndarray; TypeError for anything else."""
+    if not isinstance(array, np.ndarray):
+        raise ArgumentError(f"expected np.ndarray (got {type(array).__name__})")
+    return wrap(_as_array(array, None))
+
+
+def empty(*size: Any, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+    """Uninitialised memory of this shape."""
+    return _leaf(np.empty(sizes_of(size), _float(dtype)), requires_grad)
+
+
+def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+    """Zeros of this shape."""
+    return _leaf(np.zeros(sizes_of(size), _float(dtype)), requires_grad)
+
+
+def ones(*size: Any, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+    """Ones of this shape."""
+    return _leaf(np.ones(sizes_of(size), _float(dtype)), requires_grad)
+
+
+def full(
+    size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, **_: Any
+) -> Tensor:
+    """One number in this shape; its dtype that of the number as a tensor."""
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    wanted = dtype_of_number(value) if dtype is None else as_numpy_dtype(dtype)
+    return _leaf(np.full(sizes_of((size,)), value, wanted), requires_grad)
+
+
+def _like(make: Any) -> Any:
+    def function(
+        input: Tensor, *args: Any, dtype: Any = None, requires_grad: bool = False, **_: Any
+    ) -> Tensor:
+        wanted = input._array.dtype if dtype is None else dtype
+        result: Tensor = make(input._array.shape, *args, dtype=wanted, requires_grad=requires_grad)
+        return result
+
+    function.__doc__ = f"As `{make.__name__}`, with the shape and dtype of a tensor."
+    return function
+
+
+empty_like, zeros_like, ones_like, full_like = (_like(make) for make in (empty, zeros, ones, full))
+
+
+def arange(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **_: Any,
+) -> Tensor:
+    """The numbers from `start` (0) up to `end`, without it, by `step`: (ceil((end-start)/step),).
+
+    int64 if all three are integers, else the default dtype.
+    """
+    if end is None:
+        start, end = 0, start
+    numbers = [value.item() if isinstance(value, Tensor) else value for value in (start, end, step)]
+    if numbers[2] == 0:
+        raise OptionError("step must be nonzero")
+    if dtype is not None:
+        wanted = as_numpy_dtype(dtype)
+    elif all(isinstance(value, int | np.integer) for value in numbers):
+        wanted = INT64
+    else:
+        wanted = get_default_dtype().dtype
+    first, last, by = numbers
+    count = max(0, math.ceil((last - first) / by))
+    return _leaf((first + by * np.arange(count)).astype(wanted), requires_grad)
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, **_: Any
+) -> Tensor:
+    """`steps` numbers from `start` to `end`, both included, equally far apart."""
+    array = np.linspace(float(start), float(end), int(steps)).astype(_float(dtype))
+    return _leaf(array, requires_grad)
+
+
+def eye(
+    n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, **_: Any
+) -> Tensor:
+    """The identity matrix, of n rows and m columns (n)."""
+    return _leaf(np.eye(n, m, dtype=_float(dtype)), requires_grad)
+
+
+class _Random(threading.local):
+    def __init__(self) -> None:
+        self.generator = np.random.default_rng()
+
+
+_random = _Random()
+
+
+def manual_seed(seed: int) -> None:
+    """Start this thread's stream of random numbers anew; it is NumPy's, not PyTorch's."""
+    _random.generator = np.random.default_rng(int(seed))
+
+
+def generator() -> np.random.Generator:
+    """The source of random numbers of this thread."""
+    return _random.generator
+
+
+def rand(*size: Any, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+    """Uniform numbers in [0, 1)."""
+    array = generator().random(sizes_of(size), _float(dtype))
+    return _leaf(np.asarray(array), requires_grad)
+
+
+def randn(*size: Any, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+    """Normal numbers of mean 0 and variance 1."""
+    array = generator().standard_normal(sizes_of(size), _float(dtype))
+    return _leaf(np.asarray(array), requires_grad)
+
+
+def randint(low: int, high: Any, size: Any = None, *, dtype: Any = None, **_: Any) -> Tensor:
+    """Integers in [low, high), low 0 if two arguments are given: `randint(high, size)`."""
+    if size is None:
+        low, high, size = 0, low, high
+    wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
+    return wrap(np.asarray(generator().integers(low, high, tuple(size))).astype(wanted))
+
+
+def randperm(n: int, **_: Any) -> Tensor:
+    """The integers from 0 to n - 1 in random order."""
+    return wrap(generator().permutation(n))
+
+
+rand_like, randn_like = _like(rand), _like(randn)

@@ -1,0 +1,168 @@
+"""Ops that only an eager engine has: about memory, or named apart as PyTorch names them.
+
+They are not part of the shared library: a symbolic expression has no memory to copy or fill.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.errors import ShapeError
+from compiler.op import Op, Operand
+from compiler.ops.declare import unbroadcast, zeros_like
+from compiler.types import TensorType, require_same_dtype
+
+
+def _same_type(x: TensorType, *others: TensorType, **attrs: Any) -> TensorType:
+    return x
+
+
+def _fitted(g: Any, operand: Any) -> Any:
+    """The cotangent of an operand that was broadcast and cast."""
+    g = unbroadcast(g, operand)
+    return g if g.dtype == operand.dtype else ops.astype(g, operand.dtype)
+
+
+def _apply(op: Op, x: Any, **attrs: Any) -> Any:
+    return x.apply(op, (x,), attrs) if isinstance(x, Operand) else op.evaluate(x, **attrs)
+
+
+def _place(x: Any, key: Any, shape: tuple[int, ...]) -> Any:
+    result = np.zeros(shape, x.dtype)
+    result[key] = x
+    return result
+
+
+def _select_type(x: TensorType, *, key: Any) -> TensorType:
+    shape = np.broadcast_to(np.empty((), x.dtype), x.shape)[key].shape  # type: ignore[arg-type]
+    return TensorType(shape, x.dtype)
+
+
+select: Op = Op(
+    name="select",
+    infer_type=_select_type,
+    evaluate=lambda x, key: x[key],
+    vjp=(lambda g, o, a, *, key: _apply(place, g, key=key, shape=a.shape),),
+    saves=("",),
+    doc="x[key] for a basic index, as one view.",
+)
+place: Op = Op(
+    name="place",
+    infer_type=lambda x, key, shape: TensorType(shape, x.dtype),
+    evaluate=_place,
+    vjp=(lambda g, o, a, *, key, shape: _apply(select, g, key=key),),
+    saves=("",),
+    doc="Zeros of `shape` with x at the basic index `key`: the adjoint of `select`.",
+)
+clone = Op(
+    name="clone",
+    infer_type=_same_type,
+    evaluate=np.copy,
+    vjp=(lambda g, o, a: g,),
+    saves=("",),
+    doc="A copy of x with memory of its own.",
+)
+contiguous = replace(clone, evaluate=np.ascontiguousarray)
+copy = Op(
+    name="copy",
+    infer_type=_same_type,
+    evaluate=lambda x, source: np.broadcast_to(source, x.shape).astype(x.dtype),
+    vjp=(lambda g, o, a, b: zeros_like(g), lambda g, o, a, b: _fitted(g, b)),
+    saves=("", ""),
+    doc="`source` broadcast to x's shape and cast to its dtype: what x becomes in place.",
+)
+fill = Op(
+    name="fill",
+    infer_type=_same_type,
+    evaluate=lambda x, value: np.full(x.shape, value, x.dtype),
+    vjp=(lambda g, o, a, *, value: zeros_like(g),),
+    saves=("",),
+    doc="`value` in x's shape and dtype.",
+)
+zero = replace(fill, name="zero")
+
+
+def _put(x: Any, value: Any, places: Any) -> Any:
+    result = np.array(x, order="C")  # so that the flat form is a view
+    result.reshape(-1)[places] = value
+    return result
+
+
+def _put_by_x(g: Any, o: Any, a: Any, b: Any, *, places: Any) -> Any:
+    kept = np.ones(g.shape, np.bool_)
+    kept.reshape(-1)[places] = False
+    return ops.where(kept, g, 0.0)
+
+
+def _put_by_value(g: Any, o: Any, a: Any, b: Any, *, places: Any) -> Any:
+    return _fitted(ops.take(ops.reshape(g, (-1,)), places, 0), b)
+
+
+put = Op(
+    name="index_put",
+    infer_type=_same_type,
+    evaluate=_put,
+    vjp=(_put_by_x, _put_by_value),
+    saves=("", ""),
+    doc="x with `value` at `places`, positions in the flat x: what x becomes in place.",
+)
+
+
+def _norm(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return ops.sqrt(ops.sum(ops.square(x), axis=axes, keepdims=keepdims))
+
+
+def _norm_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    slope = ops.where(ops.equal(o, 0), 0, g / ops.where(ops.equal(o, 0), 1, o))
+    return a * (slope if keepdims else ops.expand_dims(slope, axes))
+
+
+norm = Op(
+    name="norm",
+    infer_type=ops.sum.infer_type,
+    evaluate=_norm,
+    vjp=(_norm_vjp,),
+    saves=("ao",),
+    bind=ops.sum.bind,
+    floating=True,
+    doc="The square root of the sum of squares; its gradient at 0 is 0, as PyTorch's.",
+)
+
+
+def _stack_type(*types: TensorType, axis: int) -> TensorType:
+    dtype = require_same_dtype("stack", *types)
+    for one in types[1:]:
+        if one.shape != types[0].shape:
+            raise ShapeError(f"stack: {types[0]} and {one} differ in shape")
+    shape = list(types[0].shape)
+    shape.insert(axis, len(types))
+    return TensorType(tuple(shape), dtype)
+
+
+def _stack_vjp(i: int, g: Any, o: Any, *operands: Any, axis: int) -> Any:
+    return _apply(select, g, key=(slice(None),) * axis + (i, Ellipsis))
+
+
+stack = Op(
+    name="stack",
+    infer_type=_stack_type,
+    evaluate=lambda *arrays, axis: np.stack(arrays, axis),
+    vjp=_stack_vjp,
+    promotes=slice(None),
+    doc="Tensors of one shape joined along a new axis.",
+)
+
+transpose_2d = replace(ops.transpose, name="t")
+swap = replace(ops.transpose, name="swap")
+
+VIEWS = frozenset(
+    (
+        select, transpose_2d, swap, ops.transpose, ops.reshape, ops.expand_dims, ops.squeeze,
+        ops.broadcast_to, ops.strided_slice,
+    )
+)  # fmt: skip
+"""The ops whose value may share the memory of their operand, and is then a view of it."""

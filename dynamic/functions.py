@@ -1,0 +1,74 @@
+"""Functions of the package whose meaning or name PyTorch gives otherwise than NumPy.
+
+Each is the method of the first tensor: `max(x, dim)` returns values and indices, `var` and `std`
+divide by n - 1, `transpose` exchanges two axes, `split` takes sizes instead of sections, `round`
+takes decimals, `squeeze` leaves axes of another size alone. The rest has only PyTorch's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compiler import ops
+from compiler.errors import OptionError
+from dynamic import eager_ops
+from dynamic.creation import as_tensor
+from dynamic.tensor import Tensor
+
+
+def _method(name: str) -> Any:
+    def function(input: Any, *args: Any, **kwargs: Any) -> Any:
+        tensor = input if isinstance(input, Tensor) else as_tensor(input)
+        return getattr(tensor, name)(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = getattr(Tensor, name).__doc__
+    return function
+
+
+max, min, amax, amin = (_method(name) for name in ("max", "min", "amax", "amin"))
+var, std, norm = _method("var"), _method("std"), _method("norm")
+any, all = _method("any"), _method("all")
+add, sub = _method("add"), _method("sub")
+transpose, t, squeeze, unsqueeze = (
+    _method(name) for name in ("transpose", "t", "squeeze", "unsqueeze")
+)
+flatten, split, chunk, unbind = (_method(name) for name in ("flatten", "split", "chunk", "unbind"))
+select, narrow, clone, round = (_method(name) for name in ("select", "narrow", "clone", "round"))
+clamp, masked_fill = _method("clamp"), _method("masked_fill")
+gather, index_select, numel = _method("gather"), _method("index_select"), _method("numel")
+mul, div, mm, mv, bmm = ops.multiply, ops.divide, ops.matmul, ops.matmul, ops.matmul
+eq, ne, lt, le, gt, ge = (
+    ops.equal, ops.not_equal, ops.less, ops.less_equal, ops.greater, ops.greater_equal,
+)  # fmt: skip
+neg = ops.negative
+
+
+def flip(input: Any, dims: Any) -> Any:
+    """The elements in reverse order along the given axes."""
+    return ops.flip(input, dims)
+
+
+def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Tensors joined along an axis that they have."""
+    return ops.concatenate(tensors, dim)
+
+
+def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Tensors of one shape joined along a new axis."""
+    tensors = [as_tensor(one) for one in tensors]
+    if not tensors:
+        raise OptionError("stack expects a non-empty TensorList")
+    return tensors[0].apply(eager_ops.stack, tensors, {"axis": _new_axis(dim, tensors[0].ndim)})
+
+
+def _new_axis(dim: int, ndim: int) -> int:
+    if not -ndim - 1 <= dim <= ndim:
+        raise OptionError(f"stack: axis {dim} is out of range for {ndim + 1} axes")
+    return dim % (ndim + 1)
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether `value` is a Tensor."""
+    return isinstance(value, Tensor)

@@ -1,0 +1,152 @@
+"""`backward` and `grad`: what a reverse pass starts from, and where its results go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import OptionError
+from compiler.op import Operand
+from compiler.ops import astype
+from dynamic.engine import run
+from dynamic.errors import AutogradError
+from dynamic.tape import AccumulateGrad
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    *,
+    inputs: Any = None,
+) -> None:
+    """Add the derivatives of `tensors` to the `grad` of the leaves that they depend on.
+
+    Args:
+        tensors: one or several recorded tensors; each of one element unless it has a cotangent.
+        grad_tensors: their cotangents, of their shapes; None where it is 1.
+        retain_graph: keep the graph for another pass; `create_graph` unless given.
+        create_graph: record the pass, so that the gradients can be differentiated.
+        inputs: the tensors to accumulate into, instead of all leaves.
+
+    Raises:
+        RuntimeError: a tensor was not recorded or has no cotangent, the graph was freed by an
+            earlier pass, or a saved tensor was modified in place.
+    """
+    retain = create_graph if retain_graph is None else retain_graph
+    tensors = _listed(tensors)
+    if inputs is None:
+        if len(tensors) == 1 and grad_tensors is None and not create_graph:
+            array, node = tensors[0]._array, tensors[0]._node
+            if node is not None and not array.ndim:  # the usual case, the short way
+                run(((node, np.array(1, array.dtype)),), retain, False)
+                return
+        run(_roots(tensors, grad_tensors, create_graph), retain, create_graph)
+        return
+    roots = _roots(tensors, grad_tensors, create_graph)
+    inputs = _listed(inputs)
+    if not inputs:
+        raise AutogradError("`inputs` argument to `backward()` cannot be empty.")
+    nodes = _nodes(inputs)
+    found = run(roots, retain, create_graph, nodes)
+    for tensor, node in zip(inputs, nodes, strict=True):
+        if node not in found:
+            continue
+        g = found.pop(node)
+        if type(node) is AccumulateGrad:
+            node.pull(g if create_graph else np.array(g), create_graph)
+        else:
+            tensor.retain_grad()
+            tensor._home.add(g, create_graph)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The derivatives of the sum of `outputs` with respect to `inputs`, not accumulated anywhere.
+
+    `grad_outputs`, `retain_graph` and `create_graph` are as for `backward`. Where the outputs do
+    not depend on an input: RuntimeError, unless `allow_unused` (None) or `materialize_grads`
+    (zeros).
+    """
+    if materialize_grads:
+        if allow_unused is False:
+            raise OptionError(
+                "Expected allow_unused to be True or not passed when materialize_grads=True, "
+                "but got: allow_unused=False."
+            )
+        allow_unused = True
+    retain = create_graph if retain_graph is None else retain_graph
+    inputs = _listed(inputs)
+    roots = _roots(_listed(outputs), grad_outputs, create_graph)
+    nodes = _nodes(inputs)
+    found = run(roots, retain, create_graph, nodes)
+    results: list[Any] = []
+    for i, (tensor, node) in enumerate(zip(inputs, nodes, strict=True)):
+        g = found.get(node)
+        if g is not None:
+            results.append(g if isinstance(g, Operand) else tensor.constant(g))
+        elif materialize_grads:
+            results.append(tensor.constant(np.zeros_like(tensor._array)))
+        elif allow_unused:
+            results.append(None)
+        else:
+            raise AutogradError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the desired behavior."
+            )
+    return tuple(results)
+
+
+def _listed(tensors: Any) -> Sequence[Any]:
+    return (tensors,) if isinstance(tensors, Operand) else tuple(tensors)
+
+
+def _nodes(inputs: Sequence[Any]) -> list[Any]:
+    for tensor in inputs:
+        if tensor._node is None:
+            raise AutogradError("One of the differentiated Tensors does not require grad")
+    return [tensor._node for tensor in inputs]
+
+
+def _roots(tensors: Sequence[Any], cotangents: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+    if cotangents is None:
+        cotangents = (None,) * len(tensors)
+    elif isinstance(cotangents, Operand):
+        cotangents = (cotangents,)
+    if len(cotangents) != len(tensors):
+        raise AutogradError(f"got {len(tensors)} tensors and {len(cotangents)} gradients for them")
+    roots = []
+    for i, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True)):
+        if tensor._node is None:
+            raise AutogradError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn"
+            )
+        g = _cotangent(i, tensor, cotangent)
+        roots.append((tensor._node, g if create_graph else g._array))
+    return roots
+
+
+def _cotangent(i: int, tensor: Any, given: Any) -> Any:
+    """The cotangent of a root: 1 if none is given."""
+    array = tensor._array
+    if given is None:
+        if array.size != 1:
+            raise AutogradError("grad can be implicitly created only for scalar outputs")
+        return tensor.constant(np.ones(array.shape, array.dtype))
+    given = given if isinstance(given, Operand) else tensor.constant(given)
+    if given.shape != array.shape:
+        raise AutogradError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and output[{i}] "
+            f"has a shape of {tensor.shape}."
+        )
+    return given if given._array.dtype == array.dtype else astype(given, array.dtype)

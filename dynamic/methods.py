@@ -1,0 +1,459 @@
+"""PyTorch's methods of a tensor, where they differ from the ops of the shared library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.errors import OutOfRangeError, ShapeError
+from compiler.op import Op, Operand
+from compiler.types import normalise_axis
+from dynamic import eager_ops
+from dynamic.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype
+from dynamic.errors import ArgumentError, AutogradError
+from dynamic.results import Max, Min, Size
+
+
+def sizes_of(sizes: Sequence[Any]) -> tuple[Any, ...]:
+    """`f(2, 3)` and `f((2, 3))` alike."""
+    if len(sizes) == 1 and not hasattr(sizes[0], "__index__"):
+        return tuple(sizes[0])
+    return tuple(sizes)
+
+
+def _total(op: Op) -> Any:
+    def method(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+        x = self if dtype is None else self.to(dtype)
+        if dim is None and not keepdim:
+            attrs = {"axes": tuple(range(x._array.ndim)), "keepdims": False}
+            return x.apply(op, (x,), attrs)
+        return op(x, dim, keepdim)
+
+    method.__doc__ = op.doc
+    return method
+
+
+def _extremum(op: Op, position: Op, pairwise: Op, result: Any) -> Any:
+    def method(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if isinstance(dim, Operand):
+            return pairwise(self, dim)
+        if dim is None:
+            return op(self)
+        return result(op(self, dim, keepdim), position(self, dim, keepdim))
+
+    method.__doc__ = (
+        f"{op.doc} With `dim`, a named tuple (values, indices); with a tensor, element by element."
+    )
+    return method
+
+
+def _spread(op: Op) -> Any:
+    def method(
+        self: Any,
+        dim: Any = None,
+        unbiased: bool | None = None,
+        keepdim: bool = False,
+        *,
+        correction: int = 1,
+    ) -> Any:
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        degrees = correction if unbiased is None else int(unbiased)
+        return op(self, dim, keepdim, correction=degrees)
+
+    method.__doc__ = f"{op.doc} Divided by n - 1 unless told otherwise, as PyTorch's."
+    return method
+
+
+def _truth(op: Op) -> Any:
+    def method(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        return op(self if self._array.dtype == BOOL else ops.not_equal(self, 0), dim, keepdim)
+
+    method.__doc__ = op.doc
+    return method
+
+
+def _scaled(op: Op) -> Any:
+    def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+        return op(self, other if alpha == 1 else other * alpha)
+
+    method.__doc__ = f"{op.doc} With b scaled by `alpha`."
+    return method
+
+
+def _pair(op: Op) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        return op(self, other)
+
+    method.__doc__ = op.doc
+    return method
+
+
+def _cast(dtype: Any) -> Any:
+    def method(self: Any) -> Any:
+        return self.to(dtype)
+
+    method.__doc__ = f"The tensor cast to {dtype}; itself if it has that dtype."
+    return method
+
+
+class Methods(Operand):
+    """PyTorch's methods on shapes, indices and values."""
+
+    __slots__ = ()
+
+    _array: Any
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of the axes."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype, which prints as PyTorch's and equals NumPy's."""
+        return DTYPES[self._array.dtype]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        ndim: int = self._array.ndim
+        return ndim
+
+    def dim(self) -> int:
+        """The number of axes."""
+        return self.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one axis."""
+        return self.shape if dim is None else self._array.shape[dim]
+
+    def numel(self) -> int:
+        """The number of elements."""
+        size: int = self._array.size
+        return size
+
+    def item(self) -> Any:
+        """The only element, as a Python number; RuntimeError if there are more or none."""
+        if self._array.size != 1:
+            raise AutogradError(
+                f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
+            )
+        return self._array.item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists; a number for a 0-d tensor."""
+        return self._array.tolist()
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is float32 or float64."""
+        return bool(self._array.dtype.kind == "f")
+
+    def is_contiguous(self) -> bool:
+        """Whether the memory is in row-major order."""
+        return bool(self._array.flags.c_contiguous)
+
+    def contiguous(self) -> Any:
+        """The tensor itself if it is in row-major order, else a copy that is."""
+        if self.is_contiguous():
+            return self
+        return self.apply(eager_ops.contiguous, (self,), {})
+
+    def element_size(self) -> int:
+        """The bytes of an element."""
+        return int(self._array.itemsize)
+
+    def to(self, *args: Any, dtype: Any = None, copy: bool = False, **ignored: Any) -> Any:
+        """The tensor cast to a dtype, or to that of another tensor; devices are the CPU."""
+        for arg in args:
+            if isinstance(arg, Methods):
+                dtype = arg._array.dtype
+            elif not isinstance(arg, str | bool):
+                dtype = arg
+        wanted = self._array.dtype if dtype is None else as_numpy_dtype(dtype)
+        if wanted != self._array.dtype:
+            return ops.astype(self, wanted)
+        return self.apply(eager_ops.clone, (self,), {}) if copy else self
+
+    def type(self, dtype: Any = None) -> Any:
+        """The tensor cast to `dtype`; PyTorch's name of the tensor's type if None."""
+        if dtype is None:
+            return f"torch.{DTYPES[self._array.dtype].legacy}Tensor"
+        return self.to(dtype)
+
+    def type_as(self, other: Any) -> Any:
+        """The tensor cast to the dtype of another."""
+        return self.to(other._array.dtype)
+
+    def cpu(self) -> Any:
+        """The tensor itself."""
+        return self
+
+    def transpose(self, dim0: int, dim1: int) -> Any:
+        """A view with two axes exchanged."""
+        ndim = self._array.ndim
+        order = list(range(ndim))
+        i, j = normalise_axis("transpose", dim0, ndim), normalise_axis("transpose", dim1, ndim)
+        order[i], order[j] = order[j], order[i]
+        return self.apply(eager_ops.swap, (self,), {"axes": tuple(order)})
+
+    def t(self) -> Any:
+        """A view of a matrix with its axes exchanged; of a vector the vector."""
+        if self._array.ndim > 2:
+            raise ShapeError(f"t: expects at most 2 axes, got {self._array.ndim}")
+        axes = tuple(reversed(range(self._array.ndim)))
+        return self.apply(eager_ops.transpose_2d, (self,), {"axes": axes})
+
+    @property
+    def mT(self) -> Any:  # noqa: N802 - PyTorch's name
+        """A view with the last two axes exchanged."""
+        return self.transpose(-2, -1)
+
+    def view(self, *shape: Any) -> Any:
+        """A view of another shape, or the tensor in another dtype."""
+        result = ops.reshape(self, *shape)
+        if result._view is None:
+            raise ShapeError(
+                "view: the size is not compatible with the tensor's strides: use reshape"
+            )
+        return result
+
+    def view_as(self, other: Any) -> Any:
+        """A view of the shape of another tensor."""
+        return self.view(other._array.shape)
+
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Any:
+        """The axes from `start_dim` to `end_dim` as one."""
+        shape = self._array.shape or (1,)
+        first, last = (normalise_axis("flatten", dim, len(shape)) for dim in (start_dim, end_dim))
+        if first == last and self._array.ndim:
+            return self
+        merged = (*shape[:first], int(np.prod(shape[first : last + 1])), *shape[last + 1 :])
+        return ops.reshape(self, merged)
+
+    def expand(self, *sizes: Any) -> Any:
+        """A view repeated along axes of size 1 and new leading ones; -1 keeps a size."""
+        wanted = sizes_of(sizes)
+        own = (1,) * (len(wanted) - self._array.ndim) + self._array.shape
+        shape = tuple(have if size == -1 else size for have, size in zip(own, wanted, strict=True))
+        return ops.broadcast_to(self, shape)
+
+    def expand_as(self, other: Any) -> Any:
+        """A view broadcast to the shape of another tensor."""
+        return ops.broadcast_to(self, other._array.shape)
+
+    def unsqueeze(self, dim: int) -> Any:
+        """A view with a new axis of size 1."""
+        return ops.expand_dims(self, dim)
+
+    def squeeze(self, dim: Any = None) -> Any:
+        """A view without the axes of size 1: all, or those of `dim` that have size 1."""
+        shape = self._array.shape
+        if dim is None:
+            dims: Sequence[int] = range(len(shape))
+        else:
+            dims = (dim,) if hasattr(dim, "__index__") else tuple(dim)
+        ones = tuple(
+            axis for axis in (normalise_axis("squeeze", d, len(shape)) for d in dims)
+            if shape[axis] == 1
+        )  # fmt: skip
+        return ops.squeeze(self, ones)
+
+    def select(self, dim: int, index: int) -> Any:
+        """The view at `index` of one axis, which it loses."""
+        return self[self._at(dim, index)]
+
+    def narrow(self, dim: int, start: int, length: int) -> Any:
+        """The view of `length` elements from `start` along one axis."""
+        return self[self._at(dim, slice(start, start + length))]
+
+    def _at(self, dim: int, key: Any) -> tuple[Any, ...]:
+        axis = normalise_axis("select", dim, self._array.ndim)
+        return (slice(None),) * axis + (key,)
+
+    def split(self, size: Any, dim: int = 0) -> tuple[Any, ...]:
+        """Views of `size` elements along `dim`, the last one shorter; or of the listed sizes."""
+        total = self._array.shape[dim]
+        if hasattr(size, "__index__"):
+            sizes = [min(int(size), total - start) for start in range(0, total, int(size))]
+        else:
+            sizes = list(size)
+            if sum(sizes) != total:
+                raise ShapeError(f"split: {sizes} do not add up to {total}, the size of axis {dim}")
+        ends = np.cumsum(sizes).tolist()
+        return tuple(
+            self.narrow(dim, end - part, part) for end, part in zip(ends, sizes, strict=True)
+        )
+
+    def chunk(self, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+        """At most `chunks` views of equal size along `dim`, the last one shorter."""
+        return self.split(max(1, -(-self._array.shape[dim] // chunks)), dim)
+
+    def unbind(self, dim: int = 0) -> tuple[Any, ...]:
+        """The views at each index of one axis."""
+        return tuple(self.select(dim, i) for i in range(self._array.shape[dim]))
+
+    def norm(self, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
+        """The p-norm of the elements; the 2-norm's gradient at 0 is 0."""
+        attrs = {"axis": dim, "keepdims": keepdim}
+        if p in (2, 2.0, "fro"):
+            return eager_ops.norm(self, dim, keepdim)
+        if p == 1:
+            return ops.sum(ops.absolute(self), **attrs)
+        if p in (np.inf, "inf"):
+            return ops.max(ops.absolute(self), **attrs)
+        return ops.sum(ops.absolute(self) ** p, **attrs) ** (1 / p)
+
+    def amax(self, dim: Any = None, keepdim: bool = False) -> Any:
+        """The largest elements along `dim`; ties share the gradient evenly."""
+        return ops.max(self, () if dim == () else _several(dim), keepdim)
+
+    def amin(self, dim: Any = None, keepdim: bool = False) -> Any:
+        """The smallest elements along `dim`; ties share the gradient evenly."""
+        return ops.min(self, () if dim == () else _several(dim), keepdim)
+
+    def clamp(self, min: Any = None, max: Any = None) -> Any:
+        """The elements limited to [min, max]."""
+        return ops.clip(self, min, max)
+
+    def round(self, *, decimals: int = 0) -> Any:
+        """The nearest integers, or multiples of 10**-decimals; halves to even."""
+        if not decimals:
+            return ops.round(self)
+        scale = 10.0**decimals
+        return ops.divide(ops.round(ops.multiply(self, scale)), scale)
+
+    def gather(self, dim: int, index: Any) -> Any:
+        """The elements at `index` along one axis."""
+        return ops.take_along_axis(self, index, dim)
+
+    def index_select(self, dim: int, index: Any) -> Any:
+        """The slices at `index` along one axis."""
+        return ops.take(self, index, dim)
+
+    def masked_fill(self, mask: Any, value: Any) -> Any:
+        """`value` where the mask holds, the elements elsewhere."""
+        return ops.where(mask, value, self)
+
+    def where(self, condition: Any, other: Any) -> Any:
+        """The elements where the condition holds, else those of `other`."""
+        return ops.where(condition, self, other)
+
+    def __bool__(self) -> bool:
+        if self._array.size == 1:
+            return bool(self._array.item())
+        what = "no values" if self._array.size == 0 else "more than one value"
+        raise AutogradError(f"Boolean value of Tensor with {what} is ambiguous")
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self._array.dtype.kind not in "iu" or self._array.size != 1:
+            raise ArgumentError(
+                "only integer tensors of a single element can be converted to an index"
+            )
+        return int(self._array.item())
+
+    def __len__(self) -> int:
+        if not self._array.ndim:
+            raise ArgumentError("len() of a 0-d tensor")
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._array.ndim:
+            raise ArgumentError("iteration over a 0-d tensor")
+        return iter(self.unbind())
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(self._array == getattr(value, "_array", value)))
+
+    def __getitem__(self, key: Any) -> Any:
+        basic = self._basic_key(key)
+        if basic is None:
+            return ops.take(ops.reshape(self, (-1,)), self._places(key), 0)
+        try:
+            return self.apply(eager_ops.select, (self,), {"key": basic})
+        except IndexError as error:
+            raise OutOfRangeError(str(error).replace("axis", "dimension")) from None
+
+    def _basic_key(self, key: Any) -> tuple[Any, ...] | None:
+        """The key as a tuple that makes a view, or None if it holds tensors, lists or masks."""
+        keys = key if type(key) is tuple else (key,)
+        whole = True
+        basic: list[Any] = []
+        for one in keys:
+            if one is Ellipsis:
+                whole = False
+            elif isinstance(one, Methods) and not one._array.ndim:
+                if one._array.dtype.kind == "b":
+                    return None
+                one = one.__index__()
+            elif not (type(one) is int or one is None or isinstance(one, slice)) and not isinstance(
+                one, np.integer
+            ):
+                return None
+            basic.append(one)
+        if whole:
+            basic.append(Ellipsis)  # else an index of every axis makes a NumPy scalar, no view
+        return tuple(basic)
+
+    def _places(self, key: Any) -> Any:
+        """The positions in the flat tensor that an advanced key selects."""
+        keys = tuple(
+            one._array if isinstance(one, Methods) else one
+            for one in (key if type(key) is tuple else (key,))
+        )
+        positions = np.arange(self._array.size).reshape(self._array.shape)
+        try:
+            return positions[keys]
+        except IndexError as error:
+            raise OutOfRangeError(str(error).replace("axis", "dimension")) from None
+
+
+def _several(dim: Any) -> Any:
+    """One axis as a tuple: ties then share the gradient."""
+    return (dim,) if hasattr(dim, "__index__") else dim
+
+
+for _name, _method in {
+    "sum": _total(ops.sum),
+    "mean": _total(ops.mean),
+    "prod": _total(ops.prod),
+    "max": _extremum(ops.max, ops.argmax, ops.maximum, Max),
+    "min": _extremum(ops.min, ops.argmin, ops.minimum, Min),
+    "var": _spread(ops.var),
+    "std": _spread(ops.std),
+    "any": _truth(ops.any),
+    "all": _truth(ops.all),
+    "add": _scaled(ops.add),
+    "sub": _scaled(ops.subtract),
+    "mul": _pair(ops.multiply),
+    "div": _pair(ops.divide),
+    "true_divide": _pair(ops.divide),
+    "maximum": _pair(ops.maximum),
+    "minimum": _pair(ops.minimum),
+    "eq": _pair(ops.equal),
+    "ne": _pair(ops.not_equal),
+    "lt": _pair(ops.less),
+    "le": _pair(ops.less_equal),
+    "gt": _pair(ops.greater),
+    "ge": _pair(ops.greater_equal),
+    "mm": _pair(ops.matmul),
+    "mv": _pair(ops.matmul),
+    "bmm": _pair(ops.matmul),
+    "float": _cast(F32),
+    "double": _cast(F64),
+    "long": _cast(INT64),
+    "int": _cast(np.dtype(np.int32)),
+    "bool": _cast(BOOL),
+    "neg": lambda self: ops.negative(self),
+    "nelement": Methods.numel,
+}.items():
+    setattr(Methods, _name, _method)

@@ -1,0 +1,5 @@
+"""Neural networks."""
+
+from dynamic.nn import functional
+
+__all__ = ["functional"]

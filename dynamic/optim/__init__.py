@@ -1,0 +1,6 @@
+"""Optimizers."""
+
+from dynamic.optim.optimizer import Optimizer
+from dynamic.optim.sgd import SGD
+
+__all__ = ["SGD", "Optimizer"]

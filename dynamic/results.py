@@ -1,0 +1,43 @@
+"""What tensors' methods return beside tensors: shapes, and values with their indices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+
+class Size(tuple[int, ...]):
+    """The shape of a tensor: a tuple that prints as PyTorch's."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+
+class Max(NamedTuple):
+    """The largest elements along an axis, and where they are."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return _show("max", self)
+
+
+class Min(NamedTuple):
+    """The smallest elements along an axis, and where they are."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return _show("min", self)
+
+
+def _show(name: str, result: Max | Min) -> str:
+    return f"torch.return_types.{name}(\nvalues={result.values!r},\nindices={result.indices!r})"

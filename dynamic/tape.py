@@ -1,0 +1,412 @@
+"""The tape: one node per recorded op, linked to the nodes of its operands.
+
+A node holds arrays, never tensors, and only those that the gradient rules it will run read; so a
+graph is free of reference cycles and its memory goes as soon as its last tensor does. What a rule
+reads without its values (shape, dtype) is read from the node of the operand, or from a `Spec`.
+Nodes are numbered as they are made, so the order of the reverse pass needs no search.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.op import Attrs, Op, Operand, Rule
+from dynamic.dtypes import DTYPES, NumpyDType
+from dynamic.errors import AutogradError
+from dynamic.names import node_name
+
+_numbers = itertools.count()
+_next_number = _numbers.__next__
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you "
+    "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+    "through the graph a second time or if you need to access saved tensors after calling "
+    "backward."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a node of an op keeps and runs, given which operands require grad.
+
+    Attributes:
+        steps: the operands that get a gradient, each with its rule.
+        keeps: per operand whether its values are saved.
+        keeps_output: whether the output's values are saved.
+        holds: whether anything is saved, so that freeing the graph matters.
+        number: whether one of two operands is a Python number (for PyTorch's names).
+    """
+
+    op: Op
+    steps: tuple[tuple[int, Rule], ...]
+    keeps: tuple[bool, ...]
+    keeps_output: bool
+    holds: bool
+    number: bool = False
+
+
+_recipes: dict[tuple[Op, tuple[bool, ...], bool], Recipe] = {}
+
+
+def recipe(op: Op, needs: tuple[bool, ...], number: bool = False) -> Recipe:
+    """The recipe for an op of which these operands require grad."""
+    found = _recipes.get((op, needs, number))
+    if found is not None:
+        return found
+    rules = [(i, op.rule(i)) for i, needed in enumerate(needs) if needed]
+    steps = tuple((i, rule) for i, rule in rules if rule is not None)
+    letters = "".join(op.saved(i) for i, _ in steps)
+    keeps = tuple(chr(ord("a") + i) in letters for i in range(len(needs)))
+    made = Recipe(op, steps, keeps, "o" in letters, bool(letters), number)
+    _recipes[op, needs, number] = made
+    return made
+
+
+class Spec:
+    """The shape and dtype of an operand whose values were not saved."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: NumpyDType) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape))
+
+
+class Cell:
+    """Where the gradient of a tensor that is not a leaf is put if `retain_grad` asked for it."""
+
+    __slots__ = ("grad",)
+
+    def __init__(self) -> None:
+        self.grad: Any = None
+
+    def add(self, g: Any, create_graph: bool) -> None:
+        """Add a cotangent that others may hold as well."""
+        if self.grad is None:
+            self.grad = g.clone() if create_graph else np.array(g)
+        else:
+            self.grad = self.grad + g
+
+
+class Node(Spec):
+    """One recorded op; its shape and dtype are those of the op's output.
+
+    Attributes:
+        edges: per operand the node that made it, or None where it requires no grad.
+        saved: per operand its array or what stands in for it, then the output's array or None;
+            None once freed.
+        guards: the version counters of what is saved, and the `versions` that they had.
+        cell: where to put the gradient of the output, or None.
+        serial: the number of the node; that of an operand's node is smaller.
+    """
+
+    __slots__ = (
+        "__weakref__", "attrs", "cell", "edges", "guards", "recipe", "saved", "serial", "versions",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        edges: tuple[Any, ...],
+        saved: tuple[Any, ...],
+        guards: tuple[Any, ...],
+        versions: tuple[Any, ...],
+        attrs: Attrs,
+        shape: tuple[int, ...],
+        dtype: NumpyDType,
+    ) -> None:
+        self.recipe = recipe
+        self.edges = edges
+        self.saved: tuple[Any, ...] | None = saved
+        self.guards = guards
+        self.versions = versions
+        self.attrs = attrs
+        self.shape = shape
+        self.dtype = dtype
+        self.cell: Cell | None = None
+        self.serial = _next_number()
+
+    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+        """The cotangents of the operands, each with the node it goes to.
+
+        `g` is an ndarray, or a tensor if the pass itself is recorded.
+        """
+        saved = self.saved
+        if saved is None:
+            raise AutogradError(FREED)
+        for counter, version in zip(self.guards, self.versions, strict=True):
+            if counter is not None and counter[0] != version:
+                raise AutogradError(self._mutated())
+        if create_graph:
+            saved = self._tensors(g, saved)
+        *operands, out = saved
+        if out is None:
+            out = self
+        edges, attrs = self.edges, self.attrs
+        return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in self.recipe.steps]
+
+    def _tensors(self, like: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The saved arrays as tensors that belong to the graph."""
+        makers = (*self.edges, self)
+        counters = self.guards or (None,) * len(saved)
+        tensors = []
+        for value, node, counter in zip(saved, makers, counters, strict=True):
+            if isinstance(value, np.ndarray):
+                value = like.constant(value)
+                value._node = node
+                if counter is not None:
+                    value._counter = counter
+            tensors.append(value)
+        return tuple(tensors)
+
+    def _mutated(self) -> str:
+        assert self.saved is not None
+        for position, (counter, version) in enumerate(zip(self.guards, self.versions, strict=True)):
+            if counter is not None and counter[0] != version:
+                array = self.saved[position]
+                maker = (*self.edges, self)[position]
+                break
+        kind = DTYPES[array.dtype].legacy
+        which = "" if maker is None else f", which is output 0 of {name_of(maker)},"
+        return (
+            "one of the variables needed for gradient computation has been modified by an inplace "
+            f"operation: [torch.{kind}Tensor {list(array.shape)}]{which} is at version "
+            f"{counter[0]}; expected version {version} instead. {name_of(self)} saved it; it was "
+            f"modified last at {counter[1]}."
+        )
+
+    def release(self) -> None:
+        """Let go of what is saved; a node that saved nothing can run again."""
+        if self.recipe.holds:
+            self.saved = None
+
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return name_of(self)
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """Per operand the node that made it, or None, and which of its outputs it is (0)."""
+        return tuple((named(edge), 0) for edge in self.edges)
+
+    def __repr__(self) -> str:
+        return f"<{name_of(self)} object at {id(self):#x}>"
+
+
+class AccumulateGrad(Spec):
+    """The node of a leaf: the end of the graph, and the place of the leaf's gradient."""
+
+    __slots__ = ("__weakref__", "grad", "leaf", "serial")
+
+    edges: tuple[Any, ...] = ()
+    next_functions: tuple[tuple[Any, int], ...] = ()
+
+    def __init__(self, tensor: Any, array: Any) -> None:
+        super().__init__(array.shape, array.dtype)
+        self.leaf = weakref.ref(tensor)
+        self.grad: Any = None
+        self.serial = _next_number()
+
+    @property
+    def variable(self) -> Any:
+        """The leaf, or None if nobody holds it any more."""
+        return self.leaf()
+
+    def pull(self, g: Any, create_graph: bool) -> tuple[()]:
+        """Add `g`, which nobody else holds, to the gradient: in place unless recorded."""
+        if g.shape != self.shape:
+            raise AutogradError(
+                f"AccumulateGrad: a gradient of shape {tuple(g.shape)} for a leaf of shape "
+                f"{self.shape}"
+            )
+        before = self.grad
+        if before is None:
+            self.grad = g.clone() if create_graph else np.asarray(g, self.dtype)
+        elif create_graph:
+            self.grad = (g.constant(before) if isinstance(before, np.ndarray) else before) + g
+        elif isinstance(before, np.ndarray):
+            before += g
+        else:
+            before._array += g
+            before._counter[0] += 1
+        return ()
+
+    def release(self) -> None:
+        """Nothing is saved."""
+
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return "torch::autograd::AccumulateGrad"
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {id(self):#x}>"
+
+
+def record(
+    op: Op,
+    attrs: Attrs,
+    operands: Sequence[Any],
+    array: Any,
+    counter: list[Any],
+    number: bool,
+) -> Node | None:
+    """The node of `array`, the value of `op` on tensors; None if no gradient flows through it.
+
+    `counter` is the version counter of the tensor that will hold `array`; `number` says whether
+    an operand was a Python number.
+    """
+    edges = tuple([operand._node for operand in operands])
+    plan = recipe(op, tuple([edge is not None for edge in edges]), number)
+    if not plan.steps:
+        return None
+    shape, dtype = array.shape, array.dtype
+    if not plan.holds and None not in edges:
+        return Node(plan, edges, (*edges, None), (), (), attrs, shape, dtype)
+    keeps_output = plan.keeps_output
+    saved: list[Any] = []
+    guards: list[Any] = []
+    versions: list[Any] = []
+    for operand, edge, kept in zip(operands, edges, plan.keeps, strict=True):
+        if kept:
+            saved.append(operand._array)
+            guards.append(operand._counter)
+            versions.append(operand._counter[0])
+        else:
+            own = operand._array
+            saved.append(Spec(own.shape, own.dtype) if edge is None else edge)
+            guards.append(None)
+            versions.append(0)
+    saved.append(array if keeps_output else None)
+    guards.append(counter if keeps_output else None)
+    versions.append(counter[0])
+    return Node(plan, edges, tuple(saved), tuple(guards), tuple(versions), attrs, shape, dtype)
+
+
+ViewStep = tuple[Op, Attrs]
+
+
+def view_of(array: Any, steps: Sequence[ViewStep]) -> Any:
+    """The view that the steps make of an array, a tensor's cotangent as well."""
+    for op, attrs in steps:
+        if isinstance(array, Operand):
+            array = array.apply(op, (array,), attrs)
+        else:
+            array = op.evaluate(array, **attrs)
+    return array
+
+
+def shares_memory(view: Any, array: Any) -> bool:
+    """Whether NumPy made `view` as a view of `array` or of what `array` is a view of."""
+    base = view.base
+    return base is not None and (base is array or base is array.base)
+
+
+class _ViewNode(Spec):
+    """What the two nodes of mutated views have in common: no op, nothing saved."""
+
+    __slots__ = ("__weakref__", "cell", "edges", "serial", "steps")
+
+    def __init__(self, array: Any, edges: tuple[Any, ...], steps: tuple[ViewStep, ...]) -> None:
+        super().__init__(array.shape, array.dtype)
+        self.edges = edges
+        self.steps = steps
+        self.cell: Cell | None = None
+        self.serial = _next_number()
+
+    def release(self) -> None:
+        """Nothing is saved."""
+
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The nodes that the gradient goes to."""
+        return tuple((named(edge), 0) for edge in self.edges)
+
+
+class CopySlices(_ViewNode):
+    """A tensor of which a view was overwritten: `edges` are the old tensor and the new view."""
+
+    __slots__ = ()
+
+    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+        """The part of `g` in the view goes to what was written, the rest to the old values."""
+        old, new = self.edges
+        parts = []
+        if new is not None:
+            parts.append((new, view_of(g, self.steps)))
+        if old is not None:
+            written = self._written()
+            if create_graph:
+                from compiler.ops import where
+
+                parts.append((old, where(g.constant(written), 0.0, g)))
+            else:
+                parts.append((old, np.where(written, g.dtype.type(0), g)))
+        return parts
+
+    def _written(self) -> Any:
+        places = view_of(np.arange(self.size).reshape(self.shape), self.steps)
+        written = np.zeros(self.size, np.bool_)
+        written[places] = True
+        return written.reshape(self.shape)
+
+
+class AsStridedBackward0(_ViewNode):
+    """A view of a tensor that was mutated after the view was made."""
+
+    __slots__ = ("specs",)
+
+    def __init__(self, array: Any, base: Any, steps: tuple[ViewStep, ...]) -> None:
+        super().__init__(array, (base._node,), steps)
+        self.specs: list[Any] = []
+        step_array = base._array
+        for op, attrs in steps:
+            self.specs.append(Spec(step_array.shape, step_array.dtype))
+            step_array = op.evaluate(step_array, **attrs)
+
+    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+        """The adjoints of the steps that make the view, last one first."""
+        for (op, attrs), spec in zip(reversed(self.steps), reversed(self.specs), strict=True):
+            rule = op.rule(0)
+            assert rule is not None
+            g = rule(g, None, spec, **attrs)
+        return [(self.edges[0], g)]
+
+
+def name_of(node: Any) -> str:
+    """PyTorch's name of a node."""
+    return node_name(node) if isinstance(node, Node) else str(node.name())
+
+
+_classes: dict[str, type] = {}
+
+
+def named(node: Any) -> Any:
+    """The node, with its name as the name of its class, which tools that draw graphs print."""
+    if type(node) is Node:
+        name = name_of(node)
+        if name not in _classes:
+            _classes[name] = type(name, (Node,), {"__slots__": (), "__doc__": Node.__doc__})
+        node.__class__ = _classes[name]
+    return node
