@@ -30,7 +30,7 @@ from compiler.passes.demand import (
     contiguous_strides,
     offset_of,
 )
-from compiler.passes.fuse import (
+from compiler.passes.groups import (
     POSITION_KINDS,
     Fusion,
     LoopGroup,

@@ -18,7 +18,8 @@ from compiler.emit.body import Body, Memory, Names, build_body
 from compiler.emit.loops import INDENT, print_body
 from compiler.emit.matmul import print_matmul
 from compiler.emit.scalar import CONSTRUCTORS
-from compiler.passes.fuse import Fusion, LoopGroup, fuse
+from compiler.passes.fuse import fuse
+from compiler.passes.groups import Fusion, LoopGroup
 from compiler.passes.memory import MemoryPlan, Slot, plan_memory
 
 POINTERS = {"bool": "p_bool"} | {

@@ -10,7 +10,7 @@ from compiler.emit.loops import INDENT
 from compiler.emit.scalar import CONSTRUCTORS, literal
 from compiler.graph.view import Node
 from compiler.passes.demand import contiguous_strides
-from compiler.passes.fuse import MatmulGroup, View, blas_layout
+from compiler.passes.groups import MatmulGroup, View, blas_layout
 from compiler.types import Shape
 
 

@@ -9,7 +9,7 @@ from compiler.affine import Affine
 from compiler.dims import Unknown, evaluate
 from compiler.emit.body import Access, Body
 from compiler.lowering import Alias
-from compiler.passes.fuse import Fusion, MatmulGroup
+from compiler.passes.groups import Fusion, MatmulGroup
 from compiler.types import DType, Shape
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector

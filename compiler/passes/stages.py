@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from compiler.lowering import Index, Pointwise, Reduce
 from compiler.passes.demand import canonical, demands, reach
-from compiler.passes.fuse import Fusion, LoopGroup, is_row
+from compiler.passes.groups import Fusion, LoopGroup, is_row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
