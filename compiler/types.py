@@ -7,7 +7,7 @@ equal, and the assumption is handed to whoever collects them (the compiler check
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -128,7 +128,7 @@ def normalise_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
     """A sorted tuple of axes counted from the front; None means all of them."""
     if axis is None:
         return tuple(range(ndim))
-    listed = (axis,) if isinstance(axis, int | np.integer) else tuple(axis)
+    listed = axis if isinstance(axis, Iterable) else (axis,)
     axes = sorted(normalise_axis(op, one, ndim) for one in listed)
     if len(set(axes)) != len(axes):
         raise ShapeError(f"{op}: an axis is repeated in {axis!r}")

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from compiler.dims import Dim
 from compiler.errors import DTypeError, OptionError, ShapeError
 from compiler.op import Attrs
 from compiler.ops.arithmetic import astype, maximum, minimum, numeric, square
@@ -33,7 +32,7 @@ from compiler.ops.declare import (
 from compiler.ops.exponential import erf, exp, expm1, log, rsqrt, sigmoid, softplus, tanh
 from compiler.ops.indexing import take_along_axis
 from compiler.ops.reduction import max, mean, positions, sum
-from compiler.ops.shape import expand_dims, squeeze
+from compiler.ops.shape import expand_dims, sizes_of, squeeze
 from compiler.types import TensorType, broadcast_shapes, normalise_axis, unify
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -308,11 +307,7 @@ def _layer_norm_bind(
     x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> tuple[Sequence[Any], Attrs]:
     x = as_operand(x)
-    shape = (
-        (normalized_shape,)
-        if isinstance(normalized_shape, int | np.integer | Dim)
-        else tuple(normalized_shape)
-    )
+    shape = sizes_of("layer_norm", normalized_shape)
     last = tuple(x.shape[-len(shape) :]) if shape else ()
     if not shape or len(last) != len(shape) or None in map(unify, last, shape):
         raise ShapeError(f"layer_norm: the last axes of {tuple(x.shape)} are not {shape}")

@@ -27,11 +27,10 @@ from compiler.types import (
 )
 
 
-def _sizes(op: str, shape: Any) -> Shape:
+def sizes_of(op: str, shape: Any) -> Shape:
     """`shape` as a tuple of sizes; a single size is a shape of one axis."""
-    if isinstance(shape, Dim | int | np.integer):
-        shape = (shape,)
-    sizes = tuple(size if isinstance(size, Dim) else _int(op, size) for size in shape)
+    listed = shape if hasattr(shape, "__iter__") else (shape,)
+    sizes = tuple(size if isinstance(size, Dim) else _int(op, size) for size in listed)
     if any(isinstance(size, int) and size < -1 for size in sizes):
         raise ShapeError(f"{op}: negative size in {sizes}")
     return sizes
@@ -45,7 +44,7 @@ def _int(op: str, size: Any) -> int:
 
 def _reshape_bind(x: Any, *shape: Any) -> tuple[Sequence[Any], Attrs]:
     x = as_operand(x)
-    sizes = _sizes("reshape", shape[0] if len(shape) == 1 else shape)
+    sizes = sizes_of("reshape", shape[0] if len(shape) == 1 else shape)
     if sizes.count(-1) > 1:
         raise ShapeError(f"reshape: more than one -1 in {sizes}")
     if -1 in sizes:
@@ -78,7 +77,7 @@ reshape: Op = register(
 
 
 def _broadcast_bind(x: Any, *shape: Any) -> tuple[Sequence[Any], Attrs]:
-    sizes = _sizes("broadcast_to", shape[0] if len(shape) == 1 else shape)
+    sizes = sizes_of("broadcast_to", shape[0] if len(shape) == 1 else shape)
     if -1 in sizes:
         raise ShapeError(f"broadcast_to: negative size in {sizes}")
     return (as_operand(x),), {"shape": sizes}
