@@ -26,8 +26,8 @@ lint: $(VENV)/.installed-test ## check style and formatting
 typecheck: $(VENV)/.installed-test ## check the types
 	$(BIN)/mypy
 
-bench: $(VENV)/.installed-compare ## measure the eager against the compiled paradigm
-	$(BIN)/python -m staticgraph compare
+bench: $(VENV)/.installed-examples ## measure a training step; against JAX with JAX=/path/to/its/python
+	$(BIN)/python benchmarks/mlp_small.py $(if $(JAX),--jax $(JAX))
 
 clean: ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
