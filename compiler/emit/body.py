@@ -194,8 +194,8 @@ class _Builder:
             if level == stage:
                 self._store(store)
         # every element is read before any is written: an output may take the place of an input
-        lines = self.body.passes[stage]
-        lines.sort(key=lambda line: line.code.startswith("{m}"))
+        for lines in (self.body.rows[stage], self.body.passes[stage]):
+            lines.sort(key=lambda line: line.code.startswith("{m}"))
 
     def _keep(self, node_id: int) -> None:
         index = canonical(self.nodes[node_id].type.shape)

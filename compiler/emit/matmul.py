@@ -47,7 +47,8 @@ def print_matmul(
         for extent in batch:
             m = m * extent
         batch = ()
-        left, right = replace(left, batch=()), replace(right, batch=())
+        left = replace(left, batch=(), row_stride=left.leading)
+        right = replace(right, batch=())
     depth = 0
     for axis, extent in enumerate(batch):
         yield f"{INDENT * depth}for i{axis} in range({size(extent)}):"
@@ -97,7 +98,7 @@ def _rows_join(left: _Matrix, right: _Matrix, batch: Shape, m: Size) -> bool:
     """Whether the batch of the left operand is one tall matrix that meets a single right one."""
     if not batch or left.transposed or any(step != 0 for step in right.batch):
         return False
-    expected = left.row_stride * m
+    expected = left.leading * m
     for step, extent in zip(reversed(left.batch), reversed(batch), strict=True):
         if step != expected:
             return False

@@ -127,10 +127,16 @@ def add_minus_zero(a: Expression, b: Expression) -> Expression | None:
     return None
 
 
-@rule("exact", "divide", "floor_divide")
+@rule("exact", "divide")
 def divide_by_one(a: Expression, b: Expression) -> Expression | None:
     """x / 1 = x."""
-    return _unless_broadcast(a, b) if _is(b, 1) and a.dtype.kind == "f" else None
+    return _unless_broadcast(a, b) if _is(b, 1) else None
+
+
+@rule("exact", "floor_divide")
+def floor_divide_by_one(a: Expression, b: Expression) -> Expression | None:
+    """x // 1 = x, of integers."""
+    return _unless_broadcast(a, b) if _is(b, 1) and a.dtype.kind in "iu" else None
 
 
 @rule("exact", "subtract")
@@ -161,6 +167,8 @@ def divide_by_power_of_two(a: Expression, b: Expression) -> Expression | None:
     """x / 2**k = x * 2**-k."""
     value = scalar_value(b)
     if value is None or not math.isfinite(value) or value == 0:
+        return None
+    if _unless_broadcast(a, b) is None:
         return None
     if abs(math.frexp(value)[0]) != 0.5 or not 2.0**-100 < abs(value) < 2.0**100:
         return None
@@ -330,6 +338,8 @@ def divide_by_constant(a: Expression, b: Expression) -> Expression | None:
     """x / c = x * (1 / c)."""
     value = scalar_value(b)
     if value is None or value == 0 or not math.isfinite(value):
+        return None
+    if _unless_broadcast(a, b) is None:
         return None
     return a * constant(np.array(1 / value, a.dtype))
 

@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from compiler.dims import Unknown, evaluate
+from compiler.dims import Unknown, atoms, evaluate
 from compiler.emit.kernel import Kernel
 from compiler.errors import FeedError, GraphError, OutOfRangeError
 from compiler.runtime.blas import find_blas
@@ -183,7 +183,11 @@ class Executable:
             for slot in self.kernel.arguments
             if slot.kind == "output"
         )
-        return Workspace(words, None, empty)
+        workspace = Workspace(words, None, empty)
+        if not any(atoms(feed.type.shape) for feed in self.feeds):
+            # nothing is unknown: no input would be found not to fit a table without sizes
+            self._set_up(workspace, self._layout_for({}))
+        return workspace
 
     def _leaf_array(self, node: int) -> Any:
         attrs = self.lowered.nodes[node]["attrs"]
@@ -194,10 +198,10 @@ class Executable:
     def _set_up(self, workspace: Workspace, layout: Layout) -> None:
         if workspace.layout is layout:
             return
-        for at, value in layout.entries:
-            workspace.table[at] = value
         if workspace.arena is None or workspace.arena.size < layout.arena + ALIGNMENT:
             workspace.arena = np.empty(layout.arena + ALIGNMENT, np.uint8)
+        for at, value in layout.entries:
+            workspace.table[at] = value
         base = -(-workspace.arena.ctypes.data // ALIGNMENT) * ALIGNMENT
         for at, offset in layout.offsets:
             workspace.table[at] = base + offset
