@@ -158,6 +158,13 @@ stack = Op(
 
 transpose_2d = replace(ops.transpose, name="t")
 swap = replace(ops.transpose, name="swap")
+squeeze_dim = replace(ops.squeeze, name="squeeze_dim")
+sum_dim = replace(ops.sum, name="sum_dim")
+mean_dim = replace(ops.mean, name="mean_dim")
+prod_dim = replace(ops.prod, name="prod_dim")
+index_select = replace(ops.take, name="index_select")
+masked_fill = replace(ops.where, name="masked_fill")
+bmm = replace(ops.matmul, name="bmm")
 
 VIEWS = frozenset(
     (

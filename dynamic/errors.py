@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.errors import StaticGraphError
+from compiler.errors import ShapeError, StaticGraphError
 
 
 class AutogradError(StaticGraphError, RuntimeError):
@@ -11,3 +11,7 @@ class AutogradError(StaticGraphError, RuntimeError):
 
 class ArgumentError(StaticGraphError, TypeError):
     """An argument has a type that the function does not take."""
+
+
+class SizeError(ShapeError, RuntimeError):
+    """The shapes of an op's operands do not fit; PyTorch raises RuntimeError."""

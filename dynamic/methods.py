@@ -13,7 +13,7 @@ from compiler.op import Op, Operand
 from compiler.types import normalise_axis
 from dynamic import eager_ops
 from dynamic.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype
-from dynamic.errors import ArgumentError, AutogradError
+from dynamic.errors import ArgumentError, AutogradError, SizeError
 from dynamic.results import Max, Min, Size
 
 
@@ -24,13 +24,13 @@ def sizes_of(sizes: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(sizes)
 
 
-def _total(op: Op) -> Any:
+def _total(op: Op, over_dims: Op) -> Any:
     def method(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         x = self if dtype is None else self.to(dtype)
         if dim is None and not keepdim:
             attrs = {"axes": tuple(range(x._array.ndim)), "keepdims": False}
             return x.apply(op, (x,), attrs)
-        return op(x, dim, keepdim)
+        return over_dims(x, dim, keepdim)
 
     method.__doc__ = op.doc
     return method
@@ -89,6 +89,23 @@ def _pair(op: Op) -> Any:
         return op(self, other)
 
     method.__doc__ = op.doc
+    return method
+
+
+def _bitwise(op: Op, function: Any) -> Any:
+    """`op` on bools, NumPy's bitwise function on integers."""
+
+    def method(self: Any, *others: Any) -> Any:
+        arrays = [self._array, *(getattr(other, "_array", other) for other in others)]
+        if all(np.asarray(array).dtype.kind == "b" for array in arrays):
+            return op(self, *others)
+        try:
+            return self.constant(function(*arrays))
+        except TypeError:
+            name = DTYPES[self._array.dtype].legacy
+            raise ArgumentError(f"{function.__name__}: not for a {name} tensor") from None
+
+    method.__doc__ = f"{op.doc} Bit by bit of integers."
     return method
 
 
@@ -216,7 +233,7 @@ class Methods(Operand):
         """A view of another shape, or the tensor in another dtype."""
         result = ops.reshape(self, *shape)
         if result._view is None:
-            raise ShapeError(
+            raise SizeError(
                 "view: the size is not compatible with the tensor's strides: use reshape"
             )
         return result
@@ -253,14 +270,11 @@ class Methods(Operand):
         """A view without the axes of size 1: all, or those of `dim` that have size 1."""
         shape = self._array.shape
         if dim is None:
-            dims: Sequence[int] = range(len(shape))
-        else:
-            dims = (dim,) if hasattr(dim, "__index__") else tuple(dim)
-        ones = tuple(
-            axis for axis in (normalise_axis("squeeze", d, len(shape)) for d in dims)
-            if shape[axis] == 1
-        )  # fmt: skip
-        return ops.squeeze(self, ones)
+            return ops.squeeze(self)
+        dims = (dim,) if hasattr(dim, "__index__") else tuple(dim)
+        axes = (normalise_axis("squeeze", one, len(shape)) for one in dims)
+        ones = tuple(axis for axis in axes if shape[axis] == 1)
+        return eager_ops.squeeze_dim(self, ones)
 
     def select(self, dim: int, index: int) -> Any:
         """The view at `index` of one axis, which it loses."""
@@ -332,11 +346,11 @@ class Methods(Operand):
 
     def index_select(self, dim: int, index: Any) -> Any:
         """The slices at `index` along one axis."""
-        return ops.take(self, index, dim)
+        return eager_ops.index_select(self, index, dim)
 
     def masked_fill(self, mask: Any, value: Any) -> Any:
         """`value` where the mask holds, the elements elsewhere."""
-        return ops.where(mask, value, self)
+        return eager_ops.masked_fill(mask, value, self)
 
     def where(self, condition: Any, other: Any) -> Any:
         """The elements where the condition holds, else those of `other`."""
@@ -423,9 +437,9 @@ def _several(dim: Any) -> Any:
 
 
 for _name, _method in {
-    "sum": _total(ops.sum),
-    "mean": _total(ops.mean),
-    "prod": _total(ops.prod),
+    "sum": _total(ops.sum, eager_ops.sum_dim),
+    "mean": _total(ops.mean, eager_ops.mean_dim),
+    "prod": _total(ops.prod, eager_ops.prod_dim),
     "max": _extremum(ops.max, ops.argmax, ops.maximum, Max),
     "min": _extremum(ops.min, ops.argmin, ops.minimum, Min),
     "var": _spread(ops.var),
@@ -447,13 +461,21 @@ for _name, _method in {
     "ge": _pair(ops.greater_equal),
     "mm": _pair(ops.matmul),
     "mv": _pair(ops.matmul),
-    "bmm": _pair(ops.matmul),
+    "bmm": _pair(eager_ops.bmm),
     "float": _cast(F32),
     "double": _cast(F64),
     "long": _cast(INT64),
     "int": _cast(np.dtype(np.int32)),
     "bool": _cast(BOOL),
+    "__and__": _bitwise(ops.logical_and, np.bitwise_and),
+    "__rand__": _bitwise(ops.logical_and, np.bitwise_and),
+    "__or__": _bitwise(ops.logical_or, np.bitwise_or),
+    "__ror__": _bitwise(ops.logical_or, np.bitwise_or),
+    "__xor__": _bitwise(ops.logical_xor, np.bitwise_xor),
+    "__rxor__": _bitwise(ops.logical_xor, np.bitwise_xor),
+    "__invert__": _bitwise(ops.logical_not, np.invert),
     "neg": lambda self: ops.negative(self),
     "nelement": Methods.numel,
+    "swapaxes": Methods.transpose,
 }.items():
     setattr(Methods, _name, _method)

@@ -5,17 +5,41 @@ from __future__ import annotations
 from typing import Any
 
 _NAMES = {
-    "abs": "Abs", "absolute": "Abs", "astype": "ToCopy", "binary_cross_entropy_with_logits":
-    "BinaryCrossEntropyWithLogits", "broadcast_to": "Expand", "concatenate": "Cat",
-    "cross_entropy": "NllLoss", "divide": "Div", "expand_dims": "Unsqueeze", "layer_norm":
-    "NativeLayerNorm", "log1p": "Log1P", "multiply": "Mul", "negative": "Neg", "outer": "Mul",
-    "strided_slice": "Slice", "subtract": "Sub", "take_along_axis": "Gather", "transpose":
-    "Permute", "embed": "ConstantPadNd", "reshape": "View", "mse_loss": "MseLoss",
-    "log_softmax": "LogSoftmax", "leaky_relu": "LeakyRelu", "square": "Pow", "take": "Index",
-}  # fmt: skip
+    "abs": "Abs",
+    "absolute": "Abs",
+    "astype": "ToCopy",
+    "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogits",
+    "broadcast_to": "Expand",
+    "concatenate": "Cat",
+    "cross_entropy": "NllLoss",
+    "divide": "Div",
+    "embed": "ConstantPadNd",
+    "expand_dims": "Unsqueeze",
+    "layer_norm": "NativeLayerNorm",
+    "leaky_relu": "LeakyRelu",
+    "log1p": "Log1P",
+    "log_softmax": "LogSoftmax",
+    "mean_dim": "Mean",
+    "mse_loss": "MseLoss",
+    "multiply": "Mul",
+    "negative": "Neg",
+    "norm": "LinalgVectorNorm",
+    "outer": "Mul",
+    "prod_dim": "Prod",
+    "reshape": "View",
+    "square": "Pow",
+    "squeeze_dim": "Squeeze",
+    "strided_slice": "Slice",
+    "subtract": "Sub",
+    "sum_dim": "Sum",
+    "swap": "Transpose",
+    "take": "Index",
+    "take_along_axis": "Gather",
+    "transpose": "Permute",
+}
 """Ops whose PyTorch name is not the op's own in capitals."""
 
-_SERIES = {"clamp": 1, "remainder": 1, "power": 1, "amax": 0, "amin": 0}
+_SERIES = {"clamp": 1, "mean_dim": 1, "prod_dim": 1, "squeeze_dim": 1, "sum_dim": 1}
 """The number after the name where it is not 0."""
 
 
@@ -75,7 +99,7 @@ def _matmul(node: Any) -> str:
         edge.ndim if edge is not None else 2 if kept is None else kept.ndim
         for edge, kept in zip(node.edges, saved[:2], strict=True)
     )
-    known = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (3, 3): "Bmm"}
+    known = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm"}
     if (first, second) == (1, 2):
         return "SqueezeBackward4"
     return f"{known.get((first, second), 'UnsafeView')}Backward0"
@@ -107,8 +131,5 @@ _SPECIAL = {
     "remainder": _remainder,
     "matmul": _matmul,
     "select": _select,
-    "squeeze": lambda node: f"SqueezeBackward{min(len(node.attrs['axes']), 1)}",
     "copy": lambda node: "CopyBackwards",
-    "norm": lambda node: "LinalgVectorNormBackward0",
-    "swap": lambda node: "TransposeBackward0",
 }

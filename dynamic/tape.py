@@ -185,7 +185,7 @@ class Node(Spec):
                 maker = (*self.edges, self)[position]
                 break
         kind = DTYPES[array.dtype].legacy
-        which = "" if maker is None else f", which is output 0 of {name_of(maker)},"
+        which = "" if maker is None else f", which is output 0 of {_short(maker)},"
         return (
             "one of the variables needed for gradient computation has been modified by an inplace "
             f"operation: [torch.{kind}Tensor {list(array.shape)}]{which} is at version "
@@ -258,6 +258,10 @@ class AccumulateGrad(Spec):
 
     def __repr__(self) -> str:
         return f"<AccumulateGrad object at {id(self):#x}>"
+
+
+def _short(node: Any) -> str:
+    return name_of(node).removesuffix("Backward0")
 
 
 def record(
@@ -337,6 +341,9 @@ class _ViewNode(Spec):
     def name(self) -> str:
         """PyTorch's name of the node."""
         return type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:

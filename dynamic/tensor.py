@@ -9,13 +9,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from compiler import ops
-from compiler.errors import GraphError, StaticGraphError
+from compiler.errors import GraphError, ShapeError, StaticGraphError
 from compiler.op import Attrs, Op, Operand
 from compiler.ops.operators import Operators
 from compiler.types import type_of
 from dynamic.autograd_methods import Autograd
 from dynamic.dtypes import F32, F64, get_default_dtype, result_type
 from dynamic.eager_ops import VIEWS
+from dynamic.errors import SizeError
 from dynamic.grad_mode import mode
 from dynamic.inplace import InPlace
 from dynamic.methods import Methods
@@ -175,8 +176,15 @@ def _as_value(op: Op, operand: Any) -> Any:
 def _explain(op: Op, arrays: Sequence[Any], attrs: Attrs, error: Exception) -> NoReturn:
     """Raise what the op's type rule says of the operands, or else NumPy's error."""
     if not isinstance(error, StaticGraphError):
-        op.infer_type(*(type_of(array) for array in arrays), **attrs)
+        _infer(op, arrays, attrs)
     raise error
+
+
+def _infer(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
+    try:
+        op.infer_type(*(type_of(array) for array in arrays), **attrs)
+    except ShapeError as error:
+        raise SizeError(str(error)) from None
 
 
 _valid: set[Any] = set()
@@ -190,7 +198,7 @@ def _validate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
         tuple(attrs.items()),
     )
     if call not in _valid:
-        op.infer_type(*(type_of(array) for array in arrays), **attrs)
+        _infer(op, arrays, attrs)
         if len(_valid) >= 4096:
             _valid.clear()
         _valid.add(call)
