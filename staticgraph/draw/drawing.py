@@ -1,0 +1,201 @@
+"""`draw`: a graph as a picture, by matplotlib alone."""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from compiler.errors import GraphError, OptionError, StaticGraphError
+from compiler.graph.build import build, intern_key, operands_of
+from compiler.graph.expression import Expression, ancestors
+from compiler.graph.view import nodes_of
+from staticgraph.draw.labels import is_number, label, roles_of
+from staticgraph.draw.layout import Edge
+from staticgraph.draw.picture import Picture, Vertex, paint
+
+FORMATS = ("svg", "png", "pdf")
+DOTS_PER_INCH = 144.0
+MOST_PIXELS = 40e6
+
+
+class MissingExtraError(StaticGraphError, ImportError):
+    """A package that only an extra of the distribution installs is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A drawn graph; notebooks show it.
+
+    Attributes:
+        figure: the matplotlib figure, which belongs to no window.
+    """
+
+    figure: Any
+    title: str
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture to a file.
+
+        Raises:
+            OptionError: the name does not end in .svg, .png or .pdf.
+        """
+        kind = _format_of(path)
+        Path(path).write_bytes(self._render(kind))
+
+    def _repr_svg_(self) -> str:
+        return self._render("svg").decode()
+
+    def _render(self, kind: str) -> bytes:
+        stream = io.BytesIO()
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
+        inches = float(np.prod(self.figure.get_size_inches()))
+        dpi = min(DOTS_PER_INCH, (MOST_PIXELS / inches) ** 0.5)
+        with _settings():
+            self.figure.savefig(
+                stream, format=kind, dpi=dpi, metadata={**metadata, "Title": self.title}
+            )
+        return stream.getvalue()
+
+
+def draw(
+    graph: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    values: Mapping[Any, Any] | None = None,
+    gradients: Mapping[Any, Any] | None = None,
+    title: str | None = None,
+) -> Drawing:
+    """Draw a graph: leaves at the bottom, every node above its operands, these from left to right.
+
+    A constant scalar is drawn beside each node that uses it.
+
+    Args:
+        graph: a networkx DAG of the project, an executable (its graph as defined is drawn), an
+            expression or a sequence of expressions.
+        path: where to save the picture, as SVG, PNG or PDF by its suffix; None for nowhere.
+        values: arrays to print on the nodes, in green; keys are nodes or expressions.
+        gradients: arrays to print on the nodes, in blue.
+        title: written above.
+
+    Raises:
+        OptionError: the path has another suffix.
+        GraphError: `graph` is no graph, or a key of values or gradients is not in it.
+        MissingExtraError: matplotlib is not installed.
+    """
+    if path is not None:
+        _format_of(path)
+    _require_matplotlib()
+    dag = _graph_of(graph)
+    shown = [_by_node(dag, given or {}) for given in (values, gradients)]
+    with _settings():
+        figure = paint(_picture(dag, *shown), title, [values is not None, gradients is not None])
+    drawing = Drawing(figure, title or "computation graph")
+    if path is not None:
+        drawing.save(path)
+    return drawing
+
+
+def _format_of(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower().lstrip(".")
+    if suffix not in FORMATS:
+        raise OptionError(f"draw: {os.fspath(path)!r} ends in none of .svg, .png, .pdf")
+    return suffix
+
+
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(
+            "draw: matplotlib is not installed: pip install 'staticgraph[draw]'"
+        ) from None
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Whatever the user's matplotlib is set to, the same picture."""
+    import matplotlib
+
+    fixed: Any = {
+        "font.family": ["DejaVu Sans"],  # comes with matplotlib
+        "text.usetex": False,
+        "text.parse_math": False,
+        "svg.fonttype": "none",  # text stays text: it can be searched and read aloud
+        "svg.hashsalt": "staticgraph",
+        "pdf.fonttype": 42,
+        "path.sketch": None,
+        "path.effects": [],
+        "savefig.bbox": None,
+        "savefig.transparent": False,
+    }
+    with matplotlib.rc_context(fixed), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
+
+
+def _graph_of(graph: Any) -> nx.MultiDiGraph[int]:
+    if isinstance(graph, nx.MultiDiGraph):
+        return graph
+    if isinstance(graph, Expression):
+        return build([], [graph])
+    if isinstance(graph, Sequence) and all(isinstance(one, Expression) for one in graph):
+        return build([], list(graph))
+    dag = getattr(graph, "graph", None)
+    if isinstance(dag, nx.MultiDiGraph):
+        return dag
+    raise GraphError(f"draw: {graph!r} is no graph, executable or expression")
+
+
+def _by_node(graph: nx.MultiDiGraph[int], given: Mapping[Any, Any]) -> dict[int, Any]:
+    """What is given for nodes or expressions, by node."""
+    expressions = [key for key in given if isinstance(key, Expression)]
+    known = {}
+    if expressions:
+        known = {
+            intern_key(data["op"], operands_of(graph, node), data["attrs"]): node
+            for node, data in graph.nodes.items()
+        }
+    ids: dict[int, int] = {}
+    for one in ancestors(expressions):
+        operands = tuple(ids.get(operand.serial, -1) for operand in one.operands)
+        ids[one.serial] = known.get(intern_key(one.op, operands, one.attrs), -1)
+    by_node = {}
+    for key, value in given.items():
+        node = ids[key.serial] if isinstance(key, Expression) else key
+        if node not in graph:
+            raise GraphError(f"draw: {key!r} is not in the graph")
+        by_node[node] = value
+    return by_node
+
+
+def _picture(
+    graph: nx.MultiDiGraph[int], values: Mapping[int, Any], gradients: Mapping[int, Any]
+) -> Picture:
+    nodes = nodes_of(graph)
+    roles = roles_of(graph.graph, nodes)
+    vertices: list[Vertex] = []
+    edges: list[Edge] = []
+    at: dict[int, int] = {}
+
+    def add(id: int) -> int:
+        lines = label(nodes[id], roles.get(id, []), values.get(id), gradients.get(id))
+        vertices.append(Vertex(lines, nodes[id].op.name, id in roles))
+        return len(vertices) - 1
+
+    for id, node in nodes.items():
+        if is_number(node) and id not in roles and graph.out_degree(id):
+            continue
+        operands = [at[operand] if operand in at else add(operand) for operand in node.operands]
+        at[id] = head = add(id)
+        count = len(operands)
+        edges += [Edge(tail, head, place, count) for place, tail in enumerate(operands)]
+    return Picture(tuple(vertices), tuple(edges))
