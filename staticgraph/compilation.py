@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from compiler.autodiff import gradients
-from compiler.dims import atoms
+from compiler.dims import Dim, as_unknown, atoms
 from compiler.driver import Options, compile_graph
 from compiler.errors import FeedError, GraphError, OptionError
 from compiler.graph.build import build
@@ -136,6 +136,19 @@ def _check_inputs(title: str, inputs: list[Expression], roots: Sequence[Expressi
             raise GraphError(
                 f"{title}: the output needs the placeholder {node.name!r} ({node.source}), "
                 "which is not among the inputs"
+            )
+    _check_sizes(title, inputs, roots)
+
+
+def _check_sizes(title: str, inputs: list[Expression], roots: Sequence[Expression]) -> None:
+    given = {as_unknown(size) for node in inputs for size in node.shape}
+    for node in ancestors([*inputs, *roots]):
+        held = [value for value in node.attrs.values() if isinstance(value, Dim)]
+        missing = atoms([*node.shape, *held]) - given
+        if missing:
+            raise GraphError(
+                f"{title}: the size {min(map(str, missing))} of {node} ({node.source}) "
+                "is not the size of an axis of any input"
             )
 
 

@@ -59,7 +59,12 @@ def intern_key(op: Op, operands: tuple[int, ...], attrs: Attrs) -> Any:
     """What two equal nodes have in common: the order of commutative operands does not matter."""
     if op.commutative:
         operands = tuple(sorted(operands))
-    return op.name, operands, tuple(sorted(attrs.items()))
+    return op.name, operands, tuple(sorted((key, _exact(value)) for key, value in attrs.items()))
+
+
+def _exact(value: Any) -> Any:
+    """An attribute as a key: 0.0 and -0.0 are equal, but not the same."""
+    return value.hex() if isinstance(value, float) else value
 
 
 def operands_of(graph: nx.MultiDiGraph[int], node: int) -> tuple[int, ...]:

@@ -136,6 +136,12 @@ def _require_index(op: str, type: TensorType) -> None:
         raise DTypeError(f"{op}: index {type} is not an integer tensor")
 
 
+def _require_element(op: str, x: TensorType, axis: int, index: TensorType) -> None:
+    """OutOfRangeError where every index is out of range: the kernel reads the axis at 0 instead."""
+    if x.shape[axis] == 0 and isinstance(index.size, int) and index.size > 0:
+        raise OutOfRangeError(f"{op}: index {index} points into axis {axis} of {x}, which is empty")
+
+
 def _check_range(op: str, index: Any, size: int, wrap: bool = True) -> Any:
     index = index.astype(np.int64)  # a narrow dtype may not hold the size
     least = -size if wrap else 0
@@ -156,6 +162,7 @@ def _take_bind(
 
 def _take_type(x: TensorType, index: TensorType, *, axis: int) -> TensorType:
     _require_index("take", index)
+    _require_element("take", x, axis, index)
     return TensorType(x.shape[:axis] + index.shape + x.shape[axis + 1 :], x.dtype)
 
 
@@ -193,7 +200,9 @@ def _take_add_bind(g: Any, index: Any, axis: int, size: Size) -> tuple[Sequence[
 
 def _take_add_type(g: TensorType, index: TensorType, *, axis: int, size: Size) -> TensorType:
     _require_index("take_add", index)
-    return TensorType((*g.shape[:axis], size, *g.shape[axis + index.ndim :]), g.dtype)
+    result = TensorType((*g.shape[:axis], size, *g.shape[axis + index.ndim :]), g.dtype)
+    _require_element("take_add", result, axis, index)
+    return result
 
 
 def _take_add_numpy(g: Any, index: Any, *, axis: int, size: int) -> Any:
@@ -233,6 +242,7 @@ def _along_type(x: TensorType, index: TensorType, *, axis: int, wrap: bool) -> T
     for i, (size, other) in enumerate(zip(x.shape, index.shape, strict=True)):
         if i != axis and unify(size, other) is None:
             raise ShapeError(f"take_along_axis: {x} and index {index} differ at axis {i}")
+    _require_element("take_along_axis", x, axis, index)
     return TensorType(index.shape, x.dtype)
 
 
@@ -272,7 +282,9 @@ take_along_axis = register(
 
 def _along_add_type(g: TensorType, index: TensorType, *, axis: int, size: Size) -> TensorType:
     _require_index("along_add", index)
-    return TensorType((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
+    result = TensorType((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
+    _require_element("along_add", result, axis, index)
+    return result
 
 
 def _along_add_numpy(g: Any, index: Any, *, axis: int, size: int) -> Any:

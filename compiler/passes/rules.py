@@ -316,6 +316,8 @@ def log_of_sum_of_exp(a: Expression) -> Expression | None:
     if a.op.name != "sum" or a.operands[0].op.name != "exp" or not a.attrs["axes"]:
         return None
     x = a.operands[0].operands[0]
+    if any(x.shape[axis] == 0 for axis in a.attrs["axes"]):
+        return None
     return ops.logsumexp(x, axis=a.attrs["axes"], keepdims=a.attrs["keepdims"])
 
 

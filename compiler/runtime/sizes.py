@@ -9,11 +9,11 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from compiler.dims import Dim, Unknown, evaluate
+from compiler.dims import Dim, Unknown, as_unknown, evaluate
 from compiler.errors import DTypeError, FeedError, OutOfRangeError, ShapeError
 from compiler.graph.build import operands_of
 from compiler.graph.expression import Expression, constructing
-from compiler.types import TensorType
+from compiler.types import DType, TensorType
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,24 @@ class Feed:
     source: str
 
 
+def to_array(value: Any, dtype: DType) -> Any:
+    """`value` as an array, which has the dtype if `value` may become it without being asked.
+
+    Python numbers and nested lists of them may where the kind (bool, int, float) does not sink;
+    of an array, only the byte order is changed.
+
+    Raises:
+        OverflowError, TypeError, ValueError: as NumPy, for what is no array or does not fit.
+    """
+    array = np.asarray(value)
+    if hasattr(value, "dtype") or hasattr(value, "__array__"):
+        return array.astype(dtype, copy=False) if array.dtype.newbyteorder("=") == dtype else array
+    ranks = {"b": 0, "i": 1, "u": 1, "f": 2}
+    if not array.size or ranks.get(array.dtype.kind, 3) <= ranks[dtype.kind]:
+        return np.asarray(value, dtype)
+    return array
+
+
 def as_input(feed: Feed, value: Any) -> Any:
     """`value` as a row-major array of the placeholder's dtype and rank.
 
@@ -33,13 +51,12 @@ def as_input(feed: Feed, value: Any) -> Any:
     Raises:
         DTypeError, ShapeError: with the placeholder's name and both types.
     """
-    strict = hasattr(value, "dtype") or hasattr(value, "__array__")
     try:
-        array = np.asarray(value)
-        if not strict and np.can_cast(array.dtype, feed.type.dtype, "same_kind"):
-            array = array.astype(feed.type.dtype)
-    except (TypeError, ValueError) as error:
-        raise FeedError(f"feed {feed.name!r}: no array: {error}") from None
+        array = to_array(value, feed.type.dtype)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise FeedError(
+            f"feed {feed.name!r}: {feed.type} expected, no array of it: {error} ({feed.source})"
+        ) from None
     if array.dtype != feed.type.dtype:
         raise DTypeError(
             f"feed {feed.name!r}: {array.dtype.name}{list(array.shape)} given, {feed.type} "
@@ -59,21 +76,23 @@ def sizes_of(feeds: Sequence[Feed], arrays: Sequence[Any]) -> dict[Unknown, int]
     origin: dict[Unknown, tuple[str, int]] = {}
     for feed, array in zip(feeds, arrays, strict=True):
         for axis, (size, given) in enumerate(zip(feed.type.shape, array.shape, strict=True)):
-            if isinstance(size, int):
-                if size != given:
-                    raise ShapeError(
-                        f"feed {feed.name!r}: axis {axis} of {list(array.shape)} is {given}, "
-                        f"{feed.type} expected ({feed.source})"
-                    )
-                continue
-            (atom,) = size.atoms()
-            if values.setdefault(atom, given) != given:
+            atom = as_unknown(size)
+            if atom is not None and values.setdefault(atom, given) != given:
                 name, other = origin[atom]
                 raise ShapeError(
                     f"feed {feed.name!r}: axis {axis} is {given}, but axis {other} of {name!r}, "
                     f"also {size}, is {values[atom]} ({feed.source})"
                 )
-            origin.setdefault(atom, (feed.name, axis))
+            if atom is not None:
+                origin.setdefault(atom, (feed.name, axis))
+    for feed, array in zip(feeds, arrays, strict=True):
+        for axis, (size, given) in enumerate(zip(feed.type.shape, array.shape, strict=True)):
+            if evaluate(size, values) != given:
+                known = f" = {evaluate(size, values)}" if isinstance(size, Dim) else ""
+                raise ShapeError(
+                    f"feed {feed.name!r}: axis {axis} of {list(array.shape)} is {given}, "
+                    f"not {size}{known}: {feed.type} expected ({feed.source})"
+                )
     return values
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import DTypeError, ShapeError
-from compiler.types import as_dtype
+from compiler.errors import DTypeError, FeedError, ShapeError
+from compiler.runtime.sizes import to_array
+from compiler.types import as_dtype, type_of
 
 
 class State:
@@ -25,12 +26,13 @@ class State:
         """Copy a value of the same shape and dtype into the array.
 
         Raises:
-            ShapeError, DTypeError: the value differs; the array keeps what it has.
+            ShapeError, DTypeError, FeedError: the value differs; the array keeps what it has.
         """
         label = f"variable {self.name!r}" if self.name else "variable"
-        given = np.asarray(value)
-        if not isinstance(value, np.ndarray | np.generic):
-            given = given.astype(self.array.dtype, casting="same_kind", copy=False)
+        try:
+            given = to_array(value, self.array.dtype)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise FeedError(f"{label}: {type_of(self.array)} expected: {error}") from None
         if given.shape != self.array.shape:
             raise ShapeError(f"{label}: shape {given.shape} given, {self.array.shape} expected")
         if given.dtype != self.array.dtype:
