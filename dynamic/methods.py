@@ -389,7 +389,7 @@ class Methods(Operand):
         return bool(np.any(self._array == getattr(value, "_array", value)))
 
     def __getitem__(self, key: Any) -> Any:
-        basic = self._basic_key(key)
+        basic = (key, Ellipsis) if type(key) is int else self._basic_key(key)
         if basic is None:
             return ops.take(ops.reshape(self, (-1,)), self._places(key), 0)
         try:

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.op import Attrs, Op, Operand, Rule
+from compiler.op import Attrs, Op, Rule
 from dynamic.dtypes import DTYPES, NumpyDType
 from dynamic.errors import AutogradError
 from dynamic.names import node_name
 
 _numbers = itertools.count()
-_next_number = _numbers.__next__
+next_number = _numbers.__next__
+"""The number of the next node."""
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -142,7 +143,7 @@ class Node(Spec):
         self.shape = shape
         self.dtype = dtype
         self.cell: Cell | None = None
-        self.serial = _next_number()
+        self.serial = next_number()
 
     def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
         """The cotangents of the operands, each with the node it goes to.
@@ -223,7 +224,7 @@ class AccumulateGrad(Spec):
         super().__init__(array.shape, array.dtype)
         self.leaf = weakref.ref(tensor)
         self.grad: Any = None
-        self.serial = _next_number()
+        self.serial = next_number()
 
     @property
     def variable(self) -> Any:
@@ -284,121 +285,74 @@ def record(
     shape, dtype = array.shape, array.dtype
     if not plan.holds and None not in edges:
         return Node(plan, edges, (*edges, None), (), (), attrs, shape, dtype)
-    keeps_output = plan.keeps_output
+    if len(operands) == 1:
+        (operand,) = operands
+        own = operand._counter if plan.keeps[0] else None
+        made = counter if plan.keeps_output else None
+        return Node(
+            plan,
+            edges,
+            (edges[0] if own is None else operand._array, None if made is None else array),
+            (own, made),
+            (0 if own is None else own[0], counter[0]),
+            attrs,
+            shape,
+            dtype,
+        )
+    return _record_many(plan, edges, attrs, operands, array, counter)
+
+
+def record_pair(plan: Recipe, edges: Any, x: Any, y: Any, counters: Any, out: Any) -> None:
+    """Put the node of an arithmetic op on two arrays on the tape: `record`, for two operands."""
+    first, second = edges
+    value = out._array
+    saved: tuple[Any, ...]
+    guards: tuple[Any, ...] = ()
+    versions: tuple[Any, ...] = ()
+    if plan.holds:
+        keeps_x, keeps_y = plan.keeps
+        saved = (
+            x if keeps_x else Spec(x.shape, x.dtype) if first is None else first,
+            y if keeps_y else Spec(y.shape, y.dtype) if second is None else second,
+            value if plan.keeps_output else None,
+        )
+        c, d = counters
+        e = out._counter if plan.keeps_output else None
+        guards = (c if keeps_x else None, d if keeps_y else None, e)
+        versions = (c[0], d[0], 0)
+    else:
+        saved = (
+            Spec(x.shape, x.dtype) if first is None else first,
+            Spec(y.shape, y.dtype) if second is None else second,
+            None,
+        )
+    out._node = Node(plan, edges, saved, guards, versions, _NO_ATTRS, value.shape, value.dtype)
+
+
+_NO_ATTRS: Attrs = {}
+
+
+def _record_many(
+    plan: Recipe,
+    edges: tuple[Any, ...],
+    attrs: Attrs,
+    operands: Sequence[Any],
+    array: Any,
+    counter: list[Any],
+) -> Node:
     saved: list[Any] = []
     guards: list[Any] = []
-    versions: list[Any] = []
     for operand, edge, kept in zip(operands, edges, plan.keeps, strict=True):
+        own = operand._array
         if kept:
-            saved.append(operand._array)
-            guards.append(operand._counter)
-            versions.append(operand._counter[0])
+            saved.append(own)
         else:
-            own = operand._array
             saved.append(Spec(own.shape, own.dtype) if edge is None else edge)
-            guards.append(None)
-            versions.append(0)
-    saved.append(array if keeps_output else None)
-    guards.append(counter if keeps_output else None)
-    versions.append(counter[0])
-    return Node(plan, edges, tuple(saved), tuple(guards), tuple(versions), attrs, shape, dtype)
-
-
-ViewStep = tuple[Op, Attrs]
-
-
-def view_of(array: Any, steps: Sequence[ViewStep]) -> Any:
-    """The view that the steps make of an array, a tensor's cotangent as well."""
-    for op, attrs in steps:
-        if isinstance(array, Operand):
-            array = array.apply(op, (array,), attrs)
-        else:
-            array = op.evaluate(array, **attrs)
-    return array
-
-
-def shares_memory(view: Any, array: Any) -> bool:
-    """Whether NumPy made `view` as a view of `array` or of what `array` is a view of."""
-    base = view.base
-    return base is not None and (base is array or base is array.base)
-
-
-class _ViewNode(Spec):
-    """What the two nodes of mutated views have in common: no op, nothing saved."""
-
-    __slots__ = ("__weakref__", "cell", "edges", "serial", "steps")
-
-    def __init__(self, array: Any, edges: tuple[Any, ...], steps: tuple[ViewStep, ...]) -> None:
-        super().__init__(array.shape, array.dtype)
-        self.edges = edges
-        self.steps = steps
-        self.cell: Cell | None = None
-        self.serial = _next_number()
-
-    def release(self) -> None:
-        """Nothing is saved."""
-
-    def name(self) -> str:
-        """PyTorch's name of the node."""
-        return type(self).__name__
-
-    def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
-
-    @property
-    def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """The nodes that the gradient goes to."""
-        return tuple((named(edge), 0) for edge in self.edges)
-
-
-class CopySlices(_ViewNode):
-    """A tensor of which a view was overwritten: `edges` are the old tensor and the new view."""
-
-    __slots__ = ()
-
-    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
-        """The part of `g` in the view goes to what was written, the rest to the old values."""
-        old, new = self.edges
-        parts = []
-        if new is not None:
-            parts.append((new, view_of(g, self.steps)))
-        if old is not None:
-            written = self._written()
-            if create_graph:
-                from compiler.ops import where
-
-                parts.append((old, where(g.constant(written), 0.0, g)))
-            else:
-                parts.append((old, np.where(written, g.dtype.type(0), g)))
-        return parts
-
-    def _written(self) -> Any:
-        places = view_of(np.arange(self.size).reshape(self.shape), self.steps)
-        written = np.zeros(self.size, np.bool_)
-        written[places] = True
-        return written.reshape(self.shape)
-
-
-class AsStridedBackward0(_ViewNode):
-    """A view of a tensor that was mutated after the view was made."""
-
-    __slots__ = ("specs",)
-
-    def __init__(self, array: Any, base: Any, steps: tuple[ViewStep, ...]) -> None:
-        super().__init__(array, (base._node,), steps)
-        self.specs: list[Any] = []
-        step_array = base._array
-        for op, attrs in steps:
-            self.specs.append(Spec(step_array.shape, step_array.dtype))
-            step_array = op.evaluate(step_array, **attrs)
-
-    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
-        """The adjoints of the steps that make the view, last one first."""
-        for (op, attrs), spec in zip(reversed(self.steps), reversed(self.specs), strict=True):
-            rule = op.rule(0)
-            assert rule is not None
-            g = rule(g, None, spec, **attrs)
-        return [(self.edges[0], g)]
+        guards.append(operand._counter if kept else None)
+    saved.append(array if plan.keeps_output else None)
+    guards.append(counter if plan.keeps_output else None)
+    versions = tuple([0 if guard is None else guard[0] for guard in guards])
+    return Node(plan, edges, tuple(saved), tuple(guards), versions, attrs, array.shape, array.dtype)
 
 
 def name_of(node: Any) -> str:

@@ -20,8 +20,8 @@ from dynamic.errors import SizeError
 from dynamic.grad_mode import mode
 from dynamic.inplace import InPlace
 from dynamic.methods import Methods
-from dynamic.tape import Node, Spec, recipe, record, shares_memory
-from dynamic.views import View, make_view
+from dynamic.tape import recipe, record, record_pair
+from dynamic.views import View, make_view, shares_memory
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -216,34 +216,6 @@ def _plans(op: Op, number: bool) -> _Plans:
     return {needs: recipe(op, needs, number) for needs in choices}
 
 
-def _link(plan: Any, edges: Any, x: Any, y: Any, counters: Any, out: Tensor) -> None:
-    """Put the node of an arithmetic op on two arrays on the tape: `record`, for two operands."""
-    saved: tuple[Any, ...]
-    guards: tuple[Any, ...]
-    versions: tuple[Any, ...]
-    first, second = edges
-    value = out._array
-    if plan.holds:
-        keeps_x, keeps_y = plan.keeps
-        saved = (
-            x if keeps_x else Spec(x.shape, x.dtype) if first is None else first,
-            y if keeps_y else Spec(y.shape, y.dtype) if second is None else second,
-            value if plan.keeps_output else None,
-        )
-        c, d = counters
-        e = out._counter
-        guards = (c if keeps_x else None, d if keeps_y else None, e if plan.keeps_output else None)
-        versions = (c[0], d[0], 0)
-    else:
-        saved = (
-            Spec(x.shape, x.dtype) if first is None else first,
-            Spec(y.shape, y.dtype) if second is None else second,
-            None,
-        )
-        guards, versions = (), ()
-    out._node = Node(plan, edges, saved, guards, versions, _NO_ATTRS, value.shape, value.dtype)
-
-
 _NO_ATTRS: Attrs = {}
 _CONSTANT: Any = (0, None)
 """The version counter of a number, which nothing changes."""
@@ -275,7 +247,7 @@ def _forward(op: Op) -> Any:
         first = self._node
         if (first is not None or second is not None) and mode.enabled:
             plan = table[first is not None, second is not None]
-            _link(plan, (first, second), x, y, (self._counter, version), result)
+            record_pair(plan, (first, second), x, y, (self._counter, version), result)
         return result
 
     return method
@@ -294,7 +266,7 @@ def _backward(op: Op) -> Any:
         result = wrap(_asarray(evaluate(x, y)))
         node = self._node
         if node is not None and mode.enabled:
-            _link(plan, (None, node), x, y, (_CONSTANT, self._counter), result)
+            record_pair(plan, (None, node), x, y, (_CONSTANT, self._counter), result)
         return result
 
     return method
