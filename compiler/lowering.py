@@ -31,9 +31,13 @@ class Pointwise:
 
 @dataclass(frozen=True, slots=True)
 class IndexMap:
-    """The result at `index` is the operand at `map(index, operand type, result type, **attrs)`."""
+    """The result at `index` is the operand at `map(index, operand type, result type, **attrs)`.
+
+    `repeats` says that an element of the operand may be read for several elements of the result.
+    """
 
     map: Callable[..., Index]
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,13 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Overlap:
+    """Operand 0 is added into zeros: its element at `index` at `place(index, types, **attrs)`."""
+
+    place: Callable[..., Index]
+
+
+@dataclass(frozen=True, slots=True)
 class Alias:
     """The operand's elements in the same row-major order under another shape."""
 
@@ -97,7 +108,8 @@ class Matmul:
 
 
 Lowering: TypeAlias = (
-    "Pointwise | IndexMap | Gather | Scatter | Iota | SizeValue | Reduce | Window | Alias | Matmul"
+    "Pointwise | IndexMap | Gather | Scatter | Iota | SizeValue | Reduce | Window | Overlap | Alias"
+    " | Matmul"
 )
 
 TypeRule: TypeAlias = "Callable[..., TensorType]"

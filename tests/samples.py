@@ -317,6 +317,31 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(5), 5, None, spread(5)),
         call(spread(2, 1, 3), [1, 3], spread(1, 3)),
     ],
+    "sliding_windows": [
+        call(spread(7), (3,), (1,), (1,)),
+        call(spread(2, 7, 6), (3, 2), (2, 1), (1, 3)),
+        call(integers(2, 8), (2,), (3,), (2,), order=0),
+    ],
+    "overlap_add": [
+        call(spread(5, 3), (7,), (1,), (1,), sizes=False),
+        call(spread(2, 3, 2, 2, 3), (8, 9), (2, 3), (3, 1), sizes=False),
+        call(integers(2, 3, 2), (6,), (2,), (1,), order=0, sizes=False),
+    ],
+    "conv2d": [
+        call(spread(2, 1, 5, 4), spread(3, 1, 2, 3), sizes=False),
+        call(spread(2, 2, 5, 6), spread(4, 2, 3, 2), spread(4), stride=(2, 1), padding=(1, 2), sizes=False),
+        call(spread(1, 4, 6, 5), spread(6, 2, 2, 2), None, 1, 0, (2, 3), 2, sizes=False),
+        call(spread(2, 3, 4, 4), spread(3, 1, 3, 3), spread(3), padding=1, groups=3, sizes=False),
+    ],
+    "max_pool2d": [
+        call(spread(2, 2, 4, 6), 2),
+        call(spread(1, 2, 5, 7), (3, 2), stride=(2, 1), padding=(1, 0)),
+        call(spread(1, 1, 5, 5), 3, 1),
+    ],
+    "avg_pool2d": [
+        call(spread(2, 2, 4, 6), 2),
+        call(spread(1, 2, 5, 7), (3, 2), stride=(2, 1), padding=(1, 0)),
+    ],
     "cross_entropy": [
         call(spread(4, 3), integers(4, low=0, high=3)),
         call(spread(4, 3), integers(4, low=0, high=3, dtype="int32"), reduction="sum"),

@@ -12,13 +12,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from compiler.affine import Affine, loop, run_time
 from compiler.dims import unknown
 from compiler.graph.expression import Expression, ancestors
-from compiler.lowering import Alias, Gather, IndexMap, Scatter, Window
+from compiler.lowering import Alias, Gather, IndexMap, Overlap, Scatter, Window
 from compiler.op import Op, all_ops
 from compiler.runtime.interpret import interpret
 from tests.samples import SAMPLES
 from tests.trace import traced
 
-RECORDS = (IndexMap, Gather, Scatter, Window, Alias)
+RECORDS = (IndexMap, Gather, Scatter, Window, Overlap, Alias)
 MOVES = [op for op in all_ops() if isinstance(op.lowering, RECORDS)]
 
 
@@ -65,6 +65,10 @@ def _moved(node: Expression, operands: list[np.ndarray], value: np.ndarray) -> n
             target = list(_at(outer, place))
             target[attrs["axis"]] = int(operands[1][_at(inner, place)])
             result[tuple(target)] += operands[0][place]
+    elif isinstance(lowering, Overlap):
+        index = lowering.place(_loops(operands[0]), types[0], **attrs)
+        for place in np.ndindex(operands[0].shape):
+            result[_at(index, place)] += operands[0][place]
     elif isinstance(lowering, Window):
         fill = lowering.fill(**attrs)
         covered = np.zeros(value.shape, bool)
@@ -88,7 +92,7 @@ def test_loops_over_the_lowering_give_numpys_value(op: Op) -> None:
     for node, operands, value in _applications(op):
         seen += 1
         moved = _moved(node, operands, value)
-        if isinstance(op.lowering, Scatter):
+        if isinstance(op.lowering, Scatter | Overlap):
             assert_allclose(moved, value, rtol=1e-14)
         else:
             assert_array_equal(moved, value)

@@ -13,7 +13,15 @@ import numpy as np
 
 from compiler.affine import Affine, run_time
 from compiler.dims import Size, product
-from compiler.emit.scalar import cast, combine, identity, literal, pointwise_code
+from compiler.emit.scalar import (
+    cast,
+    combine,
+    from_memory,
+    identity,
+    literal,
+    pointwise_code,
+    to_memory,
+)
 from compiler.graph.view import Node
 from compiler.lowering import (
     Gather,
@@ -204,12 +212,9 @@ class _Builder:
         elif node_id in self.stages.kept:
             value = self._value(node_id, index)
             self.body.scratch[node_id] = product(self.group.domain[self.split :])
-            self._line(
-                Statement(
-                    f"{{m}} = {value.text}", self.loops, ("scratch", node_id), self._column(index)
-                ),
-                ELEMENT,
-            )
+            code = to_memory(value.text, self.nodes[node_id].type.dtype)
+            place = self._column(index)
+            self._line(Statement(code, self.loops, ("scratch", node_id), place), ELEMENT)
 
     def _column(self, index: Index) -> Affine:
         """The place of an element in the memory of one row."""
@@ -342,41 +347,41 @@ class _Builder:
         axes, scope = self._extent(place)
         scope = max(scope, least)
         name = self.names.fresh()
-        self._line(Statement(f"{name} = {{m}}", axes, memory, place), scope)
+        code = f"{name} = {from_memory(self.nodes[memory[1]].type.dtype)}"
+        self._line(Statement(code, axes, memory, place), scope)
         return Value(name, axes, scope)
 
     def _write(self, node_id: int, index: Index, value: Value, scope: int) -> None:
         place = self._place(node_id, index)
         self.body.accesses.append(Access(node_id, place, self.stage, write=True))
         axes = self.loops if scope == ELEMENT else NOTHING
-        self._line(Statement(f"{{m}} = {value.text}", axes, ("node", node_id), place), scope)
+        code = to_memory(value.text, self.nodes[node_id].type.dtype)
+        self._line(Statement(code, axes, ("node", node_id), place), scope)
 
     def _update(self, node_id: int, place: Affine, code: str, scope: int) -> None:
-        """Replace an element of memory by `code`, in which `{m}` is its old value."""
+        """Replace an element of memory by `code`, in which `{o}` is its old value."""
         self.body.accesses.append(Access(node_id, place, self.stage, write=True, whole=False))
         axes = self.loops if scope == ELEMENT else NOTHING
-        self._line(Statement(f"{{m}} = {code}", axes, ("node", node_id), place), scope)
+        dtype = self.nodes[node_id].type.dtype
+        code = to_memory(code.replace("{o}", from_memory(dtype)), dtype)
+        self._line(Statement(code, axes, ("node", node_id), place), scope)
 
     def _fill(self, node_id: int, value: str) -> None:
-        self.body.fills.append((node_id, value))
+        self.body.fills.append((node_id, to_memory(value, self.nodes[node_id].type.dtype)))
         self.body.accesses.append(Access(node_id, Affine(), 0, write=True, whole=False))
 
     def _store(self, store: Store) -> None:
-        source = self.nodes[store.value]
+        source, target = self.nodes[store.value], self.nodes[store.target]
         value = self._value(store.value, canonical(source.type.shape))
-        target = self.nodes[store.target]
-        if not store.accumulate:
-            place = self._place(target.id, store.index)
-            self._update(target.id, place, value.text, ELEMENT)
-            return
-        lowering, axis = target.op.lowering, target.attrs["axis"]
-        assert isinstance(lowering, Scatter)
-        indices = self.nodes[target.operands[1]]
-        loops = canonical(source.type.shape)
-        inner, _ = lowering.split(loops, source.type, indices.type, **target.attrs)
-        at = self._checked_index(target, indices, inner, target.type.shape[axis])
-        index = (*store.index[:axis], at, *store.index[axis + 1 :])
-        self._update(target.id, self._place(target.id, index), f"{{m}} + {value.text}", ELEMENT)
+        index, lowering = store.index, target.op.lowering
+        if isinstance(lowering, Scatter):
+            axis, indices = target.attrs["axis"], self.nodes[target.operands[1]]
+            loops = canonical(source.type.shape)
+            inner, _ = lowering.split(loops, source.type, indices.type, **target.attrs)
+            at = self._checked_index(target, indices, inner, target.type.shape[axis])
+            index = (*index[:axis], at, *index[axis + 1 :])
+        code = f"{{o}} + {value.text}" if store.accumulate else value.text
+        self._update(target.id, self._place(target.id, index), code, ELEMENT)
 
     # -- reductions ----------------------------------------------------------------------------
 
@@ -391,7 +396,7 @@ class _Builder:
         if self._across_rows(node):
             place = self._place(node.id, self._result_index(node))
             self._fill(node.id, identity(kind, dtype))
-            self._update(node.id, place, combine(kind, dtype, "{m}", text), ELEMENT)
+            self._update(node.id, place, combine(kind, dtype, "{o}", text), ELEMENT)
             return
         name = self.names.fresh("acc")
         self.partial[node.id] = (name,)
@@ -432,7 +437,9 @@ class _Builder:
 
     def _across_rows(self, node: Node) -> bool:
         """Whether a reduction keeps the columns, so that it accumulates in memory."""
-        if node.id not in self.fusion.deferred:
+        lowering = node.op.lowering
+        assert isinstance(lowering, Reduce)
+        if node.id not in self.fusion.deferred or lowering.kind in POSITION_KINDS:
             return False
         return self.group.split is None or not any(
             axis >= self.split for axis in node.attrs["axes"]
@@ -462,7 +469,7 @@ class _Builder:
         place = self._place(node.id, index)
         if place.terms:
             self._fill(node.id, identity(kind, node.type.dtype))
-            self._update(node.id, place, combine(kind, node.type.dtype, "{m}", name), ROW)
+            self._update(node.id, place, combine(kind, node.type.dtype, "{o}", name), ROW)
         else:
             self._total(node, kind, name, place)
 
@@ -475,5 +482,6 @@ class _Builder:
         code = f"{total} = {combine(kind, wide, total, cast(name, dtype, wide))}"
         self._line(Statement(code, NOTHING), ROW)
         self.body.accesses.append(Access(node.id, place, self.stage, write=True, whole=False))
-        store = Statement(f"{{m}} = {cast(total, wide, dtype)}", NOTHING, ("node", node.id), place)
+        code = to_memory(cast(total, wide, dtype), dtype)
+        store = Statement(code, NOTHING, ("node", node.id), place)
         self.body.after.append(store)

@@ -105,7 +105,7 @@ broadcast_to = register(
         vjp=(lambda g, o, a, *, shape: unbroadcast(g, a),),
         saves=("",),
         bind=_broadcast_bind,
-        lowering=IndexMap(_broadcast_map),
+        lowering=IndexMap(_broadcast_map, repeats=True),
         doc="x repeated along axes of size 1 and along new leading axes.",
     )
 )

@@ -20,6 +20,7 @@ from compiler.lowering import (
     Index,
     IndexMap,
     Matmul,
+    Overlap,
     Pointwise,
     Reduce,
     Scatter,
@@ -104,6 +105,8 @@ class _Fuser:
             self._place_matmul(node)
         elif isinstance(lowering, Window):
             self._place_window(node, lowering)
+        elif isinstance(lowering, Overlap):
+            self._place_overlap(node, lowering)
         elif isinstance(lowering, Scatter):
             self._place_scatter(node, lowering)
 
@@ -126,7 +129,7 @@ class _Fuser:
         reader = self.nodes[self.consumers[seen_as.id][0]]
         lowering = reader.op.lowering
         if isinstance(lowering, IndexMap):
-            return reader.op.name != "broadcast_to" and self._single_reader(node, reader)
+            return not lowering.repeats and self._single_reader(node, reader)
         if isinstance(lowering, Reduce):
             return True
         if isinstance(lowering, Gather) and reader.operands[0] == seen_as.id:
@@ -399,6 +402,13 @@ class _Fuser:
             group = self._store_group(node, operand, Store(operand, node.id, index))
             if position == 0 and value is not None:
                 group.fills.append((node.id, value))
+
+    def _place_overlap(self, node: Node, lowering: Overlap) -> None:
+        (operand,) = node.operands
+        type = self.nodes[operand].type
+        index = lowering.place(canonical(type.shape), type, **node.attrs)
+        group = self._store_group(node, operand, Store(operand, node.id, index, accumulate=True))
+        group.fills.append((node.id, 0.0))
 
     def _place_scatter(self, node: Node, lowering: Scatter) -> None:
         source, indices = (self.nodes[operand] for operand in node.operands)

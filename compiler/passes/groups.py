@@ -108,9 +108,9 @@ def blas_layout(strides: tuple[Size, ...], shape: tuple[Size, ...]) -> tuple[boo
     if across == 1 or columns == 1:
         if rows == 1:
             return (False, columns) if across == 1 or columns == 1 else None
-        return (False, down) if _positive(down) else None
+        return (False, down) if down == columns or _positive(down) else None
     if down == 1 or rows == 1:
-        return (True, across) if _positive(across) else None
+        return (True, across) if across == rows or _positive(across) else None
     return None
 
 

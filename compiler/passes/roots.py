@@ -6,10 +6,10 @@ import networkx as nx
 
 from compiler.graph.build import build, expressions_of
 from compiler.graph.expression import Expression
-from compiler.lowering import Gather, Matmul, Pointwise, Reduce, Scatter, Window
+from compiler.lowering import Gather, Matmul, Overlap, Pointwise, Reduce, Scatter, Window
 from compiler.ops.arithmetic import copy
 
-_COMPUTED = Pointwise | Gather | Matmul | Reduce | Scatter | Window
+_COMPUTED = Pointwise | Gather | Matmul | Reduce | Scatter | Window | Overlap
 
 
 def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
@@ -19,13 +19,14 @@ def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     update that is a product of matrices cannot be written over the old value that it reads.
     """
     made = expressions_of(graph)
-    taken: set[int] = set()
+    taken: dict[int, Expression] = {}
 
     def own(node: int, kinds: object) -> Expression:
-        value = made[node]
+        # a copy of the latest copy, since two copies of one value would be interned
+        value = taken.get(node, made[node])
         if node in taken or not isinstance(value.op.lowering, kinds):  # type: ignore[arg-type]
             value = Expression(copy, (value,), {}, None, value.source, value.type)
-        taken.add(node)
+        taken[node] = value
         return value
 
     updates = [(made[variable], own(new, Pointwise)) for variable, new in graph.graph["updates"]]

@@ -1,0 +1,215 @@
+"""Convolution and pooling over two axes, on (batch, channels, height, width).
+
+All are composites of sliding windows: a convolution is one product of matrices over all windows
+of all images (im2col), so that it reaches the BLAS in one call, forward and for both gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import OptionError, ShapeError
+from compiler.op import Attrs
+from compiler.ops.comparison import equal, where
+from compiler.ops.declare import as_operand, composite
+from compiler.ops.linalg import matmul
+from compiler.ops.reduction import max, min, sum
+from compiler.ops.shape import broadcast_to, embed, expand_dims, reshape, strided_slice, transpose
+from compiler.ops.windows import overlap_add, sliding_windows
+from compiler.types import TensorType, unify
+
+Pair = tuple[int, int]
+
+
+def pair(name: str, option: str, value: Any, least: int) -> Pair:
+    """`value` as one number per axis; OptionError if it is less than `least`."""
+    both = (value, value) if hasattr(value, "__index__") else tuple(value)
+    if len(both) != 2 or any(not hasattr(v, "__index__") or v < least for v in both):
+        raise OptionError(f"{name}: {option} is an int from {least}, or two, not {value!r}")
+    return int(both[0]), int(both[1])
+
+
+def _padded(x: Any, padding: Pair, value: float = 0.0) -> Any:
+    if padding == (0, 0):
+        return x
+    shape = (*x.shape[:2], *(s + 2 * p for s, p in zip(x.shape[2:], padding, strict=True)))
+    return embed(x, (0, 0, *padding), shape, (1, 1, 1, 1), value)
+
+
+def _cropped(x: Any, padding: Pair, shape: Sequence[Any]) -> Any:
+    if padding == (0, 0):
+        return x
+    return strided_slice(x, (0, 0, *padding), (*x.shape[:2], *shape), (1, 1, 1, 1))
+
+
+def _conv_bind(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> tuple[Sequence[Any], Attrs]:
+    x, weight = as_operand(x), as_operand(weight)
+    bias = np.array(-0.0, x.dtype) if bias is None else as_operand(bias)
+    return (x, weight, bias), {
+        "stride": pair("conv2d", "stride", stride, 1),
+        "padding": pair("conv2d", "padding", padding, 0),
+        "dilation": pair("conv2d", "dilation", dilation, 1),
+        "groups": int(groups),
+    }
+
+
+def _conv_check(
+    name: str, x: TensorType, weight: TensorType, bias: TensorType, *, groups: int, **attrs: Any
+) -> None:
+    if x.ndim != 4 or weight.ndim != 4:
+        raise ShapeError(f"{name}: {x} and weight {weight}: both must have four axes")
+    channels, filters = x.shape[1], weight.shape[0]
+    if groups < 1 or not isinstance(filters, int) or filters % groups:
+        raise OptionError(f"{name}: groups {groups} does not divide the {filters} filters")
+    if unify(channels, weight.shape[1] * groups) is None:
+        raise ShapeError(
+            f"{name}: {x} has {channels} channels, weight {weight} in {groups} groups expects "
+            f"{weight.shape[1] * groups}"
+        )
+    if bias.ndim and bias.shape != (filters,):
+        raise ShapeError(f"{name}: bias {bias} does not have one value per filter: {filters}")
+
+
+def _columns(x: Any, weight: Any, attrs: Attrs) -> Any:
+    """All windows as a matrix per group: (groups, channels * window, batch * places)."""
+    groups = attrs["groups"]
+    windows = sliding_windows(
+        _padded(x, attrs["padding"]), weight.shape[2:], attrs["stride"], attrs["dilation"]
+    )
+    columns = transpose(windows, (1, 4, 5, 0, 2, 3))
+    depth = weight.shape[1] * weight.shape[2] * weight.shape[3]
+    places = windows.shape[0] * windows.shape[2] * windows.shape[3]
+    return reshape(columns, (groups, depth, places))
+
+
+def _filters(weight: Any, groups: int) -> Any:
+    """(groups, filters / groups, channels * window)."""
+    rows = weight.shape[0] // groups
+    return reshape(weight, (groups, rows, weight.shape[1] * weight.shape[2] * weight.shape[3]))
+
+
+def _by_filter(g: Any, groups: int) -> Any:
+    """A value per filter and place as a matrix per group: (groups, filters, batch * places)."""
+    rows = g.shape[1] // groups
+    places = g.shape[0] * g.shape[2] * g.shape[3]
+    return reshape(transpose(g, (1, 0, 2, 3)), (groups, rows, places))
+
+
+def _conv2d(
+    x: Any, weight: Any, bias: Any, *, stride: Pair, padding: Pair, dilation: Pair, groups: int
+) -> Any:
+    attrs = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    product = matmul(_filters(weight, groups), _columns(x, weight, attrs))
+    height, width = (
+        (size + 2 * p - d * (k - 1) - 1) // s + 1
+        for size, k, s, p, d in zip(
+            x.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True
+        )
+    )
+    result = reshape(product, (weight.shape[0], x.shape[0], height, width))
+    return transpose(result, (1, 0, 2, 3)) + (expand_dims(bias, (1, 2)) if bias.ndim else bias)
+
+
+def _conv2d_by_x(g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
+    groups, padding = attrs["groups"], attrs["padding"]
+    columns = matmul(transpose(_filters(weight, groups), (0, 2, 1)), _by_filter(g, groups))
+    channels = weight.shape[1] * groups
+    shape = (channels, *weight.shape[2:], g.shape[0], *g.shape[2:])
+    windows = transpose(reshape(columns, shape), (3, 0, 4, 5, 1, 2))
+    sizes = tuple(size + 2 * p for size, p in zip(x.shape[2:], padding, strict=True))
+    whole = overlap_add(windows, sizes, attrs["stride"], attrs["dilation"])
+    return _cropped(whole, padding, x.shape[2:])
+
+
+def _conv2d_by_weight(g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
+    columns = _columns(x, weight, attrs)
+    product = matmul(_by_filter(g, attrs["groups"]), transpose(columns, (0, 2, 1)))
+    return reshape(product, weight.shape)
+
+
+def _conv2d_by_bias(g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
+    return sum(g, axis=(0, 2, 3)) if bias.ndim else sum(g)
+
+
+conv2d = composite(
+    "conv2d", _conv2d, bind=_conv_bind, check=_conv_check, promotes=slice(None), floating=True,
+    vjp=(_conv2d_by_x, _conv2d_by_weight, _conv2d_by_bias), saves=("b", "a", ""),
+    doc="Cross-correlation: x (n, c, h, w), weight (f, c / groups, kh, kw), bias (f,) -> "
+    "(n, f, oh, ow); stride, padding (zeros on both sides), dilation, groups as PyTorch's.",
+)  # fmt: skip
+
+
+def _pool_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+    def bind(
+        x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0
+    ) -> tuple[Sequence[Any], Attrs]:
+        size = pair(name, "kernel_size", kernel_size, 1)
+        edge = pair(name, "padding", padding, 0)
+        if any(2 * p > k for p, k in zip(edge, size, strict=True)):
+            raise OptionError(f"{name}: padding {edge} is more than half the window {size}")
+        step = size if stride is None else pair(name, "stride", stride, 1)
+        return (as_operand(x),), {"size": size, "stride": step, "padding": edge}
+
+    return bind
+
+
+def _pool_check(name: str, x: TensorType, **attrs: Any) -> None:
+    if x.ndim != 4:
+        raise ShapeError(f"{name}: {x} does not have four axes (batch, channels, height, width)")
+
+
+def _windows(x: Any, size: Pair, stride: Pair, padding: Pair, value: float) -> Any:
+    return sliding_windows(_padded(x, padding, value), size, stride, (1, 1))
+
+
+def _restored(windows: Any, x: Any, stride: Pair, padding: Pair) -> Any:
+    sizes = tuple(size + 2 * p for size, p in zip(x.shape[2:], padding, strict=True))
+    return _cropped(overlap_add(windows, sizes, stride, (1, 1)), padding, x.shape[2:])
+
+
+def _max_pool2d(x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
+    return max(_windows(x, size, stride, padding, -np.inf), axis=(4, 5))
+
+
+def _max_pool2d_vjp(g: Any, o: Any, x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
+    # the first largest element of a window takes the gradient, as PyTorch's
+    windows = _windows(x, size, stride, padding, -np.inf)
+    number = np.arange(size[0] * size[1]).reshape(size)
+    largest = equal(windows, expand_dims(o, (4, 5)))
+    first = min(where(largest, number, number.size), axis=(4, 5), keepdims=True)
+    return _restored(where(equal(first, number), expand_dims(g, (4, 5)), 0), x, stride, padding)
+
+
+max_pool2d = composite(
+    "max_pool2d", _max_pool2d, bind=_pool_bind("max_pool2d"), check=_pool_check, floating=True,
+    vjp=(_max_pool2d_vjp,), saves=("ao",),
+    doc="The largest element of each window: (n, c, h, w) -> (n, c, oh, ow); the padding never "
+    "wins. The first winner takes the gradient.",
+)  # fmt: skip
+
+
+def _avg_pool2d(x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
+    return sum(_windows(x, size, stride, padding, 0.0), axis=(4, 5)) / (size[0] * size[1])
+
+
+def _avg_pool2d_vjp(g: Any, o: Any, x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
+    share = expand_dims(g / (size[0] * size[1]), (4, 5))
+    return _restored(broadcast_to(share, (*g.shape, *size)), x, stride, padding)
+
+
+avg_pool2d = composite(
+    "avg_pool2d", _avg_pool2d, bind=_pool_bind("avg_pool2d"), check=_pool_check, floating=True,
+    vjp=(_avg_pool2d_vjp,), saves=("",),
+    doc="The mean of each window, padding counted as zeros: (n, c, h, w) -> (n, c, oh, ow).",
+)  # fmt: skip

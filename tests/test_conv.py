@@ -1,0 +1,133 @@
+"""Convolution and pooling: independent loops, unknown sizes, the compiled kernels, the errors."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import dynamic
+import staticgraph as sg
+
+RNG = np.random.default_rng(0)
+
+
+def direct(x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    """Cross-correlation by its definition, one multiplication at a time."""
+    (n, c, h, w), (f, d, kh, kw) = x.shape, weight.shape
+    ph, pw = padding
+    padded = np.zeros((n, c, h + 2 * ph, w + 2 * pw), x.dtype)
+    padded[:, :, ph : ph + h, pw : pw + w] = x
+    oh = (h + 2 * ph - dilation[0] * (kh - 1) - 1) // stride[0] + 1
+    ow = (w + 2 * pw - dilation[1] * (kw - 1) - 1) // stride[1] + 1
+    out = np.zeros((n, f, oh, ow), x.dtype)
+    for b, k, i, j in np.ndindex(out.shape):
+        first = (k // (f // groups)) * d
+        for m, p, q in product(range(d), range(kh), range(kw)):
+            at = padded[
+                b, first + m, i * stride[0] + p * dilation[0], j * stride[1] + q * dilation[1]
+            ]
+            out[b, k, i, j] += at * weight[k, m, p, q]
+    return out
+
+
+CASES = [
+    ((2, 3, 7, 6), (4, 3, 3, 2), (1, 1), (0, 0), (1, 1), 1),
+    ((2, 4, 8, 7), (6, 2, 3, 3), (2, 3), (1, 2), (2, 1), 2),
+    ((1, 3, 5, 5), (3, 1, 2, 2), (1, 2), (1, 0), (1, 2), 3),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_conv2d_is_its_definition_at_any_size(case: Any, dtype: str) -> None:
+    shape, filters, stride, padding, dilation, groups = case
+    weight = RNG.normal(size=filters).astype(dtype)
+    x = sg.placeholder("x", (None, shape[1], None, None), dtype)
+    w = sg.placeholder("w", filters, dtype)
+    run = sg.compile([x, w], sg.conv2d(x, w, None, stride, padding, dilation, groups))
+    for height, width in (shape[2:], (9, 11)):
+        for batch in (1, 3):
+            array = RNG.normal(size=(batch, shape[1], height, width)).astype(dtype)
+            expected = direct(array, weight, stride, padding, dilation, groups)
+            assert_allclose(
+                run(array, weight), expected, rtol=0, atol=2e-5 if dtype == "float32" else 1e-13
+            )
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gradients_of_conv2d_are_the_same_eager_and_compiled(case: Any) -> None:
+    shape, filters, stride, padding, dilation, groups = case
+    arrays = [RNG.normal(size=s) for s in (shape, filters, filters[:1])]
+    tensors = [dynamic.tensor(array, requires_grad=True) for array in arrays]
+    options = (stride, padding, dilation, groups)
+    dynamic.tanh(dynamic.conv2d(*tensors, *options)).sum().backward()
+    symbols = [
+        sg.placeholder("x", (None, shape[1], None, None), "float64"),
+        sg.placeholder("w", filters, "float64"),
+        sg.placeholder("b", filters[:1], "float64"),
+    ]
+    loss = sg.tanh(sg.conv2d(*symbols, *options)).sum()
+    compiled = sg.compile(symbols, sg.grad(loss, symbols))
+    for tensor, gradient in zip(tensors, compiled(*arrays), strict=True):
+        assert_allclose(gradient, tensor.grad.numpy(), rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("pool", [sg.max_pool2d, sg.avg_pool2d])
+def test_pooling_and_its_gradient_compiled(pool: Any) -> None:
+    array = RNG.normal(size=(2, 3, 7, 9))
+    tensor = dynamic.tensor(array, requires_grad=True)
+    (pool(tensor, 3, 2, 1) ** 2).sum().backward()
+    x = sg.placeholder("x", (None, None, None, None), "float64")
+    pooled = pool(x, 3, 2, 1)
+    run = sg.compile([x], [pooled, sg.grad((pooled**2).sum(), x)])
+    value, gradient = run(array)
+    edge = -np.inf if pool is sg.max_pool2d else 0.0
+    padded = np.pad(array, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=edge)
+    reduce = np.max if pool is sg.max_pool2d else np.mean
+    expected = np.empty(value.shape)
+    for i, j in np.ndindex(value.shape[2:]):
+        expected[:, :, i, j] = reduce(padded[:, :, 2 * i : 2 * i + 3, 2 * j : 2 * j + 3], (2, 3))
+    assert_allclose(value, expected, rtol=1e-14)
+    assert_allclose(gradient, tensor.grad.numpy(), rtol=1e-12)
+
+
+def test_first_winner_of_a_window_takes_the_gradient() -> None:
+    x = sg.placeholder("x", (1, 1, 2, 4))
+    gradient = sg.compile([x], sg.grad(sg.max_pool2d(x, 2).sum(), x))
+    array = np.array([[[[1, 1, 3, 5], [1, 1, 5, 5]]]], "float32")
+    assert_array_equal(gradient(array)[0, 0], [[1, 0, 0, 1], [0, 0, 0, 0]])
+
+
+def test_errors_name_the_op_and_both_values() -> None:
+    x = sg.placeholder("x", (None, 3, 8, 8))
+    with pytest.raises(sg.ShapeError, match=r"conv2d: .* has 3 channels, .* expects 2"):
+        sg.conv2d(x, sg.zeros((4, 2, 3, 3)))
+    with pytest.raises(sg.OptionError, match="conv2d: groups 2 does not divide the 3 filters"):
+        sg.conv2d(x, sg.zeros((3, 2, 3, 3)), groups=2)
+    with pytest.raises(sg.OptionError, match=r"conv2d: stride is an int from 1, or two, not 0"):
+        sg.conv2d(x, sg.zeros((4, 3, 3, 3)), stride=0)
+    with pytest.raises(sg.ShapeError, match="both must have four axes"):
+        sg.conv2d(x, sg.zeros((4, 3)))
+    with pytest.raises(
+        sg.ShapeError, match=r"bias float32\[5\] does not have one value per filter: 4"
+    ):
+        sg.conv2d(x, sg.zeros((4, 3, 3, 3)), sg.zeros((5,)))
+    with pytest.raises(sg.ShapeError, match=r"no window \(9, 9\)"):
+        sg.conv2d(x, sg.zeros((4, 3, 9, 9)))
+    with pytest.raises(
+        sg.OptionError, match=r"padding \(2, 2\) is more than half the window \(2, 2\)"
+    ):
+        sg.max_pool2d(x, 2, padding=2)
+    with pytest.raises(sg.ShapeError, match=r"max_pool2d: .* does not have four axes"):
+        sg.max_pool2d(sg.zeros((3, 3)), 2)
+
+
+def test_a_window_that_does_not_fit_at_run_time_is_an_error() -> None:
+    x = sg.placeholder("x", (None, 1, None, None))
+    run = sg.compile([x], sg.conv2d(x, sg.constant(np.ones((1, 1, 3, 3), "float32"))))
+    with pytest.raises(sg.ShapeError, match=r"no window .* fits into .*test_conv.py"):
+        run(np.ones((2, 1, 2, 5), "float32"))
