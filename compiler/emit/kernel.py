@@ -22,7 +22,7 @@ from compiler.passes.fuse import fuse
 from compiler.passes.groups import Fusion, LoopGroup
 from compiler.passes.memory import MemoryPlan, Slot, plan_memory
 
-POINTERS = {"bool": "p_bool"} | {
+POINTERS = {"bool": "p_u8"} | {
     name: f"p_{constructor}" for name, constructor in CONSTRUCTORS.items() if name != "bool"
 }
 
@@ -190,9 +190,9 @@ class _KernelPrinter:
             return self.pointer(node)
 
         yield self._comment([*group.members, *(store.target for store in group.stores)])
-        for node, value in dict.fromkeys(body.fills):
+        for node, code in dict.fromkeys(body.fills):
             yield f"for i in range({self.size(self.fusion.nodes[node].type.size)}):"
-            yield f"{INDENT}{self.pointer(node)}[i] = {value}"
+            yield INDENT + code.replace("{m}", f"{self.pointer(node)}[i]")
         yield from print_body(body, self.size, pointer)
         for check in body.checks:
             bound = self.size(check.size)

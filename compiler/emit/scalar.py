@@ -83,3 +83,13 @@ def combine(kind: str, dtype: DType, left: str, right: str) -> str:
     if kind == "all":
         return f"{left} & {right}"
     return f"{'maximum' if kind == 'max' else 'minimum'}({left}, {right})"
+
+
+def to_memory(text: str, dtype: DType) -> str:
+    """The statement that puts a value where `{m}` is; a bool is a byte there."""
+    return f"{{m}} = u8({text})" if dtype.kind == "b" else f"{{m}} = {text}"
+
+
+def from_memory(dtype: DType) -> str:
+    """The value that lies where `{m}` is."""
+    return "({m} != 0)" if dtype.kind == "b" else "{m}"
