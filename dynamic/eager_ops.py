@@ -168,8 +168,8 @@ bmm = replace(ops.matmul, name="bmm")
 
 VIEWS = frozenset(
     (
-        select, transpose_2d, swap, ops.transpose, ops.reshape, ops.expand_dims, ops.squeeze,
-        ops.broadcast_to, ops.strided_slice,
+        select, transpose_2d, swap, squeeze_dim, ops.transpose, ops.reshape, ops.expand_dims,
+        ops.squeeze, ops.broadcast_to, ops.strided_slice,
     )
 )  # fmt: skip
 """The ops whose value may share the memory of their operand, and is then a view of it."""

@@ -102,7 +102,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             if shares_memory(array, arrays[0]):
                 make_view(result, operands[0], op, attrs)
                 counter = result._counter
-        elif array.base is not None or array is arrays[0]:
+        elif array.base is not None or (arrays and array is arrays[0]):
             array = result._array = _own(array, arrays)
         if needed and mode.enabled and array.dtype.kind == "f":
             result._node = record(op, attrs, operands, array, counter, number)

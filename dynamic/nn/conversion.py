@@ -1,0 +1,81 @@
+"""Casting the parameters and buffers of a tree of modules to another dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dynamic.dtypes import DTYPES, F32, F64, as_numpy_dtype
+from dynamic.errors import ArgumentError
+from dynamic.nn.tree import Tree
+from dynamic.tensor import Tensor
+
+
+class Conversion(Tree):
+    """Casts of a module; abstract: a part of Module. Parameters stay the same objects."""
+
+    def _apply(self, fn: Callable[[Tensor], Tensor]) -> Any:
+        """Replace the values of all parameters, gradients and buffers by `fn` of them."""
+        for child in self.children():
+            child._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is not None:
+                _replace(parameter, fn)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, dtype: Any = None, **ignored: Any) -> Any:
+        """The module with its floating tensors cast to a dtype, or to that of a tensor.
+
+        Devices are the CPU. TypeError if the dtype is not floating.
+        """
+        for arg in args:
+            if isinstance(arg, Tensor):
+                dtype = arg.dtype
+            elif arg is not None and not isinstance(arg, str | bool):
+                dtype = arg
+        if dtype is None:
+            return self
+        wanted = as_numpy_dtype(dtype)
+        if wanted.kind != "f":
+            raise ArgumentError(
+                "nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                f"dtype={DTYPES[wanted]}"
+            )
+        return self._apply(lambda tensor: _cast(tensor, wanted))
+
+    def type(self, dst_type: Any) -> Any:
+        """The module with all its tensors cast to a dtype."""
+        return self._apply(lambda tensor: tensor.to(dst_type))
+
+    def float(self) -> Any:
+        """The module with its floating tensors cast to float32."""
+        return self._apply(lambda tensor: _cast(tensor, F32))
+
+    def double(self) -> Any:
+        """The module with its floating tensors cast to float64."""
+        return self._apply(lambda tensor: _cast(tensor, F64))
+
+    def cpu(self) -> Any:
+        """The module itself."""
+        return self
+
+
+def _cast(tensor: Tensor, dtype: Any) -> Any:
+    return tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+
+def _replace(parameter: Any, fn: Callable[[Tensor], Tensor]) -> None:
+    """Give a parameter and its gradient other values, which may have another dtype."""
+    value, grad, wanted = fn(parameter.data), parameter.grad, parameter.requires_grad
+    if value._array is parameter._array:
+        return
+    parameter.grad = None
+    parameter.requires_grad = False
+    parameter._home = None  # it holds gradients of the old dtype only
+    parameter.data = value
+    parameter.requires_grad = wanted
+    if grad is not None:
+        parameter.grad = fn(grad.detach())

@@ -1,0 +1,21 @@
+"""Errors of modules with PyTorch's classes, which scripts catch, under the project's root error."""
+
+from __future__ import annotations
+
+from compiler.errors import StaticGraphError
+
+
+class ModuleError(StaticGraphError, RuntimeError):
+    """A module is not in the state that the call needs, or a state dict does not fit it."""
+
+
+class ModuleAttributeError(StaticGraphError, AttributeError):
+    """A module has no attribute of this name, or was not initialised before it was given one."""
+
+
+class ModuleKeyError(StaticGraphError, KeyError):
+    """A parameter, buffer or child cannot have this name."""
+
+
+class MissingForwardError(StaticGraphError, NotImplementedError):
+    """A module was called that defines no `forward`."""

@@ -1,0 +1,285 @@
+"""Module: parameters, buffers and submodules under one roof, and a `forward` (PyTorch's)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from compiler.errors import OptionError
+from dynamic.errors import ArgumentError
+from dynamic.nn.conversion import Conversion
+from dynamic.nn.errors import (
+    MissingForwardError,
+    ModuleAttributeError,
+    ModuleError,
+    ModuleKeyError,
+)
+from dynamic.nn.hooks import Hook, RemovableHandle
+from dynamic.nn.parameter import Buffer, Parameter, type_name
+from dynamic.nn.state import State
+from dynamic.tensor import Tensor
+
+_NOUNS = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "module"}
+
+
+class Module(Conversion, State):
+    """A part of a network; subclasses define `forward` and assign parameters and modules.
+
+    Parameters, Buffers and Modules that are assigned as attributes are registered, after
+    `super().__init__()`.
+
+    Attributes:
+        training: whether layers such as dropout behave as in training.
+    """
+
+    forward: Callable[..., Any]
+
+    def __init__(self) -> None:
+        put = super().__setattr__
+        put("training", True)
+        put("_parameters", {})
+        put("_buffers", {})
+        put("_non_persistent_buffers_set", set())
+        put("_modules", {})
+        put("_forward_pre_hooks", {})
+        put("_forward_hooks", {})
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:  # type: ignore[no-redef]
+        """What calling the module computes; NotImplementedError unless a subclass defines it."""
+        raise MissingForwardError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._forward_hooks or self._forward_pre_hooks:
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        due = dict(self._forward_hooks)
+        result = None
+        try:
+            for hook in tuple(self._forward_pre_hooks.values()):
+                args, kwargs = self._before_forward(hook, args, kwargs)
+            result = self.forward(*args, **kwargs)
+            for key, hook in tuple(due.items()):
+                del due[key]
+                result = self._after_forward(hook, args, kwargs, result)
+        except Exception:
+            for hook in due.values():
+                if hook.always_call:
+                    self._after_forward(hook, args, kwargs, result)
+            raise
+        return result
+
+    def _before_forward(
+        self, hook: Hook, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        if not hook.with_kwargs:
+            given = hook.function(self, args)
+            if given is None:
+                return args, kwargs
+            return (given if isinstance(given, tuple) else (given,)), kwargs
+        given = hook.function(self, args, kwargs)
+        if given is None:
+            return args, kwargs
+        if not isinstance(given, tuple) or len(given) != 2:
+            raise ModuleError(
+                "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
+                f"but got {given}."
+            )
+        return given
+
+    def _after_forward(
+        self, hook: Hook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+    ) -> Any:
+        given = (
+            hook.function(self, args, kwargs, result)
+            if hook.with_kwargs
+            else hook.function(self, args, result)
+        )
+        return result if given is None else given
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before forward; what it returns replaces the arguments."""
+        return RemovableHandle(self._forward_pre_hooks, Hook(hook, with_kwargs), prepend)
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
+        return RemovableHandle(self._forward_hooks, Hook(hook, with_kwargs, always_call), prepend)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter under a name; None keeps the name for one that is absent."""
+        self._check_name("_parameters", name)
+        if param is not None and not isinstance(param, Parameter):
+            raise ArgumentError(
+                f"cannot assign '{type_name(param)}' object to parameter '{name}' "
+                "(torch.nn.Parameter or None required)"
+            )
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is no parameter; part of the state dict if `persistent`."""
+        self._check_name("_buffers", name)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise ArgumentError(
+                f"cannot assign '{type_name(tensor)}' object to buffer '{name}' "
+                "(torch Tensor or None required)"
+            )
+        self._buffers[name] = tensor
+        self._non_persistent_buffers_set.discard(name)
+        if not persistent:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a child under a name; None keeps the name for one that is absent."""
+        if module is not None and not isinstance(module, Module):
+            raise ArgumentError(f"{type_name(module)} is not a Module subclass")
+        self._check_name("_modules", name)
+        self._modules[name] = module
+
+    register_module = add_module
+
+    def _check_name(self, table: str, name: Any) -> None:
+        noun = _NOUNS[table]
+        if table not in self.__dict__:
+            raise ModuleAttributeError(f"cannot assign {noun} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise ArgumentError(f"{noun} name should be a string. Got {type_name(name)}")
+        if noun == "module" and hasattr(self, name) and name not in self._modules:
+            raise ModuleKeyError(f"attribute '{name}' already exists")
+        if "." in name:
+            got = f", got: {name}" if noun == "module" else ""
+            raise ModuleKeyError(f'{noun} name can\'t contain "."{got}')
+        if not name:
+            raise ModuleKeyError(f'{noun} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in getattr(self, table):
+            raise ModuleKeyError(f"attribute '{name}' already exists")
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        for table in _NOUNS:
+            if table in own and name in own[table]:
+                return own[table][name]
+        raise ModuleAttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = self.__dict__
+        if isinstance(value, Parameter):
+            self._require_init("parameters")
+            self._forget(name, keep="_parameters")
+            self.register_parameter(name, value)
+        elif name in own.get("_parameters", ()):
+            _require(value, None, "parameter", name, "torch.nn.Parameter")
+            self._parameters[name] = None
+        elif isinstance(value, Module):
+            self._require_init("module")
+            self._forget(name, keep="_modules")
+            self._modules[name] = value
+        elif name in own.get("_modules", ()):
+            _require(value, None, "child module", name, "torch.nn.Module")
+            self._modules[name] = None
+        elif isinstance(value, Buffer):
+            self._require_init("buffer")
+            self._forget(name, keep="_buffers")
+            self.register_buffer(name, value, value.persistent)
+        elif name in own.get("_buffers", ()):
+            _require(value, Tensor, "buffer", name, "torch.nn.Buffer, torch.Tensor")
+            self._buffers[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def _require_init(self, what: str) -> None:
+        if "_parameters" not in self.__dict__:
+            raise ModuleAttributeError(f"cannot assign {what} before Module.__init__() call")
+
+    def _forget(self, name: str, keep: str) -> None:
+        """Remove an attribute from wherever it is but the table that it will be in."""
+        self.__dict__.pop(name, None)
+        for table in _NOUNS:
+            if table != keep:
+                getattr(self, table).pop(name, None)
+
+    def __delattr__(self, name: str) -> None:
+        for table in _NOUNS:
+            if name in self.__dict__.get(table, ()):
+                del getattr(self, table)[name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        super().__delattr__(name)
+
+    def __dir__(self) -> list[str]:
+        names = {*super().__dir__(), *self._parameters, *self._buffers, *self._modules}
+        return sorted(name for name in names if not name[:1].isdigit())
+
+    def apply(self, fn: Callable[[Module], Any]) -> Any:
+        """Call `fn` with every module below and with this one; children first."""
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def train(self, mode: bool = True) -> Any:
+        """Set `training` here and below."""
+        if not isinstance(mode, bool):
+            raise OptionError("training mode is expected to be boolean")
+        self.training = mode
+        for child in self.children():
+            child.train(mode)
+        return self
+
+    def eval(self) -> Any:
+        """Leave training mode."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Set whether the parameters require grad."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of the parameters, or set them to zero."""
+        for parameter in self.parameters():
+            grad = parameter.grad
+            if grad is not None:
+                parameter.grad = None if set_to_none else grad.detach().zero_()
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What the representation shows of the module's own options."""
+        return ""
+
+    def _child_lines(self) -> Iterator[str]:
+        for name, module in self._modules.items():
+            yield f"({name}): {indented(repr(module))}"
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = [*(extra.split("\n") if extra else ()), *self._child_lines()]
+        if not lines or (len(lines) == 1 and extra):
+            return f"{self._get_name()}({''.join(lines)})"
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def indented(text: str) -> str:
+    """Text whose second and further lines are moved in by two spaces."""
+    return text.replace("\n", "\n  ")
+
+
+def _require(value: Any, kind: Any, noun: str, name: str, wanted: str) -> None:
+    if value is not None and (kind is None or not isinstance(value, kind)):
+        raise ArgumentError(
+            f"cannot assign '{type_name(value)}' as {noun} '{name}' ({wanted} or None expected)"
+        )

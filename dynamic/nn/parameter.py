@@ -1,0 +1,77 @@
+"""Parameter and Buffer: tensors that a module registers when they are assigned to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamic.errors import ArgumentError, AutogradError
+from dynamic.tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A leaf on the memory of `data` that requires grad, whatever the grad mode.
+
+    TypeError if `data` is no tensor, RuntimeError if it is to require grad and is not floating.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+        super().__init__()
+        if data is not None:
+            self._array = _tensor("Parameter", data)._array
+        if requires_grad and self._array.dtype.kind != "f":
+            raise AutogradError(
+                "Only Tensors of floating point and complex dtype can require gradients"
+            )
+        self.requires_grad = requires_grad
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        result = memo[id(self)] = Parameter(self.constant(self._array.copy()), self.requires_grad)
+        return result
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return Parameter, (self.constant(self._array), self.requires_grad)
+
+
+class Buffer(Tensor):
+    """A tensor on the memory of `data` that a module keeps beside its parameters.
+
+    Attributes:
+        persistent: whether it is part of the module's state dict.
+    """
+
+    __slots__ = ("persistent",)
+
+    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
+        super().__init__()
+        if data is not None:
+            self._array = _tensor("Buffer", data)._array
+        self.persistent = persistent
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Buffer:
+        result = memo[id(self)] = Buffer(
+            self.constant(self._array.copy()), persistent=self.persistent
+        )
+        return result
+
+
+def _tensor(name: str, data: Any) -> Tensor:
+    if not isinstance(data, Tensor):
+        raise ArgumentError(f"{name}: data is a {type(data).__name__}, not a Tensor")
+    return data
+
+
+def type_name(value: Any) -> str:
+    """PyTorch's name of the type of a value, for messages."""
+    if isinstance(value, Tensor):
+        return str(value.type())
+    kind = type(value)
+    return (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )

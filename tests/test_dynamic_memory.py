@@ -1,0 +1,122 @@
+"""A graph has no reference cycles, saves what its rules read and no more, and lets go of it."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import dynamic as torch
+
+
+@pytest.fixture(autouse=True)
+def no_collector():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def in_place(x, w):
+    y = x * w
+    y.exp_()
+    z = y * w
+    y.add_(z)
+    y[0] = y[1] * w[0]
+    y.mul_(y.detach())
+    return y
+
+
+GRAPHS = {
+    "chain": lambda x, w: (x * w).tanh().exp().sum(),
+    "saved outputs": lambda x, w: (x.sigmoid() * w).softmax(0).logsumexp(0),
+    "views": lambda x, w: (x[1:] * w[:-1]).reshape(-1, 1).T,
+    "in place": in_place,
+    "views in place": lambda x, w: torch.zeros(3).add(0)[1:].add_(x[1:]),
+    "second order": lambda x, w: torch.autograd.grad((x**3 * w).sum(), x, create_graph=True)[0],
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_graph_that_goes_out_of_scope_is_freed_without_the_collector(name):
+    x, w = (torch.tensor([0.1, 0.2, 0.3], requires_grad=True) for _ in range(2))
+    node = weakref.ref(GRAPHS[name](x, w).grad_fn)  # fills the caches of the engine
+    gc.collect()
+    for _ in range(3):
+        result = GRAPHS[name](x, w)
+        node = weakref.ref(result.grad_fn)
+        del result
+        assert node() is None
+    assert gc.collect() == 0
+
+
+def test_backward_frees_what_was_saved():
+    x = torch.tensor([0.1, 0.2], requires_grad=True)
+    y = x.exp()
+    array = weakref.ref(y.grad_fn.saved[-1])
+    loss = (y * y).sum()
+    del y
+    assert array() is not None
+    loss.backward()
+    assert array() is None
+
+
+@pytest.mark.parametrize(
+    ("op", "kept"),
+    [
+        (lambda x, c: x + c, 0),
+        (lambda x, c: x * c, 1),
+        (lambda x, c: x @ c, 1),
+        (lambda x, c: torch.cat([x, c]), 0),
+        (lambda x, c: x.exp(), 1),
+        (lambda x, c: x.sum(), 0),
+        (lambda x, c: x.log(), 1),
+        (lambda x, c: torch.relu(x), 1),
+        (lambda x, c: x.reshape(-1), 0),
+    ],
+)
+def test_a_frozen_operand_costs_no_buffer(op, kept):
+    x = torch.rand(4, 4, requires_grad=True)
+    saved = op(x, torch.rand(4, 4)).grad_fn.saved
+    assert sum(isinstance(value, np.ndarray) for value in saved) == kept
+
+
+def test_a_frozen_parameter_saves_no_activation():
+    x = torch.rand(4, 4, requires_grad=True)
+    frozen, trained = torch.rand(4, 4), torch.rand(4, 4, requires_grad=True)
+    assert (x @ frozen).grad_fn.saved[0] is x._node
+    assert (x @ trained).grad_fn.saved[0] is x._array
+
+
+def test_nothing_is_recorded_without_grad():
+    y = torch.rand(4, 4) * 2
+    assert y.grad_fn is None and y.is_leaf
+    with torch.no_grad():
+        assert (torch.rand(3, requires_grad=True) * 2).grad_fn is None
+
+
+def test_a_long_graph_neither_recurses_nor_stays():
+    x = torch.tensor(1.0, requires_grad=True)
+    y = x
+    for _ in range(50_000):
+        y = y + 1
+    y.backward()
+    assert x.grad.item() == 1.0
+    node = weakref.ref(y.grad_fn)
+    del y
+    assert node() is None
+
+
+def test_dead_views_are_forgotten():
+    x = torch.zeros(3)
+    for _ in range(1000):
+        x[0]
+    assert len(x._views) <= 20
+
+
+def test_the_gradient_goes_to_a_leaf_that_only_the_graph_knows():
+    y = torch.ones(2, requires_grad=True) * 2
+    y.sum().backward()
+    assert y.grad_fn.next_functions[0][0].grad.tolist() == [2.0, 2.0]

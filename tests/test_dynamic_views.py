@@ -1,0 +1,178 @@
+"""Views share memory and versions; in-place operations on them stay differentiable."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import dynamic as torch
+
+VIEWS = {
+    "index": lambda x: x[1],
+    "slice": lambda x: x[:, ::2],
+    "reshape": lambda x: x.reshape(-1),
+    "view": lambda x: x.view(3, 2),
+    "transpose": lambda x: x.T,
+    "t": lambda x: x.t(),
+    "permute": lambda x: x.permute(1, 0),
+    "unsqueeze": lambda x: x.unsqueeze(0),
+    "squeeze": lambda x: x.unsqueeze(0).squeeze(0),
+    "detach": lambda x: x.detach(),
+    "split": lambda x: x.split(1)[1],
+    "chained": lambda x: x.T[1:][0],
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_share_memory_and_version(name):
+    x = torch.arange(6.0).reshape(2, 3).clone()
+    view = VIEWS[name](x)
+    view.add_(10)
+    assert x.sum().item() == 15 + 10 * view.numel()
+    assert x._version == view._version == 1
+    x.zero_()
+    assert view.sum().item() == 0 and view._version == 2
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [lambda x: x.flip(0), lambda x: x.T.reshape(-1), lambda x: x.clone(), lambda x: x[[0, 1]]],
+)
+def test_copies_do_not(copy):
+    x = torch.arange(6.0).reshape(2, 3).clone()
+    copy(x).zero_()
+    assert x.sum().item() == 15 and x._version == 0
+
+
+def test_in_place_on_a_view_of_a_tensor_without_grad():
+    base = torch.zeros(3)
+    view = base[1:]
+    w = torch.tensor(2.0, requires_grad=True)
+    view.add_(w)
+    assert repr(base) == "tensor([0., 2., 2.], grad_fn=<CopySlices>)"
+    assert repr(view) == "tensor([2., 2.], grad_fn=<AsStridedBackward0>)"
+    (base * view.sum()).sum().backward()
+    assert w.grad.item() == 16.0  # (2 w) ** 2
+
+
+def test_in_place_on_the_base_reaches_the_view():
+    x = torch.ones(3, requires_grad=True)
+    base = x * 1
+    view = base[:2]
+    base.mul_(3)
+    view.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0, 0.0]
+
+
+def test_slice_assignment_takes_the_gradient_from_what_is_overwritten():
+    x = torch.ones(3, requires_grad=True)
+    w = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y[1:] = w * 5
+    y[0, None] = 7.0
+    y.sum().backward()
+    assert y.tolist() == [7.0, 5.0, 5.0]
+    assert x.grad.tolist() == [0.0, 0.0, 0.0] and w.grad.tolist() == [5.0, 5.0]
+
+
+def test_assignment_by_an_index_tensor_and_by_a_mask():
+    x = torch.ones(4, requires_grad=True)
+    w = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y[torch.tensor([3, 0])] = w * 3
+    y[y.detach() == 2] = 0.0
+    assert y.tolist() == [3.0, 0.0, 0.0, 3.0]
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0] * 4 and w.grad.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("rule", ["zero_", "fill_", "copy_"])
+def test_overwriting_all_of_a_tensor_cuts_its_gradient(rule):
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    getattr(y, rule)(*{"zero_": (), "fill_": (2.0,), "copy_": (torch.ones(3),)}[rule])
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_in_place_with_itself_as_operand():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    y.add_(y)
+    y.sum().backward()
+    assert x.grad.tolist() == [4.0, 4.0, 4.0]
+    y = x * 2
+    y.mul_(y)
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_the_rule_of_an_in_place_op_reads_the_values_from_before():
+    x = torch.tensor(1.0, requires_grad=True)
+    y = 2 * x
+    y += 2
+    y.log_()
+    y.backward()
+    assert x.grad.item() == pytest.approx(0.5)
+
+
+def test_a_retained_gradient_is_that_of_the_tensor_as_it_is_now():
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    y.mul_(3)
+    (y * 5).sum().backward()
+    assert y.grad.tolist() == [5.0, 5.0] and x.grad.tolist() == [30.0, 30.0]
+
+
+def test_in_place_in_double_backward():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    y[0] = x[1] ** 3
+    (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert first.tolist() == [0.0, 16.0]
+    (second,) = torch.autograd.grad(first.sum(), x)
+    assert second.tolist() == [0.0, 14.0]
+
+
+STEPS = {
+    "mul": lambda a, b: a.mul_(b), "add": lambda a, b: a.add_(b), "sin": lambda a, b: a.sin_(),
+    "square": lambda a, b: a.square_(), "scale": lambda a, b: a.mul_(0.7),
+    "copy": lambda a, b: a.copy_(b), "zero": lambda a, b: a.zero_(),
+    "set": lambda a, b: a.__setitem__(0, b[1]), "fill": lambda a, b: a[1].fill_(0.3),
+}  # fmt: skip
+LOOKS = [lambda x: x, lambda x: x.t(), lambda x: x.unsqueeze(0).squeeze(0), lambda x: x[:, :]]
+
+
+def _program(seed: int, x, w):
+    """A random sequence of in-place operations on views of one tensor."""
+    choose = random.Random(seed)
+    base = x * 1.0
+    pool = [look(base) for look in LOOKS]
+    for _ in range(5):
+        target, source = choose.choice(pool), choose.choice(pool)
+        STEPS[choose.choice(sorted(STEPS))](target, (source.clone() * w).sin())
+        pool.append(choose.choice(LOOKS)(choose.choice(pool)))
+    return sum(((i + 1) * look.sin()).sum() for i, look in enumerate(pool))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_in_place_programs_against_central_differences(seed):
+    rng = np.random.default_rng(seed)
+    start, weight = rng.uniform(0.2, 0.9, (2, 3, 3))
+
+    def value(values):
+        x = torch.tensor(values.reshape(2, 3, 3))
+        return _program(seed, x[0].clone(), x[1]).item()
+
+    x, w = (torch.tensor(one, requires_grad=True) for one in (start, weight))
+    _program(seed, x, w).backward()
+    point = np.stack([start, weight]).ravel()
+    expected = np.array([
+        (value(point + step) - value(point - step)) / 2e-6 for step in 1e-6 * np.eye(point.size)
+    ])  # fmt: skip
+    zeros = torch.zeros(3, 3)
+    found = np.stack([(one.grad if one.grad is not None else zeros).numpy() for one in (x, w)])
+    np.testing.assert_allclose(found.ravel(), expected, rtol=1e-6, atol=1e-7)
