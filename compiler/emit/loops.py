@@ -57,6 +57,40 @@ def merge_loops(statements: Sequence[Statement], domain: Sequence[tuple[int, Siz
     return loops[::-1]
 
 
+def order_loops(
+    statements: Sequence[Statement], domain: Sequence[tuple[int, Size]]
+) -> list[tuple[int, Size]]:
+    """The loops with the one innermost along which memory is read and written most evenly.
+
+    Only for groups without rows, whose iterations may run in any order.
+    """
+    forms = [(one.place, one.code.count("{m}")) for one in statements if one.memory is not None]
+
+    def cost(entry: tuple[int, Size]) -> int:
+        axis, extent = entry
+        strides = sum(_stride_cost(form.coefficient(axis)) * uses for form, uses in forms)
+        return strides + (_SHORT_LOOP if isinstance(extent, int) and extent <= _UNROLLED else 0)
+
+    loops = [entry for entry in domain if entry[1] != 1]
+    if not loops:
+        return list(domain)
+    best = min(reversed(loops), key=cost)
+    return [entry for entry in domain if entry is not best] + [best]
+
+
+_UNROLLED = 4  # the native compiler unrolls loops up to about this extent: nothing to vectorise
+_SHORT_LOOP = 4
+_CACHE_LINE = 16  # float32 elements: from here on every access is a line of its own
+
+
+def _stride_cost(stride: Size) -> int:
+    if isinstance(stride, Dim):
+        return _CACHE_LINE
+    if abs(stride) <= 1:
+        return abs(stride)
+    return 3 if abs(stride) < _CACHE_LINE else _CACHE_LINE
+
+
 class _Printer:
     def __init__(
         self, body: Body, size: Callable[[Size], str], pointer: Callable[[Memory], str]
@@ -70,6 +104,8 @@ class _Printer:
             *(line for lines in (*body.rows, *body.passes) for line in lines),
         ]
         domain = list(enumerate(body.group.domain))
+        if body.group.split is None:
+            domain = order_loops(statements, domain)
         self.rows = merge_loops(statements, domain[: body.split])
         self.columns = merge_loops(statements, domain[body.split :])
 

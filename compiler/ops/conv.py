@@ -185,7 +185,7 @@ def _max_pool2d(x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
 def _max_pool2d_vjp(g: Any, o: Any, x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
     # the first largest element of a window takes the gradient, as PyTorch's
     windows = _windows(x, size, stride, padding, -np.inf)
-    number = np.arange(size[0] * size[1]).reshape(size)
+    number = np.arange(size[0] * size[1], dtype=np.int32).reshape(size)
     largest = equal(windows, expand_dims(o, (4, 5)))
     first = min(where(largest, number, number.size), axis=(4, 5), keepdims=True)
     return _restored(where(equal(first, number), expand_dims(g, (4, 5)), 0), x, stride, padding)

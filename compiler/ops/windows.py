@@ -59,7 +59,7 @@ def _numpy(x: Any, *, sizes: Steps, strides: Steps, dilations: Steps) -> Any:
     spans = tuple(d * (k - 1) + 1 for k, d in zip(sizes, dilations, strict=True))
     axes = tuple(range(lead, x.ndim))
     windows = np.lib.stride_tricks.sliding_window_view(x, spans, axes)
-    every = [slice(None)] * lead
+    every: list[Any] = [slice(None)] * lead
     every += [slice(None, None, step) for step in strides]
     every += [slice(None, None, step) for step in dilations]
     return windows[tuple(every)]
@@ -132,7 +132,9 @@ def _overlap_numpy(x: Any, *, shape: Any, strides: Steps, dilations: Steps) -> A
             slice(i * dilation, i * dilation + count * stride, stride)
             for i, count, stride, dilation in zip(inside, counts, strides, dilations, strict=True)
         )
-        result[(..., *place)] += x[(..., *inside)]
+        element: Any = (..., *inside)
+        target: Any = (..., *place)
+        result[target] += x[element]
     return result
 
 

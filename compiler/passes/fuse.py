@@ -130,7 +130,9 @@ class _Fuser:
         lowering = reader.op.lowering
         if isinstance(lowering, IndexMap):
             return not lowering.repeats and self._single_reader(node, reader)
-        if isinstance(lowering, Reduce):
+        if isinstance(lowering, Reduce | Window | Overlap):
+            return True
+        if isinstance(lowering, Scatter) and reader.operands[0] == seen_as.id:
             return True
         if isinstance(lowering, Gather) and reader.operands[0] == seen_as.id:
             return isinstance(node.op.lowering, Pointwise) and node.op.lowering.cheap
