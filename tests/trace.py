@@ -19,7 +19,9 @@ from tests.samples import SAMPLES, Sample
 _keys = itertools.count()
 
 
-def placeholder(shape: Sequence[Any], dtype: Any = "float64", name: str = "x") -> Expression:
+def placeholder(
+    shape: Sequence[Any], dtype: Any = "float64", name: str | None = None
+) -> Expression:
     type = TensorType(tuple(shape), as_dtype(dtype))
     attrs = leaves.leaf_attrs(type.shape, type.dtype, f"test{next(_keys)}")
     return Expression(leaves.placeholder, (), attrs, name)
@@ -28,7 +30,7 @@ def placeholder(shape: Sequence[Any], dtype: Any = "float64", name: str = "x") -
 def symbolic(array: np.ndarray, *, sizes: bool = False) -> Expression:
     """A placeholder of the array's type; with `sizes` every axis longer than 1 is unknown."""
     shape = [unknown() if sizes and size > 1 else size for size in array.shape]
-    return placeholder(shape, array.dtype)
+    return placeholder(shape, array.dtype, f"x{next(_keys)}")
 
 
 def replace(args: Any, change: Callable[[np.ndarray], Any]) -> Any:
