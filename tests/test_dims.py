@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler import dims
@@ -37,12 +37,14 @@ EXPECTED = COMBINE | {"max": max, "min": min}
 values = st.tuples(*[st.integers(0, 9)] * 3).map(lambda v: dict(zip(ATOMS, v, strict=True)))
 
 
+@settings(deadline=None)
 @given(sizes(), sizes(), st.sampled_from(sorted(COMBINE)), values)
 def test_evaluation_commutes_with_arithmetic(a: Size, b: Size, function: str, at: dict) -> None:
     combined = dims.evaluate(COMBINE[function](a, b), at)
     assert combined == EXPECTED[function](dims.evaluate(a, at), dims.evaluate(b, at))
 
 
+@settings(deadline=None)
 @given(sizes(), sizes(), values)
 def test_evaluation_commutes_with_floor_division(a: Size, b: Size, at: dict) -> None:
     divisor = dims.evaluate(b, at)
@@ -50,6 +52,7 @@ def test_evaluation_commutes_with_floor_division(a: Size, b: Size, at: dict) -> 
         assert dims.evaluate(dims.floor_divide(a, b), at) == dims.evaluate(a, at) // divisor
 
 
+@settings(deadline=None)
 @given(sizes(), values)
 def test_source_and_substitution_agree_with_evaluation(size: Size, at: dict) -> None:
     expected = dims.evaluate(size, at)
@@ -60,6 +63,7 @@ def test_source_and_substitution_agree_with_evaluation(size: Size, at: dict) -> 
     assert not dims.is_nonnegative(size) or expected >= 0
 
 
+@settings(deadline=None)
 @given(sizes(), sizes(), sizes())
 def test_the_normal_form_does_not_depend_on_the_order(a: Size, b: Size, c: Size) -> None:
     assert a + b + c == c + (b + a)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 from compiler.dims import Dim, unknown
@@ -31,6 +31,7 @@ def float64(*shape: Any) -> TensorType:
     return TensorType(shape, np.dtype("float64"))
 
 
+@settings(deadline=None)
 @given(mutually_broadcastable_shapes(num_shapes=3, max_dims=4, min_side=0, max_side=4))
 def test_known_sizes_broadcast_as_numpys(shapes: Any) -> None:
     types = [float64(*shape) for shape in shapes.input_shapes]
