@@ -18,7 +18,7 @@ from compiler.errors import GraphError, OptionError, StaticGraphError
 from compiler.graph.build import build, intern_key, operands_of
 from compiler.graph.expression import Expression, ancestors
 from compiler.graph.view import nodes_of
-from staticgraph.draw.labels import is_number, label, roles_of
+from staticgraph.draw.labels import is_number, label, one_line, roles_of
 from staticgraph.draw.layout import Edge
 from staticgraph.draw.picture import Picture, Vertex, paint
 
@@ -37,6 +37,7 @@ class Drawing:
 
     Attributes:
         figure: the matplotlib figure, which belongs to no window.
+        title: what the file says that it is.
     """
 
     figure: Any
@@ -98,7 +99,7 @@ def draw(
     shown = [_by_node(dag, given or {}) for given in (values, gradients)]
     with _settings():
         figure = paint(_picture(dag, *shown), title, [values is not None, gradients is not None])
-    drawing = Drawing(figure, title or "computation graph")
+    drawing = Drawing(figure, one_line(title or "computation graph"))
     if path is not None:
         drawing.save(path)
     return drawing
@@ -126,7 +127,8 @@ def _settings() -> Iterator[None]:
     import matplotlib
 
     fixed: Any = {
-        "font.family": ["DejaVu Sans"],  # comes with matplotlib
+        "font.family": ["sans-serif"],
+        "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib
         "text.usetex": False,
         "text.parse_math": False,
         "svg.fonttype": "none",  # text stays text: it can be searched and read aloud
@@ -138,7 +140,8 @@ def _settings() -> Iterator[None]:
         "savefig.transparent": False,
     }
     with matplotlib.rc_context(fixed), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        for scarce in ("Glyph .* missing from", "Matplotlib currently does not support"):
+            warnings.filterwarnings("ignore", message=scarce)
         yield
 
 

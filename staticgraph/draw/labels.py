@@ -98,12 +98,12 @@ def _number(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def one_line(text: str) -> str:
+def one_line(text: str, longest: int = LONGEST) -> str:
     """`text` with line ends and invisible characters escaped, and the middle left out if long."""
     shown = "".join(
         one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text
     )
-    if len(shown) <= LONGEST:
+    if len(shown) <= longest:
         return shown
-    half = (LONGEST - 1) // 2
-    return f"{shown[: LONGEST - 1 - half]}…{shown[-half:]}"
+    half = (longest - 1) // 2
+    return f"{shown[: longest - 1 - half]}…{shown[-half:]}"

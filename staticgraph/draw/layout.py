@@ -203,10 +203,13 @@ def _columns(layers: _Layers) -> dict[int, float]:
             gap = BOX_GAP if width[left] and width[right] else LANE_GAP
             apart = (width[left] + width[right]) / 2 + gap
             links.append(Link(left, right, math.ceil(apart * UNITS), None))
+    ports: dict[tuple[int, int], list[float]] = defaultdict(list)
     for low, above in layers.above.items():
         for high, port in above:
-            weight = STRAIGHTNESS[(not width[low]) + (not width[high])]
-            links.append(Link(low, high, -round(port * UNITS), weight))
+            ports[low, high].append(port)
+    for (low, high), several in ports.items():
+        weight = STRAIGHTNESS[(not width[low]) + (not width[high])] * len(several)
+        links.append(Link(low, high, -round(sum(several) / len(several) * UNITS), weight))
     x = {vertex: sum(ends) / (2 * UNITS) for vertex, ends in positions(list(width), links).items()}
     leftmost = min(x[vertex] - width[vertex] / 2 for vertex in x)
     return {vertex: value - leftmost for vertex, value in x.items()}

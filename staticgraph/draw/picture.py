@@ -18,6 +18,7 @@ ARROW = (3.2, 6.5)
 CORNER = 4.0
 INK, FRAME, EDGE, STRESS = "#1f2328", "#6e7781", "#8c959f", "#953800"
 TITLE_SIZE = 12.0
+LONGEST_TITLE = 100  # characters
 KEY_SIZE = 8.0
 
 FONTS = {  # style of a line -> size, weight, colour
@@ -73,7 +74,7 @@ def paint(picture: Picture, title: str | None, shown: Sequence[bool]) -> Any:
 
     sizes = {i: _box_size(vertex) for i, vertex in enumerate(picture.vertices)}
     layout = layered(sizes, picture.edges)
-    heading = one_line(title) if title else ""
+    heading = one_line(title or ("" if sizes else "empty graph"), LONGEST_TITLE)
     entries = _key(picture, shown)
     key_width = sum(_entry_width(entry) for entry in entries)
     title_width = _text_width(heading, TITLE_SIZE, "bold")
