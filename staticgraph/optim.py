@@ -96,7 +96,7 @@ class SGD(Optimizer):
     def _begin(self, updates: Updates) -> None:
         if self.momentum and self.dampening:
             # the first step takes the gradient undamped, as PyTorch's does
-            self._first = variable(np.ones((), np.float32), "SGD.first")
+            self._first = variable(np.ones((), np.float64), "SGD.first")
             updates[self._first] = self._first * 0
 
     def _step(self, updates: Updates, parameter: Variable, gradient: Any) -> None:

@@ -95,7 +95,7 @@ class Executable:
         try:
             try:
                 status = self.native(workspace.table, *args, *outputs)
-            except TypeError:
+            except (TypeError, ValueError):  # what the dispatcher says to lists and other things
                 status = -1
             if status:
                 outputs = self._run_checked(workspace, args)
