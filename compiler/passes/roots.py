@@ -19,14 +19,18 @@ def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     update that is a product of matrices cannot be written over the old value that it reads.
     """
     made = expressions_of(graph)
-    taken: dict[int, Expression] = {}
+    taken: set[int] = set()
+    copies = {value.operands[0].serial: value for value in made.values() if value.op is copy}
 
     def own(node: int, kinds: object) -> Expression:
-        # a copy of the latest copy, since two copies of one value would be interned
-        value = taken.get(node, made[node])
+        value = made[node]
         if node in taken or not isinstance(value.op.lowering, kinds):  # type: ignore[arg-type]
-            value = Expression(copy, (value,), {}, None, value.source, value.type)
-        taken[node] = value
+            # a copy of the latest copy, since two copies of one value would be interned
+            while value.serial in copies:
+                value = copies[value.serial]
+            new = Expression(copy, (value,), {}, None, value.source, value.type)
+            copies[value.serial] = value = new
+        taken.add(node)
         return value
 
     updates = [(made[variable], own(new, Pointwise)) for variable, new in graph.graph["updates"]]
