@@ -1,20 +1,27 @@
 """Sample inputs of every op and public function: the one table that the generic tests run over.
 
 A sample is what a user writes: the arguments of the public function, arrays where tensors go.
-Values keep away from kinks and poles by more than the step of the difference quotients.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-_seeds = itertools.count()
+from tests.values import (
+    bools,
+    byte,
+    fraction,
+    integers,
+    nonzero,
+    positive,
+    probability,
+    spread,
+    unit,
+)
 
 
 @dataclass(frozen=True)
@@ -33,50 +40,6 @@ class Sample:
 
 def call(*args: Any, order: int = 2, sizes: bool = True, **options: Any) -> Sample:
     return Sample(args, options, order, sizes)
-
-
-def spread(*shape: int, low: float = -2.0, high: float = 2.0) -> np.ndarray:
-    """Distinct values from `low` to `high` in random order, no two closer than half a step."""
-    rng = np.random.default_rng(next(_seeds))
-    count = math.prod(shape)
-    step = (high - low) / max(count, 1)
-    values = low + step * (np.arange(count) + rng.uniform(0.25, 0.75, count))
-    return rng.permutation(values).reshape(shape)
-
-
-def positive(*shape: int) -> np.ndarray:
-    return spread(*shape, low=0.3, high=3.0)
-
-
-def unit(*shape: int) -> np.ndarray:
-    return spread(*shape, low=-0.9, high=0.9)
-
-
-def nonzero(*shape: int) -> np.ndarray:
-    values = spread(*shape)
-    return np.asarray(values + np.copysign(0.3, values))
-
-
-def probability(*shape: int) -> np.ndarray:
-    return spread(*shape, low=0.05, high=0.95)
-
-
-def fraction(*shape: int) -> np.ndarray:
-    """Values whose distance to every multiple of a half is at least 0.1."""
-    rng = np.random.default_rng(next(_seeds))
-    return np.asarray(rng.integers(-6, 6, shape) / 2 + rng.uniform(0.1, 0.4, shape))
-
-
-def integers(*shape: int, low: int = -5, high: int = 6, dtype: str = "int64") -> np.ndarray:
-    return np.asarray(np.random.default_rng(next(_seeds)).integers(low, high, shape), dtype)
-
-
-def byte(*shape: int) -> np.ndarray:
-    return integers(*shape, low=0, high=200, dtype="uint8")
-
-
-def bools(*shape: int) -> np.ndarray:
-    return np.asarray(np.random.default_rng(next(_seeds)).integers(0, 2, shape), bool)
 
 
 def unary(domain: Any = spread, *, integer: bool = True) -> list[Sample]:
@@ -329,7 +292,10 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "conv2d": [
         call(spread(2, 1, 5, 4), spread(3, 1, 2, 3), sizes=False),
-        call(spread(2, 2, 5, 6), spread(4, 2, 3, 2), spread(4), stride=(2, 1), padding=(1, 2), sizes=False),
+        call(
+            spread(2, 2, 5, 6), spread(4, 2, 3, 2), spread(4), stride=(2, 1), padding=(1, 2),
+            sizes=False,
+        ),
         call(spread(1, 4, 6, 5), spread(6, 2, 2, 2), None, 1, 0, (2, 3), 2, sizes=False),
         call(spread(2, 3, 4, 4), spread(3, 1, 3, 3), spread(3), padding=1, groups=3, sizes=False),
     ],
