@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -40,8 +41,9 @@ def texts(svg: Path) -> list[tuple[str, str]]:
     """The texts of an SVG file, each with its colour."""
     found = []
     for element in ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}text"):
-        colour = element.attrib["style"].rpartition("fill: ")[2]
-        found.append((element.text or "", colour))
+        colour = re.search("fill: (#[0-9a-f]{6})", element.attrib["style"])
+        assert colour is not None
+        found.append((element.text or "", colour[1]))
     return found
 
 
