@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from compiler.autodiff import gradients
-from compiler.dims import Dim, as_unknown, atoms
+from compiler.dims import Dim, Size, Unknown, as_unknown, atoms
 from compiler.driver import Options, compile_graph
 from compiler.errors import FeedError, GraphError, OptionError
 from compiler.graph.build import build
-from compiler.graph.expression import Expression, ancestors, at_line, construct, promote
+from compiler.graph.expression import Expression, ancestors, at_line, constant, construct
 from compiler.ops import leaves
+from compiler.passes.sizes import substituted
 from compiler.runtime.executable import Executable
+from compiler.runtime.sizes import to_array
+from compiler.types import unify
 from staticgraph.leaves import Variable
 
 Updates = Mapping[Variable, Any] | Sequence[tuple[Variable, Any]]
@@ -107,7 +111,7 @@ def _update_pairs(updates: Updates | None) -> list[tuple[Expression, Expression]
             raise GraphError(f"compile: the update of {variable!r}: only variables are updated")
         if any(variable is other for other, _ in pairs):
             raise GraphError(f"compile: variable {variable.name!r} is updated twice")
-        value = new if isinstance(new, Expression) else promote(leaves.constant, [new])[0]
+        value = _constant_like(new, variable)
         if value.type != variable.type:
             raise GraphError(
                 f"compile: the update of variable {variable.name!r} is {value.type}, "
@@ -160,22 +164,56 @@ def _sizes_needed(given: Expression, roots: Sequence[Expression]) -> bool:
 
 def _substitute(roots: Sequence[Expression], givens: Mapping[Expression, Any]) -> list[Expression]:
     made: dict[int, Expression] = {}
+    sizes: dict[Unknown, Size] = {}
     for old, new in givens.items():
-        value = new if isinstance(new, Expression) else promote(leaves.constant, [new])[0]
-        if value.dtype != old.dtype or value.ndim != old.ndim:
-            raise GraphError(f"compile: givens replace {old} by {value}: not the same type")
+        value = _constant_like(new, old)
+        if (value.dtype, value.ndim) != (old.dtype, old.ndim) or None in map(
+            unify, old.shape, value.shape
+        ):
+            raise GraphError(
+                f"compile: givens replace {old} ({old.source}) by {value} ({value.source}): "
+                "not the same type"
+            )
         made[old.serial] = value
-    for node in ancestors(roots):
-        if node.serial in made:
-            continue
+        sizes |= {
+            atom: size
+            for atom, size in zip(map(as_unknown, old.shape), value.shape, strict=True)
+            if atom is not None
+        }
+    nodes = _reached(roots, made)
+    for node in (*nodes, *ancestors(list(made.values()))):
+        if node.op is leaves.placeholder:  # gives its sizes still
+            sizes = {atom: size for atom, size in sizes.items() if atom not in atoms(node.shape)}
+    for node in nodes:
         operands = tuple(made[operand.serial] for operand in node.operands)
-        if all(new is old for new, old in zip(operands, node.operands, strict=True)):
+        attrs = {key: substituted(value, sizes) for key, value in node.attrs.items()}
+        if attrs == node.attrs and all(map(operator.is_, operands, node.operands)):
             made[node.serial] = node
             continue
         with at_line(node.source):
-            made[node.serial] = construct(node.op, operands, node.attrs)
+            made[node.serial] = construct(node.op, operands, attrs)
             made[node.serial].name = node.name
     return [made[root.serial] for root in roots]
+
+
+def _reached(roots: Sequence[Expression], made: Mapping[int, Expression]) -> list[Expression]:
+    """The ancestors of the roots that are not hidden behind what is made already."""
+    nodes = ancestors(roots)
+    wanted = {root.serial for root in roots} - made.keys()
+    for node in reversed(nodes):
+        if node.serial in wanted:
+            wanted |= {operand.serial for operand in node.operands} - made.keys()
+    return [node for node in nodes if node.serial in wanted]
+
+
+def _constant_like(value: Any, like: Expression) -> Expression:
+    """`value` as an expression; Python numbers and lists take the dtype of `like`."""
+    if isinstance(value, Expression):
+        return value
+    try:
+        return constant(to_array(value, like.dtype))
+    except (OverflowError, TypeError, ValueError) as error:
+        raise GraphError(f"compile: {value!r} for {like} ({like.source}): {error}") from None
 
 
 _compiled: dict[int, Executable] = {}  # by the serial of the output; dropped with it

@@ -29,7 +29,7 @@ def unify_sizes(graph: nx.MultiDiGraph[int]) -> tuple[nx.MultiDiGraph[int], dict
     for node in sorted(graph):
         data = graph.nodes[node]
         operands = tuple(made[operand] for operand in operands_of(graph, node))
-        attrs = {key: _substitute(value, merged) for key, value in data["attrs"].items()}
+        attrs = {key: substituted(value, merged) for key, value in data["attrs"].items()}
         made[node] = Expression(data["op"], operands, attrs, data["name"], data["source"])
     return rebuilt(graph, made), merged
 
@@ -44,12 +44,12 @@ def _assumptions(graph: nx.MultiDiGraph[int]) -> list[tuple[Size, Size]]:
 
 
 def _merge(merged: dict[Unknown, Size], left: Size, right: Size) -> None:
-    left, right = _substitute(left, merged), _substitute(right, merged)
+    left, right = substituted(left, merged), substituted(right, merged)
     for one, other in ((right, left), (left, right)):
         atom = single(one)
         if atom is not None and one != other and atom not in dims.atoms([other]):
             for known, size in merged.items():
-                merged[known] = _substitute(size, {atom: other})
+                merged[known] = substituted(size, {atom: other})
             merged[atom] = other
             return
 
@@ -63,9 +63,10 @@ def single(size: Size) -> Unknown | None:
     return None
 
 
-def _substitute(value: Any, merged: Mapping[Unknown, Size]) -> Any:
+def substituted(value: Any, merged: Mapping[Unknown, Size]) -> Any:
+    """An attribute of a node with unknown sizes replaced by others."""
     if isinstance(value, Dim):
         return dims.substitute(value, merged)
     if isinstance(value, tuple):
-        return tuple(_substitute(part, merged) for part in value)
+        return tuple(substituted(part, merged) for part in value)
     return value
