@@ -56,3 +56,65 @@ def test_kernel_computes_what_numpy_does(name: str) -> None:
             assert_array_equal(value, expected)
     for leaf, array in zip(inputs, arrays, strict=True):
         assert_array_equal(array, feeds[leaf])  # the kernel does not write its inputs
+
+
+INF, NAN = np.inf, np.nan
+EDGES = np.array([
+    0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.0, INF, -INF, NAN,
+    1e-300, 5e-324, 1e300, 30.0, -30.0, 800.0, -800.0,
+])  # fmt: skip
+ROWS = np.array([
+    [1, 3, 3], [NAN, 1, 2], [0.0, -0.0, 0.0], [INF, INF, 1],
+    [-INF, -INF, -INF], [1, INF, NAN], [INF, -INF, 0], [0, 5, 0],
+])  # fmt: skip
+UNARY = (
+    "abs", "negative", "square", "reciprocal", "sign", "floor", "ceil", "trunc", "round", "sqrt",
+    "rsqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+    "cosh", "tanh", "erf", "sigmoid", "softplus", "relu", "silu", "gelu", "elu", "leaky_relu",
+    "isnan", "isinf", "isfinite",
+)  # fmt: skip
+BINARY = (
+    "add", "subtract", "multiply", "divide", "power", "maximum", "minimum", "atan2", "remainder",
+    "floor_divide", "equal", "less", "less_equal", "not_equal", "greater", "greater_equal",
+)  # fmt: skip
+REDUCTIONS = (
+    "sum", "prod", "max", "min", "argmax", "argmin", "mean", "var", "std", "logsumexp", "softmax",
+    "log_softmax",
+)  # fmt: skip
+INTEGER = (
+    "add", "subtract", "multiply", "divide", "maximum", "minimum", "remainder", "floor_divide",
+    "equal", "less",
+)  # fmt: skip
+
+
+def _agree(names: tuple[str, ...], arrays: list[np.ndarray], rtol: float, **options: int) -> None:
+    """The named functions, compiled together for unknown sizes, give NumPy's values."""
+    leaves = [
+        sg.placeholder(f"x{i}", shape=(None,) * array.ndim, dtype=array.dtype)
+        for i, array in enumerate(arrays)
+    ]
+    outputs = [getattr(sg, name)(*leaves, **options) for name in names]
+    expected = interpret(outputs, dict(zip(leaves, arrays, strict=True)))
+    values = sg.compile(leaves, outputs)(*arrays)
+    for name, value, other in zip(names, values, expected, strict=True):
+        assert value.dtype == other.dtype
+        assert_allclose(value, other, rtol=rtol, atol=0, err_msg=name)
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [("float64", 1e-14), ("float32", 2e-6)])
+def test_kernel_agrees_with_numpy_at_the_edges(dtype: str, rtol: float) -> None:
+    with np.errstate(over="ignore"):
+        edges = EDGES.astype(dtype)
+    _agree(UNARY, [edges], rtol)
+    _agree(BINARY, [grid.ravel() for grid in np.meshgrid(edges, edges)], rtol)
+    for axis in (0, 1):
+        _agree(REDUCTIONS, [ROWS.astype(dtype)], rtol, axis=axis)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "int64"])
+def test_kernel_wraps_and_divides_integers_as_numpy(dtype: str) -> None:
+    info = np.iinfo(dtype)
+    edges = np.array([0, 1, 2, 3, 7, 100, info.max, info.min, info.min + 1], dtype)
+    if info.min:
+        edges = np.append(edges, np.array([-1, -2, -3, -100], dtype))
+    _agree(INTEGER, [grid.ravel() for grid in np.meshgrid(edges, edges)], 0)
