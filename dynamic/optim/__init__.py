@@ -1,6 +1,18 @@
-"""Optimizers."""
+"""Optimizers and schedulers of their learning rates."""
 
+from dynamic.optim import lr_scheduler
+from dynamic.optim.adadelta import Adadelta
+from dynamic.optim.adagrad import Adagrad
+from dynamic.optim.adam import Adam, AdamW
+from dynamic.optim.adamax import Adamax
+from dynamic.optim.lbfgs import LBFGS
+from dynamic.optim.nadam import NAdam
 from dynamic.optim.optimizer import Optimizer
+from dynamic.optim.radam import RAdam
+from dynamic.optim.rmsprop import RMSprop
 from dynamic.optim.sgd import SGD
 
-__all__ = ["SGD", "Optimizer"]
+__all__ = [
+    "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer",
+    "RAdam", "RMSprop", "lr_scheduler",
+]  # fmt: skip

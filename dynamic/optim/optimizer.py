@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from compiler.errors import OptionError
+from compiler.graph.expression import user_line
+from dynamic.dtypes import get_default_dtype
 from dynamic.errors import ArgumentError
 from dynamic.grad_mode import enable_grad
-from dynamic.tensor import Tensor
+from dynamic.optim.checkpoint import Checkpoints
+from dynamic.optim.errors import AbstractMethodError
+from dynamic.optim.hooks import Hook, Hooks, RemovableHandle, with_hooks
+from dynamic.tensor import Tensor, wrap
 
 
-class Optimizer:
-    """Changes parameters by their gradients; abstract: `step` is the algorithm's.
+class Optimizer(Checkpoints):
+    """Changes parameters by their gradients; abstract: a subclass defines `step` or `_update`.
 
     Args:
-        params: leaves that require grad, or dicts of such "params" and options of their own.
+        params: leaves that require grad, or pairs of a name and a leaf, or dicts of such "params"
+            and options of their own.
         defaults: the options of the groups that do not set them.
 
     Attributes:
@@ -24,41 +33,73 @@ class Optimizer:
         state: what the algorithm keeps per parameter.
     """
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in vars(cls):
+            cls.step = with_hooks(cls.step)  # type: ignore[method-assign]
+
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise ArgumentError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
                 f"but got {params.type()}"
             )
+        self.defaults = defaults
+        self.param_groups: list[dict[str, Any]] = []
+        self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        self._reset_hooks()
         groups = list(params)
         if not groups:
             raise OptionError("optimizer got an empty parameter list")
-        self.defaults = defaults
-        self.param_groups: list[dict[str, Any]] = []
-        self.state: dict[Tensor, dict[str, Any]] = {}
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
-    def add_param_group(self, group: dict[str, Any]) -> None:
-        """Add parameters with options of their own."""
-        params = group["params"]
-        params = [params] if isinstance(params, Tensor) else list(params)
+    def _reset_hooks(self) -> None:
+        super()._reset_hooks()
+        self._step_pre_hooks, self._step_post_hooks = Hooks(), Hooks()
+        # whether it was called since the first scheduler; and what `step` was then, if replaced
+        self._step_called: bool | None = None
+        self._step_tracked: Any = None
+
+    def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return new arguments."""
+        return self._step_pre_hooks.add(hook)
+
+    def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` after each step."""
+        return self._step_post_hooks.add(hook)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters with options of their own: the dict itself, completed, is the group."""
+        if not isinstance(param_group, dict):
+            raise ArgumentError(f"param_group must be a dict, but got {type(param_group)}")
+        params, names = _separate(param_group["params"])
         for param in params:
-            if not isinstance(param, Tensor):
-                raise ArgumentError(
-                    "optimizer can only optimize Tensors, but one of the params is "
-                    f"{type(param).__name__}"
-                )
-            if not param.is_leaf:
-                raise OptionError("can't optimize a non-leaf Tensor")
+            _check_param(param)
+        self._check_distinct(params, names)
+        param_group["params"] = params
+        if names:
+            param_group["param_names"] = names
+        for option, value in self.defaults.items():
+            param_group.setdefault(option, value)
+        self.param_groups.append(param_group)
+
+    def _check_distinct(self, params: list[Tensor], names: list[str]) -> None:
         identities = {id(param) for param in params}
         if len(identities) != len(params):
             warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters", stacklevel=3
+                "optimizer contains a parameter group with duplicate parameters; each of them "
+                "would be updated more than once in a step",
+                stacklevel=4,
             )
-        if any(id(param) in identities for one in self.param_groups for param in one["params"]):
-            raise OptionError("some parameters appear in more than one parameter group")
-        self.param_groups.append({**self.defaults, **group, "params": params})
+        for group in self.param_groups:
+            if ("param_names" in group) != bool(names):
+                raise OptionError(
+                    "all optimizer param groups should be with/without names. cannot add param "
+                    f"group {'with' if names else 'without'} names to the optimizer"
+                )
+            if any(id(param) in identities for param in group["params"]):
+                raise OptionError("some parameters appear in more than one parameter group")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients, or set them to zero."""
@@ -70,20 +111,30 @@ class Optimizer:
                     param.grad.detach_()
                     param.grad.zero_()
 
+    @with_hooks
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters once; `closure` computes the loss anew, which is returned."""
         loss = None
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        line = user_line()
         for group in self.param_groups:
             for param in group["params"]:
-                if param.grad is not None:
-                    self._update(param, group)
+                grad = param.grad
+                if grad is None:
+                    continue
+                g = grad._array
+                # a transposed gradient would slow down each of the passes over memory
+                self._update(param, g if g.flags.c_contiguous else np.array(g, order="C"), group)
+                counter = param._counter
+                counter[0] += 1
+                counter[1] = line
         return loss
 
-    def _update(self, param: Tensor, group: dict[str, Any]) -> None:
-        raise NotImplementedError
+    def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
+        """Change the memory of one parameter, given its gradient as an ndarray."""
+        raise AbstractMethodError(f"{type(self).__name__}: neither step nor _update is defined")
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
@@ -91,3 +142,43 @@ class Optimizer:
             lines.append(f"Parameter Group {i}")
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
+
+
+def _separate(given: Any) -> tuple[list[Any], list[str]]:
+    """The parameters of a group and their names, if they are pairs of both."""
+    if isinstance(given, set):
+        raise ArgumentError(
+            "optimizer parameters need to be organized in ordered collections, but the ordering of "
+            "tensors in sets will change between runs. Please use a list instead."
+        )
+    members = [given] if isinstance(given, Tensor) else list(given)
+    names = [member[0] for member in members if isinstance(member, tuple)]
+    if names and len(names) != len(members):
+        raise OptionError(
+            "all optimizer params should be with/without names. Some param names are missing"
+        )
+    return [member[1] for member in members] if names else members, names
+
+
+def _check_param(param: Any) -> None:
+    if not isinstance(param, Tensor):
+        kind = type(param)
+        place = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+        raise ArgumentError(
+            f"optimizer can only optimize Tensors, but one of the params is {place}{kind.__name__}"
+        )
+    if not (param.is_leaf or param.retains_grad):
+        raise OptionError("can't optimize a non-leaf Tensor")
+
+
+def new_count() -> Tensor:
+    """The number of steps so far, 0: a 0-d tensor of the default dtype, as PyTorch keeps it."""
+    return wrap(np.zeros((), get_default_dtype().dtype))
+
+
+def count(state: dict[str, Any]) -> float:
+    """Add one to the number of steps of a parameter; the new number."""
+    array = state["step"]._array
+    steps: float = array.item() + 1
+    array[()] = steps
+    return steps

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import OptionError
-from dynamic.inplace import touch
+from dynamic.optim.blocks import blocks, descend, descent, scalar
 from dynamic.optim.optimizer import Optimizer
+from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
 from dynamic.tensor import Tensor, wrap
 
 
@@ -24,43 +25,50 @@ class SGD(Optimizer):
     def __init__(
         self,
         params: Iterable[Any],
-        lr: float = 1e-3,
+        lr: Any = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
         weight_decay: float = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
-        for name, value in (
-            ("learning rate", lr), ("momentum value", momentum),
-            ("weight_decay value", weight_decay),
-        ):  # fmt: skip
-            if value < 0:
-                raise OptionError(f"Invalid {name}: {value}")
+        check_rate(lr)
+        check_not_negative(**{"momentum value": momentum, "weight_decay value": weight_decay})
         if nesterov and (momentum <= 0 or dampening != 0):
             raise OptionError("Nesterov momentum requires a momentum and zero dampening")
+        check_single_tensor(self, foreach=foreach, differentiable=differentiable, fused=fused)
         options = {
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-            "nesterov": nesterov, "maximize": maximize,
+            "nesterov": nesterov, "maximize": maximize, "foreach": foreach,
+            "differentiable": differentiable, "fused": fused,
         }  # fmt: skip
         super().__init__(params, options)
 
-    def _update(self, param: Tensor, group: dict[str, Any]) -> None:
-        values, g = param._array, param.grad._array
-        momentum, decay = group["momentum"], group["weight_decay"]
-        if group["maximize"]:
-            g = -g
-        if decay:
-            g = g + decay * values
-        if momentum:
-            state = self.state.setdefault(param, {})
-            buffer = state.get("momentum_buffer")
-            if buffer is None:
-                buffer = state["momentum_buffer"] = wrap(np.array(g))
+    def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
+        lr, momentum = number(group["lr"]), group["momentum"]
+        decay, maximize = number(group["weight_decay"]), group["maximize"]
+        if not momentum:
+            for p, d, t in blocks(1, param._array, g):
+                descend(p, descent(p, d, decay, maximize, t), lr, t)
+            return
+        state = self.state[param]
+        first = state.get("momentum_buffer") is None
+        if first:
+            state["momentum_buffer"] = wrap(np.empty_like(param._array))
+        buffer = state["momentum_buffer"]._array
+        keep, add = scalar(momentum, g.dtype), scalar(1 - group["dampening"], g.dtype)
+        for p, d, v, t, u in blocks(2, param._array, g, buffer):
+            d = descent(p, d, decay, maximize, t)
+            if first:
+                np.copyto(v, d)
             else:
-                buffer._array *= momentum
-                buffer._array += (1 - group["dampening"]) * g
-            g = g + momentum * buffer._array if group["nesterov"] else buffer._array
-        values -= group["lr"] * g
-        touch(param)
+                np.multiply(v, keep, v)
+                np.add(v, np.multiply(d, add, u) if group["dampening"] else d, v)
+            if group["nesterov"]:
+                descend(p, np.add(d, np.multiply(v, keep, u), u), lr, u)
+            else:
+                descend(p, v, lr, u)

@@ -1,0 +1,65 @@
+"""Adadelta."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import OptionError
+from dynamic.optim.blocks import average_square, blocks, descend, descent, scalar
+from dynamic.optim.optimizer import Optimizer, count, new_count
+from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
+from dynamic.tensor import Tensor, wrap
+
+
+class Adadelta(Optimizer):
+    """p -= lr * d, d = g * sqrt(u + eps) / sqrt(v + eps): u averages d², v averages g².
+
+    Zeiler (2012). State: "step", "square_avg", "acc_delta". ValueError for options out of range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: Any = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        if not 0 <= rho <= 1:
+            raise OptionError(f"Invalid rho value: {rho}")
+        check_not_negative(**{"epsilon value": eps, "weight_decay value": weight_decay})
+        check_single_tensor(
+            self, foreach=foreach, capturable=capturable, differentiable=differentiable
+        )
+        options = {
+            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+            "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
+        }  # fmt: skip
+        super().__init__(params, options)
+
+    def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
+        values, state = param._array, self.state[param]
+        if not state:
+            state["step"] = new_count()
+            state["square_avg"] = wrap(np.zeros_like(values))
+            state["acc_delta"] = wrap(np.zeros_like(values))
+        count(state)
+        lr, rho, eps = number(group["lr"]), group["rho"], scalar(group["eps"], values.dtype)
+        arrays = (values, g, state["square_avg"]._array, state["acc_delta"]._array)
+        for p, d, squares, deltas, t, u, w in blocks(3, *arrays):
+            d = descent(p, d, group["weight_decay"], group["maximize"], t)
+            average_square(squares, d, rho, u)
+            np.sqrt(np.add(squares, eps, u), u)
+            np.sqrt(np.add(deltas, eps, w), w)
+            np.multiply(np.divide(w, u, w), d, w)
+            average_square(deltas, w, rho, u)
+            descend(p, w, lr, u)

@@ -1,0 +1,69 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dynamic.optim.blocks import blocks, descend, descent, scalar
+from dynamic.optim.optimizer import Optimizer, count, new_count
+from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
+from dynamic.tensor import Tensor, wrap
+
+
+class Adagrad(Optimizer):
+    """p -= lr * g / (sqrt(s) + eps), s the sum of g² (Duchi, Hazan and Singer 2011).
+
+    The rate is divided by 1 + lr_decay * steps. State, from the start: "step", and "sum", which
+    begins at initial_accumulator_value. ValueError for options out of range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: Any = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_rate(lr)
+        check_not_negative(
+            **{
+                "lr_decay value": lr_decay, "weight_decay value": weight_decay,
+                "initial_accumulator_value value": initial_accumulator_value,
+                "epsilon value": eps,
+            }
+        )  # fmt: skip
+        check_single_tensor(self, foreach=foreach, differentiable=differentiable, fused=fused)
+        options = {
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "fused": fused,
+        }  # fmt: skip
+        super().__init__(params, options)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters with options of their own, and the state of each."""
+        super().add_param_group(param_group)
+        for param in param_group["params"]:
+            initial = param_group["initial_accumulator_value"]
+            total = wrap(np.full_like(param._array, initial))
+            self.state[param] = {"step": new_count(), "sum": total}
+
+    def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
+        state, dtype = self.state[param], g.dtype
+        steps = count(state)
+        rate = number(group["lr"]) / (1 + (steps - 1) * group["lr_decay"])
+        for p, d, total, t, u in blocks(2, param._array, g, state["sum"]._array):
+            d = descent(p, d, group["weight_decay"], group["maximize"], t)
+            np.add(total, np.multiply(d, d, u), total)
+            np.add(np.sqrt(total, u), scalar(group["eps"], dtype), u)
+            descend(p, np.divide(d, u, u), rate, u)

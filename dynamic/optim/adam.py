@@ -1,0 +1,116 @@
+"""Adam, with its variant of the largest second moment, and with decoupled weight decay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import OptionError
+from dynamic.optim.blocks import average, average_square, blocks, descend, descent, scalar
+from dynamic.optim.optimizer import Optimizer, count, new_count
+from dynamic.optim.options import (
+    check_betas,
+    check_not_negative,
+    check_rate,
+    check_single_tensor,
+    number,
+)
+from dynamic.tensor import Tensor, wrap
+
+
+class Adam(Optimizer):
+    """p -= lr * m̂ / (sqrt(v̂) + eps), of the averages m of g and v of g², without their bias.
+
+    Kingma and Ba (2015). With `amsgrad`, the largest v so far is used (Reddi, Kale and Kumar
+    2018); with `decoupled_weight_decay`, p shrinks by lr * weight_decay instead of adding
+    weight_decay * p to the gradient. State: "step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq".
+    ValueError for options out of range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: Any = 1e-3,
+        betas: tuple[Any, Any] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check_not_negative(**{"epsilon value": eps})
+        check_betas(betas)
+        check_not_negative(**{"weight_decay value": weight_decay})
+        if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+            raise OptionError("betas must be either both floats or both Tensors")
+        check_single_tensor(
+            self, foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused
+        )
+        options = {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+            "maximize": maximize, "foreach": foreach, "capturable": capturable,
+            "differentiable": differentiable, "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }  # fmt: skip
+        super().__init__(params, options)
+
+    def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
+        values, state = param._array, self.state[param]
+        if not state:
+            state["step"] = new_count()
+            state["exp_avg"] = wrap(np.zeros_like(values))
+            state["exp_avg_sq"] = wrap(np.zeros_like(values))
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = wrap(np.zeros_like(values))
+        steps = count(state)
+        lr, decay = number(group["lr"]), group["weight_decay"]
+        keep_first, keep_second = number(group["betas"][0]), number(group["betas"][1])
+        decoupled = decay and group["decoupled_weight_decay"]
+        # both corrections of the bias as factors of the step and of eps, to save a pass each
+        root = (1 - keep_second**steps) ** 0.5
+        rate = lr * root / (1 - keep_first**steps)
+        eps = scalar(group["eps"] * root, values.dtype)
+        arrays = [values, g, state["exp_avg"]._array, state["exp_avg_sq"]._array]
+        arrays.append(state["max_exp_avg_sq"]._array if group["amsgrad"] else values)
+        for p, d, m, v, largest, t, u in blocks(2, *arrays):
+            if decoupled:
+                np.multiply(p, scalar(1 - lr * decay, p.dtype), p)
+            d = descent(p, d, 0 if decoupled else decay, group["maximize"], t)
+            average(m, d, 1 - keep_first, u)
+            average_square(v, d, keep_second, u)
+            np.sqrt(np.maximum(largest, v, largest) if group["amsgrad"] else v, u)
+            np.add(u, eps, u)
+            descend(p, np.divide(m, u, u), rate, u)
+
+
+class AdamW(Adam):
+    """Adam whose weight decay does not pass through the averages (Loshchilov and Hutter 2019)."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: Any = 1e-3,
+        betas: tuple[Any, Any] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize,
+            capturable=capturable, differentiable=differentiable, fused=fused,
+            decoupled_weight_decay=True,
+        )  # fmt: skip

@@ -1,0 +1,70 @@
+"""Adamax: Adam with the infinity norm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dynamic.optim.blocks import average, blocks, descend, descent, scalar
+from dynamic.optim.optimizer import Optimizer, count, new_count
+from dynamic.optim.options import (
+    check_betas,
+    check_not_negative,
+    check_rate,
+    check_single_tensor,
+    number,
+)
+from dynamic.tensor import Tensor, wrap
+
+
+class Adamax(Optimizer):
+    """p -= lr * m̂ / u, where u = max(beta2 * u, |g| + eps) (Kingma and Ba 2015, section 7.1).
+
+    State: "step", "exp_avg", "exp_inf". ValueError for options out of range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check_not_negative(**{"epsilon value": eps})
+        check_betas(betas)
+        check_not_negative(**{"weight_decay value": weight_decay})
+        check_single_tensor(
+            self, foreach=foreach, differentiable=differentiable, capturable=capturable
+        )
+        options = {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+        }  # fmt: skip
+        super().__init__(params, options)
+
+    def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
+        values, state = param._array, self.state[param]
+        if not state:
+            state["step"] = new_count()
+            state["exp_avg"] = wrap(np.zeros_like(values))
+            state["exp_inf"] = wrap(np.zeros_like(values))
+        steps = count(state)
+        keep_first, keep_second = group["betas"]
+        rate = number(group["lr"]) / (1 - keep_first**steps)
+        keep, eps = scalar(keep_second, values.dtype), scalar(group["eps"], values.dtype)
+        arrays = (values, g, state["exp_avg"]._array, state["exp_inf"]._array)
+        for p, d, m, largest, t, u in blocks(2, *arrays):
+            d = descent(p, d, group["weight_decay"], group["maximize"], t)
+            average(m, d, 1 - keep_first, u)
+            np.add(np.absolute(d, u), eps, u)
+            np.maximum(np.multiply(largest, keep, largest), u, largest)
+            descend(p, np.divide(m, largest, u), rate, u)

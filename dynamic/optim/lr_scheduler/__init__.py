@@ -1,0 +1,22 @@
+"""Schedulers: learning rates that change from step to step, or from epoch to epoch."""
+
+from dynamic.optim.lr_scheduler.composite import ChainedScheduler, SequentialLR
+from dynamic.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
+from dynamic.optim.lr_scheduler.cycles import CyclicLR, OneCycleLR
+from dynamic.optim.lr_scheduler.decay import (
+    ConstantLR,
+    ExponentialLR,
+    LinearLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+from dynamic.optim.lr_scheduler.lambdas import LambdaLR, MultiplicativeLR
+from dynamic.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from dynamic.optim.lr_scheduler.scheduler import LRScheduler
+
+__all__ = [
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",
+    "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
+    "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+]  # fmt: skip

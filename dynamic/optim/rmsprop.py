@@ -1,0 +1,84 @@
+"""RMSprop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dynamic.optim.blocks import average, average_square, blocks, descend, descent, scalar
+from dynamic.optim.optimizer import Optimizer, count, new_count
+from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
+from dynamic.tensor import Tensor, wrap
+
+
+class RMSprop(Optimizer):
+    """p -= lr * b, where b = momentum * b + g / (sqrt(v) + eps), v the average of g².
+
+    Tieleman and Hinton (2012, lecture 6). With `centered`, v is the variance: the square of the
+    average of g is taken off (Graves 2013). State: "step", "square_avg", "momentum_buffer",
+    "grad_avg". ValueError for options out of range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: Any = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check_not_negative(
+            **{
+                "epsilon value": eps, "momentum value": momentum,
+                "weight_decay value": weight_decay, "alpha value": alpha,
+            }
+        )  # fmt: skip
+        check_single_tensor(
+            self, foreach=foreach, capturable=capturable, differentiable=differentiable
+        )
+        options = {
+            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+            "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable,
+        }  # fmt: skip
+        super().__init__(params, options)
+
+    def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
+        values, state = param._array, self.state[param]
+        momentum, centered, alpha = group["momentum"], group["centered"], group["alpha"]
+        if not state:
+            state["step"] = new_count()
+            state["square_avg"] = wrap(np.zeros_like(values))
+            if momentum:
+                state["momentum_buffer"] = wrap(np.zeros_like(values))
+            if centered:
+                state["grad_avg"] = wrap(np.zeros_like(values))
+        count(state)
+        lr, dtype = number(group["lr"]), values.dtype
+        arrays = [values, g, state["square_avg"]._array]
+        arrays.append(state["momentum_buffer"]._array if momentum else values)
+        arrays.append(state["grad_avg"]._array if centered else values)
+        for p, d, v, buffer, mean, t, u in blocks(2, *arrays):
+            d = descent(p, d, group["weight_decay"], group["maximize"], t)
+            average_square(v, d, alpha, u)
+            if centered:
+                average(mean, d, 1 - alpha, u)
+                np.subtract(v, np.multiply(mean, mean, u), u)
+                np.sqrt(u, u)
+            else:
+                np.sqrt(v, u)
+            np.add(u, scalar(group["eps"], dtype), u)
+            np.divide(d, u, u)
+            if momentum:
+                np.multiply(buffer, scalar(momentum, dtype), buffer)
+                np.add(buffer, u, buffer)
+            descend(p, buffer if momentum else u, lr, u)

@@ -1,0 +1,1 @@
+"""Data that the tests compare with, and the scripts that made them."""

@@ -1,0 +1,169 @@
+"""What optimizers and schedulers are compared on; `torch` is PyTorch, or dynamic in its place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+STEPS = (1, 2, 3, 5, 10, 20, 50, 100)
+EPOCHS = 40
+
+OPTIMIZERS = (
+    ("SGD", {"lr": 0.05}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "dampening": 0.3}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "nesterov": True}),
+    ("SGD", {"lr": 0.05, "weight_decay": 0.1}),
+    ("SGD", {"lr": 0.05, "momentum": 0.5, "weight_decay": 0.1, "nesterov": True}),
+    ("SGD", {"lr": 0.001, "maximize": True}),
+    ("SGD", {"lr": 0.001, "momentum": 0.5, "weight_decay": 0.1, "maximize": True}),
+    ("Adam", {"lr": 0.02}),
+    ("Adam", {"lr": 0.02, "betas": (0.8, 0.95), "eps": 1e-3}),
+    ("Adam", {"lr": 0.02, "amsgrad": True}),
+    ("Adam", {"lr": 0.02, "weight_decay": 0.1}),
+    ("Adam", {"lr": 0.02, "weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("Adam", {"lr": 0.01, "weight_decay": 0.1, "amsgrad": True, "maximize": True}),
+    ("AdamW", {"lr": 0.02}),
+    ("AdamW", {"lr": 0.02, "weight_decay": 0.3, "amsgrad": True}),
+    ("AdamW", {"lr": 0.01, "maximize": True}),
+    ("NAdam", {"lr": 0.02}),
+    ("NAdam", {"lr": 0.02, "weight_decay": 0.1, "momentum_decay": 0.1}),
+    ("NAdam", {"lr": 0.02, "weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("NAdam", {"lr": 0.01, "betas": (0.8, 0.95), "maximize": True}),
+    ("RAdam", {"lr": 0.02}),
+    ("RAdam", {"lr": 0.02, "betas": (0.8, 0.95), "weight_decay": 0.1}),
+    ("RAdam", {"lr": 0.02, "weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("RAdam", {"lr": 0.01, "maximize": True}),
+    ("RMSprop", {"lr": 0.01}),
+    ("RMSprop", {"lr": 0.01, "alpha": 0.9, "eps": 1e-3, "centered": True}),
+    ("RMSprop", {"lr": 0.005, "momentum": 0.8}),
+    ("RMSprop", {"lr": 0.005, "momentum": 0.8, "centered": True, "weight_decay": 0.1}),
+    ("RMSprop", {"lr": 0.005, "maximize": True}),
+    ("Adagrad", {"lr": 0.1}),
+    ("Adagrad", {"lr": 0.1, "lr_decay": 0.1, "initial_accumulator_value": 0.5}),
+    ("Adagrad", {"lr": 0.1, "weight_decay": 0.1, "eps": 1e-2}),
+    ("Adagrad", {"lr": 0.05, "maximize": True}),
+    ("Adadelta", {}),
+    ("Adadelta", {"lr": 0.5, "rho": 0.8, "eps": 1e-3, "weight_decay": 0.1}),
+    ("Adadelta", {"maximize": True}),
+    ("Adamax", {"lr": 0.02}),
+    ("Adamax", {"lr": 0.02, "betas": (0.8, 0.95), "eps": 1e-2, "weight_decay": 0.1}),
+    ("Adamax", {"lr": 0.01, "maximize": True}),
+    ("LBFGS", {"lr": 0.1, "max_iter": 1}),
+    ("LBFGS", {"lr": 0.05, "max_iter": 3, "history_size": 2}),
+    ("LBFGS", {"max_iter": 2, "history_size": 3, "line_search_fn": "strong_wolfe"}),
+    ("LBFGS", {"lr": 30, "max_iter": 1, "line_search_fn": "strong_wolfe"}),
+    ("LBFGS", {"lr": 0.01, "max_iter": 1, "max_eval": 4, "line_search_fn": "strong_wolfe"}),
+    ("LBFGS", {"lr": 0.1, "max_iter": 4, "tolerance_change": 1e-3}),
+    ("LBFGS", {"lr": 0.1, "max_iter": 4, "tolerance_grad": 1e-2}),
+)
+
+SCHEDULERS = {
+    "LambdaLR": lambda s, o: s.LambdaLR(o, lambda epoch: 0.95**epoch),
+    "LambdaLR of each": lambda s, o: s.LambdaLR(o, [lambda e: 1 / (1 + e), lambda e: 0.9**e]),
+    "MultiplicativeLR": lambda s, o: s.MultiplicativeLR(o, lambda epoch: 1 - 1 / (epoch + 1)),
+    "StepLR": lambda s, o: s.StepLR(o, 7, gamma=0.5),
+    "MultiStepLR": lambda s, o: s.MultiStepLR(o, [3, 10, 10, 25], gamma=0.3),
+    "ConstantLR": lambda s, o: s.ConstantLR(o, factor=0.4, total_iters=8),
+    "LinearLR": lambda s, o: s.LinearLR(o, 0.2, 0.8, total_iters=12),
+    "ExponentialLR": lambda s, o: s.ExponentialLR(o, 0.9),
+    "PolynomialLR": lambda s, o: s.PolynomialLR(o, total_iters=20, power=2.0),
+    "CosineAnnealingLR": lambda s, o: s.CosineAnnealingLR(o, 9, eta_min=0.01),
+    "CosineAnnealingWarmRestarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 5),
+    "CosineAnnealingWarmRestarts of growing length": lambda s, o: (
+        s.CosineAnnealingWarmRestarts(o, 3, T_mult=2, eta_min=0.01)
+    ),
+    "OneCycleLR": lambda s, o: s.OneCycleLR(o, [0.5, 0.1], total_steps=EPOCHS + 1),
+    "OneCycleLR linear": lambda s, o: s.OneCycleLR(
+        o, 0.5, epochs=11, steps_per_epoch=4, anneal_strategy="linear", div_factor=10.0
+    ),
+    "OneCycleLR of three phases": lambda s, o: s.OneCycleLR(
+        o, 0.5, total_steps=50, three_phase=True, pct_start=0.25, cycle_momentum=False
+    ),
+    "CyclicLR": lambda s, o: s.CyclicLR(o, 0.01, 0.5, step_size_up=6, step_size_down=3),
+    "CyclicLR triangular2": lambda s, o: s.CyclicLR(
+        o, [0.01, 0.02], [0.5, 0.3], step_size_up=5, mode="triangular2", cycle_momentum=False
+    ),
+    "CyclicLR exp_range": lambda s, o: s.CyclicLR(
+        o, 0.01, 0.5, step_size_up=4, mode="exp_range", gamma=0.95
+    ),
+    "CyclicLR of a function": lambda s, o: s.CyclicLR(
+        o, 0.01, 0.5, step_size_up=4, scale_fn=lambda x: 1 / x, scale_mode="cycle"
+    ),
+    "ReduceLROnPlateau": lambda s, o: s.ReduceLROnPlateau(o, factor=0.5, patience=2),
+    "ReduceLROnPlateau bounded": lambda s, o: s.ReduceLROnPlateau(
+        o, "max", 0.3, patience=1, threshold=0.05, threshold_mode="abs", cooldown=2,
+        min_lr=[0.01, 0.02],
+    ),
+    "ReduceLROnPlateau max": lambda s, o: s.ReduceLROnPlateau(o, "max", 0.7, patience=3, eps=1e-3),
+    "ReduceLROnPlateau abs": lambda s, o: s.ReduceLROnPlateau(
+        o, factor=0.6, patience=1, threshold=0.1, threshold_mode="abs"
+    ),
+    "SequentialLR": lambda s, o: s.SequentialLR(
+        o, [s.LinearLR(o, 0.1, total_iters=5), s.ExponentialLR(o, 0.9), s.StepLR(o, 3)], [5, 20]
+    ),
+    "SequentialLR of cosines": lambda s, o: s.SequentialLR(
+        o, [s.ConstantLR(o, 0.1, 100), s.CosineAnnealingLR(o, 10)], [4]
+    ),
+    "ChainedScheduler": lambda s, o: s.ChainedScheduler(
+        [s.LinearLR(o, 0.5, total_iters=4), s.ExponentialLR(o, 0.95), s.CosineAnnealingLR(o, 15)]
+    ),
+}  # fmt: skip
+"""Name -> the scheduler, given the module of schedulers and an optimizer with two groups."""
+
+
+def parameters(dtype):
+    """A matrix, a vector and a number, as ndarrays."""
+    return (
+        (np.sin(np.arange(12.0)).reshape(3, 4) * 0.7).astype(dtype),
+        np.array([0.3, -0.2, 0.1]).astype(dtype),
+        np.array(0.5).astype(dtype),
+    )
+
+
+def loss(torch, weight, bias, rate):
+    """Least squares of a tanh layer and a decay, on 10 points."""
+    like = weight.detach().numpy().dtype
+    x = torch.tensor(np.cos(np.arange(40.0) ** 1.1).reshape(10, 4).astype(like))
+    y = torch.tensor(np.sin(np.arange(30.0) * 1.7).reshape(10, 3).astype(like))
+    residual = torch.tanh(x @ weight.t() + bias) * torch.exp(-rate * rate) - y
+    return (residual * residual).mean()
+
+
+def trajectory(torch, name, options, dtype):
+    """The parameters after each of STEPS, flat, and the optimizer that made them."""
+    leaves = [torch.tensor(one, requires_grad=True) for one in parameters(dtype)]
+    optimizer = getattr(torch.optim, name)(leaves, **options)
+
+    def closure():
+        optimizer.zero_grad()
+        value = loss(torch, *leaves)
+        value.backward()
+        return value
+
+    rows = []
+    for step in range(1, max(STEPS) + 1):
+        optimizer.step(closure)
+        if step in STEPS:
+            rows.append(np.concatenate([leaf.detach().numpy().reshape(-1) for leaf in leaves]))
+    return np.array(rows), optimizer
+
+
+def metric(epoch):
+    """What ReduceLROnPlateau watches: falling, then on a plateau, then rising and falling."""
+    return 1 / (1 + epoch) if epoch < 8 else 0.125 + 0.2 * np.sin(epoch / 4) ** 2
+
+
+def schedule(torch, name):
+    """(1 + EPOCHS, 2 groups, 2): the rates and the momenta; and the scheduler."""
+    groups = [
+        {"params": [torch.tensor([1.0], requires_grad=True)]},
+        {"params": [torch.tensor([2.0], requires_grad=True)], "lr": 0.3, "momentum": 0.7},
+    ]
+    optimizer = torch.optim.SGD(groups, lr=0.2, momentum=0.9)
+    scheduler = SCHEDULERS[name](torch.optim.lr_scheduler, optimizer)
+    rows = [[(group["lr"], group["momentum"]) for group in optimizer.param_groups]]
+    for epoch in range(EPOCHS):
+        optimizer.step()
+        scheduler.step(*([metric(epoch)] if name.startswith("Reduce") else []))
+        rows.append([(group["lr"], group["momentum"]) for group in optimizer.param_groups])
+    return np.array(rows), scheduler
