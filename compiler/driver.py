@@ -12,6 +12,7 @@ from compiler.emit.kernel import Kernel, emit
 from compiler.passes.pipeline import optimise
 from compiler.passes.roots import separate_roots
 from compiler.passes.sizes import unify_sizes
+from compiler.runtime.entry import Argument
 from compiler.runtime.executable import Executable
 from compiler.runtime.sizes import Feed
 
@@ -44,13 +45,22 @@ def compile_graph(
     name: str = "function",
     options: Options | None = None,
 ) -> Executable:
-    """Compile a graph to an executable; the native compiler is loaded here and not before."""
+    """Compile a graph to an executable; the native code comes from the cache if it is there."""
     lowered, kernel = lower(graph, options or Options())
-    from compiler.emit.native import compile_native
+    from compiler.runtime.cache.loader import load_kernel
 
-    native = compile_native(kernel.source, kernel.arguments)
+    inputs, outputs = (_arguments(kernel, kind) for kind in ("input", "output"))
+    native = load_kernel(kernel.source, inputs, outputs)
     feeds = tuple(_feed(graph, node, i) for i, node in enumerate(graph.graph["inputs"]))
     return Executable(graph, lowered, kernel, native, feeds, restructure, name)
+
+
+def _arguments(kernel: Kernel, kind: str) -> list[Argument]:
+    return [
+        Argument(kernel.table.address[kernel.memory.slots.index(slot)], len(slot.shape), slot.dtype)
+        for slot in kernel.arguments
+        if slot.kind == kind
+    ]
 
 
 def _feed(graph: nx.MultiDiGraph[int], node: int, position: int) -> Feed:

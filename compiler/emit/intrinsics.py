@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from compiler.emit import gemm, vecmath
@@ -24,45 +23,12 @@ def _pointer_at(dtype: Any) -> Any:
     @intrinsic
     def pointer(typing: Any, table: Any, slot: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            array = context.make_array(signature.args[0])(context, builder, args[0])
-            address = builder.load(builder.gep(array.data, [args[1]]))
+            address = builder.load(builder.gep(args[0], [args[1]]))
             return builder.inttoptr(address, context.get_data_type(dtype).as_pointer())
 
         return types.CPointer(dtype)(table, types.int64), codegen
 
     return pointer
-
-
-@intrinsic
-def bind(typing: Any, table: Any, slot: Any, array: Any) -> Any:
-    """Check an array against the table and note its address there; true if it does not fit.
-
-    `table[slot]` receives the address; `table[slot + 1 :]` holds the sizes that the array must
-    have. The array must be in row-major order.
-    """
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        given = context.make_array(signature.args[2])(context, builder, args[2])
-        builder.store(builder.ptrtoint(given.data, INT64), builder.gep(data, [args[1]]))
-        shape = cgutils.unpack_tuple(builder, given.shape)
-        strides = cgutils.unpack_tuple(builder, given.strides)
-        item = context.get_data_type(signature.args[2].dtype)
-        expected = ir.Constant(INT64, context.get_abi_sizeof(item))
-        wrong = misplaced = ir.Constant(ir.IntType(1), 0)
-        for axis in reversed(range(signature.args[2].ndim)):
-            place = builder.add(args[1], ir.Constant(INT64, 1 + axis))
-            wanted = builder.load(builder.gep(data, [place]))
-            wrong = builder.or_(wrong, builder.icmp_signed("!=", wanted, shape[axis]))
-            several = builder.icmp_signed(">", shape[axis], ir.Constant(INT64, 1))
-            strided = builder.icmp_signed("!=", expected, strides[axis])
-            misplaced = builder.or_(misplaced, builder.and_(several, strided))
-            expected = builder.mul(expected, shape[axis])
-        # the strides of an array without elements mean nothing
-        filled = builder.icmp_signed("!=", expected, ir.Constant(INT64, 0))
-        return builder.or_(wrong, builder.and_(misplaced, filled))
-
-    return types.boolean(table, types.int64, array), codegen
 
 
 @intrinsic
@@ -194,7 +160,7 @@ def floor_divide_f(a: Any, b: Any) -> Any:
 NAMESPACE = {
     name: globals()[name]
     for name in (
-        "address", "bind", "boolean", "f32", "f64", "floor_divide_f", "floor_divide_i",
+        "address", "boolean", "f32", "f64", "floor_divide_f", "floor_divide_i",
         "floor_divide_u", "fprod", "fsum", "i16", "i32", "i64", "i8", "inf", "nan", "p_bool",
         "p_f32", "p_f64", "p_i16", "p_i32", "p_i64", "p_i8", "p_u8", "pow_i", "pow_u",
         "remainder_i", "remainder_u", "select", "sign_f", "sign_i", "sign_u", "u8",

@@ -1,8 +1,7 @@
 """The source of a kernel: one readable Python function of explicit loops per graph.
 
-Its arguments are a table of int64 (addresses, sizes, the BLAS) and the arrays of the call. It
-returns 0; -1 if an array does not have the shape that the table says; or 1 + the node of a gather
-that met an index out of range, which it leaves in the table.
+Its argument is a table of int64: addresses, sizes, the BLAS. It returns 0, or 1 + the node of a
+gather that met an index out of range, which it leaves in the table.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
         )
     )
     table = _table(memory, unknowns, fusion)
-    printer = _KernelPrinter(fusion, bodies, memory, table, arguments, labels)
+    printer = _KernelPrinter(fusion, bodies, memory, table, labels)
     return Kernel("\n".join(printer.lines()) + "\n", arguments, memory, table, fusion, bodies)
 
 
@@ -126,14 +125,12 @@ class _KernelPrinter:
         bodies: dict[int, Body],
         memory: MemoryPlan,
         table: TableLayout,
-        arguments: Sequence[Slot],
         labels: dict[Unknown, str],
     ) -> None:
         self.fusion = fusion
         self.bodies = bodies
         self.memory = memory
         self.table = table
-        self.arguments = arguments
         self.labels = labels
 
     def size(self, value: Size) -> str:
@@ -143,17 +140,11 @@ class _KernelPrinter:
         return f"b{self.memory.place[node]}"
 
     def lines(self) -> Iterator[str]:
-        names = [f"{slot.kind}{slot.position}" for slot in self.arguments]
-        yield f"def kernel({', '.join(['t', *names])}):"
-        for line in self._body(names):
+        yield "def kernel(t):"
+        for line in self._body():
             yield INDENT + line if line else line
 
-    def _body(self, names: Sequence[str]) -> Iterator[str]:
-        entries = [self.table.address[self.memory.slots.index(slot)] for slot in self.arguments]
-        checks = [f"bind(t, {at}, {name})" for at, name in zip(entries, names, strict=True)]
-        if checks:
-            yield f"if {' | '.join(checks)}:"
-            yield f"{INDENT}return -1"
+    def _body(self) -> Iterator[str]:
         for atom, label in self.labels.items():
             yield f"{label} = t[{self.table.unknown[atom]}]"
         for i, slot in enumerate(self.memory.slots):

@@ -13,6 +13,7 @@ from compiler.dims import Unknown, atoms, evaluate
 from compiler.emit.kernel import Kernel
 from compiler.errors import FeedError, GraphError, OutOfRangeError
 from compiler.runtime.blas import find_blas
+from compiler.runtime.entry import Entry
 from compiler.runtime.plan import Plan
 from compiler.runtime.sizes import Feed, as_input, check_graph, sizes_of
 
@@ -22,12 +23,11 @@ REMEMBERED = 128  # layouts for different sizes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """What the sizes of a call determine: the table's entries, the arena, the outputs' shapes."""
+    """What the sizes of a call determine: the table's entries and the arena."""
 
     entries: tuple[tuple[int, int], ...]
     offsets: tuple[tuple[int, int], ...]
     arena: int
-    outputs: tuple[tuple[tuple[int, ...], Any], ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -35,8 +35,7 @@ class Workspace:
     """The table and the arena of one call at a time, set up for one layout."""
 
     table: Any
-    arena: Any
-    outputs: tuple[tuple[tuple[int, ...], Any], ...]
+    arena: Any = None
     layout: Layout | None = None
 
 
@@ -53,7 +52,7 @@ class Executable:
     graph: nx.MultiDiGraph[int]
     lowered: nx.MultiDiGraph[int]
     kernel: Kernel
-    native: Callable[..., int]
+    native: Entry
     feeds: tuple[Feed, ...]
     restructure: Callable[[list[Any]], Any]
     name: str
@@ -91,17 +90,13 @@ class Executable:
             workspace = self._idle.pop()
         except IndexError:
             workspace = self._new_workspace()
-        outputs = [np.empty(shape, dtype) for shape, dtype in workspace.outputs]
         try:
-            try:
-                status = self.native(workspace.table, *args, *outputs)
-            except (TypeError, ValueError):  # what the dispatcher says to lists and other things
-                status = -1
-            if status:
-                outputs = self._run_checked(workspace, args)
+            results = self.native(workspace.table, *args)
+            if results.__class__ is int:
+                results = self._run_checked(workspace, args)
         finally:
             self._idle.append(workspace)
-        return self.restructure(outputs)
+        return self.restructure(results)
 
     def _by_name(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         values = list(args)
@@ -128,13 +123,12 @@ class Executable:
             raise FeedError(f"{self.name}: missing feed {feed.name!r}: {feed.type} ({feed.source})")
         arrays = [as_input(feed, value) for feed, value in zip(self.feeds, args, strict=True)]
         self._set_up(workspace, self._layout_for(sizes_of(self.feeds, arrays)))
-        outputs = [np.empty(shape, dtype) for shape, dtype in workspace.outputs]
-        status = self.native(workspace.table, *arrays, *outputs)
-        if status > 0:
-            self._raise_out_of_range(status - 1, int(workspace.table[self.kernel.table.failed]))
-        if status < 0:
-            raise GraphError(f"{self.name}: validated inputs do not fit the kernel: a defect")
-        return outputs
+        results = self.native(workspace.table, *arrays)
+        if not isinstance(results, int):
+            return results
+        if results > 0:
+            self._raise_out_of_range(results - 1, int(workspace.table[self.kernel.table.failed]))
+        raise GraphError(f"{self.name}: validated inputs do not fit the kernel: a defect")
 
     def _raise_out_of_range(self, node: int, index: int) -> None:
         data = self.lowered.nodes[node]
@@ -156,17 +150,13 @@ class Executable:
     def _make_layout(self, sizes: Mapping[Unknown, int]) -> Layout:
         memory, table = self.kernel.memory, self.kernel.table
         entries = [(at, sizes[atom]) for atom, at in table.unknown.items()]
-        shapes = {}
         for slot in self.kernel.arguments:
             shape = tuple(evaluate(size, sizes) for size in slot.shape)
             at = table.address[memory.slots.index(slot)]
             entries += [(at + 1 + axis, size) for axis, size in enumerate(shape)]
-            if slot.kind == "output":
-                shapes[slot.position] = (shape, slot.dtype)
         offsets, length = memory.layout(sizes)
         placed = tuple((table.address[slot], offset) for slot, offset in offsets.items())
-        outputs = tuple(shapes[position] for position in sorted(shapes))
-        return Layout(tuple(entries), placed, length, outputs)
+        return Layout(tuple(entries), placed, length)
 
     def _new_workspace(self) -> Workspace:
         memory, table = self.kernel.memory, self.kernel.table
@@ -178,12 +168,7 @@ class Executable:
             blas = find_blas()
             for dtype, at in table.gemm.items():
                 words[at] = blas.gemm[dtype]
-        empty = tuple(
-            ((0,) * len(slot.shape), slot.dtype)
-            for slot in self.kernel.arguments
-            if slot.kind == "output"
-        )
-        workspace = Workspace(words, None, empty)
+        workspace = Workspace(words)
         if not any(atoms(feed.type.shape) for feed in self.feeds):
             # nothing is unknown: no input would be found not to fit a table without sizes
             self._set_up(workspace, self._layout_for({}))
@@ -205,5 +190,4 @@ class Executable:
         base = -(-workspace.arena.ctypes.data // ALIGNMENT) * ALIGNMENT
         for at, offset in layout.offsets:
             workspace.table[at] = base + offset
-        workspace.outputs = layout.outputs
         workspace.layout = layout

@@ -1,0 +1,66 @@
+"""The key of an entry: a hash of everything that its code was made of."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+import llvmlite.binding as llvm
+
+import compiler
+
+PACKAGE = Path(compiler.__file__).parent
+CONFIGURATION = Path(".numba_config.yaml")  # Numba reads it where the process runs
+
+
+def kernel_key(source: str) -> bytes:
+    """The key of a kernel's source; its comments, which name the user's files, do not matter.
+
+    Raises:
+        OSError, ModuleNotFoundError: what the code depends on cannot be read.
+    """
+    lines = (line.partition("#")[0].rstrip() for line in source.splitlines())
+    return _digest("kernel", _toolchain(), *_settings(), *(line for line in lines if line))
+
+
+def entry_key(description: str) -> bytes:
+    """The key of the code that calls kernels, made for what `description` says."""
+    return _digest("entry", _toolchain(), *_settings(), description)
+
+
+def _settings() -> list[str]:
+    found = [f"{name}={value}" for name, value in os.environ.items() if name.startswith("NUMBA_")]
+    if CONFIGURATION.is_file():
+        found.append(CONFIGURATION.read_text(errors="surrogateescape"))
+    return sorted(found)
+
+
+@cache
+def _toolchain() -> str:
+    """What turns source into code here: versions, the machine, the text of what emits."""
+    emitters = [*sorted((PACKAGE / "emit").rglob("*.py")), PACKAGE / "runtime" / "blas.py"]
+    return _digest(
+        *(f"{package} {metadata.version(package)}" for package in ("numba", "llvmlite", "numpy")),
+        str(llvm.llvm_version_info),
+        str(sys.implementation.cache_tag),
+        platform.machine(),
+        llvm.get_process_triple(),
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+        *(path.read_text(encoding="utf-8") for path in emitters),
+    ).hex()
+
+
+def _digest(*parts: str) -> bytes:
+    """SHA-256 of the parts, each with its length."""
+    found = hashlib.sha256()
+    for part in parts:
+        content = part.encode(errors="surrogateescape")
+        found.update(len(content).to_bytes(8, "little"))
+        found.update(content)
+    return found.digest()

@@ -1,0 +1,184 @@
+"""A directory of entries that are found by a key; every entry is checked before it is used.
+
+An entry is a file: a header (magic, format, key, SHA-256 of the payload, sizes) and the payload,
+the name of a function and object code. It is written to a temporary file of the same directory and
+renamed, so that processes at work at the same time see whole entries only. What is damaged, cut
+short or of another format is not there. The directory belongs to one user and to nobody else, since
+whoever can write to it can have their code run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import struct
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+MAGIC = b"sgkernel"
+FORMAT = 1
+HEADER = struct.Struct("<8sI32s32sII")
+SUFFIX = ".sgk"
+TEMPORARY = "new-"
+ABANDONED = 3600.0  # seconds after which a temporary file belongs to no running process
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Object code, and the name of the function in it."""
+
+    symbol: str
+    object: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a store holds."""
+
+    entries: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Entries in a directory of at most `limit` bytes; those unused for longest go first.
+
+    No method raises for what is wrong with the directory or an entry: it then finds nothing, and
+    stores nothing.
+    """
+
+    directory: Path
+    limit: int
+
+    def get(self, key: bytes) -> Code | None:
+        """The entry of a key of 32 bytes, if there is one and it is whole."""
+        path = self._path(key)
+        try:
+            content = _read(path, self.limit)
+        except OSError:
+            return None
+        code = _decode(key, content)
+        if code is not None:
+            with contextlib.suppress(OSError):
+                os.utime(path)  # used now
+        return code
+
+    def put(self, key: bytes, code: Code) -> bool:
+        """Store an entry in place of any that is there; whether that was possible."""
+        content = _encode(key, code)
+        if len(content) > self.limit:
+            return False
+        try:
+            descriptor, name = tempfile.mkstemp(SUFFIX, TEMPORARY, self.directory)
+        except OSError:
+            return False
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            os.replace(name, self._path(key))
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            return False
+        self._trim()
+        return True
+
+    def usage(self) -> Usage:
+        """How many entries there are, and their size."""
+        sizes = [state.st_size for _, state in self._files()]
+        return Usage(len(sizes), sum(sizes))
+
+    def clear(self) -> Usage:
+        """Remove every entry; what was removed."""
+        removed = [state.st_size for path, state in self._files() if _remove(path)]
+        return Usage(len(removed), sum(removed))
+
+    def _path(self, key: bytes) -> Path:
+        return self.directory / (key.hex() + SUFFIX)
+
+    def _files(self) -> Iterator[tuple[str, os.stat_result]]:
+        try:
+            with os.scandir(self.directory) as found:
+                for item in found:
+                    if item.name.endswith(SUFFIX):
+                        with contextlib.suppress(OSError):  # another process may have removed it
+                            state = item.stat(follow_symlinks=False)
+                            if not stat.S_ISDIR(state.st_mode):
+                                yield item.path, state
+        except OSError:
+            return
+
+    def _trim(self) -> None:
+        """Remove what was left behind, and what was used least recently if there is too much."""
+        kept = []
+        for path, state in self._files():
+            name = os.path.basename(path)
+            if not name.startswith(TEMPORARY):
+                kept.append((state.st_mtime_ns, path, state.st_size))
+            elif time.time() - state.st_mtime > ABANDONED:
+                _remove(path)
+        total = sum(size for _, _, size in kept)
+        for _, path, size in sorted(kept):
+            if total <= self.limit:
+                return
+            if _remove(path):
+                total -= size
+
+
+def is_private(directory: Path) -> bool:
+    """Whether a directory belongs to this user, and nobody else can write to it."""
+    state = os.stat(directory)
+    if not stat.S_ISDIR(state.st_mode):
+        return False
+    if not hasattr(os, "geteuid"):
+        return True
+    return state.st_uid == os.geteuid() and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _read(path: Path, limit: int) -> bytes:
+    """The content of a file of this user, neither a link nor a device."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        state = os.fstat(descriptor)
+        if not stat.S_ISREG(state.st_mode) or state.st_size > limit:
+            return b""
+        if hasattr(os, "geteuid") and state.st_uid != os.geteuid():
+            return b""
+        return file.read(state.st_size)
+
+
+def _encode(key: bytes, code: Code) -> bytes:
+    name = code.symbol.encode()
+    payload = name + code.object
+    digest = hashlib.sha256(payload).digest()
+    header = HEADER.pack(MAGIC, FORMAT, key, digest, len(name), len(code.object))
+    return header + payload
+
+
+def _decode(key: bytes, content: bytes) -> Code | None:
+    if len(content) < HEADER.size:
+        return None
+    magic, version, found, digest, name, length = HEADER.unpack_from(content)
+    payload = content[HEADER.size :]
+    if (magic, version, found) != (MAGIC, FORMAT, key) or len(payload) != name + length:
+        return None
+    if hashlib.sha256(payload).digest() != digest:
+        return None
+    try:
+        return Code(payload[:name].decode(), payload[name:])
+    except UnicodeDecodeError:
+        return None
+
+
+def _remove(path: str) -> bool:
+    try:
+        os.unlink(path)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,210 @@
+"""What a kernel is called through: a builtin function, made of the entry's machine code.
+
+`compiler.emit.entry` says what the entry does. It reads fields of ndarrays and dtypes where
+CPython's and NumPy's C interfaces have them (`PyArrayObject_fields` and `PyArray_Descr` of NumPy
+2). `fields_are_right` compares them with what Python says; where they differ, `python_entry` does
+the same without them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from compiler.types import DType
+
+NUMPY_ABI = 0x02000000
+METH_FASTCALL = 0x0080
+NEW_FROM_DESCR = 94  # where NumPy's table of functions has PyArray_NewFromDescr
+SYMBOL = "staticgraph_entry"
+
+# Words of the entry's `self`: addresses, how many arrays, and a record per input and per output.
+PYTHON_FUNCTIONS = (
+    "PyLong_FromLongLong", "PyList_New", "PyList_SetItem", "Py_IncRef", "Py_DecRef",
+)  # fmt: skip
+CONSTANTS = (
+    "kernel", "ndarray", *PYTHON_FUNCTIONS, "PyArray_NewFromDescr", "inputs", "outputs",
+)  # fmt: skip
+INPUT = ("at", "ndim", "kind", "itemsize")
+OUTPUT = ("at", "ndim", "descr")
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Where the fields of an object, an ndarray and its dtype are: offsets in bytes.
+
+    `kind` is the four chars kind, type, byteorder and one unused, of which `kind_mask` keeps the
+    kind and the byte order, with the last bit left out that tells "=" from "<". `required` are the
+    flags of an aligned row-major array.
+    """
+
+    type: int
+    data: int
+    ndim: int
+    shape: int
+    descr: int
+    flags: int
+    kind: int
+    itemsize: int
+    kind_mask: int = 0x00FE00FF
+    required: int = 0x0101  # NPY_ARRAY_ALIGNED | NPY_ARRAY_C_CONTIGUOUS
+
+
+HEAD = object.__basicsize__  # larger in a free-threaded CPython
+FIELDS = Fields(
+    type=HEAD - 8, data=HEAD, ndim=HEAD + 8, shape=HEAD + 16, descr=HEAD + 40, flags=HEAD + 48,
+    kind=HEAD + 8, itemsize=HEAD + 24,
+)  # fmt: skip
+
+Entry = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An input or output of a kernel: its address goes to `at` in the table, its sizes follow."""
+
+    at: int
+    ndim: int
+    dtype: DType
+
+
+def native_entry(
+    code: int, kernel: int, inputs: Sequence[Argument], outputs: Sequence[Argument]
+) -> Entry:
+    """A builtin function `(table, *inputs) -> list of outputs, or an int` around a kernel.
+
+    Args:
+        code: the address of the entry's machine code.
+        kernel: the address of the kernel.
+    """
+    constants = [
+        kernel,
+        id(np.ndarray),
+        *(_python_function(name) for name in PYTHON_FUNCTIONS),
+        _numpy_api()[NEW_FROM_DESCR],
+        len(inputs),
+        len(outputs),
+    ]
+    for one in inputs:
+        constants += (one.at, one.ndim, _kind(one.dtype), one.dtype.itemsize)
+    for one in outputs:
+        constants += (one.at, one.ndim, id(_canonical(one.dtype)))
+    words = np.array(constants, np.int64)
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+        ("PyCFunction_NewEx", ctypes.pythonapi)
+    )
+    return make(ctypes.addressof(_method(code)), words, None)
+
+
+def python_entry(kernel: int, inputs: Sequence[Argument], outputs: Sequence[Argument]) -> Entry:
+    """The same as `native_entry` in Python, some microseconds slower."""
+    kind = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
+    run = kind(kernel)
+
+    def entry(table: Any, *arrays: Any) -> Any:
+        if len(arrays) != len(inputs):
+            return -1
+        for one, array in zip(inputs, arrays, strict=True):
+            if type(array) is not np.ndarray or array.dtype != one.dtype:
+                return -1
+            if array.shape != tuple(table[one.at + 1 : one.at + 1 + one.ndim]):
+                return -1
+            if not (array.flags.c_contiguous and array.flags.aligned):
+                return -1
+            table[one.at] = array.ctypes.data
+        results = []
+        for one in outputs:
+            made = np.empty(table[one.at + 1 : one.at + 1 + one.ndim], one.dtype)
+            table[one.at] = made.ctypes.data
+            results.append(made)
+        result, error = ctypes.c_int64(0), ctypes.c_void_p()
+        if run(ctypes.addressof(result), ctypes.addressof(error), table.ctypes.data):
+            return -2
+        return result.value or results
+
+    return entry
+
+
+@cache
+def fields_are_right() -> bool:
+    """Whether every field that the entry reads is where it is expected."""
+    if sys.byteorder != "little":
+        return False
+    arrays = [
+        np.zeros((2, 3), np.float32), np.zeros((), np.int64), np.zeros((4, 5, 6), bool)[::2, :, 1],
+        np.zeros(3, ">f8")[1:], np.zeros(5, np.uint8)[1:].view(np.int32),
+    ]  # fmt: skip
+    version = ctypes.CFUNCTYPE(ctypes.c_uint)(_numpy_api()[0])  # PyArray_GetNDArrayCVersion
+    return version() == NUMPY_ABI and all(_array_is_right(array) for array in arrays)
+
+
+def _array_is_right(array: Any) -> bool:
+    at, descr = id(array), id(array.dtype)
+    if np.ndarray.__basicsize__ < FIELDS.flags + 4:
+        return False
+    if _read(ctypes.c_int64, at + FIELDS.descr) != descr:
+        return False
+    shape = _read(ctypes.c_int64, at + FIELDS.shape)
+    kind = ctypes.string_at(descr + FIELDS.kind, 3).decode("latin-1")
+    return (
+        _read(ctypes.c_int64, at + FIELDS.type) == id(np.ndarray)
+        and _read(ctypes.c_int64, at + FIELDS.data) == array.ctypes.data
+        and _read(ctypes.c_int32, at + FIELDS.ndim) == array.ndim
+        and (ctypes.c_int64 * array.ndim).from_address(shape or at)[:] == list(array.shape)
+        and _read(ctypes.c_int32, at + FIELDS.flags) == array.flags.num
+        and kind == array.dtype.kind + array.dtype.char + array.dtype.byteorder
+        and _read(ctypes.c_int64, descr + FIELDS.itemsize) == array.dtype.itemsize
+    )
+
+
+def _read(kind: Any, address: int) -> int:
+    return int(kind.from_address(address).value)
+
+
+def _kind(dtype: DType) -> int:
+    return _read(ctypes.c_uint32, id(_canonical(dtype)) + FIELDS.kind) & FIELDS.kind_mask
+
+
+@cache
+def _canonical(dtype: DType) -> DType:
+    """The one object of a dtype that lives as long as NumPy."""
+    return np.dtype(dtype.type)
+
+
+def _python_function(name: str) -> int:
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+
+
+@cache
+def _numpy_api() -> Sequence[int]:
+    """The addresses of NumPy's C interface."""
+    capsule = importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API
+    pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    address = pointer_of(capsule, None)
+    return [word or 0 for word in (ctypes.c_void_p * 95).from_address(address)]
+
+
+class _MethodDef(ctypes.Structure):
+    """PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("method", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+@cache
+def _method(code: int) -> _MethodDef:
+    # kept for as long as the process runs, as every builtin function of it points to it
+    return _MethodDef(b"kernel", code, METH_FASTCALL, None)
