@@ -32,8 +32,6 @@ class Module(Conversion, State):
         training: whether layers such as dropout behave as in training.
     """
 
-    forward: Callable[..., Any]
-
     def __init__(self) -> None:
         put = super().__setattr__
         put("training", True)
@@ -44,13 +42,16 @@ class Module(Conversion, State):
         put("_forward_pre_hooks", {})
         put("_forward_hooks", {})
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:  # type: ignore[no-redef]
-        """What calling the module computes; NotImplementedError unless a subclass defines it."""
+    def _no_forward(self, *args: Any, **kwargs: Any) -> Any:
         raise MissingForwardError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
 
+    forward: Callable[..., Any] = _no_forward
+    """What calling the module computes; a subclass defines it with arguments of its own."""
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """`forward`, between the hooks if there are any."""
         if self._forward_hooks or self._forward_pre_hooks:
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)

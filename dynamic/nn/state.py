@@ -28,15 +28,13 @@ class IncompatibleKeys(NamedTuple):
             f"unexpected_keys={self.unexpected_keys})"
         )
 
-    __str__ = __repr__
-
 
 class State(Tree):
     """Saving and loading the state of a module; abstract: a part of Module."""
 
-    def _state(self, prefix: str) -> Iterator[tuple[str, dict[str, Any], str]]:
+    def _state_entries(self) -> Iterator[tuple[str, dict[str, Any], str]]:
         """Per entry of the state dict its key, the table that holds it, and its name there."""
-        for path, module in self.named_modules(prefix=prefix, remove_duplicate=False):
+        for path, module in self.named_modules(remove_duplicate=False):
             before = f"{path}." if path else ""
             for name, parameter in module._parameters.items():
                 if parameter is not None:
@@ -56,7 +54,7 @@ class State(Tree):
             keep_vars: whether the values are the tensors themselves, not detached ones.
         """
         result = OrderedDict() if destination is None else destination
-        for key, table, name in self._state(""):
+        for key, table, name in self._state_entries():
             result[prefix + key] = table[name] if keep_vars else table[name].detach()
         return result
 
@@ -69,7 +67,7 @@ class State(Tree):
         """
         if not isinstance(state_dict, Mapping):
             raise ArgumentError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        entries = {key: (table, name) for key, table, name in self._state("")}
+        entries = {key: (table, name) for key, table, name in self._state_entries()}
         missing = [key for key in entries if key not in state_dict]
         unexpected = [key for key in state_dict if key not in entries]
         problems = []

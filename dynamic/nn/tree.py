@@ -22,7 +22,7 @@ class Tree:
     def named_modules(
         self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """This module and all below it, parents first, with dotted names; shared ones once."""
+        """The module and all below it, parents first, with dotted names; shared ones once."""
         seen = set() if memo is None else memo
         if remove_duplicate:
             if id(self) in seen:
@@ -35,7 +35,7 @@ class Tree:
                 yield from module.named_modules(seen, below, remove_duplicate)
 
     def modules(self) -> Iterator[Any]:
-        """This module and all below it, each once."""
+        """The module and all below it, each once."""
         for _, module in self.named_modules():
             yield module
 
@@ -100,21 +100,21 @@ class Tree:
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted name; AttributeError if there is none."""
-        value = self._at(target)
+        value = self._tensor_at(target)
         if not isinstance(value, Parameter):
             raise ModuleAttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")
         return value
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a dotted name; AttributeError if there is none."""
-        value = self._at(target)
+        value = self._tensor_at(target)
         path, _, name = target.rpartition(".")
         if name not in self.get_submodule(path)._buffers:
             raise ModuleAttributeError(f"`{name}` is not a buffer")
         assert isinstance(value, Tensor)
         return value
 
-    def _at(self, target: str) -> Any:
+    def _tensor_at(self, target: str) -> Any:
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if not hasattr(module, name):

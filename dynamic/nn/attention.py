@@ -1,0 +1,234 @@
+"""Multi-head attention (Vaswani et al. 2017)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.errors import OptionError
+from dynamic.creation import empty, zeros
+from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from dynamic.nn import init
+from dynamic.nn.errors import ModuleError
+from dynamic.nn.functional.attention import additive_mask, attention_weights, split_heads
+from dynamic.nn.linear import Linear
+from dynamic.nn.module import Module
+from dynamic.nn.parameter import Parameter
+
+
+class MultiheadAttention(Module):
+    """Attention in `num_heads` subspaces: (l, n, embed_dim), (s, n, kdim), (s, n, vdim).
+
+    (n, l, ...) if `batch_first`; the axis n may be absent. `kdim` and `vdim` are `embed_dim`
+    unless given; `add_bias_kv` adds a trained key and value, `add_zero_attn` zeros.
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if embed_dim <= 0 or num_heads <= 0:
+            raise OptionError(
+                "embed_dim and num_heads must be greater than 0, got "
+                f"embed_dim={embed_dim} and num_heads={num_heads} instead"
+            )
+        if embed_dim % num_heads:
+            raise OptionError("embed_dim must be divisible by num_heads")
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        self.add_zero_attn = add_zero_attn
+        self._register(bias, add_bias_kv, dtype)
+        self.reset_parameters()
+
+    def _register(self, bias: bool, add_bias_kv: bool, dtype: Any) -> None:
+        size = self.embed_dim
+        shared = self.kdim == self.vdim == size
+        shapes: dict[str, Any] = {
+            "q_proj_weight": None if shared else (size, size),
+            "k_proj_weight": None if shared else (size, self.kdim),
+            "v_proj_weight": None if shared else (size, self.vdim),
+            "in_proj_weight": (3 * size, size) if shared else None,
+            "in_proj_bias": (3 * size,) if bias else None,
+        }
+        if shared:
+            shapes = {"in_proj_weight": shapes.pop("in_proj_weight"), **shapes}
+        for name, shape in shapes.items():
+            made = None if shape is None else Parameter(empty(shape, dtype=dtype))
+            self.register_parameter(name, made)
+        self.out_proj = Linear(size, size, bias=bias, dtype=dtype)
+        for name in ("bias_k", "bias_v"):
+            made = Parameter(empty(1, 1, size, dtype=dtype)) if add_bias_kv else None
+            self.register_parameter(name, made)
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew (Glorot's bounds), biases 0."""
+        for name, parameter in self.named_parameters(recurse=False):
+            if name in ("bias_k", "bias_v"):
+                init.normal_(parameter, std=math.sqrt(2.0 / (self.embed_dim + 1)))
+            elif parameter.ndim == 2:
+                init.xavier_uniform_(parameter)
+            else:
+                init.zeros_(parameter)
+        if self.out_proj.bias is not None:
+            init.zeros_(self.out_proj.bias)
+
+    def _projected(self, query: Any, key: Any, value: Any) -> list[Any]:
+        """Query, key and value, each (length, n, embed_dim)."""
+        size = self.embed_dim
+        bias = self.in_proj_bias
+        biases = [None] * 3 if bias is None else [bias[i * size : (i + 1) * size] for i in range(3)]
+        packed = self.in_proj_weight
+        if packed is None:
+            weights = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
+        elif query is key and key is value:
+            all_three = F.linear(query, packed, bias)
+            return [all_three[..., i * size : (i + 1) * size] for i in range(3)]
+        else:
+            weights = [packed[i * size : (i + 1) * size] for i in range(3)]
+        return [
+            F.linear(x, weight, one)
+            for x, weight, one in zip((query, key, value), weights, biases, strict=True)
+        ]
+
+    def forward(
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        key_padding_mask: Any = None,
+        need_weights: bool = True,
+        attn_mask: Any = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Any, Any]:
+        """The result, of the query's shape, and the weights (n, l, s), or None.
+
+        Args:
+            key_padding_mask: (n, s): True at keys to leave out, or numbers to add.
+            need_weights: whether the weights are returned.
+            attn_mask: (l, s) or (n * num_heads, l, s): True where a key is not seen, or numbers.
+            average_attn_weights: else the weights are (n, num_heads, l, s).
+            is_causal: a hint that attn_mask is causal, which it has to be.
+        """
+        if is_causal and attn_mask is None:
+            raise ModuleError("Need attn_mask if specifying the is_causal hint.")
+        batched = self._is_batched(query, key, value)
+        same = query is key and key is value
+        query, *others = (self._sequence_first(x, batched) for x in (query, key, value))
+        key, value = (query, query) if same else others
+        heads = self._with_additions(*self._projected(query, key, value))
+        added = (
+            heads[1].shape[-2] - key.shape[0]
+            if attn_mask is not None or key_padding_mask is not None
+            else 0
+        )
+        mask = self._mask(attn_mask, key_padding_mask, heads[0], batched, added)
+        scale = 1 / math.sqrt(self.head_dim)
+        weights = attention_weights(heads[0] * scale, heads[1], mask)
+        weights = F.dropout(weights, self.dropout, self.training)
+        joined = ops.transpose(ops.matmul(weights, heads[2]), (2, 0, 1, 3))
+        output = self.out_proj(ops.reshape(joined, tuple(query.shape)))
+        if not need_weights:
+            return self._restored(output, batched), None
+        if average_attn_weights:
+            weights = ops.mean(weights, axis=1)
+        return self._restored(output, batched), weights if batched else ops.squeeze(weights, 0)
+
+    def _is_batched(self, query: Any, key: Any, value: Any) -> bool:
+        if query.ndim not in (2, 3):
+            raise OptionError(
+                "query should be unbatched 2D or batched 3D tensor but received "
+                f"{query.ndim}-D query tensor"
+            )
+        if key.ndim != query.ndim or value.ndim != query.ndim:
+            kind = "batched (3-D)" if query.ndim == 3 else "unbatched (2-D)"
+            raise OptionError(
+                f"For {kind} `query`, expected `key` and `value` to be {query.ndim}-D but found "
+                f"{key.ndim}-D and {value.ndim}-D tensors respectively"
+            )
+        if query.shape[-1] != self.embed_dim:
+            raise OptionError(
+                f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}"
+            )
+        return bool(query.ndim == 3)
+
+    def _sequence_first(self, x: Any, batched: bool) -> Any:
+        if not batched:
+            return ops.expand_dims(x, 1)
+        return ops.swapaxes(x, 0, 1) if self.batch_first else x
+
+    def _restored(self, x: Any, batched: bool) -> Any:
+        if not batched:
+            return ops.squeeze(x, 1)
+        return ops.swapaxes(x, 0, 1) if self.batch_first else x
+
+    def _with_additions(self, query: Any, key: Any, value: Any) -> list[Any]:
+        """The heads of query, key and value (n, heads, length, d), with the added keys."""
+        batch = key.shape[1]
+        if self.bias_k is not None:
+            row = (1, batch, self.embed_dim)
+            key = ops.concatenate([key, ops.broadcast_to(self.bias_k, row)], 0)
+            value = ops.concatenate([value, ops.broadcast_to(self.bias_v, row)], 0)
+        if self.add_zero_attn:
+            zero = zeros(1, batch, self.embed_dim, dtype=np.dtype(key.dtype))
+            key, value = (ops.concatenate([x, zero], 0) for x in (key, value))
+        return [split_heads(x, self.num_heads) for x in (query, key, value)]
+
+    def _mask(
+        self, attn_mask: Any, padding_mask: Any, query: Any, batched: bool, added: int
+    ) -> Any:
+        """What is added to the scores (n, heads, l, s), or None."""
+        total = None
+        if attn_mask is not None:
+            total = self._attention_mask(attn_mask, query, added)
+        if padding_mask is not None:
+            padding = padding_mask if batched else ops.expand_dims(padding_mask, 0)
+            padding = _widened(additive_mask(padding, True, query.dtype), added)
+            padding = ops.expand_dims(padding, (1, 2))
+            total = padding if total is None else total + padding
+        return total
+
+    def _attention_mask(self, mask: Any, query: Any, added: int) -> Any:
+        batch, heads, length, _ = query.shape
+        if mask.ndim == 2:
+            if mask.shape[0] != length:
+                raise ModuleError(
+                    f"The shape of the 2D attn_mask is {mask.shape}, but should be "
+                    f"{(length, mask.shape[1])}."
+                )
+        elif mask.ndim == 3:
+            if tuple(mask.shape[:2]) != (batch * heads, length):
+                raise ModuleError(
+                    f"The shape of the 3D attn_mask is {mask.shape}, but should be "
+                    f"{(batch * heads, length, mask.shape[2])}."
+                )
+            mask = ops.reshape(mask, (batch, heads, *mask.shape[1:]))
+        else:
+            raise ModuleError(f"attn_mask's dimension {mask.ndim} is not supported")
+        return _widened(additive_mask(mask, True, query.dtype), added)
+
+
+def _widened(mask: Any, added: int) -> Any:
+    """An additive mask that lets the added keys be seen."""
+    if not added:
+        return mask
+    return ops.pad(mask, [(0, 0)] * (mask.ndim - 1) + [(0, added)])

@@ -1,0 +1,198 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from compiler import ops
+from compiler.errors import OptionError
+from compiler.ops import sigmoid, tanh
+from dynamic.dtypes import as_numpy_dtype
+from dynamic.errors import AutogradError
+
+__all__ = [
+    "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
+    "leaky_relu", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6", "selu", "sigmoid",
+    "silu", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink",
+    "threshold",
+]  # fmt: skip
+
+_SELU_ALPHA = 1.6732632423543772
+_SELU_SCALE = 1.0507009873554805
+
+
+def _applied(function: Callable[[Any], Any], input: Any, inplace: bool) -> Any:
+    """`function(input)`, written over the input if `inplace`."""
+    # of a copy, since the gradient may read the input
+    return input.copy_(function(input.clone())) if inplace else function(input)
+
+
+def relu(input: Any, inplace: bool = False) -> Any:
+    """max(x, 0)."""
+    return input.relu_() if inplace else ops.relu(input)
+
+
+def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+    """x above 0, negative_slope * x below."""
+    return _applied(lambda x: ops.leaky_relu(x, negative_slope), input, inplace)
+
+
+def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """x above 0, alpha * (exp(x) - 1) below (Clevert, Unterthiner, Hochreiter 2015)."""
+    return _applied(lambda x: ops.elu(x, alpha), input, inplace)
+
+
+def selu(input: Any, inplace: bool = False) -> Any:
+    """A multiple of elu that keeps mean 0 and variance 1 (Klambauer et al. 2017)."""
+    return _applied(lambda x: _SELU_SCALE * ops.elu(x, _SELU_ALPHA), input, inplace)
+
+
+def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """x above 0, alpha * (exp(x / alpha) - 1) below (Barron 2017)."""
+    return _applied(lambda x: alpha * ops.elu(x / alpha), input, inplace)
+
+
+def gelu(input: Any, approximate: str = "none") -> Any:
+    """x times the normal distribution function of x, or its tanh form (Hendrycks, Gimpel 2016)."""
+    if approximate not in ("none", "tanh"):
+        raise AutogradError("approximate argument must be either none or tanh.")
+    return ops.gelu(input, approximate)
+
+
+def silu(input: Any, inplace: bool = False) -> Any:
+    """x * sigmoid(x) (Elfwing, Uchibe, Doya 2017)."""
+    return _applied(ops.silu, input, inplace)
+
+
+def mish(input: Any, inplace: bool = False) -> Any:
+    """x * tanh(softplus(x)) (Misra 2019)."""
+    return _applied(lambda x: x * tanh(ops.softplus(x)), input, inplace)
+
+
+def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    """log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold."""
+    scaled = input if beta == 1 else input * beta
+    smooth = ops.softplus(scaled) if beta == 1 else ops.softplus(scaled) / beta
+    return ops.where(ops.greater(scaled, threshold), input, smooth)
+
+
+def softsign(input: Any) -> Any:
+    """x / (1 + abs(x))."""
+    return input / (1 + ops.absolute(input))
+
+
+def logsigmoid(input: Any) -> Any:
+    """log(sigmoid(x)), without overflow."""
+    return -ops.softplus(-input)
+
+
+def tanhshrink(input: Any) -> Any:
+    """x - tanh(x)."""
+    return input - tanh(input)
+
+
+def softshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x moved towards 0 by lambd; 0 where it is not farther than that."""
+    if lambd < 0:
+        raise AutogradError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+    within = ops.where(ops.isnan(input), input, 0)
+    above = ops.where(ops.greater(input, lambd), input - lambd, within)
+    return ops.where(ops.less(input, -lambd), input + lambd, above)
+
+
+def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x where abs(x) is above lambd, 0 elsewhere."""
+    within = ops.logical_and(ops.greater_equal(input, -lambd), ops.less_equal(input, lambd))
+    return ops.where(within, 0, input)
+
+
+def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
+    """x where it is above the threshold, `value` elsewhere."""
+    return _applied(lambda x: ops.where(ops.less_equal(x, threshold), value, x), input, inplace)
+
+
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+    """x limited to [min_val, max_val]; the gradient at the limits is 0."""
+    if min_val > max_val:
+        raise OptionError("min_val cannot be greater than max_val")
+
+    def limited(x: Any) -> Any:
+        above = ops.where(ops.greater_equal(x, max_val), max_val, x)
+        return ops.where(ops.less_equal(x, min_val), min_val, above)
+
+    return _applied(limited, input, inplace)
+
+
+def relu6(input: Any, inplace: bool = False) -> Any:
+    """x limited to [0, 6]."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def hardsigmoid(input: Any, inplace: bool = False) -> Any:
+    """(x + 3) / 6 limited to [0, 1] (Howard et al. 2019)."""
+    return _applied(lambda x: relu6(x + 3) / 6, input, inplace)
+
+
+def hardswish(input: Any, inplace: bool = False) -> Any:
+    """x * hardsigmoid(x) (Howard et al. 2019)."""
+    return _applied(lambda x: x * relu6(x + 3) / 6, input, inplace)
+
+
+def prelu(input: Any, weight: Any) -> Any:
+    """x above 0, weight * x below; one weight, or one for each index of axis 1."""
+    slopes = weight
+    if weight.numel() != 1:
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if weight.numel() != channels:
+            raise AutogradError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{weight.numel()} and channel size = {channels}."
+            )
+        slopes = ops.reshape(weight, (-1,) + (1,) * (input.ndim - 2))
+    return ops.where(ops.greater(input, 0), input, slopes * input)
+
+
+def glu(input: Any, dim: int = -1) -> Any:
+    """The first half along `dim` times the sigmoid of the second (Dauphin et al. 2016)."""
+    size = input.shape[dim]
+    if isinstance(size, int) and size % 2:
+        axis = dim % input.ndim
+        raise AutogradError(f"Halving dimension must be even, but dimension {axis} is size {size}")
+    value, gate = ops.split(input, 2, dim)
+    return value * sigmoid(gate)
+
+
+def _implicit_axis(name: str, input: Any, dim: int | None) -> int:
+    """`dim`, or with a warning the axis that PyTorch used to choose."""
+    if dim is not None:
+        return dim
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
+        "dim=X as an argument.",
+        stacklevel=3,
+    )
+    return 0 if input.ndim in (0, 1, 3) else 1
+
+
+def _cast(input: Any, dtype: Any) -> Any:
+    return input if dtype is None else ops.astype(input, as_numpy_dtype(dtype))
+
+
+def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """exp(x) / sum(exp(x)) along `dim`."""
+    dim = _implicit_axis("softmax", input, dim)
+    return ops.softmax(_cast(input, dtype), dim)
+
+
+def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """log(softmax(x)) along `dim`, without overflow or log of 0."""
+    dim = _implicit_axis("log_softmax", input, dim)
+    return ops.log_softmax(_cast(input, dtype), dim)
+
+
+def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """softmax(-x) along `dim`."""
+    dim = _implicit_axis("softmin", input, dim)
+    return ops.softmax(-_cast(input, dtype), dim)

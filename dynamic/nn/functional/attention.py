@@ -1,0 +1,78 @@
+"""Attention (Vaswani et al. 2017)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from dynamic.errors import AutogradError
+from dynamic.nn.functional.linear import dropout
+
+
+def additive_mask(mask: Any, blocked: bool, dtype: Any) -> Any:
+    """A bool mask as 0 and -inf, -inf where the mask is `blocked`; a float mask as it is."""
+    if np.dtype(mask.dtype).kind != "b":
+        return mask
+    low = np.asarray(-math.inf, np.dtype(dtype))
+    zero = np.asarray(0.0, np.dtype(dtype))
+    return ops.where(mask, low, zero) if blocked else ops.where(mask, zero, low)
+
+
+def _causal(queries: int, keys: int) -> Any:
+    return np.tril(np.ones((queries, keys), np.bool_))
+
+
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """softmax(scale * q k.T + mask) v: (..., l, e), (..., s, e), (..., s, v) -> (..., l, v).
+
+    Args:
+        attn_mask: broadcasts to (..., l, s): True where a key may be seen, or numbers to add.
+        dropout_p: the probability with which weights are dropped.
+        is_causal: whether a query sees only the keys up to its own place.
+        scale: 1 / sqrt(e) if None.
+        enable_gqa: whether several heads (axis -3) of the queries share one of key and value.
+    """
+    if is_causal and attn_mask is not None:
+        raise AutogradError("Explicit attn_mask should not be set when is_causal=True")
+    if enable_gqa:
+        groups = query.shape[-3] // key.shape[-3]
+        key, value = (_repeated(x, groups) for x in (key, value))
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if is_causal:
+        mask = _causal(query.shape[-2], key.shape[-2])
+        attn_mask = query.constant(mask)
+    weights = attention_weights(query * scale, key, attn_mask)
+    return ops.matmul(dropout(weights, dropout_p), value)
+
+
+def attention_weights(query: Any, key: Any, mask: Any) -> Any:
+    """softmax(q k.T + mask) along the keys: (..., l, e), (..., s, e) -> (..., l, s)."""
+    scores = ops.matmul(query, ops.swapaxes(key, -1, -2))
+    if mask is not None:
+        scores = scores + additive_mask(mask, False, scores.dtype)
+    return ops.softmax(scores, -1)
+
+
+def _repeated(x: Any, times: int) -> Any:
+    """Each head (axis -3) as many times in a row."""
+    shape = tuple(x.shape)
+    wide = ops.broadcast_to(ops.expand_dims(x, -3), (*shape[:-2], times, *shape[-2:]))
+    return ops.reshape(wide, (*shape[:-3], shape[-3] * times, *shape[-2:]))
+
+
+def split_heads(x: Any, heads: int) -> Any:
+    """(length, n, heads * d) -> (n, heads, length, d)."""
+    length, batch, size = x.shape
+    return ops.transpose(ops.reshape(x, (length, batch, heads, size // heads)), (1, 2, 0, 3))

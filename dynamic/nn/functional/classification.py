@@ -1,0 +1,268 @@
+"""Losses of predicted classes and distributions."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.errors import OptionError
+from compiler.op import Op
+from compiler.ops.declare import unbroadcast
+from dynamic.errors import AutogradError
+from dynamic.nn.functional.reduction import reduced, reduction_of
+from dynamic.tensor import Tensor
+
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",
+    "nll_loss",
+]  # fmt: skip
+
+
+def _class_axis(input: Any) -> int:
+    return 0 if input.ndim == 1 else 1
+
+
+def _is_ignored(target: Any, ignore_index: int) -> bool:
+    """Whether a target may be `ignore_index`; a symbolic one only if that could be a class."""
+    if isinstance(target, Tensor):
+        return bool((target._array == ignore_index).any())
+    return ignore_index >= 0
+
+
+def cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """-log(softmax(x)) of the target class, x (n, c, ...) or (c,).
+
+    Args:
+        target: class indices (n, ...), or probabilities of x's shape.
+        weight: how much each class counts: (c,).
+        ignore_index: a target that counts for nothing.
+        label_smoothing: the part of the target's probability that all classes share.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise AutogradError(
+            f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
+        )
+    plain = weight is None and not label_smoothing
+    if np.dtype(target.dtype).kind == "f":
+        return _against_probabilities(input, target, weight, reduction, label_smoothing)
+    if plain and not _is_ignored(target, ignore_index):
+        return ops.cross_entropy(input, target, reduction)
+    axis = _class_axis(input)
+    scores = ops.log_softmax(input, axis)
+    loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
+    if not label_smoothing:
+        return loss
+    smooth = _smooth_loss(scores, target, weight, ignore_index, reduction)
+    share = label_smoothing / input.shape[axis]
+    return loss * (1 - label_smoothing) + smooth * share
+
+
+def _smooth_loss(scores: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
+    """The loss if every class were a target."""
+    axis = _class_axis(scores)
+    counted = scores if weight is None else scores * _along_classes(weight, scores)
+    ignored = ops.equal(target, ignore_index)
+    losses = ops.where(ignored, 0, -ops.sum(counted, axis=axis))
+    if reduction != "mean":
+        return reduced(losses, reduction)
+    return ops.sum(losses) / ops.sum(_counts(target, ignored, weight, scores))
+
+
+def _along_classes(weight: Any, input: Any) -> Any:
+    return ops.reshape(weight, (-1,) + (1,) * (input.ndim - 1 - _class_axis(input)))
+
+
+def _counts(target: Any, ignored: Any, weight: Any, like: Any) -> Any:
+    """How much each target counts: 0 if ignored, else its class's weight."""
+    if weight is None:
+        return ops.astype(ops.logical_not(ignored), like.dtype)
+    return ops.where(ignored, 0, ops.take(weight, ops.where(ignored, 0, target), 0))
+
+
+def _against_probabilities(
+    input: Any, target: Any, weight: Any, reduction: str, label_smoothing: float
+) -> Any:
+    axis = _class_axis(input)
+    if tuple(target.shape) != tuple(input.shape):
+        raise AutogradError(
+            "Expected floating point type for target with class probabilities, got one of shape "
+            f"{tuple(target.shape)} for an input of shape {tuple(input.shape)}"
+        )
+    classes = input.shape[axis]
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / classes
+    scores = ops.log_softmax(input, axis) * target
+    if weight is not None:
+        scores = scores * _along_classes(weight, input)
+    losses = -ops.sum(scores, axis=axis)
+    return reduced(losses, reduction)
+
+
+def nll_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
+    """-x[target], x log-probabilities (n, c, ...) or (c,), target class indices (n, ...).
+
+    The mean is weighted by what each target counts: see `cross_entropy`.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    _check_classes(input, target)
+    axis = _class_axis(input)
+    ignores = weight is not None or _is_ignored(target, ignore_index)
+    ignored = ops.equal(target, ignore_index)
+    index = ops.where(ignored, 0, target) if ignores else target
+    picked = ops.take_along_axis(input, ops.expand_dims(index, axis), axis, wrap=False)
+    losses = -ops.squeeze(picked, axis)
+    if not ignores:
+        return reduced(losses, reduction)
+    counts = _counts(target, ignored, weight, input)
+    return reduced(ops.where(ignored, 0, losses * counts), reduction, counts)
+
+
+def _check_classes(input: Any, target: Any) -> None:
+    if input.ndim == 0:
+        raise AutogradError("0D or 1D target tensor expected, multi-target not supported")
+    if target.ndim != input.ndim - 1:
+        raise OptionError(f"Expected target of {input.ndim - 1} axes, got {target.ndim}")
+    if input.ndim > 1 and input.shape[0] != target.shape[0] and isinstance(target, Tensor):
+        raise OptionError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
+            f"({target.shape[0]})."
+        )
+
+
+_LEAST_LOG = -100.0
+_LEAST = math.exp(_LEAST_LOG)
+
+
+def _bce(x: Any, target: Any) -> Any:
+    """-(t log(x) + (1 - t) log(1 - x)) with logarithms of at least -100."""
+    zero, one = ops.less_equal(x, _LEAST), ops.greater_equal(x, 1)
+    log_x = ops.where(zero, _LEAST_LOG, ops.log(ops.where(zero, 1, x)))
+    log_rest = ops.where(one, _LEAST_LOG, ops.log1p(-ops.where(one, 0, x)))
+    return (target - 1) * log_rest - target * log_x
+
+
+def _bce_by_x(g: Any, o: Any, x: Any, target: Any) -> Any:
+    return unbroadcast(g * (x - target) / ops.maximum(x * (1 - x), 1e-12), x)
+
+
+def _bce_by_target(g: Any, o: Any, x: Any, target: Any) -> Any:
+    # the loss is linear in the target
+    return unbroadcast(g * (_bce(x, 1) - _bce(x, 0)), target)
+
+
+_binary_cross_entropy = Op(
+    name="binary_cross_entropy",
+    infer_type=ops.multiply.infer_type,
+    evaluate=_bce,
+    vjp=(_bce_by_x, _bce_by_target),
+    saves=("ab", "a"),
+    expand=_bce,
+    promotes=slice(None),
+    floating=True,
+    doc="The negative log-likelihood of targets in [0, 1] under probabilities x.",
+)
+
+
+def binary_cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
+    """-(t log(x) + (1 - t) log(1 - x)), x probabilities; logarithms are at least -100."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    if tuple(input.shape) != tuple(target.shape):
+        raise OptionError(
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}) is deprecated. Please ensure they have the same size."
+        )
+    values = input._array if isinstance(input, Tensor) else np.empty(0)
+    if ((values < 0) | (values > 1)).any():
+        raise AutogradError("all elements of input should be between 0 and 1")
+    losses = _binary_cross_entropy(input, target)
+    return reduced(losses if weight is None else losses * weight, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Any = None,
+) -> Any:
+    """The loss of targets in [0, 1] under probabilities sigmoid(x).
+
+    `weight` broadcasts with the losses; `pos_weight` is how much a target of 1 counts.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    if tuple(input.shape) != tuple(target.shape):
+        raise OptionError(
+            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        )
+    if pos_weight is None and weight is None:
+        return ops.binary_cross_entropy_with_logits(input, target, reduction)
+    if pos_weight is None:
+        losses = ops.binary_cross_entropy_with_logits(input, target, "none")
+    else:
+        # softplus(-x) = softplus(x) - x is -log(sigmoid(x))
+        counts = 1 + (pos_weight - 1) * target
+        losses = (1 - target) * input + counts * ops.softplus(-input)
+    return reduced(losses if weight is None else losses * weight, reduction)
+
+
+def kl_div(
+    input: Any,
+    target: Any,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Any:
+    """t * (log(t) - x), x log-probabilities; `log_target`: the target is log(t).
+
+    'batchmean' divides the sum by the size of axis 0 (Kullback, Leibler 1951).
+    """
+    if reduction == "mean" and size_average is None and reduce is None:
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support "
+            "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
+            "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
+            "major release.",
+            stacklevel=2,
+        )
+    batchmean = reduction == "batchmean"
+    reduction = reduction_of(size_average, reduce, "sum" if batchmean else reduction)
+    if log_target:
+        losses = ops.exp(target) * (target - input)
+    else:
+        zero = ops.equal(target, 0)
+        log_likelihood = ops.where(zero, 0, target * ops.log(ops.where(zero, 1, target)))
+        losses = log_likelihood - target * input
+    loss = reduced(losses, reduction)
+    return loss / input.shape[0] if batchmean and input.ndim else loss

@@ -1,0 +1,146 @@
+"""Normalisation over axes of a batch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.errors import OptionError
+from dynamic.errors import AutogradError, SizeError
+from dynamic.grad_mode import no_grad
+
+__all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "rms_norm"]
+
+
+def layer_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
+    """x scaled to mean 0 and variance 1 over its last axes (Ba, Kiros, Hinton 2016)."""
+    _check_last(input, normalized_shape)
+    return ops.layer_norm(input, tuple(normalized_shape), weight, bias, eps)
+
+
+def _check_last(input: Any, normalized_shape: Any) -> None:
+    wanted = list(normalized_shape)
+    last = list(input.shape)[max(0, input.ndim - len(wanted)) :]
+    sizes_known = all(isinstance(size, int) for size in last)
+    if len(last) < len(wanted) or (sizes_known and last != wanted):
+        expected = ", ".join(["*", *map(str, wanted)])
+        raise SizeError(
+            f"Given normalized_shape={wanted}, expected input with shape [{expected}], but got "
+            f"input of size{list(input.shape)}"
+        )
+
+
+def rms_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
+) -> Any:
+    """x / sqrt(mean(x**2) + eps) over its last axes, times weight (Zhang, Sennrich 2019).
+
+    eps is the machine epsilon of the dtype if None.
+    """
+    _check_last(input, normalized_shape)
+    eps = float(np.finfo(np.dtype(input.dtype)).eps) if eps is None else eps
+    axes = tuple(range(-len(tuple(normalized_shape)), 0))
+    scale = ops.rsqrt(ops.mean(ops.square(input), axis=axes, keepdims=True) + eps)
+    result = input * scale
+    return result if weight is None else result * weight
+
+
+def _per_channel(values: Any, input: Any) -> Any:
+    """Values for each index of axis 1, in a shape that broadcasts with the input."""
+    return ops.reshape(values, (1, -1) + (1,) * (input.ndim - 2))
+
+
+def _scaled(input: Any, weight: Any, bias: Any) -> Any:
+    if weight is not None:
+        input = input * _per_channel(weight, input)
+    return input if bias is None else input + _per_channel(bias, input)
+
+
+def group_norm(
+    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
+    """x scaled to mean 0 and variance 1 over groups of channels (axis 1) and what follows.
+
+    (n, c, ...), (c,), (c,) -> (n, c, ...) (Wu, He 2018).
+    """
+    if input.ndim < 2:
+        raise AutogradError(
+            f"Expected at least 2 dimensions for input tensor but received {input.ndim}"
+        )
+    shape = tuple(input.shape)
+    if shape[1] % num_groups:
+        raise AutogradError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of "
+            f"shape {list(shape)} and num_groups={num_groups}"
+        )
+    rows = ops.reshape(input, (shape[0], num_groups, -1))
+    normal = ops.reshape(ops.layer_norm(rows, rows.shape[-1:], eps=eps), shape)
+    return _scaled(normal, weight, bias)
+
+
+def batch_norm(
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """x scaled to mean 0 and variance 1 for each channel (axis 1) (Ioffe, Szegedy 2015).
+
+    In training the statistics are those of the batch, and the running ones, if given, move
+    towards them by `momentum`, in place; else the running ones are used.
+    """
+    if not training:
+        if running_mean is None or running_var is None:
+            raise AutogradError("Expected running_mean and running_var to be defined")
+        scale = ops.rsqrt(running_var + eps)
+        normal = (input - _per_channel(running_mean, input)) * _per_channel(scale, input)
+        return _scaled(normal, weight, bias)
+    shape = tuple(input.shape)
+    count = math.prod(shape) // max(shape[1], 1)
+    if count == 1:
+        raise OptionError(
+            f"Expected more than 1 value per channel when training, got input size {input.shape}"
+        )
+    order = (1, 0, *range(2, input.ndim))
+    channels = ops.transpose(input, order)
+    rows = ops.reshape(channels, (shape[1], count))
+    normal = ops.reshape(ops.layer_norm(rows, (count,), eps=eps), tuple(channels.shape))
+    if running_mean is not None:
+        _track(running_mean, running_var, rows, momentum)
+    return _scaled(ops.transpose(normal, order), weight, bias)
+
+
+def _track(running_mean: Any, running_var: Any, rows: Any, momentum: float) -> None:
+    """Move the running statistics towards the mean and unbiased variance of each row."""
+    with no_grad():
+        mean, var = ops.mean(rows, axis=1), ops.var(rows, axis=1, correction=1)
+        running_mean.copy_(running_mean * (1 - momentum) + mean * momentum)
+        running_var.copy_(running_var * (1 - momentum) + var * momentum)
+
+
+def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
+    """x divided by its p-norm along `dim`, or by eps if that is larger."""
+    return input / ops.clip(vector_norm(input, p, dim, keepdim=True), eps)
+
+
+def vector_norm(x: Any, p: float, dim: Any, keepdim: bool = False) -> Any:
+    """The p-norm along `dim`; the gradient of the 2-norm at 0 is 0."""
+    if p == 2:
+        square = ops.sum(ops.square(x), axis=dim, keepdims=keepdim)
+        zero = ops.equal(square, 0)
+        return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, square)))
+    size = ops.absolute(x)
+    if p == 1:
+        return ops.sum(size, axis=dim, keepdims=keepdim)
+    if p == math.inf:
+        return ops.max(size, axis=dim, keepdims=keepdim)
+    return ops.sum(size**p, axis=dim, keepdims=keepdim) ** (1 / p)

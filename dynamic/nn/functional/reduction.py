@@ -1,0 +1,62 @@
+"""What the losses share: how they are reduced, and checks of their operands."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from compiler import ops
+from compiler.errors import OptionError
+
+
+def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """`reduction`, unless one of PyTorch's old arguments says otherwise, with a warning."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        reduction = "none"
+    else:
+        reduction = "sum" if size_average is False else "mean"
+    warnings.warn(
+        "size_average and reduce args will be deprecated, "
+        f"please use reduction='{reduction}' instead.",
+        stacklevel=4,
+    )
+    return reduction
+
+
+def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """See `legacy_reduction`; ValueError unless the result is 'mean', 'sum' or 'none'."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if reduction not in ("none", "mean", "sum"):
+        raise OptionError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def reduced(losses: Any, reduction: str, weight: Any = None) -> Any:
+    """The losses, their sum, or their mean, in which losses count by `weight` if given."""
+    if reduction == "none":
+        return losses
+    if reduction == "sum":
+        return ops.sum(losses)
+    return ops.mean(losses) if weight is None else ops.sum(losses) / ops.sum(weight)
+
+
+def warn_of_sizes(input: Any, target: Any) -> None:
+    """Warn if the target will be broadcast, which is seldom meant."""
+    if tuple(input.shape) != tuple(target.shape):
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size.",
+            stacklevel=3,
+        )
+
+
+def weighted(losses: Any, reduction: str, weight: Any) -> Any:
+    """The losses times `weight`, of their shape, reduced; the mean is the weighted one."""
+    if weight is None:
+        return reduced(losses, reduction)
+    if tuple(weight.shape) != tuple(losses.shape):
+        raise OptionError("Weights and input must have the same size.")
+    return reduced(losses * weight, reduction, weight)

@@ -1,0 +1,190 @@
+"""Initial values of parameters: functions that overwrite a tensor, without a gradient, in place.
+
+`generator` is a NumPy generator; the stream that `manual_seed` starts if None.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import OptionError
+from dynamic.creation import generator as thread_generator
+from dynamic.grad_mode import no_grad
+
+_GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
+_LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+           "conv_transpose3d", "sigmoid")  # fmt: skip
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor by which the weights before a nonlinearity are scaled to keep the variance.
+
+    `param` is the negative slope of leaky_relu (0.01).
+    """
+    if nonlinearity in _LINEAR:
+        return 1
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, int | float):
+            raise OptionError(f"negative_slope {slope} not a valid number")
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity not in _GAINS:
+        raise OptionError(f"Unsupported nonlinearity {nonlinearity}")
+    return _GAINS[nonlinearity]
+
+
+def _fill(tensor: Any, array: Any) -> Any:
+    with no_grad():
+        return tensor.copy_(tensor.constant(np.asarray(array)))
+
+
+def _source(generator: Any) -> Any:
+    return thread_generator() if generator is None else generator
+
+
+def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
+    """Uniform numbers in [a, b)."""
+    return _fill(tensor, _source(generator).uniform(a, b, tensor.shape))
+
+
+def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+    """Normal numbers."""
+    return _fill(tensor, _source(generator).normal(mean, std, tensor.shape))
+
+
+def constant_(tensor: Any, val: float) -> Any:
+    """One number."""
+    return _fill(tensor, val)
+
+
+def ones_(tensor: Any) -> Any:
+    """Ones."""
+    return _fill(tensor, 1.0)
+
+
+def zeros_(tensor: Any) -> Any:
+    """Zeros."""
+    return _fill(tensor, 0.0)
+
+
+def eye_(tensor: Any) -> Any:
+    """The identity matrix."""
+    if tensor.ndim != 2:
+        raise OptionError("Only tensors with 2 dimensions are supported")
+    return _fill(tensor, np.eye(*tensor.shape))
+
+
+def trunc_normal_(
+    tensor: Any,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Any = None,
+) -> Any:
+    """Normal numbers, drawn anew while they are outside [a, b]."""
+    low, high = (a - mean) / std, (b - mean) / std
+    draws = _truncated(_source(generator), tensor.numel(), low, high)
+    return _fill(tensor, np.clip(mean + std * draws, a, b).reshape(tensor.shape))
+
+
+def _truncated(source: Any, count: int, low: float, high: float) -> Any:
+    """Standard normal numbers in [low, high], by rejection.
+
+    The proposals are normal where the interval has a fair share of the probability, else uniform
+    and accepted in proportion to the density.
+    """
+    share = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
+    peak = min(max(0.0, low), high)
+    kept = np.empty(0)
+    while kept.size < count:
+        if share > 0.3:
+            drawn = source.standard_normal(2 * count)
+            drawn = drawn[(drawn >= low) & (drawn <= high)]
+        else:
+            drawn = source.uniform(low, high, 4 * count)
+            density = np.exp(0.5 * (peak**2 - drawn**2))
+            drawn = drawn[source.random(drawn.size) < density]
+        kept = np.concatenate([kept, drawn])
+    return kept[:count]
+
+
+def fans(tensor: Any) -> tuple[int, int]:
+    """How many inputs an output of a weight depends on, and the reverse: (out, in, ...)."""
+    if tensor.ndim < 2:
+        raise OptionError(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+        )
+    outputs, inputs, *window = tensor.shape
+    area = math.prod(window)
+    return inputs * area, outputs * area
+
+
+def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+    """Uniform numbers of variance gain**2 * 2 / (fan_in + fan_out) (Glorot, Bengio 2010)."""
+    bound = gain * math.sqrt(6.0 / sum(fans(tensor)))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+    """Normal numbers of variance gain**2 * 2 / (fan_in + fan_out) (Glorot, Bengio 2010)."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
+
+
+def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | None:
+    """gain / sqrt(fan); None for a tensor without elements."""
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return None
+    if mode not in ("fan_in", "fan_out"):
+        raise OptionError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    fan = fans(tensor)[0 if mode == "fan_in" else 1]
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def kaiming_uniform_(
+    tensor: Any,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Any:
+    """Uniform numbers of variance gain**2 / fan, `a` leaky_relu's slope (He et al. 2015)."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    if std is None:
+        return tensor
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Any,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Any:
+    """Normal numbers of variance gain**2 / fan, `a` leaky_relu's slope (He et al. 2015)."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else normal_(tensor, 0.0, std, generator)
+
+
+def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
+    """A random matrix with orthonormal rows or columns, whichever are fewer, times `gain`.
+
+    Trailing axes count as columns (Saxe, McClelland, Ganguli 2013).
+    """
+    if tensor.ndim < 2:
+        raise OptionError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.shape[0]
+    columns = tensor.numel() // rows
+    draws = _source(generator).standard_normal((rows, columns))
+    q, r = np.linalg.qr(draws.T if rows < columns else draws)
+    q *= np.sign(np.diag(r))  # else the distribution would not be uniform
+    return _fill(tensor, gain * (q.T if rows < columns else q).reshape(tensor.shape))

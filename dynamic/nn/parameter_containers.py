@@ -1,0 +1,169 @@
+"""Containers of parameters, which register them: in a list, in a dict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from compiler.errors import OutOfRangeError
+from dynamic.dtypes import DTYPES
+from dynamic.errors import ArgumentError
+from dynamic.nn.containers import pairs
+from dynamic.nn.errors import ModuleError
+from dynamic.nn.module import Module, indented
+from dynamic.nn.parameter import Parameter, type_name
+from dynamic.tensor import Tensor
+
+
+def _registered(value: Any) -> Any:
+    """A tensor as a parameter; any other value as it is."""
+    return Parameter(value) if type(value) is Tensor else value
+
+
+def _line(name: str, value: Any) -> str:
+    if not isinstance(value, Tensor):
+        return f"({name}): Object of type: {type_name(value)}"
+    kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    size = "x".join(str(size) for size in value.shape)
+    return f"({name}): {kind} containing: [{DTYPES[value._array.dtype]} of size {size}]"
+
+
+class _Holder(Module):
+    """Values under names, parameters among them registered; abstract."""
+
+    _names: list[str]
+
+    def _all(self) -> list[tuple[str, Any]]:
+        return [(name, getattr(self, name)) for name in self._names]
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise ModuleError(f"{type(self).__name__} should not be called.")
+
+    def _child_lines(self) -> Iterator[str]:
+        for name, value in self._all():
+            yield _line(name, value)
+        yield from (
+            f"({name}): {indented(repr(module))}"
+            for name, module in self._modules.items()
+            if name not in self._names
+        )
+
+
+class ParameterList(_Holder):
+    """Parameters in a list; tensors become parameters, other values are kept as they are."""
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._names = []
+        self.extend(() if values is None else values)
+
+    def _name(self, index: Any) -> str:
+        place = index.__index__()
+        if not -len(self) <= place < len(self):
+            raise OutOfRangeError(f"index {place} is out of range")
+        return self._names[place]
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)([value for _, value in self._all()[index]])
+        return getattr(self, self._name(index))
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, self._name(index), _registered(value))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([value for _, value in self._all()])
+
+    def append(self, value: Any) -> ParameterList:
+        """Add a value at the end."""
+        name = str(len(self))
+        setattr(self, name, _registered(value))
+        self._names.append(name)
+        return self
+
+    def extend(self, values: Any) -> ParameterList:
+        """Add values at the end; TypeError if they cannot be iterated over, as a tensor."""
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise ArgumentError(
+                "ParameterList.extend should be called with an iterable, but got "
+                f"{type(values).__name__}"
+            )
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def __iadd__(self, values: Iterable[Any]) -> ParameterList:
+        return self.extend(values)
+
+
+class ParameterDict(_Holder):
+    """Parameters in a dict; tensors become parameters, other values are kept as they are."""
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._names = []
+        if parameters is not None:
+            self.update(parameters)
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, self._present(key))
+
+    def _present(self, key: str) -> str:
+        if key not in self._names:
+            raise KeyError(key)
+        return key
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if not isinstance(key, str):
+            raise ArgumentError(
+                "Index given to ParameterDict cannot be used as a key as it is not a string "
+                f"(type is '{type(key).__name__}')."
+            )
+        setattr(self, key, _registered(value))
+        if key not in self._names:
+            self._names.append(key)
+
+    def __delitem__(self, key: str) -> None:
+        delattr(self, self._present(key))
+        self._names.remove(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._names))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._names
+
+    def keys(self) -> list[str]:
+        """The names."""
+        return list(self._names)
+
+    def items(self) -> list[tuple[str, Any]]:
+        """The names with the values."""
+        return self._all()
+
+    def values(self) -> list[Any]:
+        """The values."""
+        return [value for _, value in self._all()]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a name, or `default`."""
+        return dict(self._all()).get(key, default)
+
+    def pop(self, key: str) -> Any:
+        """Remove a value and return it."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def clear(self) -> None:
+        """Remove all values."""
+        for key in self.keys():
+            del self[key]
+
+    def update(self, parameters: Any) -> None:
+        """Add the values of a mapping, or of pairs of a name and a value."""
+        for key, value in pairs("ParameterDict", parameters):
+            self[key] = value

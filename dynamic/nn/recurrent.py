@@ -1,0 +1,169 @@
+"""Recurrent cells and layers: plain (Elman 1990), LSTM (Hochreiter, Schmidhuber 1997), GRU.
+
+The weights of all gates are stacked along axis 0. The GRU (Cho et al. 2014) applies its reset gate
+after the matrix product, as PyTorch's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.errors import OptionError
+from dynamic.creation import empty
+from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from dynamic.nn import init
+from dynamic.nn.module import Module
+from dynamic.nn.parameter import Parameter
+
+
+def _gate(gates: Any, i: int, size: int) -> Any:
+    return gates[..., i * size : (i + 1) * size]
+
+
+def step_tanh(x: Any, h: Any, weight: Any, bias: Any) -> Any:
+    """tanh(x + h weight.T + bias), x the input's part."""
+    return ops.tanh(x + F.linear(h, weight, bias))
+
+
+def step_relu(x: Any, h: Any, weight: Any, bias: Any) -> Any:
+    """max(0, x + h weight.T + bias), x the input's part."""
+    return ops.relu(x + F.linear(h, weight, bias))
+
+
+def step_gru(x: Any, h: Any, weight: Any, bias: Any) -> Any:
+    """(1 - z) n + z h, with gates r, z and the proposal n in this order."""
+    size = h.shape[-1]
+    own = F.linear(h, weight, bias)
+    both = ops.sigmoid(x[..., : 2 * size] + own[..., : 2 * size])
+    reset, update = _gate(both, 0, size), _gate(both, 1, size)
+    proposal = ops.tanh(_gate(x, 2, size) + reset * _gate(own, 2, size))
+    return proposal + update * (h - proposal)
+
+
+def step_lstm(x: Any, state: tuple[Any, Any], weight: Any, bias: Any) -> tuple[Any, Any]:
+    """(h, c) with gates input, forget, cell and output in this order."""
+    h, c = state
+    size = c.shape[-1]
+    gates = x + F.linear(h, weight, bias)
+    both = ops.sigmoid(gates[..., : 2 * size])
+    cell = ops.tanh(_gate(gates, 2, size))
+    c = _gate(both, 1, size) * c + _gate(both, 0, size) * cell
+    return ops.sigmoid(_gate(gates, 3, size)) * ops.tanh(c), c
+
+
+class _Cell(Module):
+    """One step: input (n, input_size) or (input_size,), hidden (n, hidden_size); abstract.
+
+    The parameters begin uniform within 1 / sqrt(hidden_size).
+    """
+
+    _gates: int
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
+        dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        rows = self._gates * hidden_size
+        self.weight_ih = Parameter(empty(rows, input_size, dtype=dtype))
+        self.weight_hh = Parameter(empty(rows, hidden_size, dtype=dtype))
+        for name in ("bias_ih", "bias_hh"):
+            self.register_parameter(name, Parameter(empty(rows, dtype=dtype)) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def extra_repr(self) -> str:
+        """The sizes, and `bias` if it is off."""
+        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
+
+    def _check(self, input: Any, *states: tuple[str, Any]) -> None:
+        for role, value in (("input", input), *states):
+            if value is not None and value.ndim not in (1, 2):
+                raise OptionError(
+                    f"{self._get_name()}: Expected {role} to be 1D or 2D, got {value.ndim}D instead"
+                )
+
+    def _zeros(self, input: Any) -> Any:
+        zero = input.constant(np.zeros((), np.dtype(input.dtype)))
+        return ops.broadcast_to(zero, (*input.shape[:-1], self.hidden_size))
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """The next hidden state; zeros come before the first."""
+        self._check(input, ("hidden", hx))
+        h = self._zeros(input) if hx is None else hx
+        x = F.linear(input, self.weight_ih, self.bias_ih)
+        return self._step()(x, h, self.weight_hh, self.bias_hh)
+
+    def _step(self) -> Callable[..., Any]:
+        raise NotImplementedError
+
+
+class RNNCell(_Cell):
+    """tanh or relu of weight_ih x + bias_ih + weight_hh h + bias_hh (Elman 1990)."""
+
+    _gates = 1
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def extra_repr(self) -> str:
+        """The sizes and the options that are not the usual ones."""
+        text = super().extra_repr()
+        usual = self.nonlinearity == "tanh"
+        return text if usual else f"{text}, nonlinearity={self.nonlinearity}"
+
+    def _step(self) -> Callable[..., Any]:
+        return nonlinear_step(self.nonlinearity)
+
+
+def nonlinear_step(nonlinearity: str) -> Callable[..., Any]:
+    """The step of a plain recurrent layer; ValueError unless 'tanh' or 'relu'."""
+    steps = {"tanh": step_tanh, "relu": step_relu}
+    if nonlinearity not in steps:
+        raise OptionError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+    return steps[nonlinearity]
+
+
+class GRUCell(_Cell):
+    """One step of a gated recurrent unit (Cho et al. 2014)."""
+
+    _gates = 3
+
+    def _step(self) -> Callable[..., Any]:
+        return step_gru
+
+
+class LSTMCell(_Cell):
+    """One step of a long short-term memory; the state is a pair (h, c)."""
+
+    _gates = 4
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """The next state (h, c); zeros come before the first."""
+        states = () if hx is None else tuple((f"hx[{i}]", one) for i, one in enumerate(hx))
+        self._check(input, *states)
+        state = (self._zeros(input),) * 2 if hx is None else tuple(hx)
+        x = F.linear(input, self.weight_ih, self.bias_ih)
+        return step_lstm(x, state, self.weight_hh, self.bias_hh)

@@ -1,0 +1,87 @@
+"""Gradients that are too large, and parameters as one vector (the name is PyTorch's)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dynamic.errors import AutogradError
+from dynamic.inplace import touch
+from dynamic.tensor import Tensor, wrap
+
+
+def _gradients(parameters: Any) -> list[Any]:
+    listed = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    return [parameter.grad for parameter in listed if parameter.grad is not None]
+
+
+def get_total_norm(
+    tensors: Iterable[Any], norm_type: float = 2.0, error_if_nonfinite: bool = False
+) -> Tensor:
+    """The norm of all elements of all tensors; RuntimeError if it is to be finite and is not."""
+    listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    order = float(norm_type)
+    norms = [np.linalg.norm(one._array.reshape(-1), order) for one in listed if one.numel()]
+    total = np.asarray(np.linalg.norm(np.array(norms), order) if norms else 0.0)
+    if error_if_nonfinite and not np.isfinite(total):
+        raise AutogradError(
+            f"The total norm of order {order} for gradients from `parameters` is non-finite, so "
+            "it cannot be clipped. To disable this error and scale the gradients by the "
+            "non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
+    return wrap(total.astype(listed[0]._array.dtype if listed else np.float32))
+
+
+def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any) -> None:
+    """Multiply the gradients in place by max_norm / (total_norm + 1e-6), if that is below 1."""
+    factor = min(1.0, float(max_norm) / (float(total_norm.item()) + 1e-6))
+    for grad in _gradients(parameters):
+        grad._array *= grad._array.dtype.type(factor)
+        touch(grad)
+
+
+def clip_grad_norm_(
+    parameters: Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale the gradients in place so that their norm as one vector is at most `max_norm`.
+
+    Returns the norm before (Pascanu, Mikolov, Bengio 2013).
+    """
+    listed = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(listed, max_norm, total)
+    return total
+
+
+def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
+    """Limit the elements of the gradients in place to [-clip_value, clip_value]."""
+    for grad in _gradients(parameters):
+        np.clip(grad._array, -clip_value, clip_value, out=grad._array)
+        touch(grad)
+
+
+def parameters_to_vector(parameters: Iterable[Any]) -> Any:
+    """All elements of all parameters as one vector, recorded."""
+    from dynamic.functions import cat
+
+    return cat([parameter.reshape(-1) for parameter in parameters])
+
+
+def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
+    """Make the parameters views of consecutive parts of a vector's memory."""
+    if not isinstance(vec, Tensor):
+        from dynamic.errors import ArgumentError
+
+        raise ArgumentError(f"expected torch.Tensor, but got: {type(vec)}")
+    start = 0
+    for parameter in parameters:
+        stop = start + math.prod(parameter.shape)
+        parameter.data = wrap(vec._array[start:stop].reshape(parameter.shape))
+        start = stop
