@@ -251,7 +251,9 @@ class _Builder:
 
     def _member(self, node: Node, index: Index) -> Value:
         """An element of a value that this group computes."""
-        if is_row(self.group, node.type.shape) or index != canonical(node.type.shape):
+        if is_row(self.group, node.type.shape):  # one value, whatever the index in the row
+            return self.lasting[node.id, canonical(node.type.shape)]
+        if index != canonical(node.type.shape):
             return self._reload(node.id, index)
         earlier = self.stages.level[node.id] < self.stage
         if earlier and (node.id in self.fusion.stored or node.id in self.stages.kept):

@@ -16,6 +16,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.dims import Dim
+from compiler.errors import OutOfRangeError
 from compiler.graph.expression import Expression, constant, construct
 from compiler.lowering import Pointwise
 from compiler.op import Attrs, Op
@@ -91,8 +92,11 @@ def fold_constants(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Ex
     type = op.infer_type(*(operand.type for operand in operands), **attrs)
     if isinstance(type.size, Dim) or type.size > FOLDED_SIZE:
         return None
-    with np.errstate(all="ignore"):
-        value = op.evaluate(*(operand.attrs["value"].array for operand in operands), **attrs)
+    try:
+        with np.errstate(all="ignore"):
+            value = op.evaluate(*(operand.attrs["value"].array for operand in operands), **attrs)
+    except OutOfRangeError:
+        return None  # a call says so, with the user's line
     return constant(np.asarray(value, type.dtype))
 
 
