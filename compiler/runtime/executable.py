@@ -14,6 +14,7 @@ from compiler.emit.kernel import Kernel
 from compiler.errors import FeedError, GraphError, OutOfRangeError
 from compiler.runtime.blas import find_blas
 from compiler.runtime.entry import Entry
+from compiler.runtime.out_of_range import out_of_range
 from compiler.runtime.plan import Plan
 from compiler.runtime.sizes import Feed, as_input, check_graph, sizes_of
 
@@ -127,14 +128,14 @@ class Executable:
         if not isinstance(results, int):
             return results
         if results > 0:
-            self._raise_out_of_range(results - 1, int(workspace.table[self.kernel.table.failed]))
+            raise self._out_of_range(workspace, results - 1)
         raise GraphError(f"{self.name}: validated inputs do not fit the kernel: a defect")
 
-    def _raise_out_of_range(self, node: int, index: int) -> None:
-        data = self.lowered.nodes[node]
-        raise OutOfRangeError(
-            f"{data['op'].name}: index {index} is out of range: {data['type']} ({data['source']})"
-        )
+    def _out_of_range(self, workspace: Workspace, node: int) -> OutOfRangeError:
+        table = self.kernel.table
+        sizes = {atom: int(workspace.table[at]) for atom, at in table.unknown.items()}
+        index = int(workspace.table[table.failed])
+        return out_of_range(self.graph, self.lowered, node, index, sizes)
 
     def _layout_for(self, sizes: Mapping[Unknown, int]) -> Layout:
         key = tuple(sizes.values())
