@@ -233,8 +233,10 @@ def plot_losses(runs: Sequence[Run], path: Path) -> None:
     """The loss of every step above, the relative difference of the paradigms below."""
     figure = Figure(figsize=(8, 6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
-    for run, style in zip(runs, ("-", "--"), strict=True):
-        above.plot(range(1, len(run.losses) + 1), run.losses, style, label=run.name, linewidth=1.2)
+    for run, width, colour in zip(runs, (3.0, 0.8), ("tab:blue", "black"), strict=True):
+        steps = range(1, len(run.losses) + 1)
+        above.plot(steps, run.losses, color=colour, label=run.name, linewidth=width)
+    above.set_xscale("log")
     above.set_yscale("log")
     above.set_ylabel("training loss")
     above.legend()

@@ -130,7 +130,6 @@ def _settings() -> Iterator[None]:
         "font.family": ["sans-serif"],
         "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib
         "text.usetex": False,
-        "text.parse_math": False,
         "svg.fonttype": "none",  # text stays text: it can be searched and read aloud
         "svg.hashsalt": "staticgraph",
         "pdf.fonttype": 42,
