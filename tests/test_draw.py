@@ -113,7 +113,8 @@ def test_an_expression_is_found_in_the_graph_by_what_it_computes(tmp_path: Path)
 
 
 HOSTILE = [
-    "$\\frac{1}{", "$x_1$", "$\\nothing$", "a\nb\tc", "<b>&amp;\"'", "x" * 5000, "\x00\x07\x1b[31m", "权重 😀", "\u202eabc",
+    "$\\frac{1}{", "$x_1$", "$\\nothing$",
+    "a\nb\tc", "<b>&amp;\"'", "x" * 5000, "\x00\x07\x1b[31m", "权重 😀", "\u202eabc",
     "\ud800", "%s{0}", " ", "", "שלום",
 ]  # fmt: skip
 
