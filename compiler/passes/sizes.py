@@ -46,21 +46,12 @@ def _assumptions(graph: nx.MultiDiGraph[int]) -> list[tuple[Size, Size]]:
 def _merge(merged: dict[Unknown, Size], left: Size, right: Size) -> None:
     left, right = substituted(left, merged), substituted(right, merged)
     for one, other in ((right, left), (left, right)):
-        atom = single(one)
+        atom = dims.as_unknown(one)
         if atom is not None and one != other and atom not in dims.atoms([other]):
             for known, size in merged.items():
                 merged[known] = substituted(size, {atom: other})
             merged[atom] = other
             return
-
-
-def single(size: Size) -> Unknown | None:
-    """The unknown that a size consists of, or None."""
-    if isinstance(size, Dim) and len(size.terms) == 1:
-        ((monomial, coefficient),) = size.terms
-        if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Unknown):
-            return monomial[0]
-    return None
 
 
 def substituted(value: Any, merged: Mapping[Unknown, Size]) -> Any:
