@@ -99,8 +99,8 @@ square = elementwise(
     doc="a * a.",
 )  # fmt: skip
 reciprocal = elementwise(
-    "reciprocal", lambda x: np.true_divide(1, x), "{t}(1) / {0}", arity=1, floating=True, cheap=False,
-    vjp=(lambda g, o, a: -g * (o * o),), saves=("o",),
+    "reciprocal", lambda x: np.true_divide(1, x), "{t}(1) / {0}", arity=1, floating=True,
+    cheap=False, vjp=(lambda g, o, a: -g * (o * o),), saves=("o",),
     doc="1 / a.",
 )  # fmt: skip
 
