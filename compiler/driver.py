@@ -44,15 +44,16 @@ def compile_graph(
     restructure: Callable[[list[Any]], Any],
     name: str = "function",
     options: Options | None = None,
+    kind: type[Executable] = Executable,
 ) -> Executable:
-    """Compile a graph to an executable; the native code comes from the cache if it is there."""
+    """Compile a graph to an executable of a frontend's kind, from the kernel cache if it is there."""
     lowered, kernel = lower(graph, options or Options())
     from compiler.runtime.cache.loader import load_kernel
 
     inputs, outputs = (_arguments(kernel, kind) for kind in ("input", "output"))
     native = load_kernel(kernel.source, inputs, outputs)
     feeds = tuple(_feed(graph, node, i) for i, node in enumerate(graph.graph["inputs"]))
-    return Executable(graph, lowered, kernel, native, feeds, restructure, name)
+    return kind(graph, lowered, kernel, native, feeds, restructure, name)
 
 
 def _arguments(kernel: Kernel, kind: str) -> list[Argument]:
@@ -65,4 +66,5 @@ def _arguments(kernel: Kernel, kind: str) -> list[Argument]:
 
 def _feed(graph: nx.MultiDiGraph[int], node: int, position: int) -> Feed:
     data = graph.nodes[node]
-    return Feed(data["name"] or f"input{position}", data["type"], data["source"])
+    name = f"input{position}" if data["name"] is None else data["name"]
+    return Feed(name, data["type"], data["source"])

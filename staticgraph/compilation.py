@@ -15,9 +15,9 @@ from compiler.graph.build import build
 from compiler.graph.expression import Expression, ancestors, at_line, constant, construct
 from compiler.ops import leaves
 from compiler.passes.sizes import substituted
-from compiler.runtime.executable import Executable
 from compiler.runtime.sizes import to_array
 from compiler.types import unify
+from staticgraph.executable import Executable
 from staticgraph.leaves import Variable
 
 Updates = Mapping[Variable, Any] | Sequence[tuple[Variable, Any]]
@@ -81,7 +81,9 @@ def compile(
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
     graph = build(list(inputs), flat, pairs)
     options = Options(numerics, frozenset(disable), fuse)
-    return compile_graph(graph, restructure, title, options)
+    executable = compile_graph(graph, restructure, title, options, Executable)
+    assert isinstance(executable, Executable)
+    return executable
 
 
 def _flatten(outputs: Any) -> tuple[list[Expression], Callable[[list[Any]], Any]]:
@@ -108,14 +110,19 @@ def _update_pairs(updates: Updates | None) -> list[tuple[Expression, Expression]
     pairs: list[tuple[Expression, Expression]] = []
     for variable, new in items:
         if not isinstance(variable, Variable):
-            raise GraphError(f"compile: the update of {variable!r}: only variables are updated")
+            place = f" ({variable.source})" if isinstance(variable, Expression) else ""
+            raise GraphError(
+                f"compile: the update of {variable!r}{place}: only variables are updated"
+            )
         if any(variable is other for other, _ in pairs):
-            raise GraphError(f"compile: variable {variable.name!r} is updated twice")
+            raise GraphError(
+                f"compile: variable {variable.name!r} is updated twice ({variable.source})"
+            )
         value = _constant_like(new, variable)
         if value.type != variable.type:
             raise GraphError(
-                f"compile: the update of variable {variable.name!r} is {value.type}, "
-                f"the variable {variable.type} ({variable.source})"
+                f"compile: the update of variable {variable.name!r} is {value.type} "
+                f"({value.source}), the variable {variable.type} ({variable.source})"
             )
         pairs.append((variable, value))
     return pairs
@@ -239,7 +246,9 @@ def run(output: Expression, feeds: Mapping[Expression, Any] | None = None) -> An
             raise FeedError(f"run: missing feed {node.name!r}: {node.type} ({node.source})")
     for node in given:
         if not any(node is one for one in needed):
-            raise FeedError(f"run: unknown feed {node!r}: {output} does not need it")
+            raise FeedError(
+                f"run: unknown feed {node!r} ({node.source}): {output} does not need it"
+            )
     executable = _compiled.get(output.serial)
     if executable is None:
         executable = _compiled[output.serial] = compile(needed, output, name="run")

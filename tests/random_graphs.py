@@ -108,9 +108,7 @@ class Grower:
         x = self.pick(lambda x: x.dtype.kind in kinds)
         if x is None:
             return None
-        y = self.pick(
-            lambda y: y.dtype.kind in others and broadcast(x.shape, y.shape) is not None
-        )
+        y = self.pick(lambda y: y.dtype.kind in others and broadcast(x.shape, y.shape) is not None)
         return None if y is None else (x, y)
 
     def axes(self, x: Expression) -> Any:
@@ -154,8 +152,9 @@ class Grower:
         if same is not None and self.choose.random() < 0.5:
             return same
         other = self.pick(
-            lambda x: x.dtype == variable.dtype
-            and broadcast(x.shape, variable.shape) == variable.shape
+            lambda x: (
+                x.dtype == variable.dtype and broadcast(x.shape, variable.shape) == variable.shape
+            )
         )
         if other is None or variable.dtype.kind == "b":
             return variable
@@ -196,7 +195,7 @@ def _unary(g: Grower) -> Expression | None:
         lambda x: sg.log(1 + x * x), lambda x: sg.sqrt(sg.abs(x) + 0.5), lambda x: x * 1,
         lambda x: 1 / sg.sqrt(x * x + 0.25), lambda x: sg.log(sg.sigmoid(x)), lambda x: x / 4,
         lambda x: (sg.abs(x) + 0.5) ** g.choose.choice((0, 0.5, 1, 2, -1, 3, 1.5)),
-        lambda x: x / 3, lambda x: sg.clip(x, -0.5, 1.0), lambda x: sg.log1p(sg.exp(sg.tanh(x))),
+        lambda x: x / 3, lambda x: x // 1.0, lambda x: sg.clip(x, -0.5, 1.0), lambda x: sg.log1p(sg.exp(sg.tanh(x))),
     ))  # fmt: skip
     return function(x)
 

@@ -119,7 +119,8 @@ class Executable:
     def _run_checked(self, workspace: Workspace, args: Sequence[Any]) -> list[Any]:
         """Validate the inputs, set the workspace up for their sizes, and run."""
         if len(args) > len(self.feeds):
-            raise FeedError(f"{self.name}: {len(args)} inputs given, {len(self.feeds)} expected")
+            names = [feed.name for feed in self.feeds]
+            raise FeedError(f"{self.name}: {len(args)} inputs given, {len(names)} expected: {names}")
         for feed in self.feeds[len(args) :]:
             raise FeedError(f"{self.name}: missing feed {feed.name!r}: {feed.type} ({feed.source})")
         arrays = [as_input(feed, value) for feed, value in zip(self.feeds, args, strict=True)]

@@ -37,6 +37,8 @@ def to_array(value: Any, dtype: DType) -> Any:
     array = np.asarray(value)
     if hasattr(value, "dtype") or hasattr(value, "__array__"):
         return array.astype(dtype, copy=False) if array.dtype.newbyteorder("=") == dtype else array
+    if array.dtype.kind == "O" and all(isinstance(one, int) for one in array.flat):
+        return np.asarray(value, dtype)  # does not fit any dtype: NumPy says so
     ranks = {"b": 0, "i": 1, "u": 1, "f": 2}
     if not array.size or ranks.get(array.dtype.kind, 3) <= ranks[dtype.kind]:
         return np.asarray(value, dtype)
