@@ -122,7 +122,7 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
     """The dtype that arrays and Python numbers are cast to before an op combines them."""
     standing: list[NumpyDType | None] = [None, None, None]  # with axes, 0-d, Python numbers
     for operand in operands:
-        if isinstance(operand, np.ndarray):
+        if not isinstance(operand, bool | int | float):
             rank, dtype = (0 if operand.ndim else 1), operand.dtype
         else:
             rank, dtype = 2, dtype_of_number(operand)

@@ -23,6 +23,9 @@ from dynamic.methods import Methods
 from dynamic.tape import recipe, record, record_pair
 from dynamic.views import View, make_view, shares_memory
 
+_plain: set[type] = set()
+"""The classes of tensors that are what they hold, unlike the tracers of `dynamic.func`."""
+
 _new = object.__new__
 _ndarray = np.ndarray
 _array = np.array
@@ -51,6 +54,11 @@ class Tensor(Autograd, InPlace, Methods, Operators):
     _views: list[weakref.ref[Tensor]] | None
     """The views of it."""
 
+    def __init_subclass__(cls, plain: bool = True) -> None:
+        super().__init_subclass__()
+        if plain:
+            _plain.add(cls)
+
     def __init__(self, *data: Any) -> None:
         dtype = get_default_dtype().dtype
         if data and not all(isinstance(size, int) for size in data):
@@ -71,7 +79,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         needed = number = mixed = False
         dtype = None
         for operand in operands:
-            if not isinstance(operand, Tensor):
+            if type(operand) not in _plain:
                 mixed = True
                 break
             array = operand._array
@@ -83,6 +91,9 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             if operand._node is not None:
                 needed = True
         if mixed or (op.floating and dtype.kind != "f"):  # type: ignore[union-attr]
+            for operand in operands:
+                if isinstance(operand, Tensor) and type(operand) not in _plain:
+                    return operand.apply(op, operands, attrs)
             operands, number = as_operands(op, operands)
             arrays = [operand._array for operand in operands]
             needed = any(operand._node is not None for operand in operands)
@@ -107,6 +118,9 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         if needed and mode.enabled and array.dtype.kind == "f":
             result._node = record(op, attrs, operands, array, counter, number)
         return result
+
+
+_plain.add(Tensor)
 
 
 def wrap(array: Any) -> Tensor:
@@ -228,7 +242,7 @@ def _forward(op: Op) -> Any:
     def method(self: Tensor, other: Any) -> Any:
         x = self._array
         dtype = x.dtype
-        if isinstance(other, Tensor):
+        if type(other) in _plain:
             y, second, version, table = other._array, other._node, other._counter, plans
             if y.dtype is not dtype or (dtype is not F32 and dtype is not F64):
                 return op(self, other)
