@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import networkx as nx
 
@@ -15,6 +15,8 @@ from compiler.passes.sizes import unify_sizes
 from compiler.runtime.entry import Argument
 from compiler.runtime.executable import Executable
 from compiler.runtime.sizes import Feed
+
+Kind = TypeVar("Kind", bound=Executable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,12 @@ def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGrap
 def compile_graph(
     graph: nx.MultiDiGraph[int],
     restructure: Callable[[list[Any]], Any],
-    name: str = "function",
-    options: Options | None = None,
-    kind: type[Executable] = Executable,
-) -> Executable:
-    """Compile a graph to an executable of a frontend's kind, from the kernel cache if it is there."""
-    lowered, kernel = lower(graph, options or Options())
+    name: str,
+    options: Options,
+    kind: type[Kind],
+) -> Kind:
+    """Compile a graph to a frontend's kind of executable; from the kernel cache if it is there."""
+    lowered, kernel = lower(graph, options)
     from compiler.runtime.cache.loader import load_kernel
 
     inputs, outputs = (_arguments(kernel, kind) for kind in ("input", "output"))

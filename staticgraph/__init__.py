@@ -113,9 +113,9 @@ from compiler.ops import (
     var,
     where,
 )
-from compiler.runtime.executable import Executable
 from staticgraph import optim
 from staticgraph.compilation import compile, grad, run
+from staticgraph.executable import Executable
 from staticgraph.leaves import (
     Variable,
     arange,

@@ -81,9 +81,7 @@ def compile(
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
     graph = build(list(inputs), flat, pairs)
     options = Options(numerics, frozenset(disable), fuse)
-    executable = compile_graph(graph, restructure, title, options, Executable)
-    assert isinstance(executable, Executable)
-    return executable
+    return compile_graph(graph, restructure, title, options, Executable)
 
 
 def _flatten(outputs: Any) -> tuple[list[Expression], Callable[[list[Any]], Any]]:

@@ -339,3 +339,11 @@ def least_cost(count: int, links: list[Link]) -> float:
         return 0.0
     free = [(None, None)] * (count + len(wishes))
     return float(linprog(cost, np.array(rows), np.array(bounds), bounds=free).fun)
+
+
+def test_an_executable_draws_its_graph(tmp_path: Path) -> None:
+    x = sg.placeholder("x", (None, 3))
+    run = sg.compile([x], sg.softmax(x))
+    run.draw(tmp_path / "run.svg")
+    assert "softmax" in (tmp_path / "run.svg").read_text()
+    assert "softmax" in run._repr_svg_()
