@@ -280,10 +280,18 @@ def reduce_no_axes(a: Expression, *, axes: Any, **attrs: Any) -> Expression | No
     return a if not axes else None
 
 
-@rule("exact", "sum", "prod")
-def sum_no_axes(a: Expression, *, axes: Any, keepdims: Any) -> Expression | None:
-    """sum over no axes = x, of floats."""
+@rule("exact", "prod")
+def prod_no_axes(a: Expression, *, axes: Any, keepdims: Any) -> Expression | None:
+    """prod over no axes = x, of floats."""
     return a if not axes and a.dtype.kind == "f" else None
+
+
+@rule("exact", "sum")
+def sum_no_axes(a: Expression, *, axes: Any, keepdims: Any) -> Expression | None:
+    """sum over no axes = x + 0, of floats (0 is what the sum of -0 is)."""
+    if axes or a.dtype.kind != "f":
+        return None
+    return a + 0.0
 
 
 @rule("stable", "log", composite=True)
