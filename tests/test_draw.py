@@ -20,10 +20,10 @@ from scipy.optimize import linprog
 
 import staticgraph as sg
 from compiler.errors import GraphError, OptionError
+from compiler.graph.layout import Edge, Layout, layered
+from compiler.graph.positions import Link, positions
 from staticgraph.draw import MissingExtraError, draw
 from staticgraph.draw.labels import numbers, one_line
-from staticgraph.draw.layout import Edge, Layout, layered
-from staticgraph.draw.positions import Link, positions
 
 GREEN, BLUE = "#116329", "#0550ae"
 

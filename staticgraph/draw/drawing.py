@@ -17,9 +17,9 @@ import numpy as np
 from compiler.errors import GraphError, OptionError, StaticGraphError
 from compiler.graph.build import build, intern_key, operands_of
 from compiler.graph.expression import Expression, ancestors
+from compiler.graph.layout import Edge
 from compiler.graph.view import nodes_of
 from staticgraph.draw.labels import is_number, label, one_line, roles_of
-from staticgraph.draw.layout import Edge
 from staticgraph.draw.picture import Picture, Vertex, paint
 
 FORMATS = ("svg", "png", "pdf")

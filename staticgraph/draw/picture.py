@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from compiler.graph.layout import Edge, Point, layered
 from staticgraph.draw.labels import Line, one_line
-from staticgraph.draw.layout import Edge, Point, layered
 
 MARGIN = 16.0
 PADDING = (8.0, 6.0)
