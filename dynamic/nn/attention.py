@@ -14,7 +14,7 @@ from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.attention import additive_mask, attention_weights, split_heads
-from dynamic.nn.linear import Linear
+from dynamic.nn.linear import NonDynamicallyQuantizableLinear
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
 
@@ -74,7 +74,7 @@ class MultiheadAttention(Module):
         for name, shape in shapes.items():
             made = None if shape is None else Parameter(empty(shape, dtype=dtype))
             self.register_parameter(name, made)
-        self.out_proj = Linear(size, size, bias=bias, dtype=dtype)
+        self.out_proj = NonDynamicallyQuantizableLinear(size, size, bias=bias, dtype=dtype)
         for name in ("bias_k", "bias_v"):
             made = Parameter(empty(1, 1, size, dtype=dtype)) if add_bias_kv else None
             self.register_parameter(name, made)
@@ -130,18 +130,19 @@ class MultiheadAttention(Module):
             is_causal: a hint that attn_mask is causal, which it has to be.
         """
         if is_causal and attn_mask is None:
-            raise ModuleError("Need attn_mask if specifying the is_causal hint.")
+            raise ModuleError(
+                "Need attn_mask if specifying the is_causal hint. You may use the Transformer "
+                "module method `generate_square_subsequent_mask` to create this mask."
+            )
         batched = self._is_batched(query, key, value)
+        _check_masks(batched, attn_mask, key_padding_mask)
         same = query is key and key is value
         query, *others = (self._sequence_first(x, batched) for x in (query, key, value))
         key, value = (query, query) if same else others
         heads = self._with_additions(*self._projected(query, key, value))
-        added = (
-            heads[1].shape[-2] - key.shape[0]
-            if attn_mask is not None or key_padding_mask is not None
-            else 0
-        )
-        mask = self._mask(attn_mask, key_padding_mask, heads[0], batched, added)
+        if key_padding_mask is not None and not batched:
+            key_padding_mask = ops.expand_dims(key_padding_mask, 0)
+        mask = self._mask(attn_mask, key_padding_mask, query, key)
         scale = 1 / math.sqrt(self.head_dim)
         weights = attention_weights(heads[0] * scale, heads[1], mask)
         weights = F.dropout(weights, self.dropout, self.training)
@@ -193,42 +194,41 @@ class MultiheadAttention(Module):
             key, value = (ops.concatenate([x, zero], 0) for x in (key, value))
         return [split_heads(x, self.num_heads) for x in (query, key, value)]
 
-    def _mask(
-        self, attn_mask: Any, padding_mask: Any, query: Any, batched: bool, added: int
-    ) -> Any:
+    def _mask(self, attn_mask: Any, padding_mask: Any, query: Any, key: Any) -> Any:
         """What is added to the scores (n, heads, l, s), or None."""
         total = None
         if attn_mask is not None:
-            total = self._attention_mask(attn_mask, query, added)
+            mask = self._by_heads(attn_mask, query, key)
+            total = additive_mask(mask, True, query.dtype)
         if padding_mask is not None:
-            padding = padding_mask if batched else ops.expand_dims(padding_mask, 0)
-            padding = _widened(additive_mask(padding, True, query.dtype), added)
-            padding = ops.expand_dims(padding, (1, 2))
+            padding = ops.expand_dims(additive_mask(padding_mask, True, query.dtype), (1, 2))
             total = padding if total is None else total + padding
-        return total
+        added = (self.bias_k is not None) + self.add_zero_attn
+        if total is None or not added:
+            return total
+        return ops.pad(total, [(0, 0)] * (total.ndim - 1) + [(0, added)])  # these may be seen
 
-    def _attention_mask(self, mask: Any, query: Any, added: int) -> Any:
-        batch, heads, length, _ = query.shape
-        if mask.ndim == 2:
-            if mask.shape[0] != length:
-                raise ModuleError(
-                    f"The shape of the 2D attn_mask is {mask.shape}, but should be "
-                    f"{(length, mask.shape[1])}."
-                )
-        elif mask.ndim == 3:
-            if tuple(mask.shape[:2]) != (batch * heads, length):
-                raise ModuleError(
-                    f"The shape of the 3D attn_mask is {mask.shape}, but should be "
-                    f"{(batch * heads, length, mask.shape[2])}."
-                )
-            mask = ops.reshape(mask, (batch, heads, *mask.shape[1:]))
-        else:
-            raise ModuleError(f"attn_mask's dimension {mask.ndim} is not supported")
-        return _widened(additive_mask(mask, True, query.dtype), added)
+    def _by_heads(self, mask: Any, query: Any, key: Any) -> Any:
+        """A mask (l, s) or (n * heads, l, s) in a shape that broadcasts to (n, heads, l, s)."""
+        batch = query.shape[1]
+        wanted = (query.shape[0], key.shape[0])
+        if mask.ndim == 3:
+            wanted = (batch * self.num_heads, *wanted)
+        if tuple(mask.shape) != wanted:
+            raise ModuleError(
+                f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}."
+            )
+        return mask if mask.ndim == 2 else ops.reshape(mask, (batch, self.num_heads, *wanted[1:]))
 
 
-def _widened(mask: Any, added: int) -> Any:
-    """An additive mask that lets the added keys be seen."""
-    if not added:
-        return mask
-    return ops.pad(mask, [(0, 0)] * (mask.ndim - 1) + [(0, added)])
+def _check_masks(batched: bool, attn_mask: Any, padding_mask: Any) -> None:
+    kind = "batched (3-D)" if batched else "unbatched (2-D)"
+    for name, mask, allowed, said in (
+        ("key_padding_mask", padding_mask, (1 + batched,), f"`None` or {1 + batched}-D"),
+        ("attn_mask", attn_mask, (2, 3), "`None`, 2-D or 3-D"),
+    ):
+        if mask is not None and mask.ndim not in allowed:
+            raise OptionError(
+                f"For {kind} `query`, expected `{name}` to be {said} but found {mask.ndim}-D "
+                "tensor instead"
+            )

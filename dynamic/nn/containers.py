@@ -12,15 +12,23 @@ from dynamic.errors import ArgumentError
 from dynamic.nn.module import Module, indented
 
 
+def position(index: Any, length: int) -> int:
+    """An index into a list; IndexError if it is outside, TypeError if it is no integer."""
+    if not hasattr(index, "__index__"):
+        kind = type(index).__name__
+        raise ArgumentError(f"'{kind}' object cannot be interpreted as an integer")
+    place: int = index.__index__()
+    if not -length <= place < length:
+        raise OutOfRangeError(f"index {place} is out of range")
+    return place
+
+
 class Numbered(Module):
     """Children that are named by their positions; abstract."""
 
     def _key(self, index: Any) -> str:
         """The name of the child at a position; IndexError if there is none."""
-        place = index.__index__()
-        if not -len(self) <= place < len(self):
-            raise OutOfRangeError(f"index {place} is out of range")
-        return list(self._modules)[place]
+        return list(self._modules)[position(index, len(self))]
 
     def _renumber(self, modules: Iterable[Any]) -> None:
         self._modules = {str(i): module for i, module in enumerate(modules)}

@@ -1,6 +1,9 @@
-"""Errors of modules with PyTorch's classes, which scripts catch, under the project's root error."""
+"""Errors of modules, with PyTorch's classes under the project's root error, and warnings."""
 
 from __future__ import annotations
+
+import sys
+import warnings
 
 from compiler.errors import StaticGraphError
 
@@ -19,3 +22,11 @@ class ModuleKeyError(StaticGraphError, KeyError):
 
 class MissingForwardError(StaticGraphError, NotImplementedError):
     """A module was called that defines no `forward`."""
+
+
+def warn(message: str) -> None:
+    """A UserWarning at the line of the user that called into the package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dynamic."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)

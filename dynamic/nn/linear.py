@@ -7,10 +7,12 @@ from typing import Any
 
 from compiler import ops
 from compiler.errors import OptionError
+from compiler.types import normalise_axis
 from dynamic.creation import empty
 from dynamic.errors import ArgumentError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
+from dynamic.nn.errors import ModuleError
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
 
@@ -69,6 +71,10 @@ class Linear(Module):
         )
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """A Linear inside another layer, printed under PyTorch's name."""
+
+
 class Bilinear(Module):
     """x weight[k] y + bias[k]: (..., in1_features), (..., in2_features) -> (..., out_features).
 
@@ -125,7 +131,9 @@ class Flatten(Module):
     def forward(self, input: Any) -> Any:
         """The input under another shape."""
         shape = tuple(input.shape)
-        first, last = self.start_dim % len(shape), self.end_dim % len(shape)
+        first, last = (
+            normalise_axis("Flatten", dim, len(shape)) for dim in (self.start_dim, self.end_dim)
+        )
         return ops.reshape(input, (*shape[:first], -1, *shape[last + 1 :]))
 
     def extra_repr(self) -> str:
@@ -155,10 +163,15 @@ class Unflatten(Module):
     def forward(self, input: Any) -> Any:
         """The input under another shape."""
         shape = tuple(input.shape)
-        axis = self.dim % len(shape)
+        axis = normalise_axis("Unflatten", self.dim, len(shape))
         sizes = list(self.unflattened_size)
         if -1 in sizes:
             sizes[sizes.index(-1)] = shape[axis] // -math.prod(sizes)
+        if math.prod(sizes) != shape[axis]:
+            raise ModuleError(
+                f"unflatten: Provided sizes {sizes} don't multiply up to the size of dim {axis} "
+                f"({shape[axis]}) in the input tensor"
+            )
         return ops.reshape(input, (*shape[:axis], *sizes, *shape[axis + 1 :]))
 
     def extra_repr(self) -> str:

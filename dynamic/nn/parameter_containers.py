@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from compiler.errors import OutOfRangeError
-from dynamic.dtypes import DTYPES
 from dynamic.errors import ArgumentError
-from dynamic.nn.containers import pairs
-from dynamic.nn.errors import ModuleError
+from dynamic.nn.containers import pairs, position
+from dynamic.nn.errors import ModuleAttributeError, ModuleError
 from dynamic.nn.module import Module, indented
 from dynamic.nn.parameter import Parameter, type_name
 from dynamic.tensor import Tensor
@@ -20,18 +18,22 @@ def _registered(value: Any) -> Any:
     return Parameter(value) if type(value) is Tensor else value
 
 
-def _line(name: str, value: Any) -> str:
+def _line(name: str, value: Any, dtype: Any) -> str:
     if not isinstance(value, Tensor):
-        return f"({name}): Object of type: {type_name(value)}"
+        return f"  ({name}): Object of type: {type_name(value)}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     size = "x".join(str(size) for size in value.shape)
-    return f"({name}): {kind} containing: [{DTYPES[value._array.dtype]} of size {size}]"
+    return f"  ({name}): {kind} containing: [{dtype} of size {size}]"
 
 
 class _Holder(Module):
     """Values under names, parameters among them registered; abstract."""
 
     _names: list[str]
+
+    def _dtype_name(self, value: Any) -> str:
+        """How the representation calls the dtype of a tensor."""
+        return repr(getattr(value, "dtype", None))
 
     def _all(self) -> list[tuple[str, Any]]:
         return [(name, getattr(self, name)) for name in self._names]
@@ -44,7 +46,7 @@ class _Holder(Module):
 
     def _child_lines(self) -> Iterator[str]:
         for name, value in self._all():
-            yield _line(name, value)
+            yield _line(name, value, self._dtype_name(value))
         yield from (
             f"({name}): {indented(repr(module))}"
             for name, module in self._modules.items()
@@ -61,10 +63,7 @@ class ParameterList(_Holder):
         self.extend(() if values is None else values)
 
     def _name(self, index: Any) -> str:
-        place = index.__index__()
-        if not -len(self) <= place < len(self):
-            raise OutOfRangeError(f"index {place} is out of range")
-        return self._names[place]
+        return self._names[position(index, len(self))]
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -108,20 +107,28 @@ class ParameterDict(_Holder):
         if parameters is not None:
             self.update(parameters)
 
+    def _dtype_name(self, value: Any) -> str:
+        return type_name(value)
+
     def __getitem__(self, key: str) -> Any:
         return getattr(self, self._present(key))
 
     def _present(self, key: str) -> str:
+        self._check_key(key)
         if key not in self._names:
-            raise KeyError(key)
+            raise ModuleAttributeError(f"'{self._get_name()}' object has no attribute '{key}'")
         return key
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def _check_key(self, key: Any) -> None:
         if not isinstance(key, str):
             raise ArgumentError(
                 "Index given to ParameterDict cannot be used as a key as it is not a string "
-                f"(type is '{type(key).__name__}')."
+                f"(type is '{type(key).__name__}'). Open an issue on github if you need "
+                "non-string keys."
             )
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._check_key(key)
         setattr(self, key, _registered(value))
         if key not in self._names:
             self._names.append(key)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from dynamic.creation import empty
 from dynamic.errors import ArgumentError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
-from dynamic.nn.errors import ModuleError
+from dynamic.nn.errors import ModuleError, warn
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
 from dynamic.nn.recurrent import nonlinear_step, step_gru, step_lstm
@@ -75,11 +74,10 @@ class _Recurrent(Module):
                 "element being zeroed"
             )
         if self.dropout > 0 and self.num_layers == 1:
-            warnings.warn(
+            warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero "
                 f"dropout expects num_layers greater than 1, but got dropout={self.dropout} and "
                 f"num_layers={self.num_layers}",
-                stacklevel=4,
             )
         if self.proj_size < 0:
             raise OptionError(

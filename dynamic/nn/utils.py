@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.errors import AutogradError
+from compiler import ops
+from dynamic.errors import ArgumentError, AutogradError
 from dynamic.inplace import touch
+from dynamic.nn.parameter import type_name
 from dynamic.tensor import Tensor, wrap
 
 
@@ -69,17 +71,13 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:
     """All elements of all parameters as one vector, recorded."""
-    from dynamic.functions import cat
-
-    return cat([parameter.reshape(-1) for parameter in parameters])
+    return ops.concatenate([parameter.reshape(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     """Make the parameters views of consecutive parts of a vector's memory."""
     if not isinstance(vec, Tensor):
-        from dynamic.errors import ArgumentError
-
-        raise ArgumentError(f"expected torch.Tensor, but got: {type(vec)}")
+        raise ArgumentError(f"expected torch.Tensor, but got: {type_name(vec)}")
     start = 0
     for parameter in parameters:
         stop = start + math.prod(parameter.shape)

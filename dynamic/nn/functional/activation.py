@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from compiler import ops
 from compiler.errors import OptionError
 from compiler.ops import sigmoid, tanh
-from dynamic.dtypes import as_numpy_dtype
+from dynamic.dtypes import DTYPES, as_numpy_dtype
 from dynamic.errors import AutogradError
+from dynamic.nn.errors import warn
 
 __all__ = [
     "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
@@ -96,7 +98,11 @@ def tanhshrink(input: Any) -> Any:
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """x moved towards 0 by lambd; 0 where it is not farther than that."""
     if lambd < 0:
-        raise AutogradError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+        dtype = np.dtype(input.dtype)
+        raise AutogradError(
+            f"lambda must be in range [0, {np.finfo(dtype).max:g}] for input dtype "
+            f"{DTYPES[dtype].legacy}, but found {lambd:g}"
+        )
     within = ops.where(ops.isnan(input), input, 0)
     above = ops.where(ops.greater(input, lambd), input - lambd, within)
     return ops.where(ops.less(input, -lambd), input + lambd, above)
@@ -143,6 +149,8 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 def prelu(input: Any, weight: Any) -> Any:
     """x above 0, weight * x below; one weight, or one for each index of axis 1."""
     slopes = weight
+    if not input.ndim and weight.numel() != 1:
+        raise AutogradError("Not allow zero-dim input tensor.")
     if weight.numel() != 1:
         channels = input.shape[1] if input.ndim > 1 else 1
         if weight.numel() != channels:
@@ -168,10 +176,9 @@ def _implicit_axis(name: str, input: Any, dim: int | None) -> int:
     """`dim`, or with a warning the axis that PyTorch used to choose."""
     if dim is not None:
         return dim
-    warnings.warn(
+    warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
         "dim=X as an argument.",
-        stacklevel=3,
     )
     return 0 if input.ndim in (0, 1, 3) else 1
 

@@ -45,7 +45,10 @@ def scaled_dot_product_attention(
         enable_gqa: whether several heads (axis -3) of the queries share one of key and value.
     """
     if is_causal and attn_mask is not None:
-        raise AutogradError("Explicit attn_mask should not be set when is_causal=True")
+        raise AutogradError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+            "is_causal=True"
+        )
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]
         key, value = (_repeated(x, groups) for x in (key, value))

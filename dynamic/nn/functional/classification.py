@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
+from compiler.errors import OptionError, OutOfRangeError
 from compiler.op import Op
 from compiler.ops.declare import unbroadcast
 from dynamic.errors import AutogradError
+from dynamic.nn.errors import ModuleError, warn
 from dynamic.nn.functional.reduction import reduced, reduction_of
 from dynamic.tensor import Tensor
 
@@ -60,7 +60,8 @@ def cross_entropy(
     if np.dtype(target.dtype).kind == "f":
         return _against_probabilities(input, target, weight, reduction, label_smoothing)
     if plain and not _is_ignored(target, ignore_index):
-        return ops.cross_entropy(input, target, reduction)
+        _check_classes(input, target)
+        return _in_bounds(ops.cross_entropy, input, target, reduction)
     axis = _class_axis(input)
     scores = ops.log_softmax(input, axis)
     loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
@@ -98,9 +99,9 @@ def _against_probabilities(
 ) -> Any:
     axis = _class_axis(input)
     if tuple(target.shape) != tuple(input.shape):
-        raise AutogradError(
-            "Expected floating point type for target with class probabilities, got one of shape "
-            f"{tuple(target.shape)} for an input of shape {tuple(input.shape)}"
+        raise ModuleError(
+            f"cross_entropy: target probabilities of shape {tuple(target.shape)} for an input of "
+            f"shape {tuple(input.shape)}"
         )
     classes = input.shape[axis]
     if label_smoothing:
@@ -131,7 +132,7 @@ def nll_loss(
     ignores = weight is not None or _is_ignored(target, ignore_index)
     ignored = ops.equal(target, ignore_index)
     index = ops.where(ignored, 0, target) if ignores else target
-    picked = ops.take_along_axis(input, ops.expand_dims(index, axis), axis, wrap=False)
+    picked = _in_bounds(_picked, input, index, axis)
     losses = -ops.squeeze(picked, axis)
     if not ignores:
         return reduced(losses, reduction)
@@ -139,20 +140,40 @@ def nll_loss(
     return reduced(ops.where(ignored, 0, losses * counts), reduction, counts)
 
 
+def _picked(input: Any, index: Any, axis: int) -> Any:
+    return ops.take_along_axis(input, ops.expand_dims(index, axis), axis, wrap=False)
+
+
+def _in_bounds(function: Any, input: Any, target: Any, option: Any) -> Any:
+    """`function(input, target, option)`; a target that is no class raises PyTorch's IndexError."""
+    try:
+        return function(input, target, option)
+    except OutOfRangeError:
+        if not isinstance(target, Tensor):
+            raise
+        values, classes = target._array, input.shape[_class_axis(input)]
+        bad = values[(values < 0) | (values >= classes)].flat[0]
+        raise OutOfRangeError(f"Target {bad} is out of bounds.") from None
+
+
 def _check_classes(input: Any, target: Any) -> None:
-    if input.ndim == 0:
-        raise AutogradError("0D or 1D target tensor expected, multi-target not supported")
-    if target.ndim != input.ndim - 1:
-        raise OptionError(f"Expected target of {input.ndim - 1} axes, got {target.ndim}")
-    if input.ndim > 1 and input.shape[0] != target.shape[0] and isinstance(target, Tensor):
+    if not isinstance(target, Tensor) or not isinstance(input, Tensor):
+        return  # the op compares what is known of the sizes
+    sizes, wanted = tuple(target.shape), (*input.shape[:1], *input.shape[2:])
+    if input.ndim < 2:
+        wanted = ()
+    if sizes[:1] != wanted[:1]:
         raise OptionError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
-            f"({target.shape[0]})."
+            f"Expected input batch_size ({(*wanted, 1)[0]}) to match target batch_size "
+            f"({(*sizes, 1)[0]})."
         )
+    if sizes != wanted:
+        raise ModuleError(f"Expected target size {list(wanted)}, got {list(sizes)}")
 
 
 _LEAST_LOG = -100.0
 _LEAST = math.exp(_LEAST_LOG)
+_LEAST_SLOPE = float(np.float32(1e-12))  # PyTorch's, which it holds in float32
 
 
 def _bce(x: Any, target: Any) -> Any:
@@ -164,7 +185,7 @@ def _bce(x: Any, target: Any) -> Any:
 
 
 def _bce_by_x(g: Any, o: Any, x: Any, target: Any) -> Any:
-    return unbroadcast(g * (x - target) / ops.maximum(x * (1 - x), 1e-12), x)
+    return unbroadcast(g * (x - target) / ops.maximum(x * (1 - x), _LEAST_SLOPE), x)
 
 
 def _bce_by_target(g: Any, o: Any, x: Any, target: Any) -> Any:
@@ -249,12 +270,11 @@ def kl_div(
     'batchmean' divides the sum by the size of axis 0 (Kullback, Leibler 1951).
     """
     if reduction == "mean" and size_average is None and reduce is None:
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support "
             "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
             "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
             "major release.",
-            stacklevel=2,
         )
     batchmean = reduction == "batchmean"
     reduction = reduction_of(size_average, reduce, "sum" if batchmean else reduction)

@@ -56,7 +56,13 @@ def embedding(
         padding_idx %= rows
     if isinstance(input, Tensor):
         indices = input._array
-        if indices.dtype.kind in "iu" and indices.size:
+        if indices.dtype.kind not in "iu":
+            raise AutogradError(
+                "Expected tensor for argument #1 'indices' to have one of the following scalar "
+                f"types: Long, Int; but got {input.type()} instead (while checking arguments for "
+                "embedding)"
+            )
+        if indices.size:
             if indices.min() < 0 or indices.max() >= rows:
                 raise OutOfRangeError("index out of range in self")
             if max_norm is not None:
@@ -85,11 +91,7 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """
     indices = tensor._array
     if not indices.size and num_classes <= 0:
-        raise AutogradError(
-            "Can not infer total number of classes from empty tensor."
-            if num_classes == -1
-            else "num_classes should be positive"
-        )
+        raise AutogradError("Can not infer total number of classes from empty tensor.")
     if indices.size and indices.min() < 0:
         raise AutogradError("Class values must be non-negative.")
     if num_classes == -1:

@@ -19,16 +19,16 @@ def layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
     """x scaled to mean 0 and variance 1 over its last axes (Ba, Kiros, Hinton 2016)."""
-    _check_last(input, normalized_shape)
+    _check_last(input, normalized_shape, "*, ")
     return ops.layer_norm(input, tuple(normalized_shape), weight, bias, eps)
 
 
-def _check_last(input: Any, normalized_shape: Any) -> None:
+def _check_last(input: Any, normalized_shape: Any, before: str) -> None:
     wanted = list(normalized_shape)
     last = list(input.shape)[max(0, input.ndim - len(wanted)) :]
     sizes_known = all(isinstance(size, int) for size in last)
     if len(last) < len(wanted) or (sizes_known and last != wanted):
-        expected = ", ".join(["*", *map(str, wanted)])
+        expected = before + ", ".join(map(str, wanted))
         raise SizeError(
             f"Given normalized_shape={wanted}, expected input with shape [{expected}], but got "
             f"input of size{list(input.shape)}"
@@ -42,7 +42,7 @@ def rms_norm(
 
     eps is the machine epsilon of the dtype if None.
     """
-    _check_last(input, normalized_shape)
+    _check_last(input, normalized_shape, "*")
     eps = float(np.finfo(np.dtype(input.dtype)).eps) if eps is None else eps
     axes = tuple(range(-len(tuple(normalized_shape)), 0))
     scale = ops.rsqrt(ops.mean(ops.square(input), axis=axes, keepdims=True) + eps)
@@ -99,8 +99,9 @@ def batch_norm(
     towards them by `momentum`, in place; else the running ones are used.
     """
     if not training:
-        if running_mean is None or running_var is None:
-            raise AutogradError("Expected running_mean and running_var to be defined")
+        for name, value in (("running_mean", running_mean), ("running_var", running_var)):
+            if value is None:
+                raise AutogradError(f"{name} must be defined in evaluation mode")
         scale = ops.rsqrt(running_var + eps)
         normal = (input - _per_channel(running_mean, input)) * _per_channel(scale, input)
         return _scaled(normal, weight, bias)

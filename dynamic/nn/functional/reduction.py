@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from compiler import ops
 from compiler.errors import OptionError
+from dynamic.nn.errors import warn
 
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
@@ -17,10 +17,9 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
         reduction = "none"
     else:
         reduction = "sum" if size_average is False else "mean"
-    warnings.warn(
+    warn(
         "size_average and reduce args will be deprecated, "
         f"please use reduction='{reduction}' instead.",
-        stacklevel=4,
     )
     return reduction
 
@@ -45,18 +44,21 @@ def reduced(losses: Any, reduction: str, weight: Any = None) -> Any:
 def warn_of_sizes(input: Any, target: Any) -> None:
     """Warn if the target will be broadcast, which is seldom meant."""
     if tuple(input.shape) != tuple(target.shape):
-        warnings.warn(
+        warn(
             f"Using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
             "Please ensure they have the same size.",
-            stacklevel=3,
         )
 
 
-def weighted(losses: Any, reduction: str, weight: Any) -> Any:
-    """The losses times `weight`, of their shape, reduced; the mean is the weighted one."""
-    if weight is None:
-        return reduced(losses, reduction)
+def with_weight(losses: Any, weight: Any) -> Any:
+    """The losses times a weight of their shape; ValueError if it has another."""
     if tuple(weight.shape) != tuple(losses.shape):
         raise OptionError("Weights and input must have the same size.")
-    return reduced(losses * weight, reduction, weight)
+    return losses * weight
+
+
+def weighted(losses: Any, reduction: str, weight: Any) -> Any:
+    """The losses times `weight` if it is given, reduced; the mean is the weighted one."""
+    losses = losses if weight is None else with_weight(losses, weight)
+    return reduced(losses, reduction, weight)

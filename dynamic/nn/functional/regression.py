@@ -9,7 +9,14 @@ import numpy as np
 
 from compiler import ops
 from compiler.errors import OptionError
-from dynamic.nn.functional.reduction import reduced, reduction_of, warn_of_sizes, weighted
+from dynamic.errors import AutogradError
+from dynamic.nn.functional.reduction import (
+    reduced,
+    reduction_of,
+    warn_of_sizes,
+    weighted,
+    with_weight,
+)
 from dynamic.tensor import Tensor
 
 __all__ = [
@@ -60,7 +67,7 @@ def smooth_l1_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     warn_of_sizes(input, target)
     if beta < 0:
-        raise OptionError("smooth_l1_loss does not support negative values for beta.")
+        raise AutogradError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return reduced(ops.absolute(input - target), reduction)
     return reduced(_huber(input - target, beta) / beta, reduction)
@@ -79,8 +86,12 @@ def huber_loss(
     reduction = reduction_of(None, None, reduction)
     warn_of_sizes(input, target)
     if delta <= 0:
-        raise OptionError("huber_loss does not support non-positive values for delta.")
-    return weighted(_huber(input - target, delta), reduction, weight)
+        raise AutogradError("huber_loss does not support non-positive values for delta.")
+    losses = _huber(input - target, delta)
+    if weight is None:
+        return reduced(losses, reduction)
+    # unlike those of the other losses, the weighted mean is not divided by the weights
+    return reduced(with_weight(losses, weight), reduction)
 
 
 def poisson_nll_loss(

@@ -18,8 +18,13 @@ __all__ = [
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along `dim`; norms count as at least eps."""
-    sizes = [ops.clip(vector_norm(x, 2, dim, keepdim=True), eps) for x in (x1, x2)]
-    return ops.sum((x1 / sizes[0]) * (x2 / sizes[1]), axis=dim)
+    return ops.sum(_unit(x1, dim, eps) * _unit(x2, dim, eps), axis=dim)
+
+
+def _unit(x: Any, dim: int, eps: float) -> Any:
+    size = vector_norm(x, 2, dim, keepdim=True)
+    # the limit does not stop the gradient
+    return x / (size + ops.stop_gradient(ops.maximum(size, eps) - size))
 
 
 def pairwise_distance(

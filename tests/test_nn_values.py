@@ -1,0 +1,55 @@
+"""Outputs and gradients of every layer, loss and function, against those that PyTorch recorded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamic
+from tests.data.nn_cases import CASES, Case, run
+
+
+def _recorded() -> dict[str, dict[str, Any]]:
+    with np.load(Path(__file__).parent / "data" / "nn_values.npz") as file:
+        values, index = file["values"], json.loads(file["index"].tobytes())
+    found: dict[str, dict[str, Any]] = {}
+    start = 0
+    for name, entries in index.items():
+        found[name] = {}
+        for key, dtype, shape in entries:
+            stop = start + int(np.prod(shape, dtype=int))
+            found[name][key] = values[start:stop].reshape(shape).astype(dtype)
+            start = stop
+    return found
+
+
+RECORDED = _recorded()
+
+
+def _part(arrays: dict[str, Any], kind: str) -> dict[str, Any]:
+    return {
+        key.removeprefix(kind + " "): a for key, a in arrays.items() if key.startswith(kind + " ")
+    }
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_values_and_gradients_are_those_of_pytorch(case: Case) -> None:
+    expected = RECORDED[case.name]
+    inputs = list(_part(expected, "in").values())
+    actual = run(dynamic, case, inputs, _part(expected, "state"))
+    assert list(actual) == [key for key in expected if not key.startswith("in ")]
+    # a gradient may be a sum of larger terms that cancel: of the size of the largest one
+    scale = max([1.0, *(float(np.abs(a).max(initial=0)) for a in expected.values())])
+    for key, array in actual.items():
+        assert array.dtype == expected[key].dtype, key
+        np.testing.assert_allclose(
+            array, expected[key], rtol=1e-12, atol=1e-14 * scale, err_msg=key
+        )
+
+
+def test_every_recorded_case_is_run() -> None:
+    assert list(RECORDED) == [case.name for case in CASES]
