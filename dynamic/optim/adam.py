@@ -86,7 +86,7 @@ class Adam(Optimizer):
             d = descent(p, d, 0 if decoupled else decay, group["maximize"], t)
             average(m, d, 1 - keep_first, u)
             average_square(v, d, keep_second, u)
-            np.sqrt(np.maximum(largest, v, largest) if group["amsgrad"] else v, u)
+            np.sqrt(np.maximum(largest, v, out=largest) if group["amsgrad"] else v, u)
             np.add(u, eps, u)
             descend(p, np.divide(m, u, u), rate, u)
 

@@ -66,5 +66,5 @@ class Adamax(Optimizer):
             d = descent(p, d, group["weight_decay"], group["maximize"], t)
             average(m, d, 1 - keep_first, u)
             np.add(np.absolute(d, u), eps, u)
-            np.maximum(np.multiply(largest, keep, largest), u, largest)
+            np.maximum(np.multiply(largest, keep, largest), u, out=largest)
             descend(p, np.divide(m, largest, u), rate, u)

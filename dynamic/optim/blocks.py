@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-BLOCK = 16384
-"""Elements per part: all arrays of a step of Adam, in float64, fit a second-level cache of 1 MB."""
+BLOCK = 65536
+"""Elements per part: few enough for the cache, enough that the calls do not count."""
 _TEMPORARIES = 3
 
 

@@ -11,6 +11,9 @@ from compiler.errors import OptionError
 from dynamic.optim.hooks import Hook, Hooks, RemovableHandle
 from dynamic.tensor import Tensor
 
+COUNTS = ("step", "mu_product")
+"""The numbers that depend on the steps alone: a cast would change the steps that follow."""
+
 
 class Checkpoints:
     """The part of an optimizer that saves and loads its groups and its state; abstract."""
@@ -72,8 +75,8 @@ class Checkpoints:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over copies of the options and the state that `state_dict` returned.
 
-        Tensors of the state are cast to the dtype of their parameter, except "step". ValueError
-        if the groups differ in number or size.
+        Tensors of the state are cast to the dtype of their parameter, except those that count
+        steps. ValueError if the groups differ in number or size.
         """
         state_dict = dict(state_dict)
         for hook in self._load_state_dict_pre_hooks.values():
@@ -118,7 +121,7 @@ def _copied(value: Any, param: Tensor | None, key: str | None = None) -> Any:
     """A copy of a part of the state, its tensors in the dtype of the parameter."""
     if isinstance(value, Tensor):
         copied = value.detach().clone()
-        return copied if param is None or key == "step" else copied.to(param.dtype)
+        return copied if param is None or key in COUNTS else copied.to(param.dtype)
     if isinstance(value, dict):
         return {name: _copied(one, param, name) for name, one in value.items()}
     if isinstance(value, list | tuple):

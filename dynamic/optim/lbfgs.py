@@ -206,6 +206,8 @@ class _Memory:
         state["old_stps"] = [wrap(s) for s in self.s]
         state["ro"] = [wrap(np.array(one, dtype)) for one in self.inverse]
         state["H_diag"] = wrap(np.array(self.scale, dtype)) if self.y else 1
+        if state["n_iter"] == 1:
+            return
         weights = [None if one is None else float(one) for one in self.weights[:size]]
         weights += [None] * (size - len(weights))
         state["al"] = [None if one is None else wrap(np.array(one, dtype)) for one in weights]
