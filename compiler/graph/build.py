@@ -157,7 +157,9 @@ def to_text(graph: nx.MultiDiGraph[int]) -> str:
             if key not in ("key", "dtype") or data["op"].name == "astype"
         ]
         name = f"  # {data['name']!r}" if data["name"] else ""
-        lines.append(f"%{node} = {data['op'].name}({', '.join(parts)}) : {data['type']}{name}")
+        line = f"%{node} = {data['op'].name}({', '.join(parts)}) : {data['type']}{name}"
+        # a size is named after its placeholder, whose name may be any text
+        lines.append("".join(c if c.isprintable() else repr(c)[1:-1] for c in line))
     outputs = ", ".join(f"%{node}" for node in graph.graph["outputs"])
     lines.append(f"return {outputs}")
     lines += [f"update %{variable} <- %{new}" for variable, new in graph.graph["updates"]]

@@ -1,0 +1,90 @@
+"""The graphs that the structural tests look at, each as (inputs, outputs, updates)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+import staticgraph as sg
+from compiler.emit.kernel import Kernel, emit
+from compiler.graph.build import build
+from compiler.passes.pipeline import optimise
+from compiler.passes.roots import separate_roots
+from compiler.passes.sizes import unify_sizes
+
+Definition = tuple[list[Any], list[Any], dict[Any, Any]]
+
+
+def seed() -> Definition:
+    """x*x + sin(2y) with both gradients."""
+    x, y = sg.placeholder("x", ("n",), "float64"), sg.placeholder("y", ("n",), "float64")
+    z = x * x + sg.sin(2 * y)
+    return [x, y], [z, *sg.grad(sg.sum(z), [x, y])], {}
+
+
+def mlp_step() -> Definition:
+    """One step of SGD on a network of two layers."""
+    x, y = sg.placeholder("x", ("n", 8)), sg.placeholder("y", ("n",), "int64")
+    w1, b1 = sg.variable(np.ones((8, 16), "f4"), "w1"), sg.variable(np.zeros(16, "f4"), "b1")
+    w2, b2 = sg.variable(np.ones((16, 4), "f4"), "w2"), sg.variable(np.zeros(4, "f4"), "b2")
+    loss = sg.cross_entropy(sg.relu(x @ w1 + b1) @ w2 + b2, y)
+    return [x, y], [loss], sg.optim.SGD(lr=0.1).minimize(loss)
+
+
+def softmax_gradient() -> Definition:
+    """A weighted sum of a softmax, with its gradient."""
+    x, t = sg.placeholder("x", ("n", "m")), sg.placeholder("t", ("n", "m"))
+    p = sg.softmax(x)
+    return [x, t], [p, sg.grad(sg.sum(p * t), x)], {}
+
+
+def layer_norm_gradient() -> Definition:
+    """A weighted sum of a layer norm, with its gradient to the input."""
+    x, t = sg.placeholder("x", ("n", "m")), sg.placeholder("t", ("n", "m"))
+    h = sg.layer_norm(x, (x.shape[1],))
+    return [x, t], [h, sg.grad(sg.sum(h * t), x)], {}
+
+
+def softmax_of_layer_norm() -> Definition:
+    """softmax(layer_norm(x)) with the gradient to the input, the weight and the bias."""
+    x, t = sg.placeholder("x", ("n", 16)), sg.placeholder("t", ("n", 16))
+    w, b = sg.variable(np.ones(16, "f4"), "weight"), sg.variable(np.zeros(16, "f4"), "bias")
+    p = sg.softmax(sg.layer_norm(x, 16, w, b))
+    return [x, t], [p, *sg.grad(sg.sum(p * t), [x, w, b])], {}
+
+
+def gathers() -> Definition:
+    """Rows of a table, scattered back; slices, flips and a concatenation."""
+    table = sg.variable(np.ones((5, 3)), "table")
+    i = sg.placeholder("i", ("n",), "int64")
+    rows = sg.concatenate([sg.take(table, i, axis=0), sg.flip(table[1:], 1)])
+    loss = sg.sum(sg.pad(rows * rows, 1).T)
+    return [i], [rows, loss], {table: table - 0.1 * sg.grad(loss, table)}
+
+
+DEFINITIONS: dict[str, Callable[[], Definition]] = {
+    make.__name__: make
+    for make in (
+        seed, mlp_step, softmax_gradient, layer_norm_gradient, softmax_of_layer_norm, gathers,
+    )
+}  # fmt: skip
+
+
+def built(name: str) -> nx.MultiDiGraph[int]:
+    """The graph as it is defined."""
+    inputs, outputs, updates = DEFINITIONS[name]()
+    return build(inputs, outputs, list(updates.items()))
+
+
+def lowered(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+    """The graph after all passes."""
+    return separate_roots(optimise(unify_sizes(graph)[0]))
+
+
+def kernel(definition: Definition, **options: Any) -> Kernel:
+    """What is emitted for a definition."""
+    inputs, outputs, updates = definition
+    return emit(lowered(build(inputs, outputs, list(updates.items()))), **options)
