@@ -139,7 +139,7 @@ def fields_are_right() -> bool:
         return False
     arrays = [
         np.zeros((2, 3), np.float32), np.zeros((), np.int64), np.zeros((4, 5, 6), bool)[::2, :, 1],
-        np.zeros(3, ">f8")[1:], np.zeros(5, np.uint8)[1:].view(np.int32),
+        np.zeros(3, ">f8")[1:], np.zeros(2, complex), np.zeros(5, np.uint8)[1:].view(np.int32),
     ]  # fmt: skip
     version = ctypes.CFUNCTYPE(ctypes.c_uint)(_numpy_api()[0])  # PyArray_GetNDArrayCVersion
     return version() == NUMPY_ABI and all(_array_is_right(array) for array in arrays)

@@ -10,7 +10,9 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+import llvmlite
 import llvmlite.binding as llvm
+import numpy as np
 
 import compiler
 
@@ -45,7 +47,9 @@ def _toolchain() -> str:
     """What turns source into code here: versions, the machine, the text of what emits."""
     emitters = [*sorted((PACKAGE / "emit").rglob("*.py")), PACKAGE / "runtime" / "blas.py"]
     return _digest(
-        *(f"{package} {metadata.version(package)}" for package in ("numba", "llvmlite", "numpy")),
+        metadata.version("numba"),  # without importing it
+        llvmlite.__version__,
+        np.__version__,
         str(llvm.llvm_version_info),
         str(sys.implementation.cache_tag),
         platform.machine(),

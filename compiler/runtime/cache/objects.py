@@ -71,7 +71,7 @@ def symbols_of(code: bytes) -> tuple[set[str], set[str]]:
     """
     try:
         entries = list(_symbols(code))
-    except (struct.error, IndexError, UnicodeDecodeError) as error:
+    except (struct.error, OverflowError, UnicodeDecodeError) as error:
         raise ValueError(f"damaged object code: {error}") from None
     defined = {name for name, section in entries if section != UNDEFINED}
     return defined, {name for name, section in entries if section == UNDEFINED}

@@ -16,6 +16,7 @@ from compiler.errors import OptionError
 from compiler.runtime.cache.store import Store, is_private
 
 DEFAULT_MEGABYTES = 256.0
+_UNSAFE = "not used: it is not a directory of yours, or others can write to it"
 
 
 def is_enabled() -> bool:
@@ -50,6 +51,18 @@ def limit() -> int:
     return int(megabytes * 1e6)
 
 
+def state() -> str:
+    """Whether the cache is in use, and why not."""
+    if not is_enabled():
+        return "switched off by STATICGRAPH_CACHE=0"
+    try:
+        return "in use" if is_private(directory()) else _UNSAFE
+    except FileNotFoundError:
+        return "in use, empty"
+    except OSError as error:
+        return f"not used: {error.strerror}"
+
+
 def open_store() -> Store | None:
     """The store, whose directory is made if need be; None if it is off or cannot be trusted."""
     if not is_enabled():
@@ -68,9 +81,4 @@ def open_store() -> Store | None:
 
 @cache
 def _warn(place: Path) -> None:
-    warnings.warn(
-        f"the kernel cache {place} is not used: it must belong to you, and nobody else may be "
-        "able to write to it",
-        RuntimeWarning,
-        stacklevel=2,
-    )
+    warnings.warn(f"kernel cache {place}: {_UNSAFE}", RuntimeWarning, stacklevel=2)

@@ -1,0 +1,54 @@
+"""The command line: `staticgraph COMMAND`, or `python -m staticgraph COMMAND`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.errors import StaticGraphError
+from compiler.runtime.cache import settings
+from compiler.runtime.cache.store import Store
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit status: 0, or 2 with a message if it cannot be done."""
+    parser = argparse.ArgumentParser("staticgraph", description="Tools for compiled graphs.")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_cache(commands)
+    given = parser.parse_args(arguments)
+    try:
+        given.run(given)
+    except StaticGraphError as error:
+        print(f"staticgraph: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _add_cache(commands: Any) -> None:
+    command = commands.add_parser("cache", help="show or empty the on-disk kernel cache")
+    actions = command.add_subparsers(title="actions", metavar="ACTION", required=True)
+    info = actions.add_parser("info", help="say where it is, what it holds and how large it may be")
+    info.set_defaults(run=_show_cache)
+    clear = actions.add_parser("clear", help="remove every entry")
+    clear.set_defaults(run=_clear_cache)
+
+
+def _show_cache(_given: argparse.Namespace) -> None:
+    store = Store(settings.directory(), settings.limit())
+    usage = store.usage()
+    print(f"directory  {store.directory}")
+    print(f"entries    {usage.entries}")
+    print(f"size       {usage.bytes / 1e6:.2f} MB of at most {store.limit / 1e6:.0f} MB")
+    print(f"state      {settings.state()}")
+
+
+def _clear_cache(_given: argparse.Namespace) -> None:
+    store = Store(settings.directory(), settings.limit())
+    removed = store.clear()
+    print(f"removed {removed.entries} entries, {removed.bytes / 1e6:.2f} MB: {store.directory}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
