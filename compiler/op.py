@@ -69,8 +69,16 @@ class Op:
     commutative: bool = False
     doc: str = field(default="", repr=False)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        operands, attrs = (args, kwargs) if self.bind is None else self.bind(*args, **kwargs)
+    def __call__(self, *operands: Any, **attrs: Any) -> Any:
+        if self.bind is not None:
+            return self.bound(*self.bind(*operands, **attrs))
+        for operand in operands:
+            if isinstance(operand, Operand):
+                return operand.apply(self, operands, attrs)
+        return self.evaluate(*operands, **attrs)
+
+    def bound(self, operands: Sequence[Any], attrs: Attrs) -> Any:
+        """The op applied to what `bind` makes of the arguments: for rules that know it."""
         for operand in operands:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)

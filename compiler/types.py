@@ -128,6 +128,8 @@ def normalise_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
     """A sorted tuple of axes counted from the front; None means all of them."""
     if axis is None:
         return tuple(range(ndim))
+    if type(axis) is int and -ndim <= axis < ndim:
+        return (axis % ndim,)
     listed = axis if isinstance(axis, Iterable) else (axis,)
     axes = sorted(normalise_axis(op, one, ndim) for one in listed)
     if len(set(axes)) != len(axes):

@@ -30,14 +30,14 @@ def unbroadcast(g: Any, operand: Any) -> Any:
     if shape == target:
         return g
     extra = len(shape) - len(target)
-    axes = tuple(range(extra)) + tuple(
-        axis + extra for axis, size in enumerate(target) if size == 1 and shape[axis + extra] != 1
+    leading = tuple(range(extra))
+    ones = tuple(
+        [i + extra for i, size in enumerate(target) if size == 1 and shape[i + extra] != 1]
     )
-    if axes:
-        g = _ops().sum(g, axis=axes, keepdims=True)
-    if extra:
-        g = _ops().squeeze(g, axis=tuple(range(extra)))
-    return g
+    if not ones:
+        return _ops().sum.bound((g,), {"axes": leading, "keepdims": False})
+    g = _ops().sum.bound((g,), {"axes": leading + ones, "keepdims": True})
+    return _ops().squeeze.bound((g,), {"axes": leading}) if extra else g
 
 
 def _ops() -> Any:

@@ -66,8 +66,8 @@ reshape: Op = register(
     Op(
         name="reshape",
         infer_type=_reshape_type,
-        evaluate=lambda x, shape: np.reshape(x, shape),
-        vjp=(lambda g, o, a, *, shape: reshape(g, a.shape),),
+        evaluate=lambda x, shape: x.reshape(shape),
+        vjp=(lambda g, o, a, *, shape: reshape.bound((g,), {"shape": a.shape}),),
         saves=("",),
         bind=_reshape_bind,
         lowering=Alias(),
@@ -92,6 +92,14 @@ def _broadcast_type(x: TensorType, *, shape: Shape) -> TensorType:
     return TensorType(shape, x.dtype)
 
 
+def _broadcast_numpy(x: Any, shape: tuple[int, ...]) -> Any:
+    if x.ndim:
+        return np.broadcast_to(x, shape)
+    view = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))  # a tenth of broadcast_to's time
+    view.flags.writeable = False
+    return view
+
+
 def _broadcast_map(index: Index, x: TensorType, out: TensorType, *, shape: Shape) -> Index:
     kept = index[len(index) - x.ndim :]
     return tuple(Affine() if size == 1 else i for i, size in zip(kept, x.shape, strict=True))
@@ -101,7 +109,7 @@ broadcast_to = register(
     Op(
         name="broadcast_to",
         infer_type=_broadcast_type,
-        evaluate=lambda x, shape: np.broadcast_to(x, shape),
+        evaluate=_broadcast_numpy,
         vjp=(lambda g, o, a, *, shape: unbroadcast(g, a),),
         saves=("",),
         bind=_broadcast_bind,
@@ -129,8 +137,8 @@ transpose: Op = register(
     Op(
         name="transpose",
         infer_type=lambda x, axes: TensorType(tuple(x.shape[axis] for axis in axes), x.dtype),
-        evaluate=lambda x, axes: np.transpose(x, axes),
-        vjp=(lambda g, o, a, *, axes: transpose(g, _inverse(axes)),),
+        evaluate=lambda x, axes: x.transpose(axes),
+        vjp=(lambda g, o, a, *, axes: transpose.bound((g,), {"axes": _inverse(axes)}),),
         saves=("",),
         bind=_transpose_bind,
         lowering=IndexMap(lambda index, x, out, *, axes: tuple(index[i] for i in _inverse(axes))),
@@ -147,10 +155,11 @@ def permute(x: Any, *axes: Any) -> Any:
 def swapaxes(x: Any, first: int, second: int) -> Any:
     """`x` with two axes exchanged."""
     x = as_operand(x)
-    order = list(range(x.ndim))
-    i, j = (normalise_axis("swapaxes", axis, x.ndim) for axis in (first, second))
+    ndim = x.ndim
+    order = list(range(ndim))
+    i, j = normalise_axis("swapaxes", first, ndim), normalise_axis("swapaxes", second, ndim)
     order[i], order[j] = order[j], order[i]
-    return transpose(x, tuple(order))
+    return transpose.bound((x,), {"axes": tuple(order)})
 
 
 def _expand_bind(x: Any, axis: Any = None, *, dim: Any = None) -> tuple[Sequence[Any], Attrs]:
@@ -167,12 +176,19 @@ def _expand_type(x: TensorType, *, axes: tuple[int, ...]) -> TensorType:
     return TensorType(shape, x.dtype)
 
 
+def _expand_numpy(x: Any, axes: tuple[int, ...]) -> Any:
+    shape = list(x.shape)
+    for axis in axes:
+        shape.insert(axis, 1)
+    return x.reshape(shape)
+
+
 expand_dims = register(
     Op(
         name="expand_dims",
         infer_type=_expand_type,
-        evaluate=lambda x, axes: np.expand_dims(x, axes),
-        vjp=(lambda g, o, a, *, axes: squeeze(g, axes),),
+        evaluate=_expand_numpy,
+        vjp=(lambda g, o, a, *, axes: squeeze.bound((g,), {"axes": axes}),),
         saves=("",),
         bind=_expand_bind,
         lowering=IndexMap(
@@ -208,8 +224,8 @@ squeeze: Op = register(
     Op(
         name="squeeze",
         infer_type=_squeeze_type,
-        evaluate=lambda x, axes: np.squeeze(x, axes),
-        vjp=(lambda g, o, a, *, axes: expand_dims(g, axes),),
+        evaluate=lambda x, axes: x.squeeze(axes),
+        vjp=(lambda g, o, a, *, axes: expand_dims.bound((g,), {"axes": axes}),),
         saves=("",),
         bind=_squeeze_bind,
         lowering=IndexMap(_squeeze_map),
