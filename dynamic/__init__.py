@@ -35,6 +35,7 @@ from dynamic.creation import (
     zeros,
     zeros_like,
 )
+from dynamic.drawing import make_dot
 from dynamic.dtypes import DType as dtype  # noqa: N813 - PyTorch's name
 from dynamic.dtypes import boolean as bool
 from dynamic.dtypes import (
@@ -116,9 +117,9 @@ __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "enable_grad", "eq", "eye", "flatten", "flip", "float", "float32", "float64", "from_numpy",
     "full", "full_like", "gather", "ge", "get_default_dtype", "gt", "index_select", "inf", "int",
     "int16", "int32", "int64", "int8", "is_grad_enabled", "is_tensor", "le", "linspace", "long",
-    "lt", "manual_seed", "masked_fill", "max", "min", "mm", "mul", "mv", "nan", "narrow", "ne",
-    "neg", "nn", "no_grad", "norm", "numel", "ones", "ones_like", "optim", "pi", "rand",
-    "rand_like", "randint", "randn", "randn_like", "randperm", "round", "select",
+    "lt", "make_dot", "manual_seed", "masked_fill", "max", "min", "mm", "mul", "mv", "nan",
+    "narrow", "ne", "neg", "nn", "no_grad", "norm", "numel", "ones", "ones_like", "optim", "pi",
+    "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "round", "select",
     "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "split", "squeeze",
     "stack", "std", "sub", "t", "tensor", "transpose", "uint8", "unbind", "unsqueeze", "var",
     "zeros", "zeros_like", *_ops.PUBLIC,
