@@ -211,7 +211,7 @@ class MultiheadAttention(Module):
     def _by_heads(self, mask: Any, query: Any, key: Any) -> Any:
         """A mask (l, s) or (n * heads, l, s) in a shape that broadcasts to (n, heads, l, s)."""
         batch = query.shape[1]
-        wanted = (query.shape[0], key.shape[0])
+        wanted: tuple[Any, ...] = (query.shape[0], key.shape[0])
         if mask.ndim == 3:
             wanted = (batch * self.num_heads, *wanted)
         if tuple(mask.shape) != wanted:
