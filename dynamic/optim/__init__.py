@@ -5,14 +5,16 @@ from dynamic.optim.adadelta import Adadelta
 from dynamic.optim.adagrad import Adagrad
 from dynamic.optim.adam import Adam, AdamW
 from dynamic.optim.adamax import Adamax
+from dynamic.optim.asgd import ASGD
 from dynamic.optim.lbfgs import LBFGS
 from dynamic.optim.nadam import NAdam
 from dynamic.optim.optimizer import Optimizer
 from dynamic.optim.radam import RAdam
 from dynamic.optim.rmsprop import RMSprop
+from dynamic.optim.rprop import Rprop
 from dynamic.optim.sgd import SGD
 
 __all__ = [
-    "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer",
-    "RAdam", "RMSprop", "lr_scheduler",
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer",
+    "RAdam", "RMSprop", "Rprop", "lr_scheduler",
 ]  # fmt: skip

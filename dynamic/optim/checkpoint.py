@@ -11,7 +11,7 @@ from compiler.errors import OptionError
 from dynamic.optim.hooks import Hook, Hooks, RemovableHandle
 from dynamic.tensor import Tensor
 
-COUNTS = ("step", "mu_product")
+COUNTS = ("step", "mu_product", "eta", "mu")
 """The numbers that depend on the steps alone: a cast would change the steps that follow."""
 
 

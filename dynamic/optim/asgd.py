@@ -1,0 +1,68 @@
+"""Averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dynamic.dtypes import get_default_dtype
+from dynamic.optim.blocks import average, blocks, descend, descent, scalar
+from dynamic.optim.optimizer import Optimizer, count, new_count
+from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
+from dynamic.tensor import Tensor, wrap
+
+
+class ASGD(Optimizer):
+    """p = (1 - lambd * eta) * p - eta * g, with the average of p (Polyak and Juditsky 1992).
+
+    eta = lr / (1 + lambd * lr * steps)**alpha. State: "step", "eta", "mu" (the weight of p in the
+    average, 1 until step t0) and "ax", the average. ValueError for options out of range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: Any = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check_not_negative(**{"weight_decay value": weight_decay})
+        check_single_tensor(
+            self, foreach=foreach, capturable=capturable, differentiable=differentiable
+        )
+        options = {
+            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
+            "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
+            "capturable": capturable,
+        }  # fmt: skip
+        super().__init__(params, options)
+
+    def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
+        values, state = param._array, self.state[param]
+        lr, lambd = number(group["lr"]), group["lambd"]
+        if not state:
+            state["step"] = new_count()
+            state["eta"] = wrap(np.array(lr, get_default_dtype().dtype))
+            state["mu"] = wrap(np.ones((), get_default_dtype().dtype))
+            state["ax"] = wrap(np.zeros_like(values))
+        steps = count(state)
+        eta, weight = state["eta"].item(), state["mu"].item()
+        for p, d, mean, t, u in blocks(2, values, g, state["ax"]._array):
+            d = descent(p, d, group["weight_decay"], group["maximize"], t)
+            np.multiply(p, scalar(1 - lambd * eta, p.dtype), p)
+            descend(p, d, eta, u)
+            if weight == 1:
+                np.copyto(mean, p)
+            else:
+                average(mean, p, weight, u)
+        state["eta"]._array[()] = lr / (1 + lambd * lr * steps) ** group["alpha"]
+        state["mu"]._array[()] = 1 / max(1, steps - group["t0"])

@@ -1,0 +1,68 @@
+"""Rprop: resilient backpropagation, by the signs of the gradient alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import OptionError
+from dynamic.optim.blocks import blocks, descent, scalar
+from dynamic.optim.optimizer import Optimizer, count, new_count
+from dynamic.optim.options import check_rate, check_single_tensor, number
+from dynamic.tensor import Tensor, wrap
+
+
+class Rprop(Optimizer):
+    """p -= step * sign(g), each step growing while the sign of g lasts (Riedmiller, Braun 1993).
+
+    The step, lr at first, is multiplied by etas[1] where the sign is the one before, by etas[0]
+    where it has turned, which also skips that update; it stays within `step_sizes`. For gradients
+    of all data. State: "step", "prev", "step_size". ValueError for options out of range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: Any = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        if not 0 < etas[0] < 1 < etas[1]:
+            raise OptionError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        check_single_tensor(
+            self, foreach=foreach, capturable=capturable, differentiable=differentiable
+        )
+        options = {
+            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+        }  # fmt: skip
+        super().__init__(params, options)
+
+    def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
+        values, state = param._array, self.state[param]
+        if not state:
+            state["step"] = new_count()
+            state["prev"] = wrap(np.zeros_like(values))
+            state["step_size"] = wrap(np.full_like(values, number(group["lr"])))
+        count(state)
+        shrink, grow = (scalar(eta, values.dtype) for eta in group["etas"])
+        arrays = (values, g, state["prev"]._array, state["step_size"]._array)
+        for p, d, before, size, t, u in blocks(2, *arrays):
+            d = descent(p, d, 0, group["maximize"], t)
+            np.multiply(d, before, u)
+            turned = u < 0
+            np.multiply(size, grow, size, where=u > 0)
+            np.multiply(size, shrink, size, where=turned)
+            np.clip(size, *group["step_sizes"], out=size)
+            np.copyto(before, d)
+            np.copyto(before, 0, where=turned)
+            np.multiply(np.sign(before, u), size, u)
+            np.subtract(p, u, p)
