@@ -387,3 +387,37 @@ def test_batch_norm_forgets_its_batches() -> None:
     assert layer.running_mean.tolist() == [0.0, 0.0]
     assert layer.running_var.tolist() == [1.0, 1.0]
     assert layer.num_batches_tracked.item() == 0
+
+
+def test_what_else_is_refused() -> None:
+    functional = nn.functional
+    x = torch.ones(2, 3)
+    with pytest.raises(RuntimeError, match=r"probabilities of shape \(3, 2\) for an input of"):
+        functional.cross_entropy(x, torch.ones(3, 2))
+    with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1"):
+        functional.binary_cross_entropy(x * 2, x)
+    assert functional.one_hot(torch.tensor([2, 0])).tolist() == [[0, 0, 1], [1, 0, 0]]
+
+
+def test_dropout_between_recurrent_layers() -> None:
+    torch.manual_seed(0)
+    layer = nn.GRU(2, 3, 2, dropout=0.5)
+    x = torch.randn(4, 1, 2)
+    first, second = (layer(x)[0].detach().numpy() for _ in range(2))
+    assert not np.array_equal(first, second)
+    layer.eval()
+    first, second = (layer(x)[0].detach().numpy() for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+def test_modules_that_are_shared_are_walked_once() -> None:
+    relu = nn.BatchNorm1d(1)
+    model = nn.Sequential(relu, relu)
+    assert list(model.modules()) == [model, relu]
+    assert len(list(model.buffers())) == 3
+    assert len(model.state_dict()) == 10
+    model[0].running_mean = torch.ones(1)
+    loaded = {key: value + 1 for key, value in model.state_dict().items()}
+    model.load_state_dict(loaded, assign=True)
+    assert relu.running_mean.tolist() == [2.0]
+    assert "running_mean" in relu._buffers

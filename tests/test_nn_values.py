@@ -30,7 +30,7 @@ def _recorded() -> dict[str, dict[str, Any]]:
 RECORDED = _recorded()
 
 
-def _part(arrays: dict[str, Any], kind: str) -> dict[str, Any]:
+def parts(arrays: dict[str, Any], kind: str) -> dict[str, Any]:
     return {
         key.removeprefix(kind + " "): a for key, a in arrays.items() if key.startswith(kind + " ")
     }
@@ -39,8 +39,8 @@ def _part(arrays: dict[str, Any], kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_values_and_gradients_are_those_of_pytorch(case: Case) -> None:
     expected = RECORDED[case.name]
-    inputs = list(_part(expected, "in").values())
-    actual = run(dynamic, case, inputs, _part(expected, "state"))
+    inputs = list(parts(expected, "in").values())
+    actual = run(dynamic, case, inputs, parts(expected, "state"))
     assert list(actual) == [key for key in expected if not key.startswith("in ")]
     # a gradient may be a sum of larger terms that cancel: of the size of the largest one
     scale = max([1.0, *(float(np.abs(a).max(initial=0)) for a in expected.values())])

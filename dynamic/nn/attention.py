@@ -9,11 +9,12 @@ import numpy as np
 
 from compiler import ops
 from compiler.errors import OptionError
-from dynamic.creation import empty, zeros
+from dynamic.creation import empty
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.attention import additive_mask, attention_weights, split_heads
+from dynamic.nn.functional.sizes import differ
 from dynamic.nn.linear import NonDynamicallyQuantizableLinear
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
@@ -190,7 +191,8 @@ class MultiheadAttention(Module):
             key = ops.concatenate([key, ops.broadcast_to(self.bias_k, row)], 0)
             value = ops.concatenate([value, ops.broadcast_to(self.bias_v, row)], 0)
         if self.add_zero_attn:
-            zero = zeros(1, batch, self.embed_dim, dtype=np.dtype(key.dtype))
+            zero = key.constant(np.zeros((), np.dtype(key.dtype)))
+            zero = ops.broadcast_to(zero, (1, batch, self.embed_dim))
             key, value = (ops.concatenate([x, zero], 0) for x in (key, value))
         return [split_heads(x, self.num_heads) for x in (query, key, value)]
 
@@ -214,7 +216,7 @@ class MultiheadAttention(Module):
         wanted: tuple[Any, ...] = (query.shape[0], key.shape[0])
         if mask.ndim == 3:
             wanted = (batch * self.num_heads, *wanted)
-        if tuple(mask.shape) != wanted:
+        if differ(mask.shape, wanted):
             raise ModuleError(
                 f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}."
             )

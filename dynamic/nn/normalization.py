@@ -11,6 +11,7 @@ from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
+from dynamic.tensor import Tensor
 
 
 def _parameter(wanted: bool, make: Any, shape: Any, dtype: Any) -> Parameter | None:
@@ -196,6 +197,11 @@ class _BatchNorm(_Affine):
             raise OptionError(f"expected {wanted} input (got {input.ndim}D input)")
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.num_batches_tracked is not None:
+            if not isinstance(input, Tensor):
+                raise OptionError(
+                    f"{self._get_name()}: running statistics change in place, which a graph "
+                    "cannot: call eval() first, or make the layer with track_running_stats=False"
+                )
             self.num_batches_tracked.add_(1)
             if self.momentum is None:
                 momentum = 1.0 / self.num_batches_tracked.item()

@@ -14,6 +14,7 @@ from dynamic.errors import ArgumentError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.errors import ModuleError, warn
+from dynamic.nn.functional.sizes import differ
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
 from dynamic.nn.recurrent import nonlinear_step, step_gru, step_lstm
@@ -178,7 +179,7 @@ class _Recurrent(Module):
             input = ops.expand_dims(input, 1)
         elif self.batch_first:
             input = ops.swapaxes(input, 0, 1)
-        if isinstance(input.shape[-1], int) and input.shape[-1] != self.input_size:
+        if differ(input.shape[-1:], (self.input_size,)):
             raise ModuleError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
                 f"got {input.shape[-1]}"
@@ -192,7 +193,7 @@ class _Recurrent(Module):
             return ops.broadcast_to(input.constant(np.zeros((), np.dtype(input.dtype))), shape)
         if not batched:
             hx = ops.expand_dims(hx, 1)
-        if isinstance(shape[1], int) and tuple(hx.shape) != shape:
+        if differ(hx.shape, shape):
             raise ModuleError(f"Expected {which} size {shape}, got {list(hx.shape)}")
         return hx
 

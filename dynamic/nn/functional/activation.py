@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from compiler.ops import sigmoid, tanh
 from dynamic.dtypes import DTYPES, as_numpy_dtype
 from dynamic.errors import AutogradError
 from dynamic.nn.errors import warn
+from dynamic.nn.functional.sizes import differ
 
 __all__ = [
     "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
@@ -148,15 +150,15 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 
 def prelu(input: Any, weight: Any) -> Any:
     """x above 0, weight * x below; one weight, or one for each index of axis 1."""
-    slopes = weight
-    if not input.ndim and weight.numel() != 1:
-        raise AutogradError("Not allow zero-dim input tensor.")
-    if weight.numel() != 1:
+    slopes, number = weight, math.prod(weight.shape)
+    if number != 1:
+        if not input.ndim:
+            raise AutogradError("Not allow zero-dim input tensor.")
         channels = input.shape[1] if input.ndim > 1 else 1
-        if weight.numel() != channels:
+        if differ((number,), (channels,)):
             raise AutogradError(
                 "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                f"{weight.numel()} and channel size = {channels}."
+                f"{number} and channel size = {channels}."
             )
         slopes = ops.reshape(weight, (-1,) + (1,) * (input.ndim - 2))
     return ops.where(ops.greater(input, 0), input, slopes * input)

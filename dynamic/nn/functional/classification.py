@@ -10,10 +10,11 @@ import numpy as np
 from compiler import ops
 from compiler.errors import OptionError, OutOfRangeError
 from compiler.op import Op
-from compiler.ops.declare import unbroadcast
+from compiler.ops.declare import size_value, unbroadcast
 from dynamic.errors import AutogradError
 from dynamic.nn.errors import ModuleError, warn
 from dynamic.nn.functional.reduction import reduced, reduction_of
+from dynamic.nn.functional.sizes import differ
 from dynamic.tensor import Tensor
 
 __all__ = [
@@ -68,7 +69,7 @@ def cross_entropy(
     if not label_smoothing:
         return loss
     smooth = _smooth_loss(scores, target, weight, ignore_index, reduction)
-    share = label_smoothing / input.shape[axis]
+    share = label_smoothing / size_value(input.shape[axis], input)
     return loss * (1 - label_smoothing) + smooth * share
 
 
@@ -98,13 +99,13 @@ def _against_probabilities(
     input: Any, target: Any, weight: Any, reduction: str, label_smoothing: float
 ) -> Any:
     axis = _class_axis(input)
-    if tuple(target.shape) != tuple(input.shape):
+    if differ(target.shape, input.shape):
         raise ModuleError(
             f"cross_entropy: target probabilities of shape {tuple(target.shape)} for an input of "
             f"shape {tuple(input.shape)}"
         )
-    classes = input.shape[axis]
     if label_smoothing:
+        classes = size_value(input.shape[axis], input)
         target = target * (1 - label_smoothing) + label_smoothing / classes
     scores = ops.log_softmax(input, axis) * target
     if weight is not None:
@@ -216,7 +217,7 @@ def binary_cross_entropy(
 ) -> Any:
     """-(t log(x) + (1 - t) log(1 - x)), x probabilities; logarithms are at least -100."""
     reduction = reduction_of(size_average, reduce, reduction)
-    if tuple(input.shape) != tuple(target.shape):
+    if differ(input.shape, target.shape):
         raise OptionError(
             f"Using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}) is deprecated. Please ensure they have the same size."
@@ -242,7 +243,7 @@ def binary_cross_entropy_with_logits(
     `weight` broadcasts with the losses; `pos_weight` is how much a target of 1 counts.
     """
     reduction = reduction_of(size_average, reduce, reduction)
-    if tuple(input.shape) != tuple(target.shape):
+    if differ(input.shape, target.shape):
         raise OptionError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
@@ -285,4 +286,4 @@ def kl_div(
         log_likelihood = ops.where(zero, 0, target * ops.log(ops.where(zero, 1, target)))
         losses = log_likelihood - target * input
     loss = reduced(losses, reduction)
-    return loss / input.shape[0] if batchmean and input.ndim else loss
+    return loss / size_value(input.shape[0], loss) if batchmean and input.ndim else loss

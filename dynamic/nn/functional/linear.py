@@ -62,11 +62,12 @@ def embedding(
                 f"types: Long, Int; but got {input.type()} instead (while checking arguments for "
                 "embedding)"
             )
-        if indices.size:
-            if indices.min() < 0 or indices.max() >= rows:
-                raise OutOfRangeError("index out of range in self")
-            if max_norm is not None:
-                _limit_rows(weight, np.unique(indices), max_norm, norm_type)
+        if indices.size and (indices.min() < 0 or indices.max() >= rows):
+            raise OutOfRangeError("index out of range in self")
+    if max_norm is not None:
+        if not isinstance(input, Tensor) or not isinstance(weight, Tensor):
+            raise OptionError("embedding: max_norm changes the weight, which a graph cannot")
+        _limit_rows(weight, np.unique(input._array), max_norm, norm_type)
     result = ops.take(weight, input, 0)
     if padding_idx is None:
         return result
@@ -89,6 +90,10 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
 
     c is one more than the largest index if `num_classes` is -1.
     """
+    if not isinstance(tensor, Tensor):
+        if num_classes < 0:
+            raise OptionError("one_hot: num_classes must be given in a symbolic graph")
+        return ops.one_hot(tensor, num_classes, "int64")
     indices = tensor._array
     if not indices.size and num_classes <= 0:
         raise AutogradError("Can not infer total number of classes from empty tensor.")
@@ -110,6 +115,8 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
         raise OptionError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
         return input
+    if not isinstance(input, Tensor):
+        raise OptionError("dropout: a graph would repeat its random numbers: call eval() first")
     kept = generator().random(tuple(input.shape), np.float32) >= p
     dtype = np.dtype(input.dtype)
     mask = kept.astype(dtype) if p == 1 else np.where(kept, dtype.type(1 / (1 - p)), dtype.type(0))

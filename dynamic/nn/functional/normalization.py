@@ -11,6 +11,7 @@ from compiler import ops
 from compiler.errors import OptionError
 from dynamic.errors import AutogradError, SizeError
 from dynamic.grad_mode import no_grad
+from dynamic.nn.functional.sizes import differ
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "rms_norm"]
 
@@ -25,9 +26,7 @@ def layer_norm(
 
 def _check_last(input: Any, normalized_shape: Any, before: str) -> None:
     wanted = list(normalized_shape)
-    last = list(input.shape)[max(0, input.ndim - len(wanted)) :]
-    sizes_known = all(isinstance(size, int) for size in last)
-    if len(last) < len(wanted) or (sizes_known and last != wanted):
+    if differ(input.shape[max(0, input.ndim - len(wanted)) :], wanted):
         expected = before + ", ".join(map(str, wanted))
         raise SizeError(
             f"Given normalized_shape={wanted}, expected input with shape [{expected}], but got "

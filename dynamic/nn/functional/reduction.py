@@ -7,6 +7,7 @@ from typing import Any
 from compiler import ops
 from compiler.errors import OptionError
 from dynamic.nn.errors import warn
+from dynamic.nn.functional.sizes import differ
 
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
@@ -43,7 +44,7 @@ def reduced(losses: Any, reduction: str, weight: Any = None) -> Any:
 
 def warn_of_sizes(input: Any, target: Any) -> None:
     """Warn if the target will be broadcast, which is seldom meant."""
-    if tuple(input.shape) != tuple(target.shape):
+    if differ(input.shape, target.shape):
         warn(
             f"Using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
@@ -53,7 +54,7 @@ def warn_of_sizes(input: Any, target: Any) -> None:
 
 def with_weight(losses: Any, weight: Any) -> Any:
     """The losses times a weight of their shape; ValueError if it has another."""
-    if tuple(weight.shape) != tuple(losses.shape):
+    if differ(weight.shape, losses.shape):
         raise OptionError("Weights and input must have the same size.")
     return losses * weight
 

@@ -17,6 +17,7 @@ from dynamic.nn.functional.reduction import (
     weighted,
     with_weight,
 )
+from dynamic.nn.functional.sizes import differ
 from dynamic.tensor import Tensor
 
 __all__ = [
@@ -151,10 +152,10 @@ def gaussian_nll_loss(
 def _fitted(var: Any, shape: tuple[Any, ...]) -> Any:
     """A variance in a shape that broadcasts; ValueError if it does not or is negative."""
     sizes = tuple(var.shape)
-    if sizes != shape:
-        if sizes == shape[:-1]:
+    if differ(sizes, shape):
+        if not differ(sizes, shape[:-1]):
             var = ops.expand_dims(var, -1)
-        elif sizes != (*shape[:-1], 1):
+        elif differ(sizes, (*shape[:-1], 1)):
             raise OptionError("var is of incorrect size")
     if isinstance(var, Tensor) and var._array.size and var._array.min() < 0:
         raise OptionError("var has negative entry/entries")
