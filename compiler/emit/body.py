@@ -191,6 +191,9 @@ class _Builder:
     def _pass(self, stage: int) -> None:
         for node_id in self.group.members:
             node = self.nodes[node_id]
+            if node_id in self.stages.computed[stage]:
+                # in order, so that the recursion through operands stays short
+                self._value(node_id, canonical(node.type.shape))
             if self.stages.level[node_id] != stage:
                 continue
             if isinstance(node.op.lowering, Reduce):

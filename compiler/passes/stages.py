@@ -23,12 +23,14 @@ class Stages:
         level: per member the pass that computes it, or that accumulates it if it is a reduction.
         store_level: per store of the group the pass that does it.
         kept: members that a later pass reads from memory.
+        computed: per pass the members, one value per element, that it computes for others.
         count: the number of passes.
     """
 
     level: dict[int, int]
     store_level: tuple[int, ...]
     kept: frozenset[int]
+    computed: tuple[frozenset[int], ...]
     count: int
 
 
@@ -57,9 +59,8 @@ class _Scheduler:
             self.level[node_id] = self._latest(self._reads(node_id))
         store_level = tuple(self._latest(self._reached(store.value)) for store in self.group.stores)
         count = 1 + max([*self.level.values(), *store_level], default=0)
-        for stage in reversed(range(count)):
-            self._keep_for(stage, store_level)
-        return Stages(self.level, store_level, frozenset(self.kept), count)
+        computed = [self._keep_for(stage, store_level) for stage in reversed(range(count))]
+        return Stages(self.level, store_level, frozenset(self.kept), tuple(computed[::-1]), count)
 
     def _reads(self, node_id: int) -> list[tuple[int, Index]]:
         node, virtual = self.nodes[node_id], self.fusion.virtual
@@ -88,8 +89,8 @@ class _Scheduler:
         node = self.nodes[node_id]
         return not isinstance(node.op.lowering, Reduce) and not is_row(self.group, node.type.shape)
 
-    def _keep_for(self, stage: int, store_level: tuple[int, ...]) -> None:
-        """Mark what pass `stage` reads of earlier passes and that is worth keeping."""
+    def _keep_for(self, stage: int, store_level: tuple[int, ...]) -> frozenset[int]:
+        """Mark what pass `stage` reads of earlier passes and is worth keeping; what it computes."""
         pending: list[list[tuple[int, Index]]] = []
         for node_id in self.group.members:
             needed = (
@@ -103,6 +104,7 @@ class _Scheduler:
             if level == stage:
                 pending.append(self._reached(store.value))
         seen: set[int] = set()
+        computed: set[int] = set()
         while pending:
             for base, index in pending.pop():
                 if base not in self.level or not self._is_element(base):
@@ -112,9 +114,11 @@ class _Scheduler:
                 elif base not in seen:
                     seen.add(base)
                     if self.level[base] == stage or self._recomputed(base):
+                        computed.add(base)
                         pending.append(self._reads(base))
                     else:
                         self.kept.add(base)
+        return frozenset(computed)
 
     def _recomputed(self, node_id: int) -> bool:
         """Whether a member is as cheap to compute again as to read back."""

@@ -1,0 +1,224 @@
+"""Fusion: what shares a loop, what is computed where, and in which order the groups run."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from compiler.emit.kernel import Kernel
+from compiler.graph.build import build
+from compiler.lowering import Alias
+from compiler.passes.fuse import LONGEST_CHAIN, MOST_STREAMS
+from compiler.passes.groups import LoopGroup, MatmulGroup
+from tests import graphs
+from tests.graphs import DEFINITIONS, kernel
+from tests.random_graphs import Grower
+
+
+def loops(made: Kernel) -> list[LoopGroup]:
+    return [group for group in made.fusion.groups if isinstance(group, LoopGroup)]
+
+
+def products(made: Kernel) -> list[MatmulGroup]:
+    return [group for group in made.fusion.groups if isinstance(group, MatmulGroup)]
+
+
+def emitted(inputs: list[Any], *outputs: Any, **options: Any) -> Kernel:
+    return kernel((inputs, list(outputs), {}), **options)
+
+
+def lines(made: Kernel, text: str) -> list[str]:
+    """The statements of a kernel that hold a text, without comments."""
+    return [line for line in made.source.splitlines() if text in line and "#" not in line]
+
+
+def depth(line: str) -> int:
+    """In how many loops a statement stands."""
+    return (len(line) - len(line.lstrip())) // 4 - 1
+
+
+# -- what shares a loop ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "passes"), [("softmax_gradient", 4), ("layer_norm_gradient", 4), ("seed", 1)]
+)
+def test_a_row_and_its_gradient_are_one_group(name: str, passes: int) -> None:
+    made = kernel(DEFINITIONS[name]())
+    large = [group for group in loops(made) if group.domain]
+    assert len(large) == 1
+    assert not products(made)
+    (body,) = (made.bodies[i] for i, group in enumerate(made.fusion.groups) if group is large[0])
+    assert len(body.passes) == passes
+
+
+def test_softmax_of_layer_norm_with_all_gradients_is_one_group() -> None:
+    made = kernel(graphs.softmax_of_layer_norm())
+    assert len(made.fusion.groups) == 1
+    assert (loops(made)[0].split, len(loops(made)[0].domain)) == (1, 2)
+
+
+def test_a_training_step_has_five_products_and_few_loops() -> None:
+    made = kernel(graphs.mlp_step())
+    assert len(products(made)) == 5
+    # forward bias and relu, loss with gradient, backward relu, and one update per parameter
+    assert len([group for group in loops(made) if group.domain]) == 3 + 4
+
+
+def test_relatives_share_a_loop_and_strangers_do_not() -> None:
+    x, y = (sg.placeholder(name, ("n",)) for name in "xy")
+    assert len(emitted([x], sg.exp(x), sg.sin(x), sg.sum(x)).fusion.groups) == 1
+    assert len(emitted([x, y], sg.exp(x), sg.sin(y)).fusion.groups) == 2
+
+
+def test_no_loop_reads_too_many_arrays() -> None:
+    x = sg.placeholder("x", ("n",))
+    others = [sg.placeholder(f"y{i}", ("n",)) for i in range(40)]
+    made = emitted([x, *others], *(x * y for y in others))
+    assert len(made.fusion.groups) > 1
+    assert all(len(group.reads) <= MOST_STREAMS + 1 for group in loops(made))
+
+
+def test_separate_keeps_every_node_on_its_own() -> None:
+    for name in ("seed", "softmax_gradient"):
+        made = kernel(DEFINITIONS[name](), separate=True)
+        assert all(len(group.members) <= 1 for group in loops(made))
+        assert not made.fusion.virtual
+        assert len(made.fusion.groups) > 3
+
+
+def test_a_reduction_over_rows_and_one_over_columns_share_a_sweep() -> None:
+    x = sg.placeholder("x", ("n", "m"))
+    made = emitted([x], sg.sum(x, 0), sg.max(x, 1), sg.sum(x), x * 2)
+    assert len(made.fusion.groups) == 1
+    x = sg.placeholder("x", (2, "n", 3, "m"))
+    assert len(emitted([x], sg.sum(x, (2, 3)), sg.sum(x, (0, 1))).fusion.groups) <= 2
+
+
+# -- what is computed where ------------------------------------------------------------------------
+
+
+def test_movement_costs_no_loop() -> None:
+    x = sg.placeholder("x", (4, 6))
+    moved = sg.flip(sg.broadcast_to(sg.expand_dims(x.T[1:, ::2], 0), (3, 5, 2)), 1)
+    made = emitted([x], moved * 2)
+    assert len(made.fusion.groups) == 1
+    assert len([slot for slot in made.memory.slots if slot.kind == "arena"]) == 0
+
+
+def test_a_product_reads_slices_and_transposes_in_place() -> None:
+    x, w = sg.placeholder("x", ("n", 6, 4)), sg.placeholder("w", (3, 4))
+    made = emitted([x, w], x[:, 1:3] @ w.T)
+    assert len(made.fusion.groups) == len(products(made)) == 1
+    reverse = emitted([x, w], x[:, ::-1, ::-1] @ w.T)
+    assert (len(loops(reverse)), len(products(reverse))) == (1, 1)
+
+
+def test_an_expensive_value_is_computed_once_and_outside_the_loop_that_repeats_it() -> None:
+    x, y = sg.placeholder("x", ("n",)), sg.placeholder("y", ("n", "m"))
+    made = emitted([x, y], sg.exp(x)[:, None] * y)
+    assert [depth(line) for line in lines(made, "exp(")] == [1]
+    made = emitted([x, y], sg.exp(x) + sg.zeros((5, x.shape[0])))
+    assert [depth(line) for line in lines(made, "exp(")] == [1]
+    made = emitted([x], sg.flip(sg.exp(x)) * sg.exp(x))
+    assert len(lines(made, "exp(")) == 1
+    i = sg.placeholder("i", ("k",), "int64")
+    made = emitted([x, i], sg.take(sg.exp(x), i))
+    assert len(loops(made)) == 2
+    assert len(emitted([x, i], sg.take(x * 2, i)).fusion.groups) == 1
+
+
+def test_what_feeds_both_a_maximum_and_a_shifted_exponential_is_computed_once() -> None:
+    x = sg.placeholder("x", ("n", "m"))
+    made = emitted([x], sg.softmax(sg.tanh(x) * 3), sg.log_softmax(sg.tanh(x) * 3))
+    assert len(lines(made, "tanh(")) == 1
+    assert len(lines(made, "exp(")) == 1
+    assert len(made.fusion.groups) == 1
+
+
+def test_a_long_chain_does_not_exhaust_the_stack() -> None:
+    x = sg.placeholder("x", (3,), "float64")
+    y, expected = x, np.array([0.1, 0.2, 0.3])
+    for _ in range(30 * LONGEST_CHAIN):
+        y, expected = y + 1e-3, expected + 1e-3
+    made = emitted([x], y)
+    assert len(made.fusion.groups) == 1
+    f = sg.compile([x], [y[: 2 + 1], sg.sum(y)])
+    np.testing.assert_allclose(f([0.1, 0.2, 0.3])[0], expected)
+
+
+def test_long_sums_are_added_in_blocks() -> None:
+    x = sg.placeholder("x", ("n",))
+    f = sg.compile([x], [sg.sum(x), sg.mean(x)])
+    for count in (0, 1, 4095, 4096, 4097, 100_001):
+        values = np.full(count, 0.1, np.float32)
+        total, mean = f(values)
+        # in one float32 accumulator the error of 100,000 terms would be 1e-3
+        np.testing.assert_allclose(total, float(np.sum(values, dtype=np.float64)), rtol=1e-6)
+        assert np.isnan(mean) if count == 0 else abs(mean - 0.1) < 1e-6
+
+
+# -- the order of the groups -----------------------------------------------------------------------
+
+
+def check_order(made: Kernel) -> None:
+    """Every value is complete before a group reads it; within a group, before the pass that does."""
+    fusion = made.fusion
+    complete: dict[int, int] = {}
+    for i, group in enumerate(fusion.groups):
+        if isinstance(group, MatmulGroup):
+            complete[group.node] = i
+        else:
+            complete |= {a.node: i for a in made.bodies[i].accesses if a.write}
+    for i, group in enumerate(fusion.groups):
+        if isinstance(group, MatmulGroup):
+            reads = [(storage(made, view.base), -1) for view in (group.left, group.right)]
+        else:
+            reads = [
+                (storage(made, a.node), a.stage) for a in made.bodies[i].accesses if not a.write
+            ]
+        for node, stage in reads:
+            if node not in fusion.home:
+                assert fusion.nodes[node].op.name in ("placeholder", "variable", "constant")
+                continue
+            assert complete[node] <= i
+            if complete[node] == i:
+                assert node not in fusion.deferred
+                writes = [a for a in made.bodies[i].accesses if a.node == node and a.write]
+                assert max(a.stage for a in writes) < stage
+    stored = fusion.stored | set(fusion.roots)
+    assert all(node in complete for node in stored if node in fusion.home)
+
+
+def storage(made: Kernel, node: int) -> int:
+    while isinstance(made.fusion.nodes[node].op.lowering, Alias):
+        node = made.fusion.nodes[node].operands[0]
+    return node
+
+
+@pytest.mark.parametrize("separate", [False, True])
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_order(name: str, separate: bool) -> None:
+    check_order(kernel(DEFINITIONS[name](), separate=separate))
+
+
+def test_order_of_random_graphs() -> None:
+    for seed in range(60):
+        graph = Grower(random.Random(seed)).grow(14)
+        made = kernel((graph.inputs, graph.outputs, dict(graph.updates)))
+        check_order(made)
+        nodes = [node for group in loops(made) for node in group.members]
+        assert len(set(nodes)) == len(nodes)
+        assert not set(nodes) & made.fusion.virtual
+
+
+def test_every_root_is_computed_once() -> None:
+    x = sg.placeholder("x", ("n",))
+    graph = graphs.lowered(build([x], [x, x, sg.exp(x), sg.exp(x), x[::-1]]))
+    outputs = graph.graph["outputs"]
+    assert len(set(outputs)) == 5
+    assert [graph.nodes[node]["op"].name for node in outputs].count("exp") == 1
