@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from compiler import ops as _ops
 from dynamic import autograd, nn, optim
-from dynamic.autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from dynamic.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from dynamic.creation import (
     arange,
     as_tensor,
@@ -68,6 +68,7 @@ from dynamic.functions import (
     ge,
     gt,
     index_select,
+    is_inference,
     is_tensor,
     le,
     lt,
@@ -95,6 +96,7 @@ from dynamic.functions import (
     unsqueeze,
     var,
 )
+from dynamic.grad_mode import is_inference_mode_enabled
 from dynamic.printing import set_printoptions
 from dynamic.results import Size
 from dynamic.tensor import Tensor
@@ -115,8 +117,10 @@ __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "Size", "Tensor", "add", "all", "amax", "amin", "any", "arange", "as_tensor", "autograd", "bmm",
     "bool", "cat", "chunk", "clamp", "clone", "div", "double", "dtype", "e", "empty", "empty_like",
     "enable_grad", "eq", "eye", "flatten", "flip", "float", "float32", "float64", "from_numpy",
-    "full", "full_like", "gather", "ge", "get_default_dtype", "gt", "index_select", "inf", "int",
-    "int16", "int32", "int64", "int8", "is_grad_enabled", "is_tensor", "le", "linspace", "long",
+    "full", "full_like", "gather", "ge", "get_default_dtype", "gt", "index_select", "inf",
+    "inference_mode", "int",
+    "int16", "int32", "int64", "int8", "is_grad_enabled", "is_inference",
+    "is_inference_mode_enabled", "is_tensor", "le", "linspace", "long",
     "lt", "make_dot", "manual_seed", "masked_fill", "max", "min", "mm", "mul", "mv", "nan",
     "narrow", "ne", "neg", "nn", "no_grad", "norm", "numel", "ones", "ones_like", "optim", "pi",
     "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "round", "select",

@@ -11,9 +11,13 @@ from compiler.op import Operand
 from dynamic import eager_ops
 from dynamic.dtypes import DTYPES
 from dynamic.errors import ArgumentError, AutogradError
+from dynamic.grad_mode import mode
 from dynamic.gradients import backward
 from dynamic.printing import tensor_text
-from dynamic.tape import AccumulateGrad, Cell, named
+from dynamic.versions import UNTRACKED
+from dynamic.hooks import Cell, RemovableHandle, hooks_of
+from dynamic.leaf import AccumulateGrad
+from dynamic.nodes import Failing, graph_edge
 
 
 class Autograd(Operand):
@@ -46,6 +50,11 @@ class Autograd(Operand):
         elif self._node is None:
             if self._array.dtype.kind != "f":
                 raise AutogradError("only Tensors of floating point dtype can require gradients")
+            if self._counter is UNTRACKED and not mode.inference:
+                raise AutogradError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                    "allowed."
+                )
             home = self._home
             if type(home) is not AccumulateGrad:
                 self._home = AccumulateGrad(self, self._array)
@@ -64,8 +73,33 @@ class Autograd(Operand):
 
     @property
     def grad_fn(self) -> Any:
-        """The node of the op that made this tensor; None for a leaf."""
-        return None if self.is_leaf else named(self._node)
+        """The node of the op that made this tensor; None for a leaf.
+
+        RuntimeError for one of several views of a tensor that was modified in place.
+        """
+        node = self._node
+        if node is None or type(node) is AccumulateGrad:
+            return None
+        if type(node) is Failing and node.label == "Invalid":
+            raise node.error
+        return graph_edge(node)[0]
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of `grad_fn` this tensor is."""
+        return 0 if self._node is None else graph_edge(self._node)[1]
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return self._counter is UNTRACKED
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    @property
+    def _base(self) -> Any:
+        """The tensor that this one is a view of, or None."""
+        return None if self._view is None else self._view.base
 
     @property
     def grad(self) -> Any:
@@ -104,13 +138,39 @@ class Autograd(Operand):
         """Have backward passes put the gradient of this tensor, not a leaf, into `grad` too."""
         if self._node is None:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
-        if not self.is_leaf and self._node.cell is None:
-            self._home = self._node.cell = Cell()
+        if not self.is_leaf:
+            hooks = hooks_of(self._node)
+            if hooks.cell is None:
+                hooks.cell = Cell()
+            self._home = hooks.cell
 
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this tensor, and it is no leaf."""
         return not self.is_leaf and self._home is not None
+
+    def register_hook(self, hook: Any) -> RemovableHandle:
+        """Call `hook(grad)` with the gradient of this tensor; a tensor that it returns replaces it.
+
+        RuntimeError if the tensor requires no grad. The handle's `remove()` takes the hook away.
+        """
+        if self._node is None:
+            raise AutogradError(
+                "cannot register a hook on a tensor that doesn't require gradient"
+            )
+        return hooks_of(self._node).tensor.add(hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
+        """Call `hook(tensor)` after a backward pass has accumulated the gradient of this leaf."""
+        if self._node is None:
+            raise AutogradError(
+                "cannot register a hook on a tensor that doesn't require gradient"
+            )
+        if type(self._node) is not AccumulateGrad:
+            raise AutogradError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
+        return hooks_of(self._node).accumulated.add(hook)
 
     def backward(
         self,
@@ -139,7 +199,7 @@ class Autograd(Operand):
         """Make this tensor a leaf that requires no grad."""
         if self._view is not None:
             raise AutogradError("Can't detach views in-place. Use detach() instead.")
-        self._node = None
+        self._node = self._home = None
         return self
 
     @property
@@ -149,7 +209,10 @@ class Autograd(Operand):
 
     @data.setter
     def data(self, value: Any) -> None:
-        self._array = value._array
+        self._array = array = value._array
+        home = self._home
+        if type(home) is AccumulateGrad:
+            home.shape, home.dtype = array.shape, array.dtype
 
     def clone(self) -> Any:
         """A recorded copy."""
@@ -184,12 +247,26 @@ class Autograd(Operand):
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                 "protocol at the moment."
             )
-        result = self.constant(self._array.copy())
-        memo[id(self)] = result
+        if id(self) in memo:
+            return memo[id(self)]
+        result = memo[id(self)] = self.constant(self._array.copy())
         result.requires_grad = self.requires_grad
         if self._home is not None and self._home.grad is not None:
             result.grad = self.grad.detach().clone()
         return result
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return rebuild, (type(self), self._array, self.requires_grad)
+
+
+def rebuild(kind: type, array: Any, requires_grad: bool) -> Any:
+    """A leaf from what pickle wrote of a tensor."""
+    result = kind.__new__(kind)
+    made = result.constant(array)
+    for name in ("_array", "_counter", "_home", "_node", "_view", "_views"):
+        setattr(result, name, getattr(made, name))
+    result.requires_grad = requires_grad
+    return result
 
 
 def _check_grad(tensor: Any, value: Any) -> None:

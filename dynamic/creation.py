@@ -11,7 +11,7 @@ import numpy as np
 from compiler.errors import OptionError, ShapeError
 from dynamic.dtypes import DTYPES, INT64, as_numpy_dtype, dtype_of_number, get_default_dtype
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.methods import sizes_of
+from dynamic.results import sizes_of
 from dynamic.tensor import Tensor, wrap
 
 

@@ -84,6 +84,18 @@ fill = Op(
     doc="`value` in x's shape and dtype.",
 )
 zero = replace(fill, name="zero")
+fill_where = Op(
+    name="masked_fill",
+    infer_type=_same_type,
+    evaluate=lambda x, mask, value: np.where(mask, value, x).astype(x.dtype),
+    vjp=(
+        lambda g, o, a, b, c: ops.where(b, 0.0, g),
+        None,
+        lambda g, o, a, b, c: _fitted(ops.where(b, g, 0.0), c),
+    ),
+    saves=("b", "", "b"),
+    doc="x with `value` where the mask holds: what x becomes in place.",
+)
 
 
 def _put(x: Any, value: Any, places: Any) -> Any:

@@ -1,17 +1,28 @@
-"""The reverse pass: nodes in the order opposite to that in which they were made."""
+"""The reverse pass: nodes in the order opposite to that in which they were made.
+
+A leaf without hooks accumulates each cotangent at once, as it arrives. One with hooks waits for
+the last: it runs right after the oldest node that it is an operand of.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 
+from dynamic import anomaly
 from dynamic.grad_mode import mode
-from dynamic.tape import AccumulateGrad
+from dynamic.hooks import as_tensor, at_tensor, run_after, run_before
+from dynamic.leaf import AccumulateGrad
+from dynamic.nodes import Cotangents
 
 Root = tuple[Any, Any]
+
+MAX_DEPTH = 60
+"""How many reverse passes may run within each other before one gets a thread, and stack, anew."""
 
 
 def run(
@@ -36,11 +47,38 @@ def run(
     if inputs is not None:
         wanted = set(inputs)
         needed = _leading_to(wanted, [node for node, _ in roots])
-    before, mode.enabled = mode.enabled, create_graph
+    before = mode.enabled
+    depth = mode.depth
+    if depth >= MAX_DEPTH:
+        return _in_thread(roots, retain_graph, create_graph, inputs)
+    mode.enabled = create_graph
+    mode.depth = depth + 1
     try:
         return _propagate(roots, retain_graph, create_graph, wanted, needed)
     finally:
         mode.enabled = before
+        mode.depth = depth
+
+
+def _in_thread(*arguments: Any) -> dict[Any, Any]:
+    """`run` in a thread of its own, in the mode of this one."""
+    state = dict(vars(mode), depth=0)
+    results: list[dict[Any, Any]] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        vars(mode).update(state)
+        try:
+            results.append(run(*arguments))
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors.pop()
+    return results.pop()
 
 
 def _propagate(
@@ -50,44 +88,108 @@ def _propagate(
     wanted: Collection[Any] | None,
     needed: Collection[Any] | None,
 ) -> dict[Any, Any]:
+    watch = anomaly.state.enabled
     pending: dict[Any, Any] = {}
-    heap: list[tuple[int, Any]] = []
+    heap: list[Any] = []
     found: dict[Any, Any] = {}
+    uses: dict[Any, int] | None = None
     for node, g in roots:
         if node in pending:
             pending[node] = pending[node] + g
         else:
-            pending[node] = g.copy() if type(node) is AccumulateGrad and not create_graph else g
+            pending[node] = g
             heappush(heap, (-node.serial, node))
     while heap:
-        node = heappop(heap)[1]
+        node = heappop(heap)[-1]
         g = pending.pop(node)
+        hooks = node.hooks
+        if hooks is not None:
+            g = at_tensor(hooks, g, create_graph)
         if needed is not None:
             if node in wanted:  # type: ignore[operator]
                 found[node] = g
             if node not in needed:
                 continue
-        parts = node.pull(g, create_graph)
+        if hooks is None and not watch:
+            parts = node.pull(g, create_graph)
+        else:
+            parts = _observed(node, g, create_graph, watch)
+        if not retain_graph:
+            node.release()
         for edge, part in parts:
             before = pending.get(edge)
             if before is not None:
                 pending[edge] = before + part
-                continue
-            # what a leaf gets is its own: neither passed on nor a view nor read-only
-            if (
-                type(edge) is AccumulateGrad
-                and not create_graph
-                and (part is g or type(part) is not np.ndarray or part.base is not None)
-            ):
-                part = np.array(part)
-            pending[edge] = part
-            heappush(heap, (-edge.serial, edge))
-        if type(node) is not AccumulateGrad:
-            if node.cell is not None:
-                node.cell.add(g, create_graph)
-            if not retain_graph:
-                node.release()
+            elif type(edge) is not AccumulateGrad:
+                pending[edge] = part
+                heappush(heap, (-edge.serial, edge))
+            elif edge.hooks is None and needed is None:
+                # what is passed on, a view or read-only is not the leaf's own
+                own = part is not g and type(part) is np.ndarray and part.base is None
+                edge.accumulate(part, create_graph, own)
+            else:
+                pending[edge] = part
+                key = 0.5
+                if edge.hooks is not None:
+                    if uses is None:
+                        uses = _oldest_uses([node, *(entry[-1] for entry in heap)])
+                    key -= uses[edge]  # right after its oldest use
+                heappush(heap, (key, len(pending), edge.serial, edge))
     return found
+
+
+def _observed(node: Any, g: Any, create_graph: bool, watch: bool) -> Any:
+    """The cotangents that a node finds, with its hooks called and in anomaly mode checked."""
+    hooks = node.hooks
+    several = type(g) is Cotangents
+    gradients: tuple[Any, ...] = ()
+    if hooks is not None and (hooks.before or hooks.after):
+        gradients = tuple(as_tensor(one) for one in (g.listed(node.count) if several else (g,)))
+        gradients = run_before(hooks, gradients)
+        raw = gradients if create_graph else [getattr(one, "_array", None) for one in gradients]
+        g = Cotangents({i: one for i, one in enumerate(raw) if one is not None})
+        g = g if several else g.parts[0]
+    if watch:
+        with anomaly.watched(node):
+            parts = node.pull(g, create_graph)
+            anomaly.check(node, parts)
+    else:
+        parts = node.pull(g, create_graph)
+    return parts if hooks is None or not hooks.after else _after(node, parts, gradients)
+
+
+def _after(node: Any, parts: Any, gradients: tuple[Any, ...]) -> list[tuple[Any, Any]]:
+    """The cotangents after the hooks that see them all, by the position of the operands."""
+    by_place = dict(zip(node.places(), (part for _, part in parts), strict=True))
+    found = tuple(as_tensor(by_place.get(i)) for i in range(len(node.edges)))
+    changed = run_after(node.hooks, found, gradients)
+    result = []
+    for edge, after in zip(node.edges, changed, strict=True):
+        if edge is None or after is None:
+            continue
+        if mode.enabled:
+            result.append((edge, after))
+        else:
+            result.append((edge, after._array[...]))  # a view: the hook may hold the array
+    return result
+
+
+def _oldest_uses(nodes: Iterable[Any]) -> dict[Any, int]:
+    """For each leaf that these nodes lead to, the number of its oldest use."""
+    seen: set[Any] = set()
+    uses: dict[Any, int] = {}
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        for edge in node.edges:
+            if type(edge) is AccumulateGrad:
+                uses[edge] = min(node.serial, uses.get(edge, node.serial))
+            elif edge is not None:
+                stack.append(edge)
+    return uses
 
 
 def _leading_to(wanted: Collection[Any], roots: Iterable[Any]) -> set[Any]:

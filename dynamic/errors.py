@@ -13,5 +13,13 @@ class ArgumentError(StaticGraphError, TypeError):
     """An argument has a type that the function does not take."""
 
 
+class MissingAttributeError(StaticGraphError, AttributeError):
+    """A node of the tape has no such attribute."""
+
+
+class MissingMethodError(StaticGraphError, NotImplementedError):
+    """A Function lacks the method that the call needs."""
+
+
 class SizeError(ShapeError, RuntimeError):
     """The shapes of an op's operands do not fit; PyTorch raises RuntimeError."""

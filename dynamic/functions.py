@@ -14,13 +14,15 @@ from compiler import ops
 from compiler.errors import OptionError
 from dynamic import eager_ops
 from dynamic.creation import as_tensor
+from dynamic.inplace import into
 from dynamic.tensor import Tensor
 
 
 def _method(name: str) -> Any:
-    def function(input: Any, *args: Any, **kwargs: Any) -> Any:
+    def function(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         tensor = input if isinstance(input, Tensor) else as_tensor(input)
-        return getattr(tensor, name)(*args, **kwargs)
+        result = getattr(tensor, name)(*args, **kwargs)
+        return result if out is None else into(name, out, result, (tensor, *args))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = getattr(Tensor, name).__doc__
@@ -67,6 +69,11 @@ def _new_axis(dim: int, ndim: int) -> int:
     if not -ndim - 1 <= dim <= ndim:
         raise OptionError(f"stack: axis {dim} is out of range for {ndim + 1} axes")
     return dim % (ndim + 1)
+
+
+def is_inference(input: Any) -> Any:
+    """Whether a tensor was made in inference mode."""
+    return input.is_inference()
 
 
 def is_tensor(value: Any) -> bool:

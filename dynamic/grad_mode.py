@@ -3,22 +3,82 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 
 class _Mode(threading.local):
     enabled = True
+    inference = False
+    depth = 0
+    packing: tuple[Any, ...] = ()
+    no_packing: str | None = None
 
 
 mode = _Mode()
-"""`mode.enabled`: whether this thread records."""
+"""The state of this thread.
+
+Attributes:
+    enabled: whether it records.
+    inference: whether it is in inference mode.
+    depth: how many reverse passes are running within each other.
+    packing: the pairs of functions that pack and unpack saved tensors, the last one in force.
+    no_packing: why such functions are forbidden, or None.
+"""
+
+inferring: list[Any] = []
+"""Not empty while a thread is in inference mode: what is empty costs the others nothing."""
 
 
 def is_grad_enabled() -> bool:
     """Whether ops on tensors that require grad are recorded in this thread."""
     return mode.enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread makes inference tensors: see `inference_mode`."""
+    return mode.inference
+
+
+def decorated(function: Callable[..., Any], make: Callable[[], Any]) -> Callable[..., Any]:
+    """`function` run in a context of its own; a generator only while it runs, not between."""
+    if inspect.isgeneratorfunction(function):
+
+        @functools.wraps(function)
+        def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            return (yield from _steps(function(*args, **kwargs), make))
+
+        return generate
+
+    @functools.wraps(function)
+    def switched(*args: Any, **kwargs: Any) -> Any:
+        with make():
+            return function(*args, **kwargs)
+
+    return switched
+
+
+def _steps(
+    generator: Generator[Any, Any, Any], make: Callable[[], Any]
+) -> Generator[Any, Any, Any]:
+    advance: Callable[[], Any] = functools.partial(next, generator)
+    while True:
+        try:
+            with make():
+                value = advance()
+        except StopIteration as stop:
+            return stop.value
+        try:
+            sent = yield value
+            advance = functools.partial(generator.send, sent)
+        except GeneratorExit:
+            with make():
+                generator.close()
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever is thrown in is passed on
+            advance = functools.partial(generator.throw, error)
 
 
 class _Switch:
@@ -36,16 +96,12 @@ class _Switch:
     def __exit__(self, *exception: object) -> None:
         mode.enabled = self._before.pop()
 
-    def _again(self) -> _Switch:
+    def clone(self) -> _Switch:
+        """Another context of the kind."""
         return type(self)()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def switched(*args: Any, **kwargs: Any) -> Any:
-            with self._again():
-                return function(*args, **kwargs)
-
-        return switched
+        return decorated(function, self.clone)
 
 
 class no_grad(_Switch):  # noqa: N801 - PyTorch's name
@@ -76,7 +132,8 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
         self._before.append(self._outside)
         mode.enabled = self.enabled
 
-    def _again(self) -> _Switch:
+    def clone(self) -> _Switch:
+        """A context that sets the same mode."""
         switch = _Switch()
         switch.enabled = self.enabled
         return switch
@@ -91,3 +148,36 @@ def _set(enabled: bool) -> bool:
     before = mode.enabled
     mode.enabled = enabled
     return before
+
+
+class inference_mode:  # noqa: N801 - PyTorch's name
+    """Inside, nothing is recorded and new tensors are inference tensors, which never can be.
+
+    `inference_mode(False)` leaves the mode. A context, and a decorator with or without a call.
+    """
+
+    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
+        """The context, or a function decorated with it."""
+        if isinstance(mode, bool):
+            return super().__new__(cls)
+        return cls()(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+        self._before: list[tuple[bool, bool]] = []
+
+    def __enter__(self) -> None:
+        self._before.append((mode.enabled, mode.inference))
+        mode.enabled, mode.inference = not self.mode, self.mode
+        inferring.append(self)
+
+    def __exit__(self, *exception: object) -> None:
+        mode.enabled, mode.inference = self._before.pop()
+        inferring.remove(self)
+
+    def clone(self) -> Any:
+        """Another context of the kind."""
+        return type(self)(self.mode)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return decorated(function, self.clone)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from compiler.op import Operand
 from compiler.ops import astype
 from dynamic.engine import run
 from dynamic.errors import AutogradError
-from dynamic.tape import AccumulateGrad
+from dynamic.leaf import AccumulateGrad
 
 
 def backward(
@@ -38,6 +39,8 @@ def backward(
     """
     retain = create_graph if retain_graph is None else retain_graph
     tensors = _listed(tensors)
+    if create_graph:
+        _warn_of_cycle()
     if inputs is None:
         if len(tensors) == 1 and grad_tensors is None and not create_graph:
             array, node = tensors[0]._array, tensors[0]._node
@@ -57,8 +60,8 @@ def backward(
             continue
         g = found.pop(node)
         if type(node) is AccumulateGrad:
-            node.pull(g if create_graph else np.array(g), create_graph)
-        else:
+            node.pull(g, create_graph)
+        elif node.hooks is None or node.hooks.cell is None:
             tensor.retain_grad()
             tensor._home.add(g, create_graph)
 
@@ -105,6 +108,18 @@ def grad(
                 "graph. Set allow_unused=True if this is the desired behavior."
             )
     return tuple(results)
+
+
+def _warn_of_cycle() -> None:
+    warnings.warn(
+        "Using backward() with create_graph=True will create a reference cycle between the "
+        "parameter and its gradient which can cause a memory leak. We recommend using "
+        "autograd.grad when creating the graph to avoid this. If you have to use this function, "
+        "make sure to reset the .grad fields of your parameters to None after use to break the "
+        "cycle and avoid the leak.",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def _listed(tensors: Any) -> Sequence[Any]:

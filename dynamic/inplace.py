@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,43 +15,61 @@ from dynamic import eager_ops
 from dynamic.dtypes import DTYPES
 from dynamic.errors import AutogradError
 from dynamic.grad_mode import mode
-from dynamic.tape import AccumulateGrad, Node
-from dynamic.views import rebase
+from dynamic.leaf import AccumulateGrad
+from dynamic.tape import Node
+from dynamic.versions import UNTRACKED
+from dynamic.views import rebase, refusal
 
 
 def touch(tensor: Any) -> None:
     """Count a change of the tensor's memory and note the user's line that made it."""
     counter = tensor._counter
-    counter[0] += 1
-    counter[1] = user_line()
+    if counter is not UNTRACKED:
+        counter[0] += 1
+        counter[1] = user_line()
 
 
-def check_writable(tensor: Any) -> None:
-    """Raise unless the tensor may be overwritten under the grad mode (PyTorch's rules)."""
+def check_writable(tensor: Any, others: Sequence[Any] = ()) -> None:
+    """Raise unless the tensor may be overwritten by an op on it and `others` (PyTorch's rules)."""
     if not tensor._array.flags.writeable:
         raise AutogradError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location. Please clone() the tensor before performing the operation."
         )
+    if tensor._counter is UNTRACKED and not mode.inference:
+        raise AutogradError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
+            "a clone to get a normal tensor before doing inplace update."
+        )
     if not mode.enabled:
         return
-    if type(tensor._node) is AccumulateGrad:
-        what = "a leaf Variable"
-    elif tensor._view is not None and type(tensor._view.base._node) is AccumulateGrad:
-        what = "a view of a leaf Variable"
-    else:
+    node, view = tensor._node, tensor._view
+    if view is None:
+        if type(node) is AccumulateGrad:
+            raise AutogradError(_LEAF.format("a leaf Variable"))
         return
-    raise AutogradError(f"{what} that requires grad is being used in an in-place operation.")
+    base = view.base._node
+    if view.origin is not None:
+        recorded = node is not None or base is not None
+        if recorded or any(getattr(other, "_node", None) is not None for other in others):
+            raise AutogradError(refusal(tensor))
+    if type(base) is AccumulateGrad:
+        raise AutogradError(_LEAF.format("a view of a leaf Variable"))
+
+
+_LEAF = "{} that requires grad is being used in an in-place operation."
 
 
 def overwrite(tensor: Any, op: Op, others: Sequence[Any] = (), attrs: Attrs | None = None) -> Any:
     """Set `tensor` to `op(tensor, *others)`, recorded if any of them requires grad."""
-    check_writable(tensor)
+    check_writable(tensor, others)
     before = _alias(tensor)
+    if mode.packing:  # what a pack function gets must not change afterwards
+        before._array, before._counter = tensor._array.copy(), [0, None]
     # an operand that is the tensor itself would make the node and the tensor hold each other
     operands = (before, *(_alias(tensor) if other is tensor else other for other in others))
     result = before.apply(op, operands, attrs or {})
-    _check_result(tensor, result, operands)
+    _check_result(tensor, result)
     if result._array.dtype != tensor._array.dtype:
         result = ops.astype(result, tensor._array.dtype)
     node = result._node
@@ -79,7 +98,7 @@ def _alias(tensor: Any) -> Any:
     return alias
 
 
-def _check_result(tensor: Any, result: Any, operands: Sequence[Any]) -> None:
+def _check_result(tensor: Any, result: Any) -> None:
     array, value = tensor._array, result._array
     if value.shape != array.shape:
         raise AutogradError(
@@ -93,6 +112,34 @@ def _check_result(tensor: Any, result: Any, operands: Sequence[Any]) -> None:
         )
 
 
+def into(name: str, out: Any, result: Any, operands: Sequence[Any]) -> Any:
+    """`out`, overwritten by the result of an op on `operands` and resized to its shape.
+
+    RuntimeError if anything would have to be recorded, or `out` has a dtype of a lower category.
+    """
+    tensors = [one for one in (out, *operands) if isinstance(one, Operand)]
+    if mode.enabled and any(getattr(one, "_node", None) is not None for one in tensors):
+        raise AutogradError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
+        )
+    if out._array.shape != result._array.shape:
+        if out._array.size:
+            warnings.warn(
+                "An output with one or more elements was resized since it had shape "
+                f"{list(out._array.shape)}, which does not match the required output shape "
+                f"{list(result._array.shape)}.",
+                UserWarning,
+                stacklevel=3,
+            )
+        out._array = np.empty(result._array.shape, out._array.dtype)
+    check_writable(out)
+    _check_result(out, result)
+    np.copyto(out._array, result._array, casting="unsafe")
+    touch(out)
+    return out
+
+
 def assign(tensor: Any, key: Any, value: Any) -> None:
     """`tensor[key] = value`: recorded on the tensor, which the key makes a view of."""
     selected = tensor._basic_key(key)
@@ -104,85 +151,3 @@ def assign(tensor: Any, key: Any, value: Any) -> None:
     if not isinstance(value, Operand):
         value = tensor.constant(np.asarray(value, tensor._array.dtype))
     overwrite(tensor, eager_ops.put, (value,), {"places": places})
-
-
-def _method(op: Op) -> Any:
-    def method(self: Any, *others: Any) -> Any:
-        return overwrite(self, op, others)
-
-    method.__doc__ = f"In place: {op.doc}"
-    return method
-
-
-def _operator(op: Op) -> Any:
-    def method(self: Any, other: Any) -> Any:
-        return overwrite(self, op, (other,))
-
-    return method
-
-
-def _scaled(op: Op) -> Any:
-    def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-        return overwrite(self, op, (other if alpha == 1 else other * alpha,))
-
-    method.__doc__ = f"In place, with b scaled by `alpha`: {op.doc}"
-    return method
-
-
-class InPlace(Operand):
-    """PyTorch's methods that end in an underscore, the in-place operators, and `x[key] = y`."""
-
-    __slots__ = ()
-
-    _array: Any
-    _counter: list[Any]
-
-    add_, sub_ = _scaled(ops.add), _scaled(ops.subtract)
-    mul_, div_ = _method(ops.multiply), _method(ops.divide)
-    pow_ = _method(ops.power)
-    neg_, abs_ = _method(ops.negative), _method(ops.absolute)
-    exp_, log_, sqrt_ = _method(ops.exp), _method(ops.log), _method(ops.sqrt)
-    sin_, cos_, tanh_ = _method(ops.sin), _method(ops.cos), _method(ops.tanh)
-    sigmoid_, relu_ = _method(ops.sigmoid), _method(ops.relu)
-    square_, reciprocal_ = _method(ops.square), _method(ops.reciprocal)
-    floor_, ceil_, round_ = _method(ops.floor), _method(ops.ceil), _method(ops.round)
-
-    __iadd__, __isub__ = _operator(ops.add), _operator(ops.subtract)
-    __imul__, __itruediv__ = _operator(ops.multiply), _operator(ops.divide)
-    __ipow__, __imod__ = _operator(ops.power), _operator(ops.remainder)
-    __ifloordiv__ = _operator(ops.floor_divide)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        assign(self, key, value)
-
-    def zero_(self) -> Any:
-        """Fill with zeros."""
-        return overwrite(self, eager_ops.zero, (), {"value": 0})
-
-    def fill_(self, value: Any) -> Any:
-        """Fill with one number or a 0-d tensor."""
-        if isinstance(value, Operand):
-            return self.copy_(value)
-        return overwrite(self, eager_ops.fill, (), {"value": value})
-
-    def copy_(self, source: Any, non_blocking: bool = False) -> Any:
-        """Copy from `source`, which broadcasts to the shape and is cast to the dtype."""
-        source = source if isinstance(source, Operand) else self.constant(np.asarray(source))
-        return overwrite(self, eager_ops.copy, (source,))
-
-    def clamp_(self, min: Any = None, max: Any = None) -> Any:
-        """Limit to [min, max]."""
-        dtype = self._array.dtype
-        if dtype.kind == "f":
-            low, high = -np.inf, np.inf
-        else:
-            low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-        bounds = (low if min is None else min, high if max is None else max)
-        return overwrite(self, ops.clamp, bounds)
-
-    clip_ = clamp_
-
-    @property
-    def _version(self) -> int:
-        """How often the memory was changed in place."""
-        return int(self._counter[0])

@@ -14,14 +14,8 @@ from compiler.types import normalise_axis
 from dynamic import eager_ops
 from dynamic.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype
 from dynamic.errors import ArgumentError, AutogradError, SizeError
-from dynamic.results import Max, Min, Size
-
-
-def sizes_of(sizes: Sequence[Any]) -> tuple[Any, ...]:
-    """`f(2, 3)` and `f((2, 3))` alike."""
-    if len(sizes) == 1 and not hasattr(sizes[0], "__index__"):
-        return tuple(sizes[0])
-    return tuple(sizes)
+from dynamic.results import Max, Min, Size, sizes_of
+from dynamic.views import pieces
 
 
 def _total(op: Op, over_dims: Op) -> Any:
@@ -290,25 +284,29 @@ class Methods(Operand):
 
     def split(self, size: Any, dim: int = 0) -> tuple[Any, ...]:
         """Views of `size` elements along `dim`, the last one shorter; or of the listed sizes."""
-        total = self._array.shape[dim]
+        axis = normalise_axis("split", dim, self._array.ndim)
+        total = self._array.shape[axis]
         if hasattr(size, "__index__"):
-            sizes = [min(int(size), total - start) for start in range(0, total, int(size))]
-        else:
-            sizes = list(size)
-            if sum(sizes) != total:
-                raise ShapeError(f"split: {sizes} do not add up to {total}, the size of axis {dim}")
-        ends = np.cumsum(sizes).tolist()
-        return tuple(
-            self.narrow(dim, end - part, part) for end, part in zip(ends, sizes, strict=True)
-        )
+            size = int(size)
+            if size < 0 or (not size and total):
+                raise AutogradError(f"split expects split_size be positive, but got {size}")
+            sizes = [min(size, total - start) for start in range(0, total, size or 1)] or [0]
+            return pieces(self, "SplitBackward0", axis, sizes)
+        sizes = list(size)
+        if sum(sizes) != total:
+            raise ShapeError(f"split: {sizes} do not add up to {total}, the size of axis {dim}")
+        return pieces(self, "SplitWithSizesBackward0", axis, sizes)
 
     def chunk(self, chunks: int, dim: int = 0) -> tuple[Any, ...]:
         """At most `chunks` views of equal size along `dim`, the last one shorter."""
+        if chunks < 1:
+            raise AutogradError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
         return self.split(max(1, -(-self._array.shape[dim] // chunks)), dim)
 
     def unbind(self, dim: int = 0) -> tuple[Any, ...]:
         """The views at each index of one axis."""
-        return tuple(self.select(dim, i) for i in range(self._array.shape[dim]))
+        axis = normalise_axis("unbind", dim, self._array.ndim)
+        return pieces(self, "UnbindBackward0", axis, None)
 
     def norm(self, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
         """The p-norm of the elements; the 2-norm's gradient at 0 is 0."""

@@ -42,8 +42,8 @@ def tensor_text(tensor: Any) -> str:
     shown = (BOOL, INT64, get_default_dtype().dtype)
     if array.dtype not in shown or (not array.size and array.dtype != shown[2]):
         notes.append(f"dtype={DTYPES[array.dtype]}")
-    if tensor.grad_fn is not None:
-        notes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
+    if not tensor.is_leaf:
+        notes.append(f"grad_fn=<{tensor._node.name()}>")
     elif tensor.requires_grad:
         notes.append("requires_grad=True")
     return _with_notes("tensor(" + _body(array, len("tensor(")), notes, len("tensor("))

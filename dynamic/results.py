@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
@@ -41,3 +42,10 @@ class Min(NamedTuple):
 
 def _show(name: str, result: Max | Min) -> str:
     return f"torch.return_types.{name}(\nvalues={result.values!r},\nindices={result.indices!r})"
+
+
+def sizes_of(sizes: Sequence[Any]) -> tuple[Any, ...]:
+    """`f(2, 3)` and `f((2, 3))` alike."""
+    if len(sizes) == 1 and not hasattr(sizes[0], "__index__"):
+        return tuple(sizes[0])
+    return tuple(sizes)

@@ -8,8 +8,6 @@ Nodes are numbered as they are made, so the order of the reverse pass needs no s
 
 from __future__ import annotations
 
-import itertools
-import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +16,9 @@ import numpy as np
 
 from compiler.op import Attrs, Op, Rule
 from dynamic.dtypes import DTYPES, NumpyDType
-from dynamic.errors import AutogradError
+from dynamic.errors import AutogradError, MissingAttributeError
 from dynamic.names import node_name
-
-_numbers = itertools.count()
-next_number = _numbers.__next__
-"""The number of the next node."""
+from dynamic.nodes import GraphNode, Spec, next_number
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -71,57 +66,16 @@ def recipe(op: Op, needs: tuple[bool, ...], number: bool = False) -> Recipe:
     return made
 
 
-class Spec:
-    """The shape and dtype of an operand whose values were not saved."""
-
-    __slots__ = ("dtype", "shape")
-
-    def __init__(self, shape: tuple[int, ...], dtype: NumpyDType) -> None:
-        self.shape = shape
-        self.dtype = dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return int(np.prod(self.shape))
-
-
-class Cell:
-    """Where the gradient of a tensor that is not a leaf is put if `retain_grad` asked for it."""
-
-    __slots__ = ("grad",)
-
-    def __init__(self) -> None:
-        self.grad: Any = None
-
-    def add(self, g: Any, create_graph: bool) -> None:
-        """Add a cotangent that others may hold as well."""
-        if self.grad is None:
-            self.grad = g.clone() if create_graph else np.array(g)
-        else:
-            self.grad = self.grad + g
-
-
-class Node(Spec):
+class Node(GraphNode):
     """One recorded op; its shape and dtype are those of the op's output.
 
     Attributes:
-        edges: per operand the node that made it, or None where it requires no grad.
         saved: per operand its array or what stands in for it, then the output's array or None;
             None once freed.
         guards: the version counters of what is saved, and the `versions` that they had.
-        cell: where to put the gradient of the output, or None.
-        serial: the number of the node; that of an operand's node is smaller.
     """
 
-    __slots__ = (
-        "__weakref__", "attrs", "cell", "edges", "guards", "recipe", "saved", "serial", "versions",
-    )  # fmt: skip
+    __slots__ = ("attrs", "guards", "recipe", "saved", "versions")
 
     def __init__(
         self,
@@ -142,7 +96,7 @@ class Node(Spec):
         self.attrs = attrs
         self.shape = shape
         self.dtype = dtype
-        self.cell: Cell | None = None
+        self.hooks = None
         self.serial = next_number()
 
     def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
@@ -185,14 +139,7 @@ class Node(Spec):
                 array = self.saved[position]
                 maker = (*self.edges, self)[position]
                 break
-        kind = DTYPES[array.dtype].legacy
-        which = "" if maker is None else f", which is output 0 of {_short(maker)},"
-        return (
-            "one of the variables needed for gradient computation has been modified by an inplace "
-            f"operation: [torch.{kind}Tensor {list(array.shape)}]{which} is at version "
-            f"{counter[0]}; expected version {version} instead. {name_of(self)} saved it; it was "
-            f"modified last at {counter[1]}."
-        )
+        return mutated(array, maker, counter, version, self.name())
 
     def release(self) -> None:
         """Let go of what is saved; a node that saved nothing can run again."""
@@ -201,68 +148,41 @@ class Node(Spec):
 
     def name(self) -> str:
         """PyTorch's name of the node."""
-        return name_of(self)
+        return node_name(self)
 
-    @property
-    def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """Per operand the node that made it, or None, and which of its outputs it is (0)."""
-        return tuple((named(edge), 0) for edge in self.edges)
+    def places(self) -> tuple[int, ...]:
+        """The operand that each of the cotangents that `pull` finds belongs to."""
+        return tuple([i for i, _ in self.recipe.steps])
 
-    def __repr__(self) -> str:
-        return f"<{name_of(self)} object at {id(self):#x}>"
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            from dynamic.introspection import saved_value
 
-
-class AccumulateGrad(Spec):
-    """The node of a leaf: the end of the graph, and the place of the leaf's gradient."""
-
-    __slots__ = ("__weakref__", "grad", "leaf", "serial")
-
-    edges: tuple[Any, ...] = ()
-    next_functions: tuple[tuple[Any, int], ...] = ()
-
-    def __init__(self, tensor: Any, array: Any) -> None:
-        super().__init__(array.shape, array.dtype)
-        self.leaf = weakref.ref(tensor)
-        self.grad: Any = None
-        self.serial = next_number()
-
-    @property
-    def variable(self) -> Any:
-        """The leaf, or None if nobody holds it any more."""
-        return self.leaf()
-
-    def pull(self, g: Any, create_graph: bool) -> tuple[()]:
-        """Add `g`, which nobody else holds, to the gradient: in place unless recorded."""
-        if g.shape != self.shape:
-            raise AutogradError(
-                f"AccumulateGrad: a gradient of shape {tuple(g.shape)} for a leaf of shape "
-                f"{self.shape}"
-            )
-        before = self.grad
-        if before is None:
-            self.grad = g.clone() if create_graph else np.asarray(g, self.dtype)
-        elif create_graph:
-            self.grad = (g.constant(before) if isinstance(before, np.ndarray) else before) + g
-        elif isinstance(before, np.ndarray):
-            before += g
-        else:
-            before._array += g
-            before._counter[0] += 1
-        return ()
-
-    def release(self) -> None:
-        """Nothing is saved."""
-
-    def name(self) -> str:
-        """PyTorch's name of the node."""
-        return "torch::autograd::AccumulateGrad"
-
-    def __repr__(self) -> str:
-        return f"<AccumulateGrad object at {id(self):#x}>"
+            return saved_value(self, name)
+        raise MissingAttributeError(f"{self.name()!r} object has no attribute {name!r}")
 
 
-def _short(node: Any) -> str:
-    return name_of(node).removesuffix("Backward0")
+def mutated(array: Any, maker: Any, counter: Any, version: int, saver: str) -> str:
+    """What to say of a saved array whose version, once `version`, is another now.
+
+    `maker` is the node that made the array, or None; `saver` the name of that which saved it.
+    """
+    kind = DTYPES[array.dtype].legacy
+    which = ""
+    if maker is not None:
+        index = getattr(maker, "index", 0)
+        which = f", which is output {index} of {short_name(maker)},"
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [torch.{kind}Tensor {list(array.shape)}]{which} is at version {counter[0]}; "
+        f"expected version {version} instead. {saver} saved it; it was modified last at "
+        f"{counter[1]}."
+    )
+
+
+def short_name(node: Any) -> str:
+    """The name of a node without the ending that all have."""
+    return str(node.name()).removesuffix("Backward0").removesuffix("Backward")
 
 
 def record(
@@ -294,7 +214,7 @@ def record(
             edges,
             (edges[0] if own is None else operand._array, None if made is None else array),
             (own, made),
-            (0 if own is None else own[0], counter[0]),
+            (0 if own is None else own[0], 0 if made is None else made[0]),
             attrs,
             shape,
             dtype,
@@ -319,7 +239,7 @@ def record_pair(plan: Recipe, edges: Any, x: Any, y: Any, counters: Any, out: An
         c, d = counters
         e = out._counter if plan.keeps_output else None
         guards = (c if keeps_x else None, d if keeps_y else None, e)
-        versions = (c[0], d[0], 0)
+        versions = (keeps_x and c[0], keeps_y and d[0], 0)
     else:
         saved = (
             Spec(x.shape, x.dtype) if first is None else first,
@@ -353,21 +273,3 @@ def _record_many(
     guards.append(counter if plan.keeps_output else None)
     versions = tuple([0 if guard is None else guard[0] for guard in guards])
     return Node(plan, edges, tuple(saved), tuple(guards), versions, attrs, array.shape, array.dtype)
-
-
-def name_of(node: Any) -> str:
-    """PyTorch's name of a node."""
-    return node_name(node) if isinstance(node, Node) else str(node.name())
-
-
-_classes: dict[str, type] = {}
-
-
-def named(node: Any) -> Any:
-    """The node, with its name as the name of its class, which tools that draw graphs print."""
-    if type(node) is Node:
-        name = name_of(node)
-        if name not in _classes:
-            _classes[name] = type(name, (Node,), {"__slots__": (), "__doc__": Node.__doc__})
-        node.__class__ = _classes[name]
-    return node

@@ -17,10 +17,12 @@ from dynamic.autograd_methods import Autograd
 from dynamic.dtypes import F32, F64, get_default_dtype, result_type
 from dynamic.eager_ops import VIEWS
 from dynamic.errors import SizeError
-from dynamic.grad_mode import mode
-from dynamic.inplace import InPlace
+from dynamic.grad_mode import inferring, mode
+from dynamic.inplace import into
+from dynamic.inplace_methods import InPlace
 from dynamic.methods import Methods
 from dynamic.tape import recipe, record, record_pair
+from dynamic.versions import UNTRACKED
 from dynamic.views import View, make_view, shares_memory
 
 _plain: set[type] = set()
@@ -65,7 +67,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             self._array = np.array(data[0], dtype)
         else:
             self._array = np.empty(data or (0,), dtype)
-        self._counter = [0, None]
+        self._counter = UNTRACKED if mode.inference else [0, None]
         self._home = self._node = self._view = self._views = None
 
     @staticmethod
@@ -102,6 +104,10 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         try:
             array = op.evaluate(*arrays, **attrs)
         except (ValueError, TypeError, IndexError) as error:
+            if "out" in attrs:
+                rest = {name: value for name, value in attrs.items() if name != "out"}
+                result = self.apply(op, operands, rest)
+                return into(op.name, attrs["out"], result, operands)
             _explain(op, arrays, attrs, error)
         result = _new(Tensor)
         if type(array) is not _ndarray:
@@ -115,7 +121,10 @@ class Tensor(Autograd, InPlace, Methods, Operators):
                 counter = result._counter
         elif array.base is not None or (arrays and array is arrays[0]):
             array = result._array = _own(array, arrays)
-        if needed and mode.enabled and array.dtype.kind == "f":
+        if inferring and mode.inference:
+            if result._view is None:
+                result._counter = UNTRACKED
+        elif needed and mode.enabled and array.dtype.kind == "f":
             result._node = record(op, attrs, operands, array, counter, number)
         return result
 
@@ -129,6 +138,8 @@ def wrap(array: Any) -> Tensor:
     result._array = array
     result._counter = [0, None]
     result._home = result._node = result._view = result._views = None
+    if inferring and mode.inference:
+        result._counter = UNTRACKED
     return result
 
 
@@ -259,7 +270,9 @@ def _forward(op: Op) -> Any:
         result._counter = [0, None]
         result._home = result._node = result._view = result._views = None
         first = self._node
-        if (first is not None or second is not None) and mode.enabled:
+        if inferring and mode.inference:
+            result._counter = UNTRACKED
+        elif (first is not None or second is not None) and mode.enabled:
             plan = table[first is not None, second is not None]
             record_pair(plan, (first, second), x, y, (self._counter, version), result)
         return result
@@ -279,7 +292,7 @@ def _backward(op: Op) -> Any:
         x = _array(other, dtype)
         result = wrap(_asarray(evaluate(x, y)))
         node = self._node
-        if node is not None and mode.enabled:
+        if node is not None and mode.enabled and result._counter is not UNTRACKED:
             record_pair(plan, (None, node), x, y, (_CONSTANT, self._counter), result)
         return result
 

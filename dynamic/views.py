@@ -6,6 +6,7 @@ tape at once; reading a tensor's node never has to ask whether it is out of date
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -13,8 +14,14 @@ from typing import Any
 import numpy as np
 
 from compiler.op import Attrs, Op, Operand
-from compiler.ops import where
-from dynamic.tape import Cell, Spec, named, next_number
+from compiler.ops import concatenate, where
+from dynamic import eager_ops
+from dynamic.errors import AutogradError
+from dynamic.grad_mode import mode
+from dynamic.hooks import hooks_of
+from dynamic.nodes import Cotangents, Failing, GraphNode, Output, Spec, next_number
+from dynamic.observers import announce
+from dynamic.tape import short_name
 
 ViewStep = tuple[Op, Attrs]
 
@@ -35,72 +42,72 @@ def shares_memory(view: Any, array: Any) -> bool:
     return base is not None and (base is array or base is array.base)
 
 
-class _ViewNode(Spec):
-    """What the two nodes of mutated views have in common: no op, nothing saved."""
+class CopySlices(GraphNode):
+    """A tensor of which a view was overwritten: `edges` are the old tensor and the new view.
 
-    __slots__ = ("__weakref__", "cell", "edges", "serial", "steps")
+    Attributes:
+        steps: how the view is made of the tensor.
+        owned: a cotangent that nobody but the engine holds, if it comes to this node alone.
+    """
+
+    __slots__ = ("owned", "steps")
 
     def __init__(self, array: Any, edges: tuple[Any, ...], steps: tuple[ViewStep, ...]) -> None:
         super().__init__(array.shape, array.dtype)
         self.edges = edges
+        self.hooks = None
         self.steps = steps
-        self.cell: Cell | None = None
+        self.owned: Any = None
         self.serial = next_number()
-
-    def release(self) -> None:
-        """Nothing is saved."""
-
-    def name(self) -> str:
-        """PyTorch's name of the node."""
-        return type(self).__name__
-
-    def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
-
-    @property
-    def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """The nodes that the gradient goes to."""
-        return tuple((named(edge), 0) for edge in self.edges)
-
-
-class CopySlices(_ViewNode):
-    """A tensor of which a view was overwritten: `edges` are the old tensor and the new view."""
-
-    __slots__ = ()
 
     def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
         """The part of `g` in the view goes to what was written, the rest to the old values."""
         old, new = self.edges
-        parts = []
-        if new is not None:
-            parts.append((new, view_of(g, self.steps)))
-        if old is not None:
-            written = self._written()
-            if create_graph:
-                parts.append((old, where(g.constant(written), 0.0, g)))
-            else:
-                parts.append((old, np.where(written, g.dtype.type(0), g)))
+        if create_graph:
+            parts = [] if new is None else [(new, view_of(g, self.steps))]
+            if old is not None:
+                parts.append((old, where(g.constant(self._written()), 0.0, g)))
+            return parts
+        if old is None:
+            return [(new, view_of(g, self.steps))]
+        # a chain of slice assignments passes one array on, and zeros in it what each one wrote
+        rest = g if g is self.owned and self.hooks is None else g.copy()
+        self.owned = None
+        if type(old) is CopySlices:
+            old.owned = rest
+        view = view_of(rest, self.steps)
+        parts = [] if new is None else [(new, view.copy())]
+        view[...] = 0
+        parts.append((old, rest))
         return parts
 
     def _written(self) -> Any:
-        places = view_of(np.arange(self.size).reshape(self.shape), self.steps)
-        written = np.zeros(self.size, np.bool_)
-        written[places] = True
-        return written.reshape(self.shape)
+        written = np.zeros(self.shape, np.bool_)
+        view_of(written, self.steps)[...] = True
+        return written
+
+    def places(self) -> tuple[int, ...]:
+        """The new view comes first."""
+        old, new = self.edges
+        return (*(() if new is None else (1,)), *(() if old is None else (0,)))
 
 
-class AsStridedBackward0(_ViewNode):
+class AsStridedBackward0(GraphNode):
     """A view of a tensor that was mutated after the view was made."""
 
-    __slots__ = ("specs",)
+    __slots__ = ("specs", "steps")
 
     def __init__(self, array: Any, base: Any, steps: tuple[ViewStep, ...]) -> None:
-        super().__init__(array, (base._node,), steps)
+        super().__init__(array.shape, array.dtype)
+        self.edges = (base._node,)
+        self.hooks = None
+        self.steps = steps
         self.specs: list[Any] = []
         step_array = base._array
         for op, attrs in steps:
             self.specs.append(Spec(step_array.shape, step_array.dtype))
             step_array = op.evaluate(step_array, **attrs)
+        self.serial = next_number()
 
     def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
         """The adjoints of the steps that make the view, last one first."""
@@ -111,24 +118,143 @@ class AsStridedBackward0(_ViewNode):
         return [(self.edges[0], g)]
 
 
+class Pieces(GraphNode):
+    """The node of all the views that `unbind` or `split` makes along one axis.
+
+    Attributes:
+        label: PyTorch's name of the node.
+        axis: the axis, which each view has lost if `sizes` is None.
+        sizes: the sizes of the views along the axis.
+        count: how many views there are.
+    """
+
+    __slots__ = ("axis", "count", "label", "sizes")
+
+    def __init__(
+        self, tensor: Any, label: str, axis: int, sizes: Sequence[int] | None
+    ) -> None:
+        super().__init__(tensor._array.shape, tensor._array.dtype)
+        self.edges = (tensor._node,)
+        self.hooks = None
+        self.label = label
+        self.axis = axis
+        self.sizes = sizes
+        self.count = self.shape[axis] if sizes is None else len(sizes)
+        self.serial = next_number()
+
+    def pull(self, g: Cotangents, create_graph: bool) -> list[tuple[Any, Any]]:
+        """The cotangents of the views joined, zeros for those that have none."""
+        listed = list(g.listed(self.count))
+        some = next(iter(g.parts.values()))
+        before, after = self.shape[: self.axis], self.shape[self.axis + 1 :]
+        for i, part in enumerate(listed):
+            if part is None:
+                middle = () if self.sizes is None else (self.sizes[i],)
+                zeros = np.zeros((*before, *middle, *after), self.dtype)
+                listed[i] = some.constant(zeros) if create_graph else zeros
+        op = eager_ops.stack if self.sizes is None else concatenate
+        attrs = {"axis": self.axis}
+        if create_graph:
+            return [(self.edges[0], some.apply(op, listed, attrs))]
+        return [(self.edges[0], op.evaluate(*listed, **attrs))]
+
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return self.label
+
+
+def pieces(tensor: Any, label: str, axis: int, sizes: Sequence[int] | None) -> tuple[Any, ...]:
+    """The views at each index of an axis, or of these sizes along it; one node for all of them."""
+    lead = (slice(None),) * axis
+    if sizes is None:
+        keys: list[Any] = [(*lead, i, Ellipsis) for i in range(tensor._array.shape[axis])]
+    else:
+        ends = itertools.accumulate(sizes)
+        keys = [
+            (*lead, slice(end - size, end), Ellipsis) for size, end in zip(sizes, ends, strict=True)
+        ]
+    node = None
+    if tensor._node is not None and mode.enabled:
+        node = Pieces(tensor, label, axis, sizes)
+        announce(node)
+    views = []
+    for i, key in enumerate(keys):
+        view = tensor.constant(tensor._array[key])
+        make_view(view, tensor, eager_ops.select, {"key": key}, MULTI_OUTPUT)
+        if node is not None:
+            view._node = Output(node, i, view._array)
+        views.append(view)
+    return tuple(views)
+
+
+_CLARIFY = (
+    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+    "code by moving both the view and the inplace either both inside the {0} block (if you don't "
+    "want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+)
+NO_GRAD = _CLARIFY.format("no_grad")
+INFERENCE = _CLARIFY.format("inference_mode")
+MULTI_OUTPUT = (
+    " This view is the output of a function that returns multiple views. Such functions do not "
+    "allow the output views to be modified inplace. You should replace the inplace operation by an "
+    "out-of-place one."
+)
+CUSTOM = (
+    " This view was created inside a custom Function (or because an input was returned as-is) and "
+    "the autograd logic to handle view+inplace would override the custom backward associated with "
+    "the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix "
+    "this by cloning the output of the custom Function."
+)
+
+
+def refusal(view: Any, what: str = "is being") -> str:
+    """Why a view that was not made in the usual way is not to be modified in place.
+
+    `what` says whether it is the view that is modified, or its base.
+    """
+    why = view._view.origin
+    node = view._node
+    if node is not None:
+        number = getattr(node, "index", 0)
+        subject = f"Output {number} of {short_name(node)} is a view and {what} modified inplace."
+    elif why is INFERENCE:
+        subject = (
+            f"A view was created in inference mode and {what} modified inplace in normal mode."
+        )
+    else:
+        subject = (
+            f"A view was created in no_grad mode and {what} modified inplace with grad mode "
+            "enabled."
+        )
+    return f"{subject}{why}"
+
+
 class View:
-    """How a tensor is a view: of which base, by which steps."""
+    """How a tensor is a view: of which base, by which steps.
 
-    __slots__ = ("base", "steps")
+    Attributes:
+        origin: None, or why the view must not be modified in place by what is recorded.
+    """
 
-    def __init__(self, base: Any, steps: tuple[ViewStep, ...]) -> None:
+    __slots__ = ("base", "origin", "steps")
+
+    def __init__(self, base: Any, steps: tuple[ViewStep, ...], origin: str | None) -> None:
         self.base = base
         self.steps = steps
+        self.origin = origin
 
 
-def make_view(view: Any, of: Any, op: Op, attrs: Attrs) -> None:
+def make_view(view: Any, of: Any, op: Op, attrs: Attrs, origin: str | None = None) -> None:
     """Note that `view` was made by `op` on the memory of `of`."""
+    if origin is None and not mode.enabled:
+        origin = INFERENCE if mode.inference else NO_GRAD
     parent = of._view
     if parent is None:
         base, steps = of, ((op, attrs),)
     else:
         base, steps = parent.base, (*parent.steps, (op, attrs))
-    view._view = View(base, steps)
+        origin = origin or parent.origin
+    view._view = View(base, steps, origin)
     view._counter = base._counter
     views = base._views
     if views is None:
@@ -155,8 +281,10 @@ def rebase(tensor: Any, node: Any) -> None:
 def _replace(tensor: Any, node: Any) -> None:
     """Give a tensor another node; a gradient that is to be retained is that of the new one."""
     old = tensor._node
-    if node is not None and old is not None and old.cell is not None:
-        node.cell, old.cell = old.cell, None
+    if node is not None and old is not None and old.hooks is not None:
+        cell = old.hooks.cell
+        if cell is not None:
+            hooks_of(node).cell, old.hooks.cell = cell, None
     tensor._node = node
 
 
@@ -164,8 +292,13 @@ def _refresh(base: Any) -> None:
     """Give the views of `base` their history anew."""
     for reference in base._views or ():
         view = reference()
-        if view is not None and view._view is not None:
-            node = base._node
-            view._node = (
-                None if node is None else AsStridedBackward0(view._array, base, view._view.steps)
-            )
+        if view is None or view._view is None:
+            continue
+        node = base._node
+        if node is None:
+            view._node = None
+        elif view._view.origin is None:
+            view._node = AsStridedBackward0(view._array, base, view._view.steps)
+        else:
+            error = AutogradError(refusal(view, "its base or another view of its base has been"))
+            view._node = Failing(view._array, error, "Invalid")

@@ -259,10 +259,12 @@ def test_leaves_do_not_share_the_memory_of_their_gradients():
 
 def test_create_graph_accumulates_out_of_place():
     x = vector()
-    (x**3).sum().backward(create_graph=True)
+    with pytest.warns(UserWarning, match=r"^Using backward\(\) with create_graph=True will create"):
+        (x**3).sum().backward(create_graph=True)
     first = x.grad
     assert first.requires_grad
-    (x * 2).sum().backward(create_graph=True)
+    with pytest.warns(UserWarning, match=r"a reference cycle"):
+        (x * 2).sum().backward(create_graph=True)
     assert x.grad is not first and first.tolist() == [3.0, 12.0, 27.0]
 
 

@@ -4,17 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from dynamic.anomaly import (
+    detect_anomaly,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    set_detect_anomaly,
+)
+from dynamic.autograd import graph
+from dynamic.autograd.function import Function
+from dynamic.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from dynamic.gradients import backward, grad
 from dynamic.tensor import Tensor
 
 __all__ = [
+    "Function",
     "Variable",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "grad",
+    "graph",
+    "inference_mode",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_grad_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]
 

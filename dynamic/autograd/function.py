@@ -1,0 +1,195 @@
+"""Function: an op of the user's own, with a forward and a backward written in Python."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from dynamic.errors import ArgumentError, AutogradError, MissingMethodError
+from dynamic.function_node import FunctionNode, SavedTensor, place_outputs
+from dynamic.grad_mode import mode
+from dynamic.nodes import Failing
+from dynamic.observers import announce
+from dynamic.tape import FREED
+from dynamic.tensor import Tensor
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+
+class FunctionCtx:
+    """What forward leaves for backward; any attribute may be set on it as well.
+
+    Attributes:
+        needs_input_grad: per argument of `apply` whether it is a tensor that requires grad.
+    """
+
+    needs_input_grad: tuple[bool, ...]
+
+    def __init__(self) -> None:
+        self._saved: tuple[SavedTensor | None, ...] | None = ()
+        self._to_save: tuple[Any, ...] = ()
+        self._dirty: tuple[Any, ...] = ()
+        self._constant: tuple[Any, ...] = ()
+        self._materialize = True
+        self._node: Any = None
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors, or None, for backward; TypeError for anything else."""
+        for i, tensor in enumerate(tensors):
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise ArgumentError(
+                    f"save_for_backward can only save variables, but argument {i} is of type "
+                    f"{type(tensor).__name__}"
+                )
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for `jvp`, as the attribute `saved_for_forward`."""
+        self.saved_for_forward = tensors
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What `save_for_backward` kept; RuntimeError once freed, or if modified in place."""
+        if self._saved is None:
+            raise AutogradError(FREED)
+        if self._node is None:
+            return self._to_save
+        node = self._node()
+        return tuple(None if one is None else one.tensor(node) for one in self._saved)
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Say which arguments forward modifies in place; it must return them."""
+        for i, tensor in enumerate(tensors):
+            if not isinstance(tensor, Tensor):
+                raise ArgumentError(
+                    f"mark_dirty can only accept variables, but argument {i} is of type "
+                    f"{type(tensor).__name__}"
+                )
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Say which outputs have no gradient."""
+        self._constant = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (True) or None for outputs without a gradient."""
+        self._materialize = value
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a backward whose result must not be differentiated: RuntimeError where it is."""
+
+    @functools.wraps(backward)
+    def wrapper(ctx: Any, *gradients: Any) -> Any:
+        recording, mode.enabled = mode.enabled, False
+        try:
+            results = backward(ctx, *gradients)
+        finally:
+            mode.enabled = recording
+        if not recording or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
+            return results
+        single = not isinstance(results, tuple)
+        marked = [_undifferentiable(one) for one in ((results,) if single else results)]
+        return marked[0] if single else tuple(marked)
+
+    return wrapper
+
+
+def _undifferentiable(result: Any) -> Any:
+    if not isinstance(result, Tensor):
+        return result
+    marked = result.detach()
+    error = AutogradError(
+        "trying to differentiate twice a function that was marked with @once_differentiable"
+    )
+    marked._node = Failing(marked._array, error, "Error")
+    return marked
+
+
+class Function:
+    """An op of the user's own: subclass it with static methods, and call `apply`.
+
+    `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`; or `forward(*args)`,
+    `setup_context(ctx, inputs, output)` and `backward`. What backward does with tensors is
+    recorded if the reverse pass is, so it can be differentiated again.
+    """
+
+    generate_vmap_rule = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError: instances are of no use."""
+        raise AutogradError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            "new-style autograd function with static forward method."
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """The value, a tensor or a tuple; nothing in it is recorded."""
+        raise MissingMethodError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save for backward what it needs, where `forward` takes no ctx."""
+        raise MissingMethodError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Per argument of forward its gradient, or None."""
+        raise MissingMethodError(
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
+        )
+
+    vjp = backward
+    """Another name of `backward`."""
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Per output its directional derivative."""
+        raise MissingMethodError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """The value on batches of arguments, and the axes of the batches in it."""
+        raise MissingMethodError("vmap is not implemented for this autograd.Function.")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call forward, and record it as one node if an argument requires grad."""
+        apart = cls.setup_context is not Function.setup_context
+        if apart:
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        if kwargs:
+            raise ArgumentError(f"{cls.__name__}.apply() takes no keyword arguments")
+        ctx = FunctionCtx()
+        edges = tuple([arg._node if isinstance(arg, Tensor) else None for arg in args])
+        ctx.needs_input_grad = tuple([edge is not None for edge in edges])
+        recording = mode.enabled
+        mode.enabled = False
+        try:
+            if apart:
+                output = cls.forward(*args)
+                cls.setup_context(ctx, args, output)
+            else:
+                output = cls.forward(ctx, *args)
+        finally:
+            mode.enabled = recording
+        outputs = output if isinstance(output, tuple) else (output,)
+        node = None
+        if recording and any(ctx.needs_input_grad):
+            node = FunctionNode(ctx, cls, edges, args, outputs)
+            announce(node)
+        placed = place_outputs(ctx, node, args, outputs)
+        if node is not None:
+            node.save(args, outputs)
+        return placed if isinstance(output, tuple) else placed[0]

@@ -1,0 +1,162 @@
+"""Hooks of the tape: functions that see, and may replace, the gradients that pass through a node.
+
+For each node they run in this order: those of the tensor that it made, the retained gradient,
+those before the node, the node itself, those after it, and at a leaf those after accumulation.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from compiler.op import Operand
+from dynamic.dtypes import DTYPES
+from dynamic.errors import ArgumentError, AutogradError
+
+Hook = Callable[..., Any]
+_numbers = itertools.count()
+
+
+class Table(dict[int, Hook]):
+    """Hooks in the order in which they were registered."""
+
+    __slots__ = ("__weakref__",)
+
+    def add(self, hook: Hook) -> RemovableHandle:
+        """Register one more."""
+        handle = RemovableHandle(self)
+        self[handle.id] = hook
+        return handle
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()`, or the end of a `with` block, takes it away."""
+
+    def __init__(self, table: Table) -> None:
+        self.id = next(_numbers)
+        self._table = weakref.ref(table)  # a hook may hold its own handle
+
+    def remove(self) -> None:
+        """Take the hook away; nothing happens the second time."""
+        table = self._table()
+        if table is not None:
+            table.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+class Cell:
+    """Where the gradient of a tensor that is not a leaf is put if `retain_grad` asked for it."""
+
+    __slots__ = ("grad",)
+
+    def __init__(self) -> None:
+        self.grad: Any = None
+
+    def add(self, g: Any, create_graph: bool) -> None:
+        """Add a cotangent that others may hold as well."""
+        if self.grad is None:
+            self.grad = g.clone() if create_graph else np.array(g)
+        else:
+            self.grad = self.grad + g
+
+
+class Hooks:
+    """The hooks of one node.
+
+    Attributes:
+        tensor: on the gradient of the tensor that the node made.
+        cell: where to retain that gradient, or None.
+        before, after: around the node.
+        accumulated: after a leaf's gradient was accumulated; called with the leaf.
+    """
+
+    __slots__ = ("accumulated", "after", "before", "cell", "tensor")
+
+    def __init__(self) -> None:
+        self.tensor, self.before, self.after, self.accumulated = (Table() for _ in range(4))
+        self.cell: Cell | None = None
+
+
+def hooks_of(node: Any) -> Hooks:
+    """The hooks of a node, which from now on has some."""
+    if node.hooks is None:
+        node.hooks = Hooks()
+    found: Hooks = node.hooks
+    return found
+
+
+def as_tensor(g: Any) -> Any:
+    """A cotangent as a tensor."""
+    from dynamic.tensor import wrap
+
+    return g if g is None or isinstance(g, Operand) else wrap(g)
+
+
+def _replacement(hook: Hook, before: Any, after: Any) -> Any:
+    """What a hook returned for one gradient, a tensor; None leaves the gradient as it is."""
+    if after is None:
+        return before
+    if not isinstance(after, Operand):
+        raise ArgumentError(f"expected Variable, but hook returned '{type(after).__name__}'")
+    if before is None:
+        return after
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if after.shape != before.shape:
+        raise AutogradError(f"hook '{name}' has changed the size of value")
+    if after.dtype != before.dtype:
+        was, got = (f"torch.{DTYPES[one._array.dtype].legacy}Tensor" for one in (before, after))
+        raise AutogradError(
+            f"hook '{name}' has changed the type of value (was {was} got {got})"
+        )
+    return after
+
+
+def at_tensor(hooks: Hooks, g: Any, create_graph: bool) -> Any:
+    """Run the hooks of the tensor on its gradient, then retain what they leave of it."""
+    if hooks.tensor:
+        value = as_tensor(g)
+        for hook in tuple(hooks.tensor.values()):
+            value = _replacement(hook, value, hook(value))
+        g = value if create_graph else value._array
+    if hooks.cell is not None:
+        hooks.cell.add(g, create_graph)
+    return g
+
+
+def run_before(hooks: Hooks, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The gradients of a node's outputs after the hooks before it."""
+    for hook in tuple(hooks.before.values()):
+        gradients = _all_replaced(hook, gradients, hook(gradients))
+    return gradients
+
+
+def run_after(
+    hooks: Hooks, found: tuple[Any, ...], gradients: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """The gradients that a node found, by the position of its operands, after its hooks."""
+    for hook in tuple(hooks.after.values()):
+        found = _all_replaced(hook, found, hook(found, gradients))
+    return found
+
+
+def _all_replaced(hook: Hook, before: tuple[Any, ...], after: Any) -> tuple[Any, ...]:
+    if after is None:
+        return before
+    if not isinstance(after, tuple):
+        raise ArgumentError(f"expected tuple, but hook returned '{type(after).__name__}'")
+    if len(after) != len(before):
+        name = getattr(hook, "__name__", type(hook).__name__)
+        raise AutogradError(
+            f"hook '{name}' has returned an incorrect number of values (got {len(after)}, but "
+            f"expected {len(before)})"
+        )
+    return tuple(_replacement(hook, one, other) for one, other in zip(before, after, strict=True))

@@ -1,0 +1,286 @@
+"""PyTorch's methods that end in an underscore, and the in-place operators, from one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.errors import OptionError
+from compiler.op import Op, Operand
+from compiler.types import normalise_axis
+from dynamic import eager_ops
+from dynamic.dtypes import DTYPES
+from dynamic.errors import ArgumentError, AutogradError
+from dynamic.inplace import assign, overwrite, touch
+from dynamic.results import sizes_of
+from dynamic.versions import UNTRACKED
+
+
+def _method(op: Op) -> Any:
+    def method(self: Any, *others: Any) -> Any:
+        return overwrite(self, op, others)
+
+    method.__doc__ = f"In place: {op.doc}"
+    return method
+
+
+def _operator(op: Op) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        return overwrite(self, op, (other,))
+
+    return method
+
+
+def _scaled(op: Op) -> Any:
+    def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+        return overwrite(self, op, (other if alpha == 1 else other * alpha,))
+
+    method.__doc__ = f"In place, with b scaled by `alpha`: {op.doc}"
+    return method
+
+
+class InPlace(Operand):
+    """What changes a tensor in place; the methods of the table below as well."""
+
+    __slots__ = ()
+
+    _array: Any
+    _counter: Any
+    _node: Any
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        assign(self, key, value)
+
+    def zero_(self) -> Any:
+        """Fill with zeros."""
+        return overwrite(self, eager_ops.zero, (), {"value": 0})
+
+    def fill_(self, value: Any) -> Any:
+        """Fill with one number or a 0-d tensor; RuntimeError for a tensor with axes."""
+        if isinstance(value, Operand):
+            if len(value.shape):
+                raise AutogradError(
+                    "fill_ only supports 0-dimension value tensor but got tensor with "
+                    f"{len(value.shape)} dimensions."
+                )
+            return self.copy_(value)
+        return overwrite(self, eager_ops.fill, (), {"value": value})
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> Any:
+        """Copy from `source`, which broadcasts to the shape and is cast to the dtype."""
+        source = source if isinstance(source, Operand) else self.constant(np.asarray(source))
+        return overwrite(self, eager_ops.copy, (source,))
+
+    def clamp_(self, min: Any = None, max: Any = None) -> Any:
+        """Limit to [min, max]."""
+        if min is None and max is None:
+            raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        dtype = self._array.dtype
+        if dtype.kind == "f":
+            low, high = -np.inf, np.inf
+        else:
+            low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        bounds = (low if min is None else min, high if max is None else max)
+        return overwrite(self, ops.clamp, bounds)
+
+    clip_ = clamp_
+
+    def clamp_min_(self, min: Any) -> Any:
+        """Limit from below."""
+        return self.clamp_(min=min)
+
+    def clamp_max_(self, max: Any) -> Any:
+        """Limit from above."""
+        return self.clamp_(max=max)
+
+    def masked_fill_(self, mask: Any, value: Any) -> Any:
+        """Set the elements where the mask holds to one number, or a 0-d tensor."""
+        return overwrite(self, eager_ops.fill_where, (mask, value))
+
+    def masked_scatter_(self, mask: Any, source: Any) -> Any:
+        """Set the elements where the mask holds to the first elements of `source`, in order."""
+        places = np.flatnonzero(np.broadcast_to(mask._array, self._array.shape))
+        values = ops.reshape(source, (-1,))[: len(places)]
+        return overwrite(self, eager_ops.put, (values,), {"places": places})
+
+    def index_fill_(self, dim: int, index: Any, value: Any) -> Any:
+        """Set the slices at `index` along one axis to one number."""
+        assign(self, self._slices(dim, index), value)
+        return self
+
+    def index_copy_(self, dim: int, index: Any, source: Any) -> Any:
+        """Set the slices at `index` along one axis to those of `source`."""
+        assign(self, self._slices(dim, index), source)
+        return self
+
+    def index_put_(self, indices: Sequence[Any], values: Any) -> Any:
+        """`self[indices] = values`."""
+        assign(self, tuple(indices), values)
+        return self
+
+    def scatter_(self, dim: int, index: Any, src: Any) -> Any:
+        """Set the elements at `index` along one axis to those of `src`, or one number."""
+        axis = normalise_axis("scatter_", dim, self._array.ndim)
+        places = np.arange(self._array.size).reshape(self._array.shape)
+        corner = tuple(
+            slice(None) if i == axis else slice(size) for i, size in enumerate(index.shape)
+        )
+        places = np.take_along_axis(places[corner], index._array, axis)
+        if isinstance(src, Operand):
+            src = src[tuple(slice(size) for size in index.shape)]  # type: ignore[index]
+        else:
+            src = self.constant(np.asarray(src, self._array.dtype))
+        return overwrite(self, eager_ops.put, (src,), {"places": places})
+
+    def _slices(self, dim: int, index: Any) -> tuple[Any, ...]:
+        return (slice(None),) * normalise_axis("index", dim, self._array.ndim) + (index,)
+
+    def addcmul_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+        """Add value * tensor1 * tensor2."""
+        return self.add_(ops.multiply(tensor1, tensor2), alpha=value)  # type: ignore[attr-defined]
+
+    def addcdiv_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+        """Add value * tensor1 / tensor2."""
+        return self.add_(ops.divide(tensor1, tensor2), alpha=value)  # type: ignore[attr-defined]
+
+    def lerp_(self, end: Any, weight: Any) -> Any:
+        """Go a part of the way, `weight`, to `end`."""
+        return self.add_(ops.multiply(end - self, weight))  # type: ignore[attr-defined, operator]
+
+    def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+        """Fill with normal numbers."""
+        return self._draw(generator, "normal", mean, std)
+
+    def uniform_(self, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:
+        """Fill with uniform numbers in [a, b)."""
+        return self._draw(generator, "uniform", a, b)
+
+    def exponential_(self, lambd: float = 1.0, *, generator: Any = None) -> Any:
+        """Fill with exponential numbers of mean 1 / lambd."""
+        return self._draw(generator, "exponential", 1 / lambd)
+
+    def bernoulli_(self, p: float = 0.5, *, generator: Any = None) -> Any:
+        """Fill with ones, of probability p, and zeros."""
+        return self._draw(generator, "binomial", 1, p)
+
+    def random_(self, low: int = 0, high: int | None = None, *, generator: Any = None) -> Any:
+        """Fill with integers in [low, high); in [0, low) if there is one argument."""
+        if high is None:
+            if not low:
+                kind = self._array.dtype
+                low = 2 ** (np.finfo(kind).nmant + 1) if kind.kind == "f" else np.iinfo(kind).max
+            low, high = 0, low
+        return self._draw(generator, "integers", low, high)
+
+    def _draw(self, generator: Any, name: str, *args: Any) -> Any:
+        from dynamic.creation import generator as thread_generator
+
+        source = thread_generator() if generator is None else generator
+        values = np.asarray(getattr(source, name)(*args, self._array.shape))
+        return overwrite(
+            self, eager_ops.copy, (self.constant(values.astype(self._array.dtype)),)
+        )
+
+    def resize_(self, *sizes: Any) -> Any:
+        """Another shape; the elements stay, in row-major order, what is new is uninitialised.
+
+        RuntimeError if the tensor requires grad, or is a view.
+        """
+        if self._node is not None:
+            raise AutogradError("cannot resize variables that require grad")
+        shape = tuple(int(size) for size in sizes_of(sizes))
+        old = self._array.reshape(-1)
+        new = np.empty(shape, self._array.dtype)
+        kept = min(old.size, new.size)
+        new.reshape(-1)[:kept] = old[:kept]
+        self._array = new
+        touch(self)
+        return self
+
+    def resize_as_(self, other: Any) -> Any:
+        """The shape of another tensor: see `resize_`."""
+        return self.resize_(other.shape)
+
+    @property
+    def _version(self) -> int:
+        """How often the memory was changed in place; RuntimeError for an inference tensor."""
+        if self._counter is UNTRACKED:
+            raise AutogradError("Inference tensors do not track version counter.")
+        return int(self._counter[0])
+
+
+def _bitwise(op: Op, function: Any) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        if self._array.dtype.kind == "b":
+            return overwrite(self, op, (other,))
+        if self._array.dtype.kind == "f":
+            raise ArgumentError(
+                f"{function.__name__}: not for a {DTYPES[self._array.dtype].legacy} tensor"
+            )
+        value = function(self._array, getattr(other, "_array", other))
+        return self.copy_(self.constant(value.astype(self._array.dtype)))
+
+    method.__doc__ = f"In place: {op.doc} Bit by bit of integers."
+    return method
+
+
+def _rounded(self: Any, *, decimals: int = 0) -> Any:
+    """In place: the nearest integers, or multiples of 10**-decimals; halves to even."""
+    if not decimals:
+        return overwrite(self, ops.round)
+    return self.copy_(self.round(decimals=decimals))
+
+
+def _divided(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """In place: divided by `other`; `rounding_mode` is None, "floor" or "trunc"."""
+    if rounding_mode is None:
+        return overwrite(self, ops.divide, (other,))
+    if rounding_mode == "floor":
+        return overwrite(self, ops.floor_divide, (other,))
+    if rounding_mode == "trunc":
+        return self.copy_(ops.trunc(ops.divide(self, other)))
+    raise OptionError(
+        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+        f"'{rounding_mode}'"
+    )
+
+
+_NAMES = {
+    "abs": ("abs", "absolute"), "acos": ("acos", "arccos"), "asin": ("asin", "arcsin"),
+    "atan": ("atan", "arctan"), "atan2": ("atan2", "arctan2"), "ceil": ("ceil",), "cos": ("cos",),
+    "cosh": ("cosh",), "equal": ("eq",), "erf": ("erf",), "exp": ("exp",), "expm1": ("expm1",),
+    "floor": ("floor",), "floor_divide": ("floor_divide",), "greater": ("gt", "greater"),
+    "greater_equal": ("ge", "greater_equal"), "less": ("lt", "less"),
+    "less_equal": ("le", "less_equal"), "log": ("log",), "log1p": ("log1p",),
+    "logical_and": ("logical_and",), "logical_not": ("logical_not",),
+    "logical_or": ("logical_or",), "logical_xor": ("logical_xor",),
+    "multiply": ("mul", "multiply"), "negative": ("neg", "negative"),
+    "not_equal": ("ne", "not_equal"), "power": ("pow",), "reciprocal": ("reciprocal",),
+    "relu": ("relu",), "remainder": ("remainder",), "rsqrt": ("rsqrt",), "sigmoid": ("sigmoid",),
+    "sign": ("sign", "sgn"), "sin": ("sin",), "sinh": ("sinh",), "sqrt": ("sqrt",),
+    "square": ("square",), "tan": ("tan",), "tanh": ("tanh",), "trunc": ("trunc", "fix"),
+}  # fmt: skip
+"""For each op of the library PyTorch's names of its in-place methods."""
+
+for _op, _names in _NAMES.items():
+    for _name in _names:
+        setattr(InPlace, f"{_name}_", _method(getattr(ops, _op)))
+for _name, _function in {
+    "add_": _scaled(ops.add), "sub_": _scaled(ops.subtract), "subtract_": _scaled(ops.subtract),
+    "div_": _divided, "divide_": _divided, "true_divide_": _method(ops.divide),
+    "round_": _rounded,
+    "__iadd__": _operator(ops.add), "__isub__": _operator(ops.subtract),
+    "__imul__": _operator(ops.multiply), "__itruediv__": _operator(ops.divide),
+    "__ipow__": _operator(ops.power), "__imod__": _operator(ops.remainder),
+    "__ifloordiv__": _operator(ops.floor_divide),
+    "__iand__": _bitwise(ops.logical_and, np.bitwise_and),
+    "__ior__": _bitwise(ops.logical_or, np.bitwise_or),
+    "__ixor__": _bitwise(ops.logical_xor, np.bitwise_xor),
+    "bitwise_and_": _bitwise(ops.logical_and, np.bitwise_and),
+    "bitwise_or_": _bitwise(ops.logical_or, np.bitwise_or),
+    "bitwise_xor_": _bitwise(ops.logical_xor, np.bitwise_xor),
+}.items():  # fmt: skip
+    setattr(InPlace, _name, _function)

@@ -1,0 +1,74 @@
+"""The node of a leaf, which accumulates its gradient."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from dynamic.errors import AutogradError
+from dynamic.nodes import GraphNode, next_number
+
+
+class AccumulateGrad(GraphNode):
+    """The node of a leaf: the end of the graph, and the place of the leaf's gradient."""
+
+    __slots__ = ("grad", "leaf")
+
+    def __init__(self, tensor: Any, array: Any) -> None:
+        super().__init__(array.shape, array.dtype)
+        self.edges = ()
+        self.hooks = None
+        self.leaf = weakref.ref(tensor)
+        self.grad: Any = None
+        self.serial = next_number()
+
+    @property
+    def variable(self) -> Any:
+        """The leaf, or None if nobody holds it any more."""
+        return self.leaf()
+
+    def pull(self, g: Any, create_graph: bool) -> tuple[()]:
+        """Accumulate the whole cotangent, which others may hold, then call the leaf's hooks."""
+        self.accumulate(g, create_graph, False)
+        if self.hooks is not None and self.hooks.accumulated:
+            tensor = self.leaf()
+            for hook in tuple(self.hooks.accumulated.values()):
+                if tensor is not None:
+                    hook(tensor)
+        return ()
+
+    def accumulate(self, g: Any, create_graph: bool, own: bool) -> None:
+        """Add `g`, in place unless recorded; it becomes the gradient if it is the first and `own`.
+
+        `own`: nobody else holds `g`, an ndarray with memory of its own.
+        """
+        if g.shape != self.shape:
+            raise AutogradError(
+                f"AccumulateGrad: a gradient of shape {tuple(g.shape)} for a leaf of shape "
+                f"{self.shape}"
+            )
+        before = self.grad
+        if before is None:
+            if create_graph:
+                self.grad = g.clone()
+            else:
+                self.grad = np.asarray(g, self.dtype) if own else np.array(g, self.dtype)
+        elif create_graph:
+            self.grad = (g.constant(before) if isinstance(before, np.ndarray) else before) + g
+        elif isinstance(before, np.ndarray):
+            before += g
+        else:
+            before._array += g
+            before._counter[0] += 1
+
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return "torch::autograd::AccumulateGrad"
+
+    def _sequence_nr(self) -> int:
+        return 2**64 - 1  # it runs as soon as it can
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {id(self):#x}>"

@@ -1,0 +1,27 @@
+"""The version counters of tensors: lists `[version, line that changed it last]`, shared by views.
+
+A tensor made in inference mode has none; what stands in for it refuses to be saved.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from dynamic.errors import AutogradError
+
+
+class _Untracked:
+    """Final; there is one, `UNTRACKED`."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: int) -> NoReturn:
+        raise AutogradError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+            "inference mode in computation tracked by autograd. To work around this, you can make "
+            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+            "instead of `torch.inference_mode()`."
+        )
+
+
+UNTRACKED: Any = _Untracked()
