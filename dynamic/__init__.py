@@ -10,7 +10,7 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from compiler import ops as _ops
-from dynamic import autograd, nn, optim
+from dynamic import autograd, func, nn, optim
 from dynamic.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from dynamic.creation import (
     arange,
@@ -49,6 +49,7 @@ from dynamic.dtypes import (
     set_default_dtype,
     uint8,
 )
+from dynamic.func import vmap
 from dynamic.functions import (
     add,
     all,
@@ -117,6 +118,7 @@ __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "Size", "Tensor", "add", "all", "amax", "amin", "any", "arange", "as_tensor", "autograd", "bmm",
     "bool", "cat", "chunk", "clamp", "clone", "div", "double", "dtype", "e", "empty", "empty_like",
     "enable_grad", "eq", "eye", "flatten", "flip", "float", "float32", "float64", "from_numpy",
+    "func",
     "full", "full_like", "gather", "ge", "get_default_dtype", "gt", "index_select", "inf",
     "inference_mode", "int",
     "int16", "int32", "int64", "int8", "is_grad_enabled", "is_inference",
@@ -126,5 +128,6 @@ __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "round", "select",
     "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "split", "squeeze",
     "stack", "std", "sub", "t", "tensor", "transpose", "uint8", "unbind", "unsqueeze", "var",
+    "vmap",
     "zeros", "zeros_like", *_ops.PUBLIC,
 ]  # fmt: skip

@@ -1,0 +1,190 @@
+"""Batched: a tensor that stands for one example of a batch, and the ops on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.op import Attrs, Op
+from dynamic import eager_ops
+from dynamic.errors import AutogradError
+from dynamic.func.batching import Example, rule_of
+from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, open_batches
+from dynamic.inplace import overwrite
+from dynamic.tensor import Tensor
+
+_ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling "
+    ".item() on a Tensor, please try to rewrite what you're doing with other operations."
+)
+_CONTROL = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. "
+    "We don't support that yet: use where(condition, a, b)."
+)
+
+
+class Abstract:
+    """The shape and dtype of an example; reading its values, of which there are many, raises."""
+
+    __slots__ = ("_batch", "dtype", "shape")
+
+    def __init__(self, batch: Any) -> None:
+        self._batch = batch
+        self.shape = tuple(batch.shape[1:])
+        self.dtype = batch.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape))
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def flags(self) -> Any:
+        """The flags of the memory of the batch."""
+        return self._batch.flags
+
+    @property
+    def base(self) -> Any:
+        """What the batch is a view of."""
+        return self._batch.base
+
+    def item(self) -> Any:
+        """RuntimeError: there is one value per example."""
+        raise AutogradError(_ITEM)
+
+    tolist = item
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise AutogradError(
+            "vmap: a batch of tensors is used where the values of one tensor are needed: as an "
+            "index (use take or take_along_axis), or to be written into a tensor that is no batch"
+        )
+
+
+class Batched(Tracer, plain=False):
+    """One example of a batch: the tensor `data` without its first axis."""
+
+    __slots__ = ("_data",)
+
+    _data: Tensor
+
+    def __init__(self, level: Level, data: Any) -> None:
+        self._level = level
+        self._data = data
+
+    @property
+    def _held(self) -> Tensor:
+        return self._data
+
+    @property
+    def _array(self) -> Any:
+        return Abstract(self._data._array)
+
+    def _with(self, held: Any) -> Batched:
+        return Batched(self._level, held)
+
+    def _exchanged(self, held: Any) -> Any:
+        return ops.swapaxes(held, 0, 1)
+
+    def _inside(self, function: Callable[[Any], Any]) -> Batched:
+        return Batched(self._level, function(self._data))
+
+    def _applied(self, op: Op, operands: Sequence[Tensor], attrs: Attrs) -> Any:
+        level = self._level
+        assert level.size is not None
+        parts = [_example(operand, level) for operand in operands]
+        rule = rule_of(op)
+        result = None if rule is None else rule(op, parts, level.size, attrs)
+        if result is None and op.expand is not None:
+            return op.expand(*operands, **attrs)
+        if result is None:
+            result = _one_by_one(op, parts, level.size, attrs)
+        return Batched(level, result)
+
+    def _overwritten(self, op: Op, others: Sequence[Any], attrs: Attrs) -> Any:
+        """Every example, overwritten by `op` of it and of the others."""
+        level = self._level
+        assert level.size is not None
+        values = [other if isinstance(other, Tensor) else self.constant(other) for other in others]
+        parts = [_example(value, level) for value in (self, *values)]
+        if any(other.ndim > self.ndim for other in parts[1:]):
+            raise AutogradError(
+                "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists "
+                "a Tensor `other` in extra_args that has more elements than `self`"
+            )
+        rule = rule_of(op)
+        if rule is None:
+            raise AutogradError(f"vmap: {op.name}: not in place: use the op that returns its value")
+        changed = []
+
+        def written(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+            changed.append(overwrite(operands[0], op, operands[1:], attrs))
+            return changed[0]
+
+        rule(op, parts, level.size, attrs, written)
+        return self
+
+    def __bool__(self) -> bool:
+        raise AutogradError(_CONTROL)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, Batched) and key.ndim and key._array.dtype.kind in "iu":
+            return ops.take(self, key, 0)
+        return super().__getitem__(key)
+
+    def __repr__(self) -> str:
+        inside = repr(self._data).replace("\n", "\n    ")
+        return f"BatchedTensor(lvl={self._level.number}, bdim=0, value=\n    {inside}\n)"
+
+
+def _example(value: Any, level: Level) -> Example:
+    if isinstance(value, Batched) and value._level is level:
+        return Example(value._data, True, value._data.ndim - 1)
+    return Example(value, False, value.ndim)
+
+
+def _one_by_one(op: Op, parts: Sequence[Example], size: int, attrs: Attrs) -> Any:
+    """The op on one example after the other, for ops that have no batching rule."""
+    if not size:
+        raise AutogradError(f"vmap: {op.name} has no batching rule, and there is no example")
+    results = [
+        evaluated(op, [part.tensor[i] if part.batched else part.tensor for part in parts], attrs)
+        for i in range(size)
+    ]
+    return evaluated(eager_ops.stack, results, {"axis": 0})
+
+
+def batched(x: Any, level: Level) -> Any:
+    """The example of which `x` is the batch, inside the tracers of levels further inside."""
+    if isinstance(x, Tracer) and x._level.number > level.number:
+        return x._inside(lambda held: batched(x._exchanged(held), level))
+    return Batched(level, x)
+
+
+def spread(x: Any) -> Any:
+    """`x` as a batch on every open level of `vmap`: there each example has its own gradient."""
+    for level in open_batches():
+        if not _is_batch(x, level):
+            x = batched(batch_of(x, level), level)
+    return x
+
+
+def _is_batch(x: Any, level: Level) -> bool:
+    while isinstance(x, Tracer):
+        if x._level is level:
+            return True
+        x = x._held
+    return False

@@ -1,0 +1,123 @@
+"""Dual: a tensor with its derivative in one direction, for forward mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from compiler.op import Attrs, Op
+from dynamic import eager_ops
+from dynamic.errors import AutogradError
+from dynamic.func.tangents import tangent_of_op
+from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of
+from dynamic.inplace import overwrite
+from dynamic.tensor import Tensor
+
+
+class Dual(Tracer, plain=False):
+    """A tensor and its derivative in the direction that the level follows."""
+
+    __slots__ = ("_primal", "_tangent")
+
+    _primal: Tensor
+    _tangent: Tensor
+
+    def __init__(self, level: Level, primal: Any, tangent: Any) -> None:
+        self._level = level
+        self._primal = primal
+        self._tangent = tangent
+
+    @property
+    def _held(self) -> Tensor:
+        return self._primal
+
+    @property
+    def _array(self) -> Any:
+        return self._primal._array
+
+    def _with(self, held: Any) -> Dual:
+        return Dual(self._level, held, self._tangent)
+
+    def _inside(self, function: Callable[[Any], Any]) -> Dual:
+        return Dual(self._level, function(self._primal), function(self._tangent))
+
+    def detach(self) -> Any:
+        """The primal without its history of either mode."""
+        return self._primal.detach() if self._level.open else self._held.detach()
+
+    def _applied(self, op: Op, operands: Sequence[Tensor], attrs: Attrs) -> Any:
+        primals = [primal_of(operand, self._level) for operand in operands]
+        tangents = [tangent_of(operand, self._level) for operand in operands]
+        out = evaluated(op, primals, attrs)
+        tangent = tangent_of_op(op, attrs, primals, tangents, out)
+        return out if tangent is None else Dual(self._level, out, tangent)
+
+    def _overwritten(self, op: Op, others: Sequence[Any], attrs: Attrs) -> Any:
+        """Primal and tangent, overwritten each."""
+        changed = self.apply(op, (self, *others), attrs)
+        tangent = tangent_of(changed, self._level)
+        rest = [primal_of(other, self._level) for other in others]
+        overwrite(self._primal, op, rest, attrs)
+        overwrite(self._tangent, eager_ops.copy, [0.0 if tangent is None else tangent])
+        return self
+
+    def __repr__(self) -> str:
+        text = repr(self._primal)
+        if not self._level.open:
+            return text
+        return f"{text[:-1]}, tangent={self._tangent!r})"
+
+
+def primal_of(value: Any, level: Level) -> Any:
+    """The primal of a dual number of this level, or the value itself."""
+    return value._primal if isinstance(value, Dual) and value._level is level else value
+
+
+def tangent_of(value: Any, level: Level) -> Any:
+    """The tangent of a dual number of this level, or None: it is 0."""
+    return value._tangent if isinstance(value, Dual) and value._level is level else None
+
+
+def make_dual(level: Level, primal: Any, tangent: Any) -> Any:
+    """The dual number of a primal and a tangent of its size; RuntimeError if they differ."""
+    if primal.shape != tangent.shape:
+        raise AutogradError(
+            "Trying to set a forward gradient that has a different size than that of the "
+            "original Tensor, this is not supported. Tensor is of size "
+            f"{list(primal.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+    return Dual(level, primal, tangent)
+
+
+def split(x: Any, level: Level) -> tuple[Any, Any]:
+    """Primal and tangent on a level of dual numbers; the tangent is None where it is 0."""
+    if not isinstance(x, Tracer) or x._level.number < level.number:
+        return x, None
+    if not isinstance(x, Dual):
+        primal, tangent = split(x._held, level)
+        return x._with(primal), None if tangent is None else x._with(tangent)
+    if x._level is level:
+        return x._primal, x._tangent
+    primal, tangent = split(x._primal, level)
+    along, twice = split(x._tangent, level)
+    if tangent is None and twice is None:
+        return Dual(x._level, primal, along), None
+    tangent = zeros_of(primal) if tangent is None else tangent
+    return Dual(x._level, primal, along), Dual(
+        x._level, tangent, zeros_of(along) if twice is None else twice
+    )
+
+
+def joined(primal: Any, tangent: Any, level: Level) -> Any:
+    """The dual number of a level, inside the tracers of levels further inside."""
+    top = innermost([primal, tangent])
+    if top is None or top._level.number < level.number:
+        return Dual(level, primal, tangent)
+    if not isinstance(top, Dual):
+        p, t = (batch_of(x, top._level) for x in (primal, tangent))
+        return top._with(joined(p, t, level))
+    (p, q), (s, t) = (split(x, top._level) for x in (primal, tangent))
+    if q is None or t is None:
+        q, t = (zeros_of(a) if b is None else b for a, b in ((p, q), (s, t)))
+    return Dual(top._level, joined(p, s, level), joined(q, t, level))

@@ -1,0 +1,140 @@
+"""Pulling cotangents back through the tape, from tracers to tracers.
+
+The tape holds plain tensors. A batch is pulled back as a whole: no example depends on another,
+so that the gradient of the sum holds the gradient of each. The gradient of a dual number
+y + e y' by x + e x' is dy/dx + e dy'/dx, which is how forward mode differentiates gradients.
+Cotangents may be tracers of further levels: the gradient rules are then run on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from compiler import ops
+from dynamic.engine import run
+from dynamic.errors import AutogradError
+from dynamic.func.batched import batched
+from dynamic.func.dual import joined, split
+from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of
+from dynamic.grad_mode import mode
+
+
+def lifted(x: Any) -> Any:
+    """`x` as a new variable on the tape, to differentiate by; RuntimeError unless floating.
+
+    It keeps the history of x if recording is on; else it is a leaf.
+    """
+    if isinstance(x, Tracer):
+        return x._with(lifted(x._held))
+    if not x.is_floating_point():
+        raise AutogradError("only Tensors of floating point dtype can require gradients")
+    if x._node is None or not mode.enabled:
+        leaf = x.detach()
+        leaf.requires_grad = True
+        return leaf
+    return evaluated(ops.reshape, [x], {"shape": tuple(x.shape)})
+
+
+def pull(outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    """Per input the sum of the cotangents times the derivatives of the outputs by it, or None.
+
+    The inputs are what `lifted` made, the cotangents of the shapes of the outputs. Nothing is
+    freed. The pass is recorded if what it computes depends on anything recorded but the inputs.
+    """
+    top = innermost([*outputs, *inputs])
+    if top is None:
+        return _pull_plain(outputs, inputs, cotangents)
+    level = top._level
+    if level.size is None:
+        return _pull_dual(outputs, inputs, cotangents, level)
+    pairs = [
+        (out._held, batch_of(cotangent, level))
+        for out, cotangent in zip(outputs, cotangents, strict=True)
+        if isinstance(out, Tracer) and out._level is level
+    ]
+    batches = [x._held if isinstance(x, Tracer) and x._level is level else x for x in inputs]
+    found = pull([out for out, _ in pairs], batches, [cotangent for _, cotangent in pairs])
+    return [None if g is None else batched(g, level) for g in found]
+
+
+def _pull_dual(
+    outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], level: Level
+) -> list[Any]:
+    values = [split(out, level) for out in outputs]
+    directions = [split(cotangent, level) for cotangent in cotangents]
+    variables = [split(x, level)[0] for x in inputs]
+    primals = pull([y for y, _ in values], variables, [u for u, _ in directions])
+    moving = [
+        (out, cotangent)
+        for (y, dy), (u, du) in zip(values, directions, strict=True)
+        for out, cotangent in ((dy, u), (y, du))
+        if out is not None and cotangent is not None
+    ]
+    tangents = pull([out for out, _ in moving], variables, [u for _, u in moving])
+    return [
+        g if dg is None else joined(zeros_of(dg) if g is None else g, dg, level)
+        for g, dg in zip(primals, tangents, strict=True)
+    ]
+
+
+def _pull_plain(
+    outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]
+) -> list[Any]:
+    roots = [
+        (out._node, cotangent if cotangent.dtype == out.dtype else ops.astype(cotangent, out.dtype))
+        for out, cotangent in zip(outputs, cotangents, strict=True)
+        if out._node is not None
+    ]
+    if not roots:
+        return [None] * len(inputs)
+    nodes = [x._node for x in inputs]
+    traced = any(isinstance(u, Tracer) for _, u in roots)
+    keep = mode.enabled and (
+        any(u._node is not None for _, u in roots) or depends_on_more(outputs, inputs)
+    )
+    if keep or traced:
+        found = run(roots, True, True, nodes)
+    else:
+        found = run([(node, u._array) for node, u in roots], True, False, nodes)
+    results = [found.get(node) for node in nodes]
+    if keep:
+        return results
+    return [None if g is None else g.detach() if traced else inputs[0].constant(g) for g in results]
+
+
+def depends_on_more(outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:
+    """Whether plain outputs depend on anything that requires grad but the inputs, or these do."""
+    own: Collection[Any] = {x._node for x in inputs}
+    if any(node.edges for node in own):
+        return True
+    oldest = min(node.serial for node in own)
+    stack = [out._node for out in outputs if out._node is not None]
+    seen = set(stack)
+    while stack:
+        node = stack.pop()
+        if node in own:
+            continue
+        if node.serial < oldest or not node.edges:
+            return True
+        for edge in node.edges:
+            if edge is not None and edge not in seen:
+                seen.add(edge)
+                stack.append(edge)
+    return False
+
+
+def released(x: Any, inputs: Sequence[Any]) -> Any:
+    """A result without the history that only these inputs gave it."""
+    if isinstance(x, Tracer):
+        return x._inside(lambda held: released(held, inputs))
+    inputs = [_plain(one) for one in inputs]
+    if x._node is None or (mode.enabled and depends_on_more([x], inputs)):
+        return x
+    return x.detach()
+
+
+def _plain(x: Any) -> Any:
+    while isinstance(x, Tracer):
+        x = x._held
+    return x

@@ -1,0 +1,117 @@
+"""How ops carry tangents on: forward mode.
+
+No op has a forward rule of its own. The Jacobian of an elementwise op is diagonal, so that its
+gradient rule carries tangents as well as cotangents; a linear op is its own tangent map, and a
+product is linear in each operand. For every other op the gradient rule is recorded on a cotangent
+u, in which it is linear, and differentiated by u: J t = d/du <vjp(u), t> (the double vjp of
+Townsend 2017, "A new trick for calculating Jacobian vector products"). The first three cost about
+one evaluation of the op, the last one its gradient rule twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from compiler import ops
+from compiler.lowering import Pointwise
+from compiler.op import Attrs, Op
+from dynamic import eager_ops
+from dynamic.func.tracer import evaluated, zeros_of
+from dynamic.grad_mode import enable_grad
+
+_DIAGONAL = frozenset(
+    (
+        ops.clamp, ops.leaky_relu, ops.elu, ops.silu, ops.gelu, ops.stop_gradient, ops.softmax,
+        eager_ops.copy, eager_ops.fill, eager_ops.zero,
+    )
+)  # fmt: skip
+"""Composites whose Jacobian is symmetric: softmax's is diag(s) - s s', the others' are diagonal."""
+_LINEAR = frozenset(
+    (
+        ops.astype, ops.avg_pool2d, ops.broadcast_to, ops.concatenate, ops.copy, ops.expand_dims,
+        ops.flip, ops.mean, ops.overlap_add, ops.reshape, ops.sliding_windows, ops.squeeze,
+        ops.strided_slice, ops.sum, ops.transpose, eager_ops.clone, eager_ops.contiguous,
+        eager_ops.mean_dim, eager_ops.place, eager_ops.select, eager_ops.squeeze_dim,
+        eager_ops.stack, eager_ops.sum_dim, eager_ops.swap, eager_ops.transpose_2d,
+    )
+)  # fmt: skip
+"""Linear in all operands together."""
+_PRODUCTS = frozenset(
+    (
+        ops.along_add, ops.dot, ops.matmul, ops.outer, ops.take, ops.take_add,
+        ops.take_along_axis, eager_ops.bmm, eager_ops.index_select,
+    )
+)  # fmt: skip
+"""Linear in each operand that is not an index."""
+
+
+def tangent_of_op(
+    op: Op, attrs: Attrs, primals: Sequence[Any], tangents: Sequence[Any], out: Any
+) -> Any:
+    """The tangent of an op's output, or None where it is 0."""
+    if not out.is_floating_point():
+        return None
+    moving = [
+        i for i, tangent in enumerate(tangents) if tangent is not None and op.rule(i) is not None
+    ]
+    if not moving:
+        return None
+    if op in _LINEAR:
+        directions = [
+            zeros_of(x) if t is None else t for x, t in zip(primals, tangents, strict=True)
+        ]
+        return evaluated(op, directions, attrs)
+    if op is ops.embed:
+        return evaluated(op, [tangents[0]], {**attrs, "value": 0.0})
+    if op in _PRODUCTS:
+        return _total(
+            evaluated(op, [*primals[:i], tangents[i], *primals[i + 1 :]], attrs) for i in moving
+        )
+    if isinstance(op.lowering, Pointwise) or op in _DIAGONAL:
+        return _through_diagonal(op, attrs, primals, tangents, out, moving)
+    return _through_double_vjp(op, attrs, primals, tangents, out, moving)
+
+
+def _total(parts: Iterable[Any]) -> Any:
+    first, *rest = parts
+    for part in rest:
+        first = first + part
+    return first
+
+
+def _through_diagonal(
+    op: Op,
+    attrs: Attrs,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    out: Any,
+    moving: Sequence[int],
+) -> Any:
+    # with all operands of the output's shape the rules have no broadcasting to undo
+    wide = [x if x.shape == out.shape else ops.broadcast_to(x, out.shape) for x in primals]
+    parts = []
+    for i in moving:
+        t = tangents[i]
+        t = t if t.shape == out.shape else ops.broadcast_to(t, out.shape)
+        t = t if t.dtype == out.dtype else ops.astype(t, out.dtype)
+        part = op.rule(i)(t, out, *wide, **attrs)  # type: ignore[misc]
+        parts.append(part if part.dtype == out.dtype else ops.astype(part, out.dtype))
+    return _total(parts)
+
+
+def _through_double_vjp(
+    op: Op,
+    attrs: Attrs,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    out: Any,
+    moving: Sequence[int],
+) -> Any:
+    from dynamic.func.pull import lifted, pull
+
+    with enable_grad():
+        # the values of u do not matter, only where it is a batch: as the output is
+        u = lifted(out.detach())
+        cotangents = [op.rule(i)(u, out, *primals, **attrs) for i in moving]  # type: ignore[misc]
+    return pull(cotangents, [u], [tangents[i] for i in moving])[0]

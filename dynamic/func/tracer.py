@@ -1,0 +1,188 @@
+"""Tracers: tensors that stand for a batch of tensors or for a dual number, and their levels.
+
+Every run of `vmap` or `jvp` opens a level, later ones being further inside; a tracer belongs to
+one level and holds tensors of the levels around it (or plain ones). An op is handed to the
+innermost level among its operands, as in functorch and in autodidax (the JAX tutorial). Reverse
+mode needs no level: the tape records what the tracers hold.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from compiler import ops
+from compiler.op import Attrs, Op
+from compiler.ops.operators import Operators
+from dynamic import eager_ops
+from dynamic.errors import AutogradError
+from dynamic.tensor import Tensor, as_operands
+
+_numbers = itertools.count(1)
+
+
+class Level:
+    """One run of a transform.
+
+    Attributes:
+        number: larger for levels further inside.
+        size: how many examples a level of `vmap` has; None for dual numbers.
+        open: whether the run has not ended.
+    """
+
+    __slots__ = ("number", "open", "size")
+
+    def __init__(self, size: int | None) -> None:
+        self.number = next(_numbers)
+        self.size = size
+        self.open = True
+
+
+class _Open(threading.local):
+    def __init__(self) -> None:
+        self.levels: list[Level] = []
+
+
+_open = _Open()
+
+
+def enter_level(size: int | None = None) -> Level:
+    """Open a level inside those that this thread has open."""
+    level = Level(size)
+    _open.levels.append(level)
+    return level
+
+
+def exit_level(level: Level) -> None:
+    """Close a level: its dual numbers count as their primals from now on."""
+    level.open = False
+    _open.levels.remove(level)
+
+
+@contextmanager
+def new_level(size: int | None = None) -> Iterator[Level]:
+    """A level for the time of a block."""
+    level = enter_level(size)
+    try:
+        yield level
+    finally:
+        exit_level(level)
+
+
+def open_batches() -> list[Level]:
+    """The open levels of `vmap`, outermost first."""
+    return [level for level in _open.levels if level.size is not None]
+
+
+class Tracer(Tensor, plain=False):
+    """A tensor that belongs to a level, and is applied to by the rules of its transform."""
+
+    __slots__ = ("_level",)
+
+    _level: Level
+
+    def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+        """The value of `op`, by the innermost level among the operands."""
+        values = [settled(operand) for operand in operands]
+        top = innermost(values)
+        if top is None:
+            return super().apply(op, values, attrs)
+        return top._applied(op, as_operands(op, values)[0], attrs)
+
+    def _applied(self, op: Op, operands: Sequence[Tensor], attrs: Attrs) -> Any:
+        raise NotImplementedError
+
+    def _inside(self, function: Callable[[Any], Any]) -> Tracer:
+        """The same kind of tracer, of what `function` makes of the tensor inside."""
+        raise NotImplementedError
+
+    def _with(self, held: Any) -> Tracer:
+        """The same kind of tracer of another primal or batch."""
+        raise NotImplementedError
+
+    def _exchanged(self, held: Any) -> Any:
+        """A tensor inside with the first axis behind that of the batch, and the other way."""
+        return held
+
+    @property
+    def _held(self) -> Tensor:
+        """The tensor inside: the primal or the batch."""
+        raise NotImplementedError
+
+    @property
+    def _node(self) -> Any:
+        return self._held._node
+
+    @property
+    def _home(self) -> Any:
+        return self._held._home
+
+    @property
+    def _counter(self) -> Any:  # type: ignore[override]
+        return self._held._counter
+
+    @property
+    def _view(self) -> Any:  # type: ignore[override]
+        return self._held._view
+
+    def detach(self) -> Any:
+        """The tracer on the same memory, without the history of its reverse mode."""
+        return self._inside(lambda held: held.detach())
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """RuntimeError: inside a transform the transforms make what requires grad."""
+        raise AutogradError(
+            "You are attempting to call Tensor.requires_grad_() inside of a function being "
+            "transformed by func: use func.grad or func.vjp inside it instead"
+        )
+
+    def backward(self, *args: Any, **kwargs: Any) -> None:
+        """RuntimeError: inside a transform `func.grad` and `func.vjp` differentiate."""
+        raise AutogradError(
+            "backward() called inside a functorch transform. This is not supported, please use "
+            "func.grad or func.vjp instead or call backward() outside of functorch transforms."
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self.clone()
+
+
+for _name in ("add", "sub", "mul", "truediv", "pow"):
+    for _prefix in ("__", "__r"):
+        setattr(Tracer, f"{_prefix}{_name}__", getattr(Operators, f"{_prefix}{_name}__"))
+
+
+def settled(value: Any) -> Any:
+    """`value`, or what it holds if its level is closed: tangents do not outlive their level."""
+    while isinstance(value, Tracer) and not value._level.open and value._level.size is None:
+        value = value._held
+    return value
+
+
+def innermost(values: Sequence[Any]) -> Tracer | None:
+    """The tracer of the innermost level, or None if there is no tracer."""
+    tracers = [value for value in values if isinstance(value, Tracer)]
+    return max(tracers, key=lambda one: one._level.number) if tracers else None
+
+
+def evaluated(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+    """`op` applied to tensors, with attributes that are complete already."""
+    return operands[0].apply(op, operands, attrs)
+
+
+def zeros_of(x: Any) -> Any:
+    """Zeros like `x`, a batch if it is one."""
+    return evaluated(eager_ops.zero, [x.detach()], {"value": 0})
+
+
+def batch_of(x: Any, level: Level) -> Any:
+    """What `x` is on a level of `vmap`, the batch as first axis: x repeated if it is no batch."""
+    if isinstance(x, Tracer):
+        if x._level is level:
+            return x._held
+        if x._level.number > level.number:
+            return x._inside(lambda held: x._exchanged(batch_of(held, level)))
+    return ops.broadcast_to(x, (level.size, *x.shape))
