@@ -160,9 +160,8 @@ class _Recurrent(Module):
         bias = self._parameters.get(f"bias_ih{key}")
         x = F.linear(input, self._parameters[f"weight_ih{key}"], bias)
         outputs = []
-        length = x.shape[0]
-        for i in reversed(range(length)) if backwards else range(length):
-            state = self._advance(x[i], state, key)
+        for step in reversed(_steps(x)) if backwards else _steps(x):
+            state = self._advance(step, state, key)
             outputs.append(state[0])
         return ops.stack(outputs[::-1] if backwards else outputs), state
 
@@ -201,6 +200,18 @@ class _Recurrent(Module):
         if not batched:
             return ops.squeeze(output, 1)
         return ops.swapaxes(output, 0, 1) if self.batch_first else output
+
+
+def _steps(x: Any) -> list[Any]:
+    """The slices of a sequence (length, ...), by halving it.
+
+    So the gradients of n slices cost n log n, not the n**2 of n slices of the whole.
+    """
+    length = range(x.shape[0])
+    if len(length) < 2:
+        return [x[i] for i in length]
+    half = len(length) // 2
+    return _steps(x[:half]) + _steps(x[half:])
 
 
 class _Single(_Recurrent):

@@ -67,21 +67,23 @@ def has_gradient(spec: str) -> bool:
     return spec[0] in "xep+d"
 
 
-def run(torch: Any, case: Case, inputs: list[Any], state: Any = None) -> dict[str, Any]:
+def run(
+    torch: Any, case: Case, inputs: list[Any], state: Any = None, dtype: str = "float64"
+) -> dict[str, Any]:
     """The results of a case as arrays by name: state, outputs, gradients, state afterwards.
 
-    `torch` is PyTorch or `dynamic`; `state` is loaded into the module first.
+    `torch` is PyTorch or `dynamic`; `state` is loaded into the module first; floats are `dtype`.
     """
     names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
     m = eval(case.make, names)
     results: dict[str, Any] = {}
     is_module = isinstance(m, torch.nn.Module)
     if is_module:
-        m.double()
+        m.to(getattr(torch, dtype))
         if state is not None:
             m.load_state_dict({key: torch.from_numpy(np.array(a)) for key, a in state.items()})
         results |= _arrays("state", m.state_dict())
-    x = [torch.from_numpy(np.array(one)) for one in inputs]
+    x = [torch.from_numpy(_cast(np.array(one), dtype)) for one in inputs]
     for one, spec in zip(x, case.inputs, strict=True):
         one.requires_grad_(has_gradient(spec))
     outputs = list(_flat(eval(case.call, names | {"m": m, "x": x})))
@@ -92,6 +94,10 @@ def run(torch: Any, case: Case, inputs: list[Any], state: Any = None) -> dict[st
         results |= _arrays("grad", {name: p.grad for name, p in m.named_parameters()})
         results |= _arrays("after", dict(m.named_buffers()))
     return results
+
+
+def _cast(array: Any, dtype: str) -> Any:
+    return array.astype(dtype) if array.dtype.kind == "f" else array
 
 
 def _arrays(kind: str, tensors: dict[Any, Any]) -> dict[str, Any]:
@@ -116,7 +122,8 @@ def _pull(torch: Any, outputs: list[Any]) -> None:
     for output in outputs:
         if output.requires_grad:
             weights = np.cos(1.0 + np.arange(output.numel())).reshape(tuple(output.shape))
-            part = (output * torch.from_numpy(np.asarray(weights))).sum()
+            weights = np.asarray(weights, output.detach().numpy().dtype)
+            part = (output * torch.from_numpy(weights)).sum()
             total = part if total is None else total + part
     if total is not None:
         total.backward()
