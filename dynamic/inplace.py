@@ -62,6 +62,8 @@ _LEAF = "{} that requires grad is being used in an in-place operation."
 
 def overwrite(tensor: Any, op: Op, others: Sequence[Any] = (), attrs: Attrs | None = None) -> Any:
     """Set `tensor` to `op(tensor, *others)`, recorded if any of them requires grad."""
+    if tensor._overwritten is not None:  # a tracer
+        return tensor._overwritten(op, others, attrs or {})
     check_writable(tensor, others)
     before = _alias(tensor)
     if mode.packing:  # what a pack function gets must not change afterwards

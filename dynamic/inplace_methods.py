@@ -49,6 +49,8 @@ class InPlace(Operand):
 
     _array: Any
     _counter: Any
+    _overwritten: Any = None
+    """What `overwrite` does instead, for tensors that hold others: `(op, others, attrs)`."""
     _node: Any
 
     def __setitem__(self, key: Any, value: Any) -> None:
