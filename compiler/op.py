@@ -20,7 +20,7 @@ Attrs: TypeAlias = "dict[str, Any]"
 
 
 class Operand:
-    """What an op can be applied to beside NumPy arrays: a handle that decides what applying means."""
+    """What an op applies to beside NumPy arrays: a handle that decides what applying means."""
 
     __slots__ = ()
 
@@ -47,6 +47,14 @@ class Op:
             any number of operands.
         saves: per operand the values its rule reads: letters a, b, c, ... for the operands and o
             for the output. Rules read shapes and dtypes freely. Variadic ops save nothing.
+        vjp_arrays: the cotangents of several operands at once, on plain arrays only:
+            `(positions, g, out, *operands, **attrs) -> cotangents`, where that takes fewer steps
+            than the rules of `vjp`, with which the generic tests compare it. It may read what
+            those rules save.
+        elementwise: whether each element comes from the elements at the same place of operands
+            that broadcast.
+        sliceable: `(ndim, **attrs) -> bool`, whether slices of the result along the first axis
+            come from those of the operands of the full rank and all of the others; None: never.
         bind: `(*args, **kwargs) -> (operands, attrs)`, the public signature; None where all
             arguments are operands.
         expand: for a composite, the same value written in other ops: `(*operands, **attrs)`.
@@ -61,6 +69,9 @@ class Op:
     evaluate: Callable[..., Any]
     vjp: tuple[Rule | None, ...] | Rule = ()
     saves: tuple[str, ...] = ()
+    vjp_arrays: Callable[..., Sequence[Any]] | None = None
+    elementwise: bool = False
+    sliceable: Callable[..., bool] | None = None
     bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None
     expand: Callable[..., Any] | None = None
     lowering: Lowering | None = None
@@ -70,6 +81,7 @@ class Op:
     doc: str = field(default="", repr=False)
 
     def __call__(self, *operands: Any, **attrs: Any) -> Any:
+        """The op as the public function."""
         if self.bind is not None:
             return self.bound(*self.bind(*operands, **attrs))
         for operand in operands:
@@ -86,6 +98,19 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+    def cotangents(
+        self, positions: Sequence[int], g: Any, out: Any, *operands: Any, **attrs: Any
+    ) -> Sequence[Any]:
+        """The cotangents of the operands at `positions`, on plain arrays."""
+        if self.vjp_arrays is not None:
+            return self.vjp_arrays(positions, g, out, *operands, **attrs)
+        found = []
+        for position in positions:
+            rule = self.rule(position)
+            assert rule is not None
+            found.append(rule(g, out, *operands, **attrs))
+        return found
 
     def rule(self, position: int) -> Rule | None:
         """The gradient rule of one operand, or None where it has none."""

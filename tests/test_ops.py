@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -15,6 +16,7 @@ from compiler.graph.expression import Expression, abstract, ancestors, constant
 from compiler.op import Op
 from compiler.ops import leaves
 from compiler.runtime.interpret import interpret
+from compiler.types import type_of
 from tests.samples import SAMPLES, Sample
 from tests.trace import (
     arrays,
@@ -256,6 +258,30 @@ def test_rules_give_the_same_on_arrays_as_on_expressions(op: Op) -> None:
             assert plain.dtype == operand.dtype
             assert plain.shape == operand.shape
             assert_array_equal(plain, through)
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if op.vjp_arrays], ids=lambda op: op.name)
+def test_cotangents_on_arrays_are_those_of_the_rules(op: Op) -> None:
+    seen = 0
+    for node, operands, value in _applications(op):
+        (weight,) = cotangents([value])
+        if node.op is not op:
+            continue
+        for count in range(1, len(operands) + 1):
+            for positions in itertools.combinations(range(len(operands)), count):
+                if any(op.rule(i) is None or operands[i].dtype.kind != "f" for i in positions):
+                    continue
+                seen += 1
+                saved = "".join(op.saved(i) for i in positions)
+                letters = zip("abcdefgh", operands, strict=False)
+                given = [a if letter in saved else type_of(a) for letter, a in letters]
+                out = value if "o" in saved else type_of(value)
+                found = op.cotangents(positions, weight, out, *given, **node.attrs)
+                for i, cotangent in zip(positions, found, strict=True):
+                    expected = op.rule(i)(weight, value, *operands, **node.attrs)
+                    assert cotangent.dtype == expected.dtype
+                    assert_allclose(cotangent, expected, rtol=1e-13, atol=1e-14, strict=True)
+    assert seen > 1
 
 
 def test_ops_describe_themselves() -> None:

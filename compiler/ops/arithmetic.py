@@ -117,8 +117,15 @@ def _power_by_exponent(g: Any, out: Any, a: Any, b: Any) -> Any:
     return where(flat, 0, g * out * log(where(flat, 1, a)))
 
 
+def _power(a: Any, b: Any) -> Any:
+    # as NumPy's operator does for the number 2
+    if isinstance(b, np.ndarray) and not b.ndim and b == 2 and b.dtype == np.asarray(a).dtype:
+        return np.square(a)
+    return np.power(a, b)
+
+
 power = elementwise(
-    "power", np.power, "pow_{k}({0}, {1})", arity=2, check=numeric, cheap=False,
+    "power", _power, "pow_{k}({0}, {1})", arity=2, check=numeric, cheap=False,
     vjp=(_power_by_base, _power_by_exponent), saves=("ab", "abo"),
     doc="a to the power of b. The gradient to b at a = 0, b >= 0 is 0, as PyTorch's.",
 )  # fmt: skip

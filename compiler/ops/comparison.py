@@ -84,6 +84,7 @@ where = register(
         evaluate=np.where,
         vjp=(None, undo_broadcasting(_where_first, 1), undo_broadcasting(_where_second, 2)),
         saves=("", "a", "a"),
+        elementwise=True,
         lowering=Pointwise("select({0}, {1}, {2})"),
         promotes=slice(1, None),
         doc="a where the condition holds, else b; all three broadcast.",

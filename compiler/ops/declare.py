@@ -54,6 +54,7 @@ def elementwise(
     arity: int,
     vjp: tuple[Rule | None, ...] = (),
     saves: tuple[str, ...] = (),
+    vjp_arrays: Callable[..., Sequence[Any]] | None = None,
     result: np.dtype[Any] | None = None,
     check: Callable[..., None] | None = None,
     cheap: bool = True,
@@ -83,6 +84,8 @@ def elementwise(
             evaluate=function,
             vjp=tuple(undo_broadcasting(rule, i) for i, rule in enumerate(vjp)),
             saves=saves,
+            vjp_arrays=vjp_arrays,
+            elementwise=True,
             lowering=Pointwise(code, cheap),
             promotes=slice(None),
             floating=floating,
@@ -147,6 +150,11 @@ def reduced_shape(
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
+def sliceable_reduction(ndim: int, *, axes: tuple[int, ...], **attrs: Any) -> bool:
+    """Whether a reduction leaves the first axis as it is."""
+    return 0 not in axes
+
+
 def reduction(
     name: str,
     function: Callable[..., Any],
@@ -175,6 +183,7 @@ def reduction(
             evaluate=function,
             vjp=vjp,
             saves=saves,
+            sliceable=sliceable_reduction,
             bind=bind or axis_binder(name),
             lowering=Reduce(kind),
             doc=doc,
@@ -190,6 +199,9 @@ def composite(
     evaluate: Callable[..., Any] | None = None,
     vjp: tuple[Rule | None, ...],
     saves: tuple[str, ...] = (),
+    vjp_arrays: Callable[..., Sequence[Any]] | None = None,
+    elementwise: bool = False,
+    sliceable: Callable[..., bool] | None = None,
     promotes: slice | None = None,
     floating: bool = False,
     check: Callable[..., None] | None = None,
@@ -225,6 +237,9 @@ def composite(
             evaluate=evaluate or expand,
             vjp=vjp,
             saves=saves,
+            vjp_arrays=vjp_arrays,
+            elementwise=elementwise,
+            sliceable=sliceable,
             bind=bind,
             expand=expand,
             promotes=promotes,

@@ -142,10 +142,14 @@ def _require_element(op: str, x: TensorType, axis: int, index: TensorType) -> No
         raise OutOfRangeError(f"{op}: index {index} points into axis {axis} of {x}, which is empty")
 
 
-def _check_range(op: str, index: Any, size: int, wrap: bool = True) -> Any:
-    index = index.astype(np.int64)  # a narrow dtype may not hold the size
+def check_range(op: str, index: Any, size: int, wrap: bool = True) -> Any:
+    """The index as int64 >= 0; OutOfRangeError outside of [0, size), or [-size, size) if `wrap`."""
+    index = index.astype(np.int64, copy=False)  # a narrow dtype may not hold the size
+    # a negative index is a large one without its sign, so one sweep tells that all is well
+    if not index.size or np.maximum.reduce(index.view(np.uint64), None) < size:
+        return index
     least = -size if wrap else 0
-    if index.size and (index.min() < least or index.max() >= size):
+    if index.min() < least or index.max() >= size:
         bad = index[(index < least) | (index >= size)].flat[0]
         raise OutOfRangeError(f"{op}: index {bad} is out of range for an axis of size {size}")
     return np.where(index < 0, index + size, index)
@@ -182,7 +186,7 @@ take = register(
         name="take",
         infer_type=_take_type,
         evaluate=lambda x, index, axis: np.take(
-            x, _check_range("take", np.asarray(index), x.shape[axis]), axis
+            x, check_range("take", np.asarray(index), x.shape[axis]), axis
         ),
         vjp=(_take_vjp, None),
         saves=("b", ""),
@@ -206,7 +210,7 @@ def _take_add_type(g: TensorType, index: TensorType, *, axis: int, size: Size) -
 
 
 def _take_add_numpy(g: Any, index: Any, *, axis: int, size: int) -> Any:
-    index = _check_range("take_add", np.asarray(index), size)
+    index = check_range("take_add", np.asarray(index), size)
     result = np.zeros((*g.shape[:axis], size, *g.shape[axis + index.ndim :]), g.dtype)
     np.add.at(result, (slice(None),) * axis + (index,), g)
     return result
@@ -268,7 +272,7 @@ take_along_axis = register(
         name="take_along_axis",
         infer_type=_along_type,
         evaluate=lambda x, index, axis, wrap: np.take_along_axis(
-            x, _check_range("take_along_axis", np.asarray(index), x.shape[axis], wrap), axis
+            x, check_range("take_along_axis", np.asarray(index), x.shape[axis], wrap), axis
         ),
         vjp=(_along_vjp, None),
         saves=("b", ""),
@@ -288,7 +292,7 @@ def _along_add_type(g: TensorType, index: TensorType, *, axis: int, size: Size) 
 
 
 def _along_add_numpy(g: Any, index: Any, *, axis: int, size: int) -> Any:
-    index = _check_range("along_add", np.asarray(index), size)
+    index = check_range("along_add", np.asarray(index), size)
     result = np.zeros((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
     places = list(np.ix_(*(range(n) for n in g.shape)))
     places[axis] = index

@@ -22,6 +22,7 @@ from compiler.ops.declare import (
     one_axis,
     reduction,
     size_value,
+    sliceable_reduction,
 )
 from compiler.ops.exponential import exp, log, sqrt
 from compiler.ops.leaves import iota
@@ -218,7 +219,8 @@ def _mean_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) 
 
 
 mean = composite(
-    "mean", _mean, evaluate=_mean_numpy, bind=axis_binder("mean"), vjp=(_mean_vjp,), saves=("",), floating=True,
+    "mean", _mean, evaluate=_mean_numpy, bind=axis_binder("mean"), vjp=(_mean_vjp,), saves=("",),
+    sliceable=sliceable_reduction, floating=True,
     doc="The arithmetic mean; nan of no elements.",
 )  # fmt: skip
 
@@ -262,7 +264,8 @@ def _var_vjp(
 
 
 var = composite(
-    "var", _var, bind=_variance_bind("var"), vjp=(_var_vjp,), saves=("a",), floating=True,
+    "var", _var, bind=_variance_bind("var"), vjp=(_var_vjp,), saves=("a",),
+    sliceable=sliceable_reduction, floating=True,
     doc="The mean squared distance to the mean, divided by n - correction (NumPy's default 0).",
 )  # fmt: skip
 
@@ -280,7 +283,8 @@ def _std_vjp(
 
 
 std = composite(
-    "std", _std, bind=_variance_bind("std"), vjp=(_std_vjp,), saves=("ao",), floating=True,
+    "std", _std, bind=_variance_bind("std"), vjp=(_std_vjp,), saves=("ao",),
+    sliceable=sliceable_reduction, floating=True,
     doc="The square root of `var`; its gradient where it is 0 is 0, as PyTorch's.",
 )  # fmt: skip
 
@@ -298,6 +302,6 @@ def _logsumexp_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: b
 
 logsumexp = composite(
     "logsumexp", _logsumexp, bind=axis_binder("logsumexp"), vjp=(_logsumexp_vjp,), saves=("ao",),
-    floating=True,
+    sliceable=sliceable_reduction, floating=True,
     doc="log(sum(exp(x))), shifted by the maximum so that it does not overflow.",
 )  # fmt: skip
