@@ -71,8 +71,15 @@ def overwrite(tensor: Any, op: Op, others: Sequence[Any] = (), attrs: Attrs | No
     # an operand that is the tensor itself would make the node and the tensor hold each other
     operands = (before, *(_alias(tensor) if other is tensor else other for other in others))
     result = before.apply(op, operands, attrs or {})
+    if result._overwritten is not None:
+        raise AutogradError(
+            f"{op.name}: a tensor that is no batch and no dual number is overwritten by one: start "
+            "from a tensor of that kind, as zeros_like(x) + x * 0, or use where, stack or "
+            "concatenate"
+        )
     _check_result(tensor, result)
-    if result._array.dtype != tensor._array.dtype:
+    cast = result._array.dtype != tensor._array.dtype
+    if cast:
         result = ops.astype(result, tensor._array.dtype)
     node = result._node
     if type(node) is Node and node.saved is not None and node.saved[0] is tensor._array:
@@ -88,7 +95,7 @@ def overwrite(tensor: Any, op: Op, others: Sequence[Any] = (), attrs: Attrs | No
             node.guards = (*node.guards[:-1], tensor._counter)
             node.versions = (*node.versions[:-1], tensor._counter[0])
         if node is not None or tensor._node is not None or tensor._view is not None:
-            rebase(tensor, node)
+            rebase(tensor, node, not cast)
     return tensor
 
 
