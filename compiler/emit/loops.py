@@ -11,6 +11,7 @@ from compiler.emit.body import Body, Memory, Statement
 from compiler.emit.scalar import CONSTRUCTORS, literal
 
 INDENT = "    "
+COPIES = 8  # iterations that are written out one after the other
 BLOCK = 4096  # elements whose sum is rounded to the dtype before it is added to the total
 
 
@@ -55,6 +56,20 @@ def merge_loops(statements: Sequence[Statement], domain: Sequence[tuple[int, Siz
                 continue
         loops.append(Loop((axis,), extent))
     return loops[::-1]
+
+
+def written_out(loops: Sequence[Loop]) -> int:
+    """From which of the loops on they are written out: innermost ones of few iterations in all.
+
+    The native compiler vectorises innermost loops only, and unrolls none before it does.
+    """
+    copies = 1
+    for level in reversed(range(len(loops))):
+        extent = loops[level].extent
+        if not isinstance(extent, int) or copies * extent > COPIES:
+            return level + 1
+        copies *= extent
+    return 0
 
 
 def order_loops(
@@ -108,6 +123,8 @@ class _Printer:
             domain = order_loops(statements, domain)
         self.rows = merge_loops(statements, domain[: body.split])
         self.columns = merge_loops(statements, domain[body.split :])
+        self.written_out = written_out(self.columns)
+        self.fixed: dict[int, int] = {}
 
     def lines(self) -> Iterator[str]:
         for line in self.body.before:
@@ -137,11 +154,29 @@ class _Printer:
         if sums and not self.rows and len(self.columns) == 1 and self._is_long(self.columns[0]):
             yield from self._blocks(by_depth, sums, depth)
             return
-        for inside, lines in enumerate(by_depth):
-            if inside:
-                yield INDENT * (depth + inside - 1) + self._header(self.columns[inside - 1])
-            for line in lines:
-                yield INDENT * (depth + inside) + self._text(line)
+        for line in by_depth[0]:
+            yield INDENT * depth + self._text(line)
+        if all(loop.extent != 0 for loop in self.columns):
+            yield from self._nest(by_depth, 0, depth)
+
+    def _nest(self, by_depth: list[list[Statement]], level: int, depth: int) -> Iterator[str]:
+        """The loops from `level` on: headers and bodies, or copies where a loop is written out."""
+        if level == len(self.columns):
+            return
+        loop = self.columns[level]
+        if level < self.written_out:
+            yield INDENT * depth + self._header(loop)
+            for line in by_depth[level + 1]:
+                yield INDENT * (depth + 1) + self._text(line)
+            yield from self._nest(by_depth, level + 1, depth + 1)
+            return
+        assert isinstance(loop.extent, int)
+        for value in range(loop.extent):
+            self.fixed[loop.axes[-1]] = value
+            for line in by_depth[level + 1]:
+                yield INDENT * depth + self._text(line)
+            yield from self._nest(by_depth, level + 1, depth)
+        del self.fixed[loop.axes[-1]]
 
     def _is_long(self, loop: Loop) -> bool:
         return isinstance(loop.extent, Dim) or loop.extent > BLOCK
@@ -184,10 +219,12 @@ class _Printer:
 
     def _affine(self, form: Affine) -> str:
         merged = {axis for loop in (*self.rows, *self.columns) for axis in loop.axes[:-1]}
+        for axis, value in self.fixed.items():
+            form = form + form.coefficient(axis) * value
         parts = [
             self._term(f"i{axis}", coefficient)
             for axis, coefficient in form.terms
-            if axis not in merged
+            if axis not in merged and axis not in self.fixed
         ]
         parts += [self._term(name, coefficient) for name, coefficient in form.dynamic]
         if form.constant != 0 or not parts:
