@@ -21,7 +21,7 @@ from dynamic.grad_mode import mode
 from dynamic.hooks import hooks_of
 from dynamic.nodes import Cotangents, Failing, GraphNode, Output, Spec, next_number
 from dynamic.observers import announce
-from dynamic.tape import short_name
+from dynamic.tape import Node, short_name
 
 ViewStep = tuple[Op, Attrs]
 
@@ -43,53 +43,76 @@ def shares_memory(view: Any, array: Any) -> bool:
 
 
 class CopySlices(GraphNode):
-    """A tensor of which a view was overwritten: `edges` are the old tensor and the new view.
+    """A tensor of which a view was overwritten by what the node `function` made.
+
+    The function's operand 0 is the view as it was, so its cotangent takes the place of what was
+    written in the cotangent of the old tensor, `edges[0]`; the other edges are the function's. A
+    function with other operands, `edges[1]`, is left to the engine.
 
     Attributes:
         steps: how the view is made of the tensor.
         owned: a cotangent that nobody but the engine holds, if it comes to this node alone.
+        found: which edges `pull` found cotangents for when it ran last.
     """
 
-    __slots__ = ("owned", "steps")
+    __slots__ = ("found", "function", "owned", "steps")
 
-    def __init__(self, array: Any, edges: tuple[Any, ...], steps: tuple[ViewStep, ...]) -> None:
-        super().__init__(array.shape, array.dtype)
-        self.edges = edges
+    def __init__(
+        self, base: Any, node: Any, steps: tuple[ViewStep, ...], is_operand: bool
+    ) -> None:
+        super().__init__(base._array.shape, base._array.dtype)
+        self.function = node if is_operand else None
+        self.edges = (base._node, *node.edges) if is_operand else (base._node, node)
         self.hooks = None
         self.steps = steps
         self.owned: Any = None
+        self.found: list[int] = []
         self.serial = next_number()
 
     def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
         """The part of `g` in the view goes to what was written, the rest to the old values."""
-        old, new = self.edges
+        old = self.edges[0]
         if create_graph:
-            parts = [] if new is None else [(new, view_of(g, self.steps))]
+            parts = self._written(view_of(g, self.steps), True)
             if old is not None:
-                parts.append((old, where(g.constant(self._written()), 0.0, g)))
-            return parts
-        if old is None:
-            return [(new, view_of(g, self.steps))]
-        # a chain of slice assignments passes one array on, and zeros in it what each one wrote
-        rest = g if g is self.owned and self.hooks is None else g.copy()
-        self.owned = None
-        if type(old) is CopySlices:
-            old.owned = rest
-        view = view_of(rest, self.steps)
-        parts = [] if new is None else [(new, view.copy())]
-        view[...] = 0
-        parts.append((old, rest))
-        return parts
+                places = np.zeros(self.shape, np.bool_)
+                view_of(places, self.steps)[...] = True
+                parts.append((0, where(g.constant(places), 0.0, g)))
+        elif old is None:
+            parts = self._written(view_of(g, self.steps), False)
+        else:
+            # a chain of slice assignments passes one array on; each changes its slice of it
+            rest = g if g is self.owned and self.hooks is None else g.copy()
+            self.owned = None
+            if type(old) is CopySlices:
+                old.owned = rest
+            view = view_of(rest, self.steps)
+            parts = self._written(view.copy(), False)
+            view[...] = 0
+            if self.function is not None and parts and parts[0][0] == 1:
+                view[...] = parts.pop(0)[1]
+            parts.append((0, rest))
+        self.found = [place for place, _ in parts]
+        return [(self.edges[place], part) for place, part in parts]
 
-    def _written(self) -> Any:
-        written = np.zeros(self.shape, np.bool_)
-        view_of(written, self.steps)[...] = True
-        return written
+    def _written(self, g: Any, create_graph: bool) -> list[tuple[int, Any]]:
+        """Per edge the cotangents that the new values lead to."""
+        if self.function is None:
+            return [] if self.edges[1] is None else [(1, g)]
+        parts = self.function.pull(g, create_graph)
+        return [
+            (place + 1, part)
+            for place, (_, part) in zip(self.function.places(), parts, strict=True)
+        ]
 
     def places(self) -> tuple[int, ...]:
-        """The new view comes first."""
-        old, new = self.edges
-        return (*(() if new is None else (1,)), *(() if old is None else (0,)))
+        """The edges that got a cotangent when the node ran last."""
+        return tuple(self.found)
+
+    def release(self) -> None:
+        """Let go of what the function saved."""
+        if self.function is not None:
+            self.function.release()
 
 
 class AsStridedBackward0(GraphNode):
@@ -264,17 +287,20 @@ def make_view(view: Any, of: Any, op: Op, attrs: Attrs, origin: str | None = Non
     views.append(weakref.ref(view))
 
 
-def rebase(tensor: Any, node: Any) -> None:
-    """Put on the tape that `tensor` was overwritten by what `node` made."""
+def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:
+    """Put on the tape that `tensor` was overwritten by what `node` made.
+
+    `is_operand`: whether operand 0 of `node` is the tensor as it was.
+    """
     view = tensor._view
     if view is None:
         _replace(tensor, node)
         _refresh(tensor)
         return
     base = view.base
-    old = base._node
-    if node is not None or old is not None:
-        _replace(base, CopySlices(base._array, (old, node), view.steps))
+    if node is not None or base._node is not None:
+        inlined = is_operand and isinstance(node, Node)
+        _replace(base, CopySlices(base, node, view.steps, inlined))
     _refresh(base)
 
 
