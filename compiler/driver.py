@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -49,13 +51,26 @@ def compile_graph(
     kind: type[Kind],
 ) -> Kind:
     """Compile a graph to a frontend's kind of executable; from the kernel cache if it is there."""
-    lowered, kernel = lower(graph, options)
-    from compiler.runtime.cache.loader import load_kernel
+    with collection_paused():
+        lowered, kernel = lower(graph, options)
+        from compiler.runtime.cache.loader import load_kernel
 
-    inputs, outputs = (_arguments(kernel, kind) for kind in ("input", "output"))
-    native = load_kernel(kernel.source, inputs, outputs)
+        inputs, outputs = (_arguments(kernel, kind) for kind in ("input", "output"))
+        native = load_kernel(kernel.source, inputs, outputs)
     feeds = tuple(_feed(graph, node, i) for i, node in enumerate(graph.graph["inputs"]))
     return kind(graph, lowered, kernel, native, feeds, restructure, name)
+
+
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """Without garbage collection: it would look at all that was just made."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _arguments(kernel: Kernel, kind: str) -> list[Argument]:

@@ -220,6 +220,7 @@ DAMAGE = {
     "another symbol": lambda content: _sealed("other", _object("define i32 @kernel() {ret i32 0}"))(
         content
     ),
+    "Mach-O and nothing else": _sealed("kernel", b"\xcf\xfa\xed\xfe" + b"\xff" * 90),
     "an unknown symbol": lambda content: _sealed("kernel", _object(UNKNOWN_CALL))(content),
 }
 
@@ -236,6 +237,29 @@ def test_a_damaged_entry_is_compiled_again_and_replaced(
     assert counted() == {"compiled": 2, "loaded": 0}
     _check_square()
     assert counted() == {"compiled": 2, "loaded": 1}
+
+
+SYMBOLS = """
+target triple = "{triple}"
+@shared = common global i64 0
+@local = internal global i64 0
+declare double @exp(double)
+define double @kernel(double %x) {{
+  store volatile i64 1, ptr @local
+  store volatile i64 1, ptr @shared
+  %y = call double @exp(double %x)
+  ret double %y
+}}
+"""
+
+
+@pytest.mark.parametrize("system", ["unknown-linux-gnu", "apple-darwin"])
+def test_symbols_of_object_code(system: str) -> None:
+    architecture = llvm.get_process_triple().partition("-")[0]
+    triple = f"{architecture}-{system}"
+    machine = llvm.Target.from_triple(triple).create_target_machine()
+    code = machine.emit_object(llvm.parse_assembly(SYMBOLS.format(triple=triple)))
+    assert objects.symbols_of(code) == ({"kernel", "shared"}, {"exp"})
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "directory"])

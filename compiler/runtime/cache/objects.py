@@ -1,7 +1,8 @@
 """Object code: what it needs from outside, and how it becomes callable; with llvmlite alone.
 
 Only the symbol table is read here: an object with an undefined symbol that is not known would end
-the process when it is linked. Reference: System V ABI, chapter 4 (ELF-64, little-endian).
+the process when it is linked. References: System V ABI, chapter 4 (ELF-64, little-endian); Apple's
+OS X ABI Mach-O File Format Reference.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ import llvmlite.binding as llvm
 
 from compiler.runtime.cache.store import Code
 
-SYMBOL_TABLE = 2
-LOCAL = 0
-UNDEFINED = 0
+ELF, ELF_SYMBOL_TABLE = b"\x7fELF\x02\x01", 2
+MACH_O, MACH_O_SYMBOL_TABLE = b"\xcf\xfa\xed\xfe", 2
 
-C_LIBRARY = frozenset({"memcpy", "memmove", "memset"})
-"""What LLVM may call for loops that copy or fill."""
+C_LIBRARY = frozenset({"__bzero", "bzero", "memcpy", "memmove", "memset", "memset_pattern16"})
+"""What LLVM may call for loops that copy or fill; those that are no C are of macOS alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ def load_object(code: Code) -> Loaded:
     """Load object code and find the address of its function.
 
     Raises:
-        ValueError: it is no ELF-64 object, lacks the symbol, or needs one that is not known.
+        ValueError: it is no object code, lacks the symbol, or needs one that is not known.
     """
     defined, undefined = symbols_of(code.object)
     if code.symbol not in defined:
@@ -67,30 +67,53 @@ def symbols_of(code: bytes) -> tuple[set[str], set[str]]:
     """The global symbols that object code defines, and those that it needs.
 
     Raises:
-        ValueError: it is no ELF-64 object.
+        ValueError: it is no object of ELF-64 or Mach-O 64.
     """
+    if code.startswith(ELF):
+        read = _elf_symbols
+    elif code.startswith(MACH_O):
+        read = _mach_o_symbols
+    else:
+        raise ValueError("object code of an unknown format")
     try:
-        entries = list(_symbols(code))
+        entries = set(read(code))
     except (struct.error, OverflowError, UnicodeDecodeError) as error:
         raise ValueError(f"damaged object code: {error}") from None
-    defined = {name for name, section in entries if section != UNDEFINED}
-    return defined, {name for name, section in entries if section == UNDEFINED}
+    defined = {name for name, is_defined in entries if is_defined}
+    return defined, {name for name, _ in entries} - defined
 
 
-def _symbols(code: bytes) -> Iterator[tuple[str, int]]:
-    """(name, section) of every global symbol."""
-    if code[:6] != b"\x7fELF\x02\x01":
-        raise ValueError("no ELF-64 object code")
+def _elf_symbols(code: bytes) -> Iterator[tuple[str, bool]]:
+    """Name of every global symbol, and whether it is defined here."""
     (at,) = struct.unpack_from("<Q", code, 40)
     size, count = struct.unpack_from("<HH", code, 58)
     for section in range(count):
         header = at + section * size
         kind, _, _, place, length, link = struct.unpack_from("<IQQQQI", code, header + 4)
-        if kind != SYMBOL_TABLE:
+        if kind != ELF_SYMBOL_TABLE:
             continue
         (names,) = struct.unpack_from("<Q", code, at + link * size + 24)
         for entry in range(place + 24, place + length, 24):  # the first one is empty
             name, info, _, defined_in = struct.unpack_from("<IBBH", code, entry)
-            if info >> 4 != LOCAL:
-                end = code.index(0, names + name)
-                yield code[names + name : end].decode(), defined_in
+            if info >> 4:  # not local
+                yield _text(code, names + name), defined_in != 0
+
+
+def _mach_o_symbols(code: bytes) -> Iterator[tuple[str, bool]]:
+    """Name, without the underscore before it, of every global symbol, and if it is defined here."""
+    (count,) = struct.unpack_from("<I", code, 16)
+    at = 32
+    for _ in range(count):
+        kind, size = struct.unpack_from("<II", code, at)
+        if kind == MACH_O_SYMBOL_TABLE:
+            place, length, names = struct.unpack_from("<III", code, at + 8)
+            for entry in range(place, place + 16 * length, 16):
+                name, type, _, _, value = struct.unpack_from("<IBBHQ", code, entry)
+                if type & 1:  # external
+                    is_defined = type & 0x0E != 0 or value != 0  # a common symbol has a size
+                    yield _text(code, names + name).removeprefix("_"), is_defined
+        at += size
+
+
+def _text(code: bytes, at: int) -> str:
+    return code[at : code.index(0, at)].decode()
