@@ -299,6 +299,13 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(1, 4, 6, 5), spread(6, 2, 2, 2), None, 1, 0, (2, 3), 2, sizes=False),
         call(spread(2, 3, 4, 4), spread(3, 1, 3, 3), spread(3), padding=1, groups=3, sizes=False),
     ],
+    "conv_transpose2d": [
+        call(spread(2, 2, 3, 2), spread(2, 1, 2, 3), sizes=False),
+        call(
+            spread(2, 4, 3, 2), spread(4, 3, 3, 2), spread(6), (3, 2), (2, 1), (2, 1), 2, (1, 3),
+            sizes=False,
+        ),
+    ],
     "max_pool2d": [
         call(spread(2, 2, 4, 6), 2),
         call(spread(1, 2, 5, 7), (3, 2), stride=(2, 1), padding=(1, 0)),

@@ -40,7 +40,7 @@ from compiler.ops.comparison import (
     not_equal,
     where,
 )
-from compiler.ops.conv import avg_pool2d, conv2d, max_pool2d
+from compiler.ops.conv import avg_pool2d, conv2d, conv_transpose2d, max_pool2d
 from compiler.ops.exponential import (
     acos,
     asin,
@@ -140,6 +140,7 @@ __all__ = [
     "concatenate",
     "constant",
     "conv2d",
+    "conv_transpose2d",
     "copy",
     "cos",
     "cosh",

@@ -213,3 +213,114 @@ avg_pool2d = composite(
     vjp=(_avg_pool2d_vjp,), saves=("",),
     doc="The mean of each window, padding counted as zeros: (n, c, h, w) -> (n, c, oh, ow).",
 )  # fmt: skip
+
+
+def _transpose_bind(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> tuple[Sequence[Any], Attrs]:
+    x, weight = as_operand(x), as_operand(weight)
+    bias = np.array(-0.0, x.dtype) if bias is None else as_operand(bias)
+    return (x, weight, bias), {
+        "stride": pair("conv_transpose2d", "stride", stride, 1),
+        "padding": pair("conv_transpose2d", "padding", padding, 0),
+        "output_padding": pair("conv_transpose2d", "output_padding", output_padding, 0),
+        "dilation": pair("conv_transpose2d", "dilation", dilation, 1),
+        "groups": int(groups),
+    }
+
+
+def _transpose_check(
+    name: str, x: TensorType, weight: TensorType, bias: TensorType, *, groups: int, **attrs: Any
+) -> None:
+    if x.ndim != 4 or weight.ndim != 4:
+        raise ShapeError(f"{name}: {x} and weight {weight}: both must have four axes")
+    channels, filters = weight.shape[0], weight.shape[1]
+    if groups < 1 or not isinstance(channels, int) or channels % groups:
+        raise OptionError(f"{name}: groups {groups} does not divide the {channels} channels")
+    if unify(x.shape[1], channels) is None:
+        raise ShapeError(
+            f"{name}: {x} has {x.shape[1]} channels, weight {weight} expects {channels}"
+        )
+    if bias.ndim and bias.shape != (filters * groups,):
+        raise ShapeError(
+            f"{name}: bias {bias} does not have one value per filter: {filters * groups}"
+        )
+    extra, stride, dilation = attrs["output_padding"], attrs["stride"], attrs["dilation"]
+    if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation, strict=True)):
+        raise OptionError(
+            f"{name}: output_padding {extra} is not less than stride {stride} or dilation "
+            f"{dilation}"
+        )
+
+
+def _reach(x: Any, weight: Any, stride: Pair, dilation: Pair) -> tuple[Any, ...]:
+    """The sizes that the windows cover, whose places are the elements of x."""
+    return tuple(
+        (size - 1) * s + d * (k - 1) + 1
+        for size, k, s, d in zip(x.shape[2:], weight.shape[2:], stride, dilation, strict=True)
+    )
+
+
+def _conv_transpose2d(
+    x: Any,
+    weight: Any,
+    bias: Any,
+    *,
+    stride: Pair,
+    padding: Pair,
+    output_padding: Pair,
+    dilation: Pair,
+    groups: int,
+) -> Any:
+    columns = matmul(transpose(_filters(weight, groups), (0, 2, 1)), _by_filter(x, groups))
+    shape = (weight.shape[1] * groups, *weight.shape[2:], x.shape[0], *x.shape[2:])
+    windows = transpose(reshape(columns, shape), (3, 0, 4, 5, 1, 2))
+    reach = _reach(x, weight, stride, dilation)
+    extended = tuple(size + extra for size, extra in zip(reach, output_padding, strict=True))
+    whole = overlap_add(windows, extended, stride, dilation)
+    sizes = tuple(size - 2 * p for size, p in zip(extended, padding, strict=True))
+    result = _cropped(whole, padding, sizes)
+    return result + (expand_dims(bias, (1, 2)) if bias.ndim else bias)
+
+
+def _covered(g: Any, x: Any, weight: Any, attrs: Attrs) -> tuple[Any, Attrs]:
+    """The cotangent with its padding, cut to what the windows cover, and the options of conv2d."""
+    stride, dilation = attrs["stride"], attrs["dilation"]
+    whole = _padded(g, attrs["padding"])
+    if any(attrs["output_padding"]):
+        whole = _cropped_end(whole, _reach(x, weight, stride, dilation))
+    options = {"stride": stride, "padding": (0, 0), "dilation": dilation, "groups": attrs["groups"]}
+    return whole, options
+
+
+def _cropped_end(x: Any, sizes: tuple[Any, ...]) -> Any:
+    return strided_slice(x, (0, 0, 0, 0), (*x.shape[:2], *sizes), (1, 1, 1, 1))
+
+
+def _conv_transpose2d_by_x(g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
+    whole, options = _covered(g, x, weight, attrs)
+    return conv2d(whole, weight, None, **options)
+
+
+def _conv_transpose2d_by_weight(
+    g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: Any
+) -> Any:
+    whole, options = _covered(g, x, weight, attrs)
+    return _conv2d_by_weight(x, None, whole, weight, bias, **options)
+
+
+conv_transpose2d = composite(
+    "conv_transpose2d", _conv_transpose2d, bind=_transpose_bind, check=_transpose_check,
+    promotes=slice(None), floating=True,
+    vjp=(_conv_transpose2d_by_x, _conv_transpose2d_by_weight, _conv2d_by_bias),
+    saves=("b", "a", ""),
+    doc="The adjoint of conv2d: x (n, c, h, w), weight (c, f / groups, kh, kw), bias (f,) -> "
+    "(n, f, oh, ow); stride, padding, output_padding, dilation, groups as PyTorch's.",
+)  # fmt: skip

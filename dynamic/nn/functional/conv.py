@@ -1,0 +1,205 @@
+"""Convolution over one or two axes, and its adjoint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler import ops
+from dynamic.errors import AutogradError
+from dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
+
+__all__ = ["conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d"]
+
+
+def conv1d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Any:
+    """Cross-correlation: (n, c, l), (f, c / groups, k), (f,) -> (n, f, l'); n is optional.
+
+    `padding` is a number of zeros on both sides, "valid" (0) or "same" (l' = l, with stride 1).
+    """
+    return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Any:
+    """Cross-correlation: (n, c, h, w), (f, c / groups, kh, kw), (f,) -> (n, f, h', w').
+
+    n is optional; options are one number or two; `padding` as that of `conv1d`.
+    """
+    return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def _conv(
+    name: str,
+    axes: int,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    steps, spread = per_axis(stride, axes), per_axis(dilation, axes)
+    before, after = _padding(padding, steps, spread, weight.shape[2:])
+
+    def convolve(x: Any) -> Any:
+        _check(x, weight, bias, groups)
+        if before != after:
+            widths = [(0, 0), (0, 0), *((0, b - a) for a, b in zip(before, after, strict=True))]
+            x = ops.pad(x, widths)
+        _check_room(x, weight, before, spread)
+        if axes == 2:
+            return ops.conv2d(x, weight, bias, steps, before, spread, groups)
+        lifted = (ops.expand_dims(one, 2) for one in (x, weight))
+        options = ((1, *steps), (0, *before), (1, *spread))
+        return ops.squeeze(ops.conv2d(*lifted, bias, *options, groups), 2)
+
+    return batched(convolve, input, axes, _wrong_rank(name, axes, input))
+
+
+def _wrong_rank(name: str, axes: int, input: Any) -> str:
+    return (
+        f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got input "
+        f"of size: {listed(input.shape)}"
+    )
+
+
+def _padding(padding: Any, stride: Sizes, dilation: Sizes, window: Any) -> tuple[Sizes, Sizes]:
+    """The number of zeros before and after the elements of each axis."""
+    if not isinstance(padding, str):
+        both = per_axis(padding, len(stride))
+        if any(one < 0 for one in both):
+            raise AutogradError("negative padding is not supported")
+        return both, both
+    if padding == "valid":
+        return (0,) * len(stride), (0,) * len(stride)
+    if padding != "same":
+        raise AutogradError(f"Invalid padding string: '{padding}'")
+    if any(step != 1 for step in stride):
+        raise AutogradError("padding='same' is not supported for strided convolutions")
+    totals = [step * (size - 1) for step, size in zip(dilation, window, strict=True)]
+    return tuple(total // 2 for total in totals), tuple(total - total // 2 for total in totals)
+
+
+def _check(x: Any, weight: Any, bias: Any, groups: int) -> None:
+    size = listed(weight.shape)
+    if groups < 1:
+        raise AutogradError("non-positive groups is not supported")
+    if weight.shape[0] % groups:
+        raise AutogradError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
+            f"but got weight of size [{size}] instead"
+        )
+    channels = weight.shape[1] * groups
+    if x.shape[1] != channels:
+        raise AutogradError(
+            f"Given groups={groups}, weight of size {size}, expected input{listed(x.shape)} to "
+            f"have {channels} channels, but got {x.shape[1]} channels instead"
+        )
+    _check_bias(weight, bias, weight.shape[0])
+
+
+def _check_bias(weight: Any, bias: Any, filters: int) -> None:
+    if bias is not None and tuple(bias.shape) != (filters,):
+        raise AutogradError(
+            f"Given weight of size {listed(weight.shape)}, expected bias to be 1-dimensional with "
+            f"{filters} elements, but got bias of size {listed(bias.shape)} instead"
+        )
+
+
+def _check_room(x: Any, weight: Any, padding: Sizes, dilation: Sizes) -> None:
+    sizes = [size + 2 * p for size, p in zip(x.shape[2:], padding, strict=True)]
+    spans = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
+    if any(span > size for span, size in zip(spans, sizes, strict=True)):
+        padded, kernel = (" x ".join(map(str, numbers)) for numbers in (sizes, spans))
+        raise AutogradError(
+            f"Calculated padded input size per channel: ({padded}). Kernel size: ({kernel}). "
+            "Kernel size can't be greater than actual input size"
+        )
+
+
+def conv_transpose1d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Any:
+    """The adjoint of `conv1d`: (n, c, l), (c, f / groups, k), (f,) -> (n, f, l')."""
+    options = (stride, padding, output_padding, dilation)
+    return _transposed("conv_transpose1d", 1, input, weight, bias, groups, *options)
+
+
+def conv_transpose2d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Any:
+    """The adjoint of `conv2d`: (n, c, h, w), (c, f / groups, kh, kw), (f,) -> (n, f, h', w').
+
+    h' = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1; n is optional.
+    """
+    options = (stride, padding, output_padding, dilation)
+    return _transposed("conv_transpose2d", 2, input, weight, bias, groups, *options)
+
+
+def _transposed(
+    name: str, axes: int, input: Any, weight: Any, bias: Any, groups: int, *options: Any
+) -> Any:
+    stride, padding, extra, dilation = (per_axis(option, axes) for option in options)
+
+    def convolve(x: Any) -> Any:
+        if x.shape[1] != weight.shape[0]:
+            raise AutogradError(
+                f"Given transposed=1, weight of size {listed(weight.shape)}, expected input"
+                f"{listed(x.shape)} to have {weight.shape[0]} channels, but got {x.shape[1]} "
+                "channels instead"
+            )
+        _check_bias(weight, bias, weight.shape[1] * groups)
+        _check_extra(extra, stride, dilation)
+        if axes == 2:
+            settings = (stride, padding, extra, groups, dilation)
+            return ops.conv_transpose2d(x, weight, bias, *settings)
+        lifted = (ops.expand_dims(one, 2) for one in (x, weight))
+        settings = ((1, *stride), (0, *padding), (0, *extra), groups, (1, *dilation))
+        return ops.squeeze(ops.conv_transpose2d(*lifted, bias, *settings), 2)
+
+    return batched(convolve, input, axes, _wrong_rank(name, axes, input))
+
+
+def _check_extra(extra: Sizes, stride: Sizes, dilation: Sizes) -> None:
+    if all(e < s or e < d for e, s, d in zip(extra, stride, dilation, strict=True)):
+        return
+    lists = (("output_padding", extra), ("stride", stride), ("dilation", dilation))
+    sides = ("height", "width")[-len(extra) :]
+    values = " ".join(
+        f"{name}_{side}: {value}"
+        for name, numbers in lists
+        for side, value in zip(sides, numbers, strict=True)
+    )
+    raise AutogradError(
+        f"output padding must be smaller than either stride or dilation, but got {values}"
+    )

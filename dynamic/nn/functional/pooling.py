@@ -1,0 +1,275 @@
+"""Pooling over one or two axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from dynamic.errors import AutogradError
+from dynamic.nn.functional.windows import Sizes, batched, listed, output_size, per_axis
+from dynamic.tensor import Tensor, wrap
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d", "avg_pool2d", "max_pool1d",
+    "max_pool2d",
+]  # fmt: skip
+
+
+def max_pool1d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window: (n, c, l) -> (n, c, l'); as `max_pool2d`."""
+    options = (kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return _max_pool(1, input, *options)
+
+
+def max_pool2d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window: (n, c, h, w) -> (n, c, h', w'); n is optional.
+
+    The stride is the window if None; the padding never wins, and the first of equal elements takes
+    the gradient. With `ceil_mode` the last windows may reach past the end. With `return_indices`
+    also the places in the flat (h, w) of the input.
+    """
+    options = (kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return _max_pool(2, input, *options)
+
+
+def _max_pool(
+    axes: int,
+    input: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    return_indices: bool,
+) -> Any:
+    size, step, edge = _options(axes, kernel_size, stride, padding)
+    spread = per_axis(dilation, axes)
+    _check_padding(edge, size, spread)
+    message = f"non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for input"
+    where: list[Any] = []
+
+    def pool(x: Any) -> Any:
+        counts = _counts(x, size, step, edge, spread, ceil_mode)
+        if not ceil_mode and not return_indices and set(spread) == {1}:
+            return _shared(ops.max_pool2d, axes, x, size, step, edge)
+        windows = _windows(x, size, step, edge, spread, counts, -np.inf)
+        flat = ops.reshape(windows, (*windows.shape[: axes + 2], -1))
+        if return_indices:
+            where.append(_places(flat, x, size, step, edge, spread))
+        return ops.max(flat, -1)
+
+    values = batched(pool, input, axes, message)
+    if not return_indices:
+        return values
+    return values, where[0].reshape(tuple(values.shape))
+
+
+def _options(axes: int, kernel_size: Any, stride: Any, padding: Any) -> tuple[Sizes, Sizes, Sizes]:
+    size = per_axis(kernel_size, axes)
+    step = size if stride is None or stride == () else per_axis(stride, axes)
+    if any(one == 0 for one in step):
+        raise AutogradError("stride should not be zero")
+    return size, step, per_axis(padding, axes)
+
+
+def _check_padding(padding: Sizes, size: Sizes, dilation: Sizes) -> None:
+    for p, k, d in zip(padding, size, dilation, strict=True):
+        if p < 0:
+            raise AutogradError(f"pad must be non-negative, but got pad: {p}")
+        if p > (d * (k - 1) + 1) // 2:
+            raise AutogradError(
+                "pad should be at most half of effective kernel size, but got "
+                f"pad={p}, kernel_size={k} and dilation={d}"
+            )
+
+
+def _counts(x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, ceil_mode: bool) -> Sizes:
+    """The number of windows per axis; RuntimeError if there is none."""
+    counts = tuple(
+        output_size(*numbers, ceil_mode)
+        for numbers in zip(x.shape[2:], size, step, edge, spread, strict=True)
+    )
+    if any(count < 1 for count in counts):
+        before, after = (
+            "x".join(map(str, numbers)) for numbers in (x.shape[1:], (x.shape[1], *counts))
+        )
+        raise AutogradError(
+            f"Given input size: ({before}). Calculated output size: ({after}). Output size is too "
+            "small"
+        )
+    return counts
+
+
+def _shared(pool: Any, axes: int, x: Any, size: Sizes, step: Sizes, edge: Sizes) -> Any:
+    """The shared op, over two axes; one axis becomes the second of them."""
+    if axes == 2:
+        return pool(x, size, step, edge)
+    result = pool(ops.expand_dims(x, 2), (1, *size), (1, *step), (0, *edge))
+    return ops.squeeze(result, 2)
+
+
+def _windows(
+    x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, counts: Sizes, value: float
+) -> Any:
+    """Every window, its elements along new last axes; what is past the input is `value`."""
+    widths = [(0, 0), (0, 0)]
+    for have, k, s, p, d, count in zip(x.shape[2:], size, step, edge, spread, counts, strict=True):
+        reach = (count - 1) * s + d * (k - 1) + 1
+        widths.append((p, max(0, reach - have - p)))
+    if any(any(pair) for pair in widths):
+        x = ops.pad(x, widths, value)
+    windows = ops.sliding_windows(x, size, step, spread)
+    if tuple(windows.shape[2 : 2 + len(size)]) != counts:
+        windows = windows[(slice(None), slice(None), *(slice(0, count) for count in counts))]
+    return windows
+
+
+def _places(flat: Any, x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes) -> Tensor:
+    """Where the largest element of each window is, in the flat spatial axes of the input."""
+    inside = np.unravel_index(np.argmax(flat.detach()._array, -1), size)
+    place = np.zeros(flat.shape[:-1], np.int64)
+    axes = len(size)
+    for axis, offset in enumerate(inside):
+        start = np.arange(flat.shape[2 + axis]) * step[axis] - edge[axis]
+        start = start.reshape((-1,) + (1,) * (axes - axis - 1))
+        place = place * x.shape[2 + axis] + start + offset * spread[axis]
+    return wrap(place)
+
+
+def avg_pool1d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Any:
+    """The mean of each window: (n, c, l) -> (n, c, l'); as `avg_pool2d`."""
+    return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+
+def avg_pool2d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    """The mean of each window: (n, c, h, w) -> (n, c, h', w'); n is optional.
+
+    The padding counts as zeros, or with `count_include_pad=False` not at all;
+    `divisor_override` divides the sums instead of the number of elements.
+    """
+    options = (ceil_mode, count_include_pad, divisor_override)
+    return _avg_pool(2, input, kernel_size, stride, padding, *options)
+
+
+def _avg_pool(
+    axes: int,
+    input: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor: int | None,
+) -> Any:
+    size, step, edge = _options(axes, kernel_size, stride, padding)
+    if divisor == 0:
+        raise AutogradError("divisor must be not zero")
+    ones = (1,) * axes
+    _check_padding(edge, size, ones)
+
+    def pool(x: Any) -> Any:
+        counts = _counts(x, size, step, edge, ones, ceil_mode)
+        whole = count_include_pad or not any(edge)
+        if not ceil_mode and whole and divisor is None:
+            return _shared(ops.avg_pool2d, axes, x, size, step, edge)
+        windows = _windows(x, size, step, edge, ones, counts, 0.0)
+        sums = ops.sum(windows, tuple(range(2 + axes, 2 + 2 * axes)))
+        if divisor is not None:
+            return sums / divisor
+        share = np.ones(())
+        for numbers in zip(x.shape[2:], size, step, edge, counts, strict=True):
+            share = np.multiply.outer(share, _elements(*numbers, count_include_pad))
+        return sums / sums.constant(share.astype(np.dtype(sums.dtype)))
+
+    message = (
+        f"avg_pool{axes}d(): Expected {axes + 1}D or {axes + 2}D tensor, but got "
+        f"{listed(input.shape)}"
+    )
+    return batched(pool, input, axes, message)
+
+
+def _elements(size: int, window: int, step: int, edge: int, count: int, padded: bool) -> Any:
+    """The number of elements of each window along an axis, with those of the padding or without."""
+    start = np.arange(count) * step - edge
+    stop = np.minimum(start + window, size + edge)
+    if padded:
+        return stop - start
+    return np.minimum(stop, size) - np.maximum(start, 0)
+
+
+def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
+    """The means of `output_size` parts of the last axis: (n, c, l) -> (n, c, output_size)."""
+    return _adaptive(1, input, output_size)
+
+
+def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
+    """The means of parts of the last two axes: (n, c, h, w) -> (n, c, *output_size).
+
+    Part i of m of an axis of size s goes from floor(i s / m) to ceil((i + 1) s / m); None keeps
+    the size of an axis, one number is that of both.
+    """
+    return _adaptive(2, input, output_size)
+
+
+def _adaptive(axes: int, input: Any, wanted: Any) -> Any:
+    name = f"adaptive_avg_pool{axes}d"
+    sizes = (wanted,) * axes if wanted is None or hasattr(wanted, "__index__") else tuple(wanted)
+    if len(sizes) != axes:
+        raise AutogradError(f"{name}: output_size must be {axes}")
+    if input.ndim not in (axes + 1, axes + 2):
+        raise AutogradError(
+            f"{name}(): Expected {axes + 1}D or {axes + 2}D tensor, but got {listed(input.shape)}"
+        )
+    for axis, parts in enumerate(sizes, input.ndim - axes):
+        if parts is not None:
+            input = _means(input, axis, int(parts))
+    return input
+
+
+def _means(x: Any, axis: int, parts: int) -> Any:
+    """The means of the parts of one axis."""
+    size = x.shape[axis]
+    if parts and size % parts == 0:
+        shape = (*x.shape[:axis], parts, size // parts, *x.shape[axis + 1 :])
+        return ops.mean(ops.reshape(x, shape), axis + 1)
+    lead = (slice(None),) * axis
+    return ops.concatenate(
+        [
+            ops.mean(x[(*lead, slice(i * size // parts, -(-(i + 1) * size // parts)))], axis, True)
+            for i in range(parts)
+        ],
+        axis,
+    )
