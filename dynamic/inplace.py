@@ -13,10 +13,10 @@ from compiler.graph.expression import user_line
 from compiler.op import Attrs, Op, Operand
 from dynamic import eager_ops
 from dynamic.dtypes import DTYPES
-from dynamic.errors import AutogradError
+from dynamic.errors import AutogradError, SizeError
 from dynamic.grad_mode import mode
 from dynamic.leaf import AccumulateGrad
-from dynamic.tape import Node
+from dynamic.tape import Node, record
 from dynamic.versions import UNTRACKED
 from dynamic.views import rebase, refusal
 
@@ -96,6 +96,27 @@ def overwrite(tensor: Any, op: Op, others: Sequence[Any] = (), attrs: Attrs | No
             node.versions = (*node.versions[:-1], tensor._counter[0])
         if node is not None or tensor._node is not None or tensor._view is not None:
             rebase(tensor, node, not cast)
+    return tensor
+
+
+def replace(tensor: Any, op: Op, others: Sequence[Any], attrs: Attrs, values: Any) -> Any:
+    """Set `tensor` to `values`, which are those of `op(tensor, *others)`; op saves nothing.
+
+    RuntimeError if the values do not broadcast to the shape.
+    """
+    check_writable(tensor, others)
+    try:
+        np.copyto(tensor._array, values, casting="unsafe")
+    except ValueError:
+        raise SizeError(
+            f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast "
+            f"to indexing result of shape {list(tensor._array.shape)}"
+        ) from None
+    touch(tensor)
+    if mode.enabled:
+        node = record(op, attrs, (tensor, *others), tensor._array, tensor._counter, False)
+        if node is not None or tensor._node is not None or tensor._view is not None:
+            rebase(tensor, node, True)
     return tensor
 
 

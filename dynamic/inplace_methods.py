@@ -14,7 +14,7 @@ from compiler.types import normalise_axis
 from dynamic import eager_ops
 from dynamic.dtypes import DTYPES
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.inplace import assign, overwrite, touch
+from dynamic.inplace import assign, overwrite, replace, touch
 from dynamic.results import sizes_of
 from dynamic.versions import UNTRACKED
 
@@ -58,7 +58,7 @@ class InPlace(Operand):
 
     def zero_(self) -> Any:
         """Fill with zeros."""
-        return overwrite(self, eager_ops.zero, (), {"value": 0})
+        return replace(self, eager_ops.zero, (), {"value": 0}, 0)
 
     def fill_(self, value: Any) -> Any:
         """Fill with one number or a 0-d tensor; RuntimeError for a tensor with axes."""
@@ -69,12 +69,12 @@ class InPlace(Operand):
                     f"{len(value.shape)} dimensions."
                 )
             return self.copy_(value)
-        return overwrite(self, eager_ops.fill, (), {"value": value})
+        return replace(self, eager_ops.fill, (), {"value": value}, value)
 
     def copy_(self, source: Any, non_blocking: bool = False) -> Any:
         """Copy from `source`, which broadcasts to the shape and is cast to the dtype."""
         source = source if isinstance(source, Operand) else self.constant(np.asarray(source))
-        return overwrite(self, eager_ops.copy, (source,))
+        return replace(self, eager_ops.copy, (source,), {}, source._array)  # type: ignore[attr-defined]
 
     def clamp_(self, min: Any = None, max: Any = None) -> Any:
         """Limit to [min, max]."""
@@ -182,9 +182,7 @@ class InPlace(Operand):
 
         source = thread_generator() if generator is None else generator
         values = np.asarray(getattr(source, name)(*args, self._array.shape))
-        return overwrite(
-            self, eager_ops.copy, (self.constant(values.astype(self._array.dtype)),)
-        )
+        return self.copy_(self.constant(values))
 
     def resize_(self, *sizes: Any) -> Any:
         """Another shape; the elements stay, in row-major order, what is new is uninitialised.
