@@ -13,11 +13,11 @@ from dynamic.dtypes import DTYPES
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.grad_mode import mode
 from dynamic.gradients import backward
-from dynamic.printing import tensor_text
-from dynamic.versions import UNTRACKED
 from dynamic.hooks import Cell, RemovableHandle, hooks_of
 from dynamic.leaf import AccumulateGrad
 from dynamic.nodes import Failing, graph_edge
+from dynamic.printing import tensor_text
+from dynamic.versions import UNTRACKED
 
 
 class Autograd(Operand):
@@ -155,17 +155,13 @@ class Autograd(Operand):
         RuntimeError if the tensor requires no grad. The handle's `remove()` takes the hook away.
         """
         if self._node is None:
-            raise AutogradError(
-                "cannot register a hook on a tensor that doesn't require gradient"
-            )
+            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
         return hooks_of(self._node).tensor.add(hook)
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
         """Call `hook(tensor)` after a backward pass has accumulated the gradient of this leaf."""
         if self._node is None:
-            raise AutogradError(
-                "cannot register a hook on a tensor that doesn't require gradient"
-            )
+            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
         if type(self._node) is not AccumulateGrad:
             raise AutogradError(
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
@@ -259,7 +255,7 @@ class Autograd(Operand):
         return rebuild, (type(self), self._array, self.requires_grad)
 
 
-def rebuild(kind: type, array: Any, requires_grad: bool) -> Any:
+def rebuild(kind: Any, array: Any, requires_grad: bool) -> Any:
     """A leaf from what pickle wrote of a tensor."""
     result = kind.__new__(kind)
     made = result.constant(array)

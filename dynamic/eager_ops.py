@@ -87,7 +87,7 @@ zero = replace(fill, name="zero")
 fill_where = Op(
     name="masked_fill",
     infer_type=_same_type,
-    evaluate=lambda x, mask, value: np.where(mask, value, x).astype(x.dtype),
+    evaluate=lambda x, mask, value: np.asarray(np.where(mask, value, x), x.dtype),
     vjp=(
         lambda g, o, a, b, c: ops.where(b, 0.0, g),
         None,

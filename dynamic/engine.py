@@ -70,7 +70,7 @@ def _in_thread(*arguments: Any) -> dict[Any, Any]:
         vars(mode).update(state)
         try:
             results.append(run(*arguments))
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+        except BaseException as error:
             errors.append(error)
 
     thread = threading.Thread(target=work)

@@ -45,9 +45,7 @@ class SavedTensor:
         maker = kept._node if self._number is None else node
         if self._counter[0] != self._version:
             array = kept._array if self._number is None else kept
-            raise AutogradError(
-                mutated(array, maker, self._counter, self._version, node.name())
-            )
+            raise AutogradError(mutated(array, maker, self._counter, self._version, node.name()))
         if self._number is None:
             return kept
         result = wrap(kept)

@@ -77,7 +77,7 @@ def _steps(
             with make():
                 generator.close()
             raise
-        except BaseException as error:  # noqa: BLE001 - whatever is thrown in is passed on
+        except BaseException as error:
             advance = functools.partial(generator.throw, error)
 
 
@@ -101,6 +101,7 @@ class _Switch:
         return type(self)()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, run in such a context."""
         return decorated(function, self.clone)
 
 
@@ -180,4 +181,5 @@ class inference_mode:  # noqa: N801 - PyTorch's name
         return type(self)(self.mode)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, run in such a context."""
         return decorated(function, self.clone)

@@ -113,10 +113,8 @@ def _replacement(hook: Hook, before: Any, after: Any) -> Any:
     if after.shape != before.shape:
         raise AutogradError(f"hook '{name}' has changed the size of value")
     if after.dtype != before.dtype:
-        was, got = (f"torch.{DTYPES[one._array.dtype].legacy}Tensor" for one in (before, after))
-        raise AutogradError(
-            f"hook '{name}' has changed the type of value (was {was} got {got})"
-        )
+        was, got = (f"torch.{DTYPES[np.dtype(one.dtype)].legacy}Tensor" for one in (before, after))
+        raise AutogradError(f"hook '{name}' has changed the type of value (was {was} got {got})")
     return after
 
 
@@ -139,9 +137,7 @@ def run_before(hooks: Hooks, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
     return gradients
 
 
-def run_after(
-    hooks: Hooks, found: tuple[Any, ...], gradients: tuple[Any, ...]
-) -> tuple[Any, ...]:
+def run_after(hooks: Hooks, found: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[Any, ...]:
     """The gradients that a node found, by the position of its operands, after its hooks."""
     for hook in tuple(hooks.after.values()):
         found = _all_replaced(hook, found, hook(found, gradients))

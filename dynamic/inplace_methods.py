@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,6 +53,10 @@ class InPlace(Operand):
     """What `overwrite` does instead, for tensors that hold others: `(op, others, attrs)`."""
     _node: Any
 
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # the methods of the table
+
     def __setitem__(self, key: Any, value: Any) -> None:
         assign(self, key, value)
 
@@ -74,7 +78,7 @@ class InPlace(Operand):
     def copy_(self, source: Any, non_blocking: bool = False) -> Any:
         """Copy from `source`, which broadcasts to the shape and is cast to the dtype."""
         source = source if isinstance(source, Operand) else self.constant(np.asarray(source))
-        return replace(self, eager_ops.copy, (source,), {}, source._array)  # type: ignore[attr-defined]
+        return replace(self, eager_ops.copy, (source,), {}, source._array)
 
     def clamp_(self, min: Any = None, max: Any = None) -> Any:
         """Limit to [min, max]."""
@@ -142,15 +146,15 @@ class InPlace(Operand):
 
     def addcmul_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """Add value * tensor1 * tensor2."""
-        return self.add_(ops.multiply(tensor1, tensor2), alpha=value)  # type: ignore[attr-defined]
+        return self.add_(ops.multiply(tensor1, tensor2), alpha=value)
 
     def addcdiv_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """Add value * tensor1 / tensor2."""
-        return self.add_(ops.divide(tensor1, tensor2), alpha=value)  # type: ignore[attr-defined]
+        return self.add_(ops.divide(tensor1, tensor2), alpha=value)
 
     def lerp_(self, end: Any, weight: Any) -> Any:
         """Go a part of the way, `weight`, to `end`."""
-        return self.add_(ops.multiply(end - self, weight))  # type: ignore[attr-defined, operator]
+        return self.add_(ops.multiply(end - self, weight))
 
     def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
         """Fill with normal numbers."""

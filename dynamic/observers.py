@@ -13,7 +13,7 @@ from dynamic.tape import Node
 
 Observer = Callable[[Any], None]
 
-_plain = Node.__init__
+_plain: Any = Node.__init__
 _counts: dict[Observer, int] = {}
 _lock = threading.Lock()
 
@@ -35,4 +35,4 @@ def observe(observer: Observer, change: int) -> None:
         _counts[observer] = _counts.get(observer, 0) + change
         if not _counts[observer]:
             del _counts[observer]
-        Node.__init__ = _observed if _counts else _plain  # type: ignore[method-assign]
+        Node.__init__ = _observed if _counts else _plain  # type: ignore[assignment, method-assign]

@@ -1,4 +1,4 @@
-"""Saved tensors that a pair of functions packs as a node saves them, and unpacks as it reads them."""
+"""Saved tensors that functions pack as a node saves them, and unpack as it reads them."""
 
 from __future__ import annotations
 
@@ -135,6 +135,7 @@ class disable_saved_tensors_hooks:  # noqa: N801 - PyTorch's name
         mode.no_packing = self._before.pop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, run in such a context."""
         from dynamic.grad_mode import decorated
 
         return decorated(function, lambda: disable_saved_tensors_hooks(self.error_message))

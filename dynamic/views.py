@@ -57,9 +57,7 @@ class CopySlices(GraphNode):
 
     __slots__ = ("found", "function", "owned", "steps")
 
-    def __init__(
-        self, base: Any, node: Any, steps: tuple[ViewStep, ...], is_operand: bool
-    ) -> None:
+    def __init__(self, base: Any, node: Any, steps: tuple[ViewStep, ...], is_operand: bool) -> None:
         super().__init__(base._array.shape, base._array.dtype)
         self.function = node if is_operand else None
         self.edges = (base._node, *node.edges) if is_operand else (base._node, node)
@@ -153,9 +151,7 @@ class Pieces(GraphNode):
 
     __slots__ = ("axis", "count", "label", "sizes")
 
-    def __init__(
-        self, tensor: Any, label: str, axis: int, sizes: Sequence[int] | None
-    ) -> None:
+    def __init__(self, tensor: Any, label: str, axis: int, sizes: Sequence[int] | None) -> None:
         super().__init__(tensor._array.shape, tensor._array.dtype)
         self.edges = (tensor._node,)
         self.hooks = None
