@@ -191,11 +191,12 @@ def _unary(g: Grower) -> Expression | None:
         sg.tanh, sg.sin, sg.cos, sg.sigmoid, sg.relu, sg.negative, sg.square, sg.abs, sg.softplus,
         sg.gelu, sg.silu, sg.atan, sg.erf, sg.sign, sg.floor, sg.leaky_relu, sg.elu, sg.round,
         sg.stop_gradient, sg.isnan, sg.expm1,
-        lambda x: sg.exp(-sg.abs(x)), lambda x: sg.exp(sg.tanh(x)) - 1, lambda x: -(-x),
+        lambda x: sg.exp(-sg.abs(x)), lambda x: sg.exp(sg.tanh(x)) - 1, lambda x: sg.negative(-x),
         lambda x: sg.log(1 + x * x), lambda x: sg.sqrt(sg.abs(x) + 0.5), lambda x: x * 1,
         lambda x: 1 / sg.sqrt(x * x + 0.25), lambda x: sg.log(sg.sigmoid(x)), lambda x: x / 4,
         lambda x: (sg.abs(x) + 0.5) ** g.choose.choice((0, 0.5, 1, 2, -1, 3, 1.5)),
-        lambda x: x / 3, lambda x: x // 1.0, lambda x: sg.clip(x, -0.5, 1.0), lambda x: sg.log1p(sg.exp(sg.tanh(x))),
+        lambda x: x / 3, lambda x: x // 1.0, lambda x: sg.clip(x, -0.5, 1.0),
+        lambda x: sg.log1p(sg.exp(sg.tanh(x))),
     ))  # fmt: skip
     return function(x)
 
@@ -219,7 +220,8 @@ def _integer(g: Grower) -> Expression | None:
     function = g.choose.choice((
         sg.add, sg.subtract, sg.multiply, sg.floor_divide, sg.remainder, sg.maximum,
         lambda x, y: x // 1, lambda x, y: sg.abs(x) + 1, lambda x, y: sg.sign(x),
-        lambda x, y: x.astype("float32"), lambda x, y: (x % 7).astype("uint8"), lambda x, y: x * 0.5,
+        lambda x, y: x.astype("float32"), lambda x, y: (x % 7).astype("uint8"),
+        lambda x, y: x * 0.5,
     ))  # fmt: skip
     return function(*pair)
 
@@ -380,8 +382,8 @@ def _size(g: Grower) -> Expression | None:
         return None
     size = x.shape[g.choose.randrange(x.ndim)]
     return g.choose.choice((
-        lambda: sg.arange(size), lambda: sg.zeros((size, 2), g.float), lambda: sg.full((), 0.5) * size,
-        lambda: sg.one_hot(sg.arange(size), 3, g.float),
+        lambda: sg.arange(size), lambda: sg.zeros((size, 2), g.float),
+        lambda: sg.full((), 0.5) * size, lambda: sg.one_hot(sg.arange(size), 3, g.float),
     ))()  # fmt: skip
 
 

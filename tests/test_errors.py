@@ -272,7 +272,8 @@ def test_run() -> None:
     out = sg.sum(X)
     refuse(sg.FeedError, rf"run: missing feed 'x': float32\[x.0, 3\] {LINE}", lambda: sg.run(out))
     refuse(
-        sg.FeedError, rf"run: unknown feed <placeholder 'y': .*> {LINE}: <sum: .*> does not need it",
+        sg.FeedError,
+        rf"run: unknown feed <placeholder 'y': .*> {LINE}: <sum: .*> does not need it",
         lambda: sg.run(out, {X: ROWS, Y: ROWS}),
     )  # fmt: skip
     refuse(sg.FeedError, "run: the feed 'x' is no placeholder", lambda: sg.run(out, {"x": ROWS}))
@@ -309,7 +310,7 @@ def test_assigning_a_variable_without_a_name_or_of_integers() -> None:
     np.testing.assert_array_equal(count.value, [7, 8])
 
 
-# -- what cannot be changed, and names that are code -------------------------------------------------
+# -- what cannot be changed, and names that are code -----------------------------------------------
 
 
 def test_the_graph_is_frozen() -> None:
@@ -371,8 +372,10 @@ def test_interpreter() -> None:
            lambda: interpret([picked], {x: one, index: np.array([4])}))  # fmt: skip
     refuse(sg.StaticGraphError, "3 is not a symbolic expression", lambda: ancestors([3]))
     same = sg.placeholder("a", ("k",)), sg.placeholder("b", ("k",))
-    refuse(sg.FeedError, rf"<placeholder 'b': .*> {LINE} is fed an array of shape \(2,\): axis 0 is 2, "
-           r"not k = 1", lambda: interpret(same, dict(zip(same, (one, two), strict=True))))  # fmt: skip
+    message = (
+        rf"<placeholder 'b': .*> {LINE} is fed an array of shape \(2,\): axis 0 is 2, not k = 1"
+    )
+    refuse(sg.FeedError, message, lambda: interpret(same, dict(zip(same, (one, two), strict=True))))
 
 
 @pytest.mark.parametrize(

@@ -225,10 +225,10 @@ def test_random_updates_see_the_old_values() -> None:
     for _ in range(12):
         state = [sg.variable(np.random.default_rng(i).normal(size=(3, 3))) for i in range(3)]
         old = [v.value for v in state]
-        picks = [(choose.choice(reads), choose.choice(reads), choose.randrange(3), choose.randrange(3))
-                 for _ in state]  # fmt: skip
-        new = [f(state[i]) + g(state[j]) if choose.random() < 0.6 else f(state[i])
-               for f, g, i, j in picks]  # fmt: skip
+        new = []
+        for _ in state:
+            first, second = (choose.choice(reads)(choose.choice(state)) for _ in range(2))
+            new.append(first + second if choose.random() < 0.6 else first)
         feeds = dict(zip(state, old, strict=True))
         expected = interpret(new, feeds)
         sg.compile([], [], updates=list(zip(state, new, strict=True)))()
