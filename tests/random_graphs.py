@@ -19,7 +19,10 @@ from compiler.errors import StaticGraphError
 from compiler.graph.expression import Expression, ancestors
 from compiler.runtime.interpret import interpret
 
-SIZES = ({"n": 3, "m": 5}, {"n": 1, "m": 1}, {"n": 0, "m": 2}, {"n": 4, "m": 1}, {"n": 2, "m": 0})
+SIZES = (
+    {"n": 3, "m": 5}, {"n": 1, "m": 1}, {"n": 0, "m": 2}, {"n": 4, "m": 1}, {"n": 2, "m": 0},
+    {"n": 66, "m": 131},
+)  # fmt: skip
 """Values of the unknown sizes, of which one executable sees several."""
 
 # What rounds its operands' sum, so that its error is relative to the operands, not to the result;
