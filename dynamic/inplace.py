@@ -104,6 +104,8 @@ def replace(tensor: Any, op: Op, others: Sequence[Any], attrs: Attrs, values: An
 
     RuntimeError if the values do not broadcast to the shape.
     """
+    if any(getattr(one, "_overwritten", None) is not None for one in (tensor, *others)):
+        return overwrite(tensor, op, others, attrs)
     check_writable(tensor, others)
     try:
         np.copyto(tensor._array, values, casting="unsafe")
