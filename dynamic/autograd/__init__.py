@@ -10,7 +10,7 @@ from dynamic.anomaly import (
     is_anomaly_enabled,
     set_detect_anomaly,
 )
-from dynamic.autograd import graph
+from dynamic.autograd import forward_ad, functional, graph
 from dynamic.autograd.function import Function
 from dynamic.grad_mode import (
     enable_grad,
@@ -28,6 +28,8 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
+    "functional",
     "grad",
     "graph",
     "inference_mode",

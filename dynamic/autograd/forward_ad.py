@@ -1,0 +1,97 @@
+"""Forward mode: tensors that carry a tangent (PyTorch's torch.autograd.forward_ad).
+
+Ops on a dual tensor compute the tangent of their result beside it; `dynamic.func.tangents` says
+how, and what it costs. It works without grad mode, and nests with reverse mode: primals and
+tangents are recorded on the tape if they depend on tensors that require grad.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, NamedTuple
+
+from compiler.errors import OptionError
+from dynamic.dtypes import DTYPES
+from dynamic.errors import AutogradError
+from dynamic.func import dual as duals
+from dynamic.func.tracer import Level, enter_level, exit_level, settled
+
+
+class UnpackedDualTensor(NamedTuple):
+    """The parts of a dual tensor; the tangent is None where there is none."""
+
+    primal: Any
+    tangent: Any
+
+
+class _Current(threading.local):
+    level: Level | None = None
+
+
+_current = _Current()
+
+
+def enter_dual_level() -> int:
+    """Start forward mode: dual tensors are made at level 0. RuntimeError if it has started."""
+    if _current.level is not None:
+        raise AutogradError("Nested forward mode AD is not supported at the moment: func.jvp nests")
+    _current.level = enter_level()
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """End forward mode: dual tensors are their primals from now on."""
+    if _current.level is None:
+        raise AutogradError("Dual level must be a positive number.")
+    if level not in (None, 0):
+        raise AutogradError(
+            "Trying to exit a forward AD level that was not the last one that was created. This "
+            "is not supported."
+        )
+    exit_level(_current.level)
+    _current.level = None
+
+
+class dual_level:  # noqa: N801 - PyTorch's name
+    """Forward mode for the time of a `with` block."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exception: object) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+    """`tensor` with `tangent`, of its size, as its derivative.
+
+    Raises:
+        RuntimeError: forward mode has not started, the sizes differ, or the tensor has a tangent.
+        ValueError: the tensor or the tangent is not floating point.
+    """
+    current = _current.level
+    if current is None:
+        raise AutogradError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
+            "enter_dual_level() first."
+        )
+    for name, one in (("primal", tensor), ("tangent", tangent)):
+        if not one.is_floating_point():
+            raise OptionError(
+                f"Expected {name} to be floating point or complex, but got: "
+                f"{DTYPES[one._array.dtype]!r}"
+            )
+    if duals.split(tensor, current)[1] is not None:
+        raise AutogradError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
+            "same level 0 is not supported."
+        )
+    return duals.make_dual(current, tensor, tangent)
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """The primal and the tangent of a tensor; the tangent is None if it is no dual tensor."""
+    tensor = settled(tensor)
+    if _current.level is None:
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(*duals.split(tensor, _current.level))
