@@ -27,3 +27,7 @@ class OptionError(StaticGraphError, ValueError):
 
 class OutOfRangeError(StaticGraphError, IndexError):
     """An index operand points outside the axis that it indexes."""
+
+
+class MissingExtraError(StaticGraphError, ImportError):
+    """A package that only an extra of the distribution installs is missing."""

@@ -100,6 +100,7 @@ from dynamic.functions import (
 from dynamic.grad_mode import is_inference_mode_enabled
 from dynamic.printing import set_printoptions
 from dynamic.results import Size
+from dynamic.serialization import load, save
 from dynamic.tensor import Tensor
 
 globals().update({name: getattr(_ops, name) for name in _ops.PUBLIC if name not in globals()})
@@ -122,10 +123,10 @@ __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "full", "full_like", "gather", "ge", "get_default_dtype", "gt", "index_select", "inf",
     "inference_mode", "int",
     "int16", "int32", "int64", "int8", "is_grad_enabled", "is_inference",
-    "is_inference_mode_enabled", "is_tensor", "le", "linspace", "long",
+    "is_inference_mode_enabled", "is_tensor", "le", "linspace", "load", "long",
     "lt", "make_dot", "manual_seed", "masked_fill", "max", "min", "mm", "mul", "mv", "nan",
     "narrow", "ne", "neg", "nn", "no_grad", "norm", "numel", "ones", "ones_like", "optim", "pi",
-    "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "round", "select",
+    "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "round", "save", "select",
     "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "split", "squeeze",
     "stack", "std", "sub", "t", "tensor", "transpose", "uint8", "unbind", "unsqueeze", "var",
     "vmap",

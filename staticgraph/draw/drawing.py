@@ -14,7 +14,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from compiler.errors import GraphError, OptionError, StaticGraphError
+from compiler.errors import GraphError, MissingExtraError, OptionError
 from compiler.graph.build import build, intern_key, operands_of
 from compiler.graph.expression import Expression, ancestors
 from compiler.graph.layout import Edge
@@ -25,10 +25,6 @@ from staticgraph.draw.picture import Picture, Vertex, paint
 FORMATS = ("svg", "png", "pdf")
 DOTS_PER_INCH = 144.0
 MOST_PIXELS = 40e6
-
-
-class MissingExtraError(StaticGraphError, ImportError):
-    """A package that only an extra of the distribution installs is missing."""
 
 
 @dataclass(frozen=True, slots=True)
