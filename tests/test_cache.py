@@ -41,7 +41,7 @@ loss = sg.cross_entropy(sg.tanh(x @ w), y)
 train = sg.compile([x, y], loss, updates=sg.optim.SGD(lr=0.1).minimize(loss))
 z = sg.placeholder("z", (None,), "float64")
 value = sg.exp(sg.sin(z)).sum()
-both = sg.compile([z], [value, sg.grad(value, z), sg.floor(z * 3) // 2])
+both = sg.compile([z], [value, sg.grad(value, z), sg.floor(z * 3) // 2, z % 0.3])
 batch = rng.normal(size=(6, 8)).astype("float32"), rng.integers(0, 5, 6)
 results = [*(train(*batch) for _ in range(3)), w.value, *both(rng.normal(size=100))]
 print(b"".join(np.asarray(result).tobytes() for result in results).hex())

@@ -80,6 +80,7 @@ def compile_native(source: str) -> NativeKernel:
         no_cpython_wrapper=True,
         no_cfunc_wrapper=True,
     )(namespace["kernel"])
+    del linecache.cache[file]
     (result,) = compiled.overloads.values()
     symbol = result.fndesc.llvm_func_name
     address = result.library.get_pointer_to_function(symbol)

@@ -20,8 +20,10 @@ from compiler.runtime.cache.store import Code
 ELF, ELF_SYMBOL_TABLE = b"\x7fELF\x02\x01", 2
 MACH_O, MACH_O_SYMBOL_TABLE = b"\xcf\xfa\xed\xfe", 2
 
-C_LIBRARY = frozenset({"__bzero", "bzero", "memcpy", "memmove", "memset", "memset_pattern16"})
-"""What LLVM may call for loops that copy or fill; those that are no C are of macOS alone."""
+C_LIBRARY = frozenset(
+    {"__bzero", "bzero", "fmod", "fmodf", "memcpy", "memmove", "memset", "memset_pattern16"}
+)
+"""What LLVM calls for loops that copy or fill, and for the exact remainder of floats."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,8 +43,11 @@ def load_object(code: Code) -> Loaded:
     defined, undefined = symbols_of(code.object)
     if code.symbol not in defined:
         raise ValueError(f"object code without the symbol {code.symbol!r}")
-    if undefined - C_LIBRARY:
-        raise ValueError(f"object code needs {sorted(undefined - C_LIBRARY)}")
+    missing = {
+        name for name in undefined if name not in C_LIBRARY or not llvm.address_of_symbol(name)
+    }
+    if missing:
+        raise ValueError(f"object code needs {sorted(missing)}")
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code.object))
     engine.finalize_object()
