@@ -9,6 +9,10 @@ class ShapeError(StaticGraphError, ValueError):
     """Ranks or sizes of the operands do not fit the op."""
 
 
+class AxisError(ShapeError, IndexError):
+    """An operand has no such axis."""
+
+
 class DTypeError(StaticGraphError, TypeError):
     """The dtypes of the operands do not fit the op."""
 

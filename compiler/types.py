@@ -17,7 +17,7 @@ import numpy as np
 
 from compiler import dims
 from compiler.dims import Dim, Size, product
-from compiler.errors import DTypeError, ShapeError
+from compiler.errors import AxisError, DTypeError, ShapeError
 
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
 _KNOWN = {np.dtype(name): np.dtype(name) for name in DTYPES}
@@ -120,7 +120,7 @@ def normalise_axis(op: str, axis: int, ndim: int) -> int:
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
         raise ShapeError(f"{op}: axis {axis!r} is not an int")
     if not -ndim <= axis < ndim:
-        raise ShapeError(f"{op}: axis {axis} is out of range for {ndim} axes")
+        raise AxisError(f"{op}: axis {axis} is out of range for {ndim} axes")
     return int(axis) % ndim
 
 

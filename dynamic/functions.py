@@ -12,6 +12,7 @@ from typing import Any
 
 from compiler import ops
 from compiler.errors import OptionError
+from compiler.op import Operand
 from dynamic import eager_ops
 from dynamic.creation import as_tensor
 from dynamic.inplace import into
@@ -20,6 +21,11 @@ from dynamic.tensor import Tensor
 
 def _method(name: str) -> Any:
     def function(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if isinstance(input, Operand) and not isinstance(input, Tensor):
+            return getattr(ops, name)(input, *args, **kwargs)  # a symbolic expression
+        for numpy_name, own_name in (("axis", "dim"), ("keepdims", "keepdim")):
+            if numpy_name in kwargs:
+                kwargs[own_name] = kwargs.pop(numpy_name)
         tensor = input if isinstance(input, Tensor) else as_tensor(input)
         result = getattr(tensor, name)(*args, **kwargs)
         return result if out is None else into(name, out, result, (tensor, *args))
@@ -30,6 +36,7 @@ def _method(name: str) -> Any:
 
 
 max, min, amax, amin = (_method(name) for name in ("max", "min", "amax", "amin"))
+sum, mean, prod, floor_divide = (_method(name) for name in ("sum", "mean", "prod", "floor_divide"))
 var, std, norm = _method("var"), _method("std"), _method("norm")
 any, all = _method("any"), _method("all")
 add, sub = _method("add"), _method("sub")

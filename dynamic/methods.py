@@ -9,65 +9,15 @@ import numpy as np
 
 from compiler import ops
 from compiler.errors import OutOfRangeError, ShapeError
-from compiler.op import Op, Operand
-from compiler.types import normalise_axis
+from compiler.op import Op
 from dynamic import eager_ops
+from dynamic.division import floor_divide
 from dynamic.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype
 from dynamic.errors import ArgumentError, AutogradError, SizeError
+from dynamic.indexing import Indexing
+from dynamic.reductions import axis_of, extremum, spread, total, truth
 from dynamic.results import Max, Min, Size, sizes_of
 from dynamic.views import pieces
-
-
-def _total(op: Op, over_dims: Op) -> Any:
-    def method(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-        x = self if dtype is None else self.to(dtype)
-        if dim is None and not keepdim:
-            attrs = {"axes": tuple(range(x._array.ndim)), "keepdims": False}
-            return x.apply(op, (x,), attrs)
-        return over_dims(x, dim, keepdim)
-
-    method.__doc__ = op.doc
-    return method
-
-
-def _extremum(op: Op, position: Op, pairwise: Op, result: Any) -> Any:
-    def method(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        if isinstance(dim, Operand):
-            return pairwise(self, dim)
-        if dim is None:
-            return op(self)
-        return result(op(self, dim, keepdim), position(self, dim, keepdim))
-
-    method.__doc__ = (
-        f"{op.doc} With `dim`, a named tuple (values, indices); with a tensor, element by element."
-    )
-    return method
-
-
-def _spread(op: Op) -> Any:
-    def method(
-        self: Any,
-        dim: Any = None,
-        unbiased: bool | None = None,
-        keepdim: bool = False,
-        *,
-        correction: int = 1,
-    ) -> Any:
-        if isinstance(dim, bool):
-            dim, unbiased = None, dim
-        degrees = correction if unbiased is None else int(unbiased)
-        return op(self, dim, keepdim, correction=degrees)
-
-    method.__doc__ = f"{op.doc} Divided by n - 1 unless told otherwise, as PyTorch's."
-    return method
-
-
-def _truth(op: Op) -> Any:
-    def method(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return op(self if self._array.dtype == BOOL else ops.not_equal(self, 0), dim, keepdim)
-
-    method.__doc__ = op.doc
-    return method
 
 
 def _scaled(op: Op) -> Any:
@@ -111,7 +61,7 @@ def _cast(dtype: Any) -> Any:
     return method
 
 
-class Methods(Operand):
+class Methods(Indexing):
     """PyTorch's methods on shapes, indices and values."""
 
     __slots__ = ()
@@ -140,7 +90,8 @@ class Methods(Operand):
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one axis."""
-        return self.shape if dim is None else self._array.shape[dim]
+        shape = self._array.shape
+        return Size(shape) if dim is None else shape[axis_of("size", dim, len(shape))]
 
     def numel(self) -> int:
         """The number of elements."""
@@ -207,7 +158,7 @@ class Methods(Operand):
         """A view with two axes exchanged."""
         ndim = self._array.ndim
         order = list(range(ndim))
-        i, j = normalise_axis("transpose", dim0, ndim), normalise_axis("transpose", dim1, ndim)
+        i, j = axis_of("transpose", dim0, ndim), axis_of("transpose", dim1, ndim)
         order[i], order[j] = order[j], order[i]
         return self.apply(eager_ops.swap, (self,), {"axes": tuple(order)})
 
@@ -239,7 +190,7 @@ class Methods(Operand):
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Any:
         """The axes from `start_dim` to `end_dim` as one."""
         shape = self._array.shape or (1,)
-        first, last = (normalise_axis("flatten", dim, len(shape)) for dim in (start_dim, end_dim))
+        first, last = (axis_of("flatten", dim, len(shape)) for dim in (start_dim, end_dim))
         if first == last and self._array.ndim:
             return self
         merged = (*shape[:first], int(np.prod(shape[first : last + 1])), *shape[last + 1 :])
@@ -258,7 +209,7 @@ class Methods(Operand):
 
     def unsqueeze(self, dim: int) -> Any:
         """A view with a new axis of size 1."""
-        return ops.expand_dims(self, dim)
+        return ops.expand_dims(self, axis_of("unsqueeze", dim, self._array.ndim + 1))
 
     def squeeze(self, dim: Any = None) -> Any:
         """A view without the axes of size 1: all, or those of `dim` that have size 1."""
@@ -266,25 +217,38 @@ class Methods(Operand):
         if dim is None:
             return ops.squeeze(self)
         dims = (dim,) if hasattr(dim, "__index__") else tuple(dim)
-        axes = (normalise_axis("squeeze", one, len(shape)) for one in dims)
+        axes = (axis_of("squeeze", one, len(shape)) for one in dims)
         ones = tuple(axis for axis in axes if shape[axis] == 1)
         return eager_ops.squeeze_dim(self, ones)
 
     def select(self, dim: int, index: int) -> Any:
         """The view at `index` of one axis, which it loses."""
-        return self[self._at(dim, index)]
+        key = self._at(dim, index)
+        size = self._array.shape[len(key) - 1]
+        if not -size <= index < size:
+            raise OutOfRangeError(
+                f"select(): index {index} out of range for tensor of size "
+                f"{list(self._array.shape)} at dimension {len(key) - 1}"
+            )
+        return self[key]
 
     def narrow(self, dim: int, start: int, length: int) -> Any:
         """The view of `length` elements from `start` along one axis."""
-        return self[self._at(dim, slice(start, start + length))]
+        axis = axis_of("narrow", dim, self._array.ndim)
+        size = self._array.shape[axis]
+        if start + length > size:
+            raise AutogradError(
+                f"start ({start}) + length ({length}) exceeds dimension size ({size})."
+            )
+        return self[self._at(axis, slice(start, start + length))]
 
     def _at(self, dim: int, key: Any) -> tuple[Any, ...]:
-        axis = normalise_axis("select", dim, self._array.ndim)
+        axis = axis_of("select", dim, self._array.ndim)
         return (slice(None),) * axis + (key,)
 
     def split(self, size: Any, dim: int = 0) -> tuple[Any, ...]:
         """Views of `size` elements along `dim`, the last one shorter; or of the listed sizes."""
-        axis = normalise_axis("split", dim, self._array.ndim)
+        axis = axis_of("split", dim, self._array.ndim)
         total = self._array.shape[axis]
         if hasattr(size, "__index__"):
             size = int(size)
@@ -305,7 +269,7 @@ class Methods(Operand):
 
     def unbind(self, dim: int = 0) -> tuple[Any, ...]:
         """The views at each index of one axis."""
-        axis = normalise_axis("unbind", dim, self._array.ndim)
+        axis = axis_of("unbind", dim, self._array.ndim)
         return pieces(self, "UnbindBackward0", axis, None)
 
     def norm(self, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
@@ -386,48 +350,6 @@ class Methods(Operand):
     def __contains__(self, value: Any) -> bool:
         return bool(np.any(self._array == getattr(value, "_array", value)))
 
-    def __getitem__(self, key: Any) -> Any:
-        basic = (key, Ellipsis) if type(key) is int else self._basic_key(key)
-        if basic is None:
-            return ops.take(ops.reshape(self, (-1,)), self._places(key), 0)
-        try:
-            return self.apply(eager_ops.select, (self,), {"key": basic})
-        except IndexError as error:
-            raise OutOfRangeError(str(error).replace("axis", "dimension")) from None
-
-    def _basic_key(self, key: Any) -> tuple[Any, ...] | None:
-        """The key as a tuple that makes a view, or None if it holds tensors, lists or masks."""
-        keys = key if type(key) is tuple else (key,)
-        whole = True
-        basic: list[Any] = []
-        for one in keys:
-            if one is Ellipsis:
-                whole = False
-            elif isinstance(one, Methods) and not one._array.ndim:
-                if one._array.dtype.kind == "b":
-                    return None
-                one = one.__index__()
-            elif not (type(one) is int or one is None or isinstance(one, slice)) and not isinstance(
-                one, np.integer
-            ):
-                return None
-            basic.append(one)
-        if whole:
-            basic.append(Ellipsis)  # else an index of every axis makes a NumPy scalar, no view
-        return tuple(basic)
-
-    def _places(self, key: Any) -> Any:
-        """The positions in the flat tensor that an advanced key selects."""
-        keys = tuple(
-            one._array if isinstance(one, Methods) else one
-            for one in (key if type(key) is tuple else (key,))
-        )
-        positions = np.arange(self._array.size).reshape(self._array.shape)
-        try:
-            return positions[keys]
-        except IndexError as error:
-            raise OutOfRangeError(str(error).replace("axis", "dimension")) from None
-
 
 def _several(dim: Any) -> Any:
     """One axis as a tuple: ties then share the gradient."""
@@ -435,15 +357,15 @@ def _several(dim: Any) -> Any:
 
 
 for _name, _method in {
-    "sum": _total(ops.sum, eager_ops.sum_dim),
-    "mean": _total(ops.mean, eager_ops.mean_dim),
-    "prod": _total(ops.prod, eager_ops.prod_dim),
-    "max": _extremum(ops.max, ops.argmax, ops.maximum, Max),
-    "min": _extremum(ops.min, ops.argmin, ops.minimum, Min),
-    "var": _spread(ops.var),
-    "std": _spread(ops.std),
-    "any": _truth(ops.any),
-    "all": _truth(ops.all),
+    "sum": total(ops.sum, eager_ops.sum_dim),
+    "mean": total(ops.mean, eager_ops.mean_dim),
+    "prod": total(ops.prod, eager_ops.prod_dim),
+    "max": extremum(ops.max, ops.argmax, ops.maximum, Max),
+    "min": extremum(ops.min, ops.argmin, ops.minimum, Min),
+    "var": spread(ops.var),
+    "std": spread(ops.std),
+    "any": truth(ops.any),
+    "all": truth(ops.all),
     "add": _scaled(ops.add),
     "sub": _scaled(ops.subtract),
     "mul": _pair(ops.multiply),
@@ -472,6 +394,9 @@ for _name, _method in {
     "__xor__": _bitwise(ops.logical_xor, np.bitwise_xor),
     "__rxor__": _bitwise(ops.logical_xor, np.bitwise_xor),
     "__invert__": _bitwise(ops.logical_not, np.invert),
+    "floor_divide": floor_divide,
+    "__floordiv__": floor_divide,
+    "__rfloordiv__": lambda self, other: floor_divide(other, self),
     "neg": lambda self: ops.negative(self),
     "nelement": Methods.numel,
     "swapaxes": Methods.transpose,

@@ -1,0 +1,69 @@
+"""`x[key]`: views for basic keys, copies for tensors of indices and masks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.errors import OutOfRangeError
+from compiler.op import Operand
+from dynamic import eager_ops
+
+
+class Indexing(Operand):
+    """Indexing as NumPy and PyTorch have it."""
+
+    __slots__ = ()
+
+    _array: Any
+
+    def __getitem__(self, key: Any) -> Any:
+        basic = (key, Ellipsis) if type(key) is int else self._basic_key(key)
+        if basic is None:
+            return ops.take(ops.reshape(self, (-1,)), self._places(key), 0)
+        try:
+            return self.apply(eager_ops.select, (self,), {"key": basic})
+        except IndexError as error:
+            raise OutOfRangeError(_index_text(error, self._array)) from None
+
+    def _basic_key(self, key: Any) -> tuple[Any, ...] | None:
+        """The key as a tuple that makes a view, or None if it holds tensors, lists or masks."""
+        keys = key if type(key) is tuple else (key,)
+        whole = True
+        basic: list[Any] = []
+        for one in keys:
+            if one is Ellipsis:
+                whole = False
+            elif isinstance(one, Indexing) and not one._array.ndim:
+                if one._array.dtype.kind == "b":
+                    return None
+                one = one.__index__()
+            elif not (type(one) is int or one is None or isinstance(one, slice)) and not isinstance(
+                one, np.integer
+            ):
+                return None
+            basic.append(one)
+        if whole:
+            basic.append(Ellipsis)  # else an index of every axis makes a NumPy scalar, no view
+        return tuple(basic)
+
+    def _places(self, key: Any) -> Any:
+        """The positions in the flat tensor that an advanced key selects."""
+        keys = tuple(
+            one._array if isinstance(one, Indexing) else one
+            for one in (key if type(key) is tuple else (key,))
+        )
+        positions = np.arange(self._array.size).reshape(self._array.shape)
+        try:
+            return positions[keys]
+        except IndexError as error:
+            raise OutOfRangeError(_index_text(error, self._array)) from None
+
+
+def _index_text(error: IndexError, array: Any) -> str:
+    text = str(error)
+    if text.startswith("too many indices"):
+        return f"too many indices for tensor of dimension {array.ndim}"
+    return text.replace("axis", "dimension")
