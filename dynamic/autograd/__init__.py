@@ -12,6 +12,7 @@ from dynamic.anomaly import (
 )
 from dynamic.autograd import forward_ad, functional, graph
 from dynamic.autograd.function import Function
+from dynamic.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from dynamic.grad_mode import (
     enable_grad,
     inference_mode,
@@ -24,6 +25,7 @@ from dynamic.tensor import Tensor
 
 __all__ = [
     "Function",
+    "GradcheckError",
     "Variable",
     "backward",
     "detect_anomaly",
@@ -31,6 +33,8 @@ __all__ = [
     "forward_ad",
     "functional",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "is_anomaly_check_nan_enabled",

@@ -1,0 +1,323 @@
+"""gradcheck and gradgradcheck: derivatives against central differences."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import OptionError
+from dynamic.errors import AutogradError
+from dynamic.func.batched import Batched
+from dynamic.func.dual import make_dual, split
+from dynamic.func.pull import pull
+from dynamic.func.tracer import batch_of, new_level
+from dynamic.grad_mode import enable_grad
+from dynamic.gradients import grad
+from dynamic.tensor import Tensor
+
+_Function = Callable[..., Any]
+
+
+class GradcheckError(AutogradError):
+    """A derivative is not what the values say."""
+
+
+@dataclass(frozen=True)
+class _Check:
+    """The options of a check.
+
+    Attributes:
+        eps: the step of the differences.
+        atol, rtol: a derivative may be off by atol + rtol * |difference quotient|.
+        nondet_tol: by how much two runs of backward may differ.
+        dtypes: whether gradients must have the dtype of their inputs.
+        forward, backward, batched: which modes to check.
+    """
+
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    dtypes: bool
+    forward: bool
+    backward: bool
+    batched: bool
+
+
+def gradcheck(
+    func: _Function,
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Whether the derivatives of `func` at the inputs agree with central differences.
+
+    Every element of every floating output is differentiated by every element of the inputs that
+    require grad, which should be float64; their memory is changed by `eps` and put back, so that
+    functions that use them without taking them can be checked too. `fast_mode`,
+    `check_undefined_grad`, `check_batched_forward_grad` and `masked` are accepted: every check is
+    done in full, on dense tensors.
+
+    Raises:
+        RuntimeError (GradcheckError): a derivative is wrong, unless `raise_exception` is False.
+        ValueError: no input requires grad.
+    """
+    check = _Check(
+        eps, atol, rtol, nondet_tol, check_grad_dtypes, check_forward_ad, check_backward_ad,
+        check_batched_grad,
+    )  # fmt: skip
+    given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    try:
+        _check_inputs(given)
+        with enable_grad():
+            _check_function(func, given, check)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: _Function,
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Whether the second derivatives agree: `gradcheck` of the gradient.
+
+    The gradient is taken as a function of the inputs and of the outputs' cotangents, which are
+    random unless given.
+    """
+    given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    if grad_outputs is None:
+        rng = np.random.default_rng(0)
+        cotangents = tuple(
+            out.constant(rng.standard_normal(out.shape).astype(out.dtype.dtype)).requires_grad_()
+            for out in _differentiable(_listed(func(*given)))
+        )
+    else:
+        listed = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
+        cotangents = tuple(
+            one if one.requires_grad else one.detach().requires_grad_() for one in listed
+        )
+    count = len(cotangents)
+
+    def gradient(*args: Any) -> tuple[Any, ...]:
+        arguments, vectors = args[: len(args) - count], args[len(args) - count :]
+        wanted = [x for x in arguments if isinstance(x, Tensor) and x.requires_grad]
+        outputs = _differentiable(_listed(func(*arguments)))
+        found = grad(outputs, wanted, vectors, create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    return gradcheck(
+        gradient,
+        given + cotangents,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+    )
+
+
+def _listed(outputs: Any) -> tuple[Any, ...]:
+    return tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
+
+
+def _differentiable(outputs: Sequence[Any]) -> list[Any]:
+    return [out for out in outputs if out.requires_grad]
+
+
+def _is_checked(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.requires_grad
+
+
+def _check_inputs(inputs: Sequence[Any]) -> None:
+    if not any(_is_checked(x) for x in inputs):
+        raise OptionError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them "
+            "have requires_grad=True."
+        )
+    for i, x in enumerate(inputs):
+        if not _is_checked(x):
+            continue
+        array = x._array
+        if array.dtype != np.float64:
+            warnings.warn(
+                f"Input #{i} requires gradient and is not a double precision floating point or "
+                "complex. This check will likely fail if all the inputs are not of double "
+                "precision floating point or complex. ",
+                UserWarning,
+                stacklevel=3,
+            )
+        if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
+            raise AutogradError(
+                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs "
+                "that are non-overlapping to be able to compute the numerical gradients correctly. "
+                "You should call .contiguous on the input before passing it to gradcheck."
+            )
+
+
+def _check_function(func: _Function, inputs: Sequence[Any], check: _Check) -> None:
+    places = [i for i, x in enumerate(inputs) if _is_checked(x)]
+    outputs = _listed(func(*inputs))
+    numerical = [_differences(func, inputs, i, check.eps) for i in places]
+    for k, out in enumerate(outputs):
+        if not out.is_floating_point():
+            continue
+        expected = [per_input[k] for per_input in numerical]
+        if not out.requires_grad:
+            if any(np.abs(one).max(initial=0) > check.atol for one in expected):
+                raise GradcheckError("Numerical gradient for function expected to be zero")
+            continue
+        if check.backward:
+            _check_backward(k, out, [inputs[i] for i in places], places, expected, check)
+    if check.forward:
+        _check_forward(func, inputs, places, numerical, check)
+
+
+def _differences(func: _Function, inputs: Sequence[Any], i: int, eps: float) -> list[Any]:
+    """The Jacobian of each output by one input: (elements of the input, elements of the output)."""
+    array = inputs[i]._array
+    rows: list[list[Any]] = []
+    for place in np.ndindex(array.shape):
+        before = array[place]
+        ends = []
+        for step in (eps, -eps):
+            array[place] = before + step
+            ends.append([np.array(out._array) for out in _listed(func(*inputs))])
+        array[place] = before
+        rows.append(
+            [
+                ((high.astype(np.float64) - low) / (2 * eps)).reshape(-1)
+                for high, low in zip(*ends, strict=True)
+            ]
+        )
+    if not rows:
+        return [np.zeros((0, out.numel())) for out in _listed(func(*inputs))]
+    return [np.stack(columns) for columns in zip(*rows, strict=True)]
+
+
+def _rows(out: Any, inputs: Sequence[Any], dtypes: bool) -> list[Any]:
+    """The Jacobian of one output by each input, by reverse mode, one row at a time."""
+    shape, size = out.shape, out.numel()
+    found = [np.zeros((x.numel(), size)) for x in inputs]
+    for column in range(size):
+        basis = np.zeros(size, out.dtype.dtype)
+        basis[column] = 1
+        for whole, x, g in zip(
+            found, inputs, _pulled(out, inputs, basis.reshape(shape)), strict=True
+        ):
+            if g is None:
+                continue
+            if dtypes and g.dtype != x.dtype:
+                raise GradcheckError(f"Gradient has dtype {g.dtype}, but its input has {x.dtype}")
+            whole[:, column] = g._array.reshape(-1)
+    return found
+
+
+def _pulled(out: Any, inputs: Sequence[Any], cotangent: Any) -> Sequence[Any]:
+    return grad(out, inputs, out.constant(cotangent), retain_graph=True, allow_unused=True)
+
+
+def _check_backward(
+    k: int,
+    out: Any,
+    inputs: Sequence[Any],
+    places: Sequence[int],
+    expected: Sequence[Any],
+    check: _Check,
+) -> None:
+    found = _rows(out, inputs, check.dtypes)
+    for i, one, other in zip(places, found, expected, strict=True):
+        _compare("Jacobian", k, i, one, other, check)
+    if check.batched:
+        for i, one, other in zip(places, _batched_rows(out, inputs), found, strict=True):
+            _compare("Jacobian computed by a batch of cotangents", k, i, one, other, check)
+    for one, again in zip(found, _rows(out, inputs, check.dtypes), strict=True):
+        if np.abs(one - again).max(initial=0) > check.nondet_tol:
+            raise GradcheckError(
+                "Backward is not reentrant, i.e., running backward with same input and grad_output "
+                "multiple times gives different values, although analytical gradient matches "
+                f"numerical gradient.The tolerance for nondeterminism was {check.nondet_tol}."
+            )
+    zeros = np.zeros(out.shape, out.dtype.dtype)
+    if any(g is not None and g._array.any() for g in _pulled(out, inputs, zeros)):
+        raise GradcheckError("backward not multiplied by grad_output")
+
+
+def _batched_rows(out: Any, inputs: Sequence[Any]) -> list[Any]:
+    size = out.numel()
+    basis = np.eye(size, dtype=out.dtype.dtype).reshape(size, *out.shape)
+    with new_level(size) as level:
+        found = pull([out], inputs, [Batched(level, out.constant(basis))])
+        batches = [None if g is None else batch_of(g, level) for g in found]
+    return [
+        np.zeros((x.numel(), size)) if g is None else g._array.reshape(size, -1).T
+        for g, x in zip(batches, inputs, strict=True)
+    ]
+
+
+def _check_forward(
+    func: _Function,
+    inputs: Sequence[Any],
+    places: Sequence[int],
+    numerical: Sequence[Any],
+    check: _Check,
+) -> None:
+    for i, expected in zip(places, numerical, strict=True):
+        x = inputs[i]
+        for row in range(x.numel()):
+            basis = np.zeros(x.numel(), x.dtype.dtype)
+            basis[row] = 1
+            with new_level() as level:
+                duals = list(inputs)
+                duals[i] = make_dual(level, x, x.constant(basis.reshape(x.shape)))
+                tangents = [split(out, level)[1] for out in _listed(func(*duals))]
+            for k, tangent in enumerate(tangents):
+                wanted = expected[k][row]
+                found = np.zeros_like(wanted) if tangent is None else tangent._array.reshape(-1)
+                _compare("Jacobian computed with forward mode", k, i, found, wanted, check)
+
+
+def _compare(what: str, k: int, i: int, found: Any, expected: Any, check: _Check) -> None:
+    if not np.allclose(found, expected, check.rtol, check.atol):
+        raise GradcheckError(
+            f"{what} mismatch for output {k} with respect to input {i},\n"
+            f"numerical:{Tensor.constant(expected)!r}\nanalytical:{Tensor.constant(found)!r}\n"
+        )
