@@ -120,7 +120,9 @@ class Executable:
         """Validate the inputs, set the workspace up for their sizes, and run."""
         if len(args) > len(self.feeds):
             names = [feed.name for feed in self.feeds]
-            raise FeedError(f"{self.name}: {len(args)} inputs given, {len(names)} expected: {names}")
+            raise FeedError(
+                f"{self.name}: {len(args)} inputs given, {len(names)} expected: {names}"
+            )
         for feed in self.feeds[len(args) :]:
             raise FeedError(f"{self.name}: missing feed {feed.name!r}: {feed.type} ({feed.source})")
         arrays = [as_input(feed, value) for feed, value in zip(self.feeds, args, strict=True)]
