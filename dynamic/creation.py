@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -176,6 +178,8 @@ def eye(
 
 
 class _Random(threading.local):
+    refusal: str | None = None
+
     def __init__(self) -> None:
         self.generator = np.random.default_rng()
 
@@ -189,8 +193,20 @@ def manual_seed(seed: int) -> None:
 
 
 def generator() -> np.random.Generator:
-    """The source of random numbers of this thread."""
+    """The source of random numbers of this thread; RuntimeError where it is refused."""
+    if _random.refusal is not None:
+        raise AutogradError(_random.refusal)
     return _random.generator
+
+
+@contextmanager
+def refusing_random_numbers(message: str | None) -> Iterator[None]:
+    """Refuse random numbers to this thread with a message (None: allow them) for a block."""
+    before, _random.refusal = _random.refusal, message
+    try:
+        yield
+    finally:
+        _random.refusal = before
 
 
 def rand(*size: Any, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:

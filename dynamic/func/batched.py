@@ -147,7 +147,7 @@ class Batched(Tracer, plain=False):
 
     def __repr__(self) -> str:
         inside = repr(self._data).replace("\n", "\n    ")
-        return f"BatchedTensor(lvl={self._level.number}, bdim=0, value=\n    {inside}\n)"
+        return f"BatchedTensor(lvl={self._level.depth}, bdim=0, value=\n    {inside}\n)"
 
 
 def _example(value: Any, level: Level) -> Example:

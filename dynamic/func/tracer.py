@@ -29,14 +29,16 @@ class Level:
 
     Attributes:
         number: larger for levels further inside.
+        depth: how many levels were open when it was opened, it among them.
         size: how many examples a level of `vmap` has; None for dual numbers.
         open: whether the run has not ended.
     """
 
-    __slots__ = ("number", "open", "size")
+    __slots__ = ("depth", "number", "open", "size")
 
     def __init__(self, size: int | None) -> None:
         self.number = next(_numbers)
+        self.depth = len(_open.levels) + 1
         self.size = size
         self.open = True
 

@@ -8,11 +8,18 @@ from typing import Any
 
 from compiler import ops
 from compiler.errors import OptionError, OutOfRangeError
+from dynamic.creation import refusing_random_numbers
 from dynamic.errors import AutogradError
 from dynamic.func.batched import Batched, batched
 from dynamic.func.tracer import Level, Tracer, batch_of, new_level, settled
 from dynamic.func.tree import leaves, rebuilt, spread_over, structure
 from dynamic.tensor import Tensor
+
+
+_REFUSAL = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+    "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+)
 
 
 def vmap(
@@ -30,8 +37,8 @@ def vmap(
         in_dims: the axis of each argument that counts the examples, or None for an argument
             that all share; one number, or a tuple in the structure of the arguments.
         out_dims: where the results get the axis, in the structure of the results or a part of it.
-        randomness: "different" runs `func` on one example after the other, so that each draws
-            random numbers of its own; with "same", and "error", all share what is drawn.
+        randomness: "error" refuses random numbers inside `func`, with "same" all examples share
+            them; "different" runs `func` on one example after the other, each with its own.
         chunk_size: how many examples to compute at a time.
 
     Keyword arguments are shared by all examples. Ops without a batching rule run on one example
@@ -46,6 +53,7 @@ def vmap(
     if chunk_size is not None and chunk_size <= 0:
         raise OptionError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
     name = getattr(func, "__name__", type(func).__name__)
+    refusal = _REFUSAL if randomness == "error" else None
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -59,7 +67,10 @@ def vmap(
                 x if dim is None else _cut(x, dim, start, count, size)
                 for x, dim in zip(given, dims, strict=True)
             ]
-            parts.append(_mapped(name, func, rebuilt(args, some), dims, kwargs, out_dims, count))
+            with refusing_random_numbers(refusal):
+                parts.append(
+                    _mapped(name, func, rebuilt(args, some), dims, kwargs, out_dims, count)
+                )
         if len(parts) == 1:
             return parts[0][0]
         return _joined([part for part, _ in parts], parts[0][1])
