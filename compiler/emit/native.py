@@ -16,6 +16,7 @@ from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager
 
 from compiler.emit.intrinsics import NAMESPACE
+from compiler.emit.optimisation import kernel_passes
 
 SIGNATURE = types.int64(types.CPointer(types.int64))
 PASSES = (
@@ -73,13 +74,14 @@ def compile_native(source: str) -> NativeKernel:
     file = f"<kernel {abs(hash(source)):x}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     exec(compile(source, file, "exec"), namespace)
-    compiled = njit(
-        SIGNATURE,
-        error_model="numpy",
-        pipeline_class=KernelCompiler,
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-    )(namespace["kernel"])
+    with kernel_passes():
+        compiled = njit(
+            SIGNATURE,
+            error_model="numpy",
+            pipeline_class=KernelCompiler,
+            no_cpython_wrapper=True,
+            no_cfunc_wrapper=True,
+        )(namespace["kernel"])
     del linecache.cache[file]
     (result,) = compiled.overloads.values()
     symbol = result.fndesc.llvm_func_name
