@@ -134,5 +134,5 @@ __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "split", "squeeze",
     "stack", "std", "sub", "t", "tensor", "transpose", "uint8", "unbind", "unsqueeze", "var",
     "vmap",
-    "zeros", "zeros_like", *_ops.PUBLIC,
+    "zeros", "zeros_like", "floor_divide", "mean", "prod", "sum", *_ops.PUBLIC,
 ]  # fmt: skip

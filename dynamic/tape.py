@@ -175,8 +175,9 @@ def mutated(array: Any, maker: Any, counter: Any, version: int, saver: str) -> s
     return (
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: [torch.{kind}Tensor {list(array.shape)}]{which} is at version {counter[0]}; "
-        f"expected version {version} instead. {saver} saved it; it was modified last at "
-        f"{counter[1]}."
+        f"expected version {version} instead. Hint: enable anomaly detection to find the operation "
+        "that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
+        f"check_nan=False). {saver} saved it; it was modified last at {counter[1]}."
     )
 
 
