@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from compiler import ops as _ops
 from dynamic import autograd, func, nn, optim
+from dynamic.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from dynamic.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from dynamic.creation import (
     arange,
@@ -134,5 +135,6 @@ __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "split", "squeeze",
     "stack", "std", "sub", "t", "tensor", "transpose", "uint8", "unbind", "unsqueeze", "var",
     "vmap",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
     "zeros", "zeros_like", "floor_divide", "mean", "prod", "sum", *_ops.PUBLIC,
 ]  # fmt: skip

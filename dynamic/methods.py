@@ -252,13 +252,23 @@ class Methods(Indexing):
         total = self._array.shape[axis]
         if hasattr(size, "__index__"):
             size = int(size)
-            if size < 0 or (not size and total):
-                raise AutogradError(f"split expects split_size be positive, but got {size}")
+            if size < 0:
+                raise AutogradError(
+                    f"split expects split_size be non-negative, but got split_size={size}"
+                )
+            if not size and total:
+                raise AutogradError(
+                    "split_size can only be 0 if dimension size is 0, but got dimension size of "
+                    f"{total}"
+                )
             sizes = [min(size, total - start) for start in range(0, total, size or 1)] or [0]
             return pieces(self, "SplitBackward0", axis, sizes)
         sizes = list(size)
         if sum(sizes) != total:
-            raise ShapeError(f"split: {sizes} do not add up to {total}, the size of axis {dim}")
+            raise SizeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's "
+                f"size at dimension {axis}), but got split_sizes={sizes}"
+            )
         return pieces(self, "SplitWithSizesBackward0", axis, sizes)
 
     def chunk(self, chunks: int, dim: int = 0) -> tuple[Any, ...]:

@@ -43,7 +43,7 @@ def tensor_text(tensor: Any) -> str:
     if array.dtype not in shown or (not array.size and array.dtype != shown[2]):
         notes.append(f"dtype={DTYPES[array.dtype]}")
     if not tensor.is_leaf:
-        notes.append(f"grad_fn=<{tensor._node.name()}>")
+        notes.append(f"grad_fn=<{tensor._node.name().rsplit('::', 1)[-1]}>")
     elif tensor.requires_grad:
         notes.append("requires_grad=True")
     return _with_notes("tensor(" + _body(array, len("tensor(")), notes, len("tensor("))

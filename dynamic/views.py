@@ -103,6 +103,10 @@ class CopySlices(GraphNode):
             for place, (_, part) in zip(self.function.places(), parts, strict=True)
         ]
 
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return "torch::autograd::CopySlices"
+
     def places(self) -> tuple[int, ...]:
         """The edges that got a cotangent when the node ran last."""
         return tuple(self.found)

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.anomaly import (
-    detect_anomaly,
-    is_anomaly_check_nan_enabled,
-    is_anomaly_enabled,
-    set_detect_anomaly,
-)
+from dynamic.anomaly import detect_anomaly, set_detect_anomaly
 from dynamic.autograd import forward_ad, functional, graph
 from dynamic.autograd.function import Function
 from dynamic.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
@@ -37,8 +32,6 @@ __all__ = [
     "gradgradcheck",
     "graph",
     "inference_mode",
-    "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled",
     "is_grad_enabled",
     "no_grad",
     "set_detect_anomaly",
