@@ -447,10 +447,11 @@ def _noisy(
 ) -> list[np.ndarray]:
     values = dict(feeds)
 
-    def moved(value: np.ndarray) -> np.ndarray:
+    def moved(value: np.ndarray, terms: float = 1) -> np.ndarray:
         if value.dtype.kind != "f":
             return value
-        step = 8 * np.finfo(value.dtype).eps
+        # the error of a sum grows with the root of its terms in any order, and at most with them
+        step = 8 * np.finfo(value.dtype).eps * max(1, terms / 64)
         return np.asarray(value * (1 + step * rng.uniform(-1, 1, value.shape)), value.dtype)
 
     for node in ancestors(roots):
@@ -458,7 +459,17 @@ def _noisy(
             continue
         given = {operand: values[operand] for operand in node.operands}
         if node.op.name not in _EXACT_OPERANDS:
-            given = {operand: moved(value) for operand, value in given.items()}
+            terms = _terms(node, list(given.values()))
+            given = {operand: moved(value, terms) for operand, value in given.items()}
         (value,) = interpret([node], {**feeds, **given})
         values[node] = moved(value) if node.operands else value
     return [values[root] for root in roots]
+
+
+def _terms(node: Expression, operands: list[np.ndarray]) -> float:
+    """How many elements of its operands an element of the result is summed from, at least."""
+    if not operands:
+        return 1
+    if node.op.name == "matmul":
+        return operands[0].shape[-1]
+    return operands[0].size if node.ndim == 0 else max(operands[0].shape, default=1)

@@ -127,6 +127,8 @@ def test_an_expensive_value_is_computed_once_and_outside_the_loop_that_repeats_i
     made = emitted([x], sg.flip(sg.exp(x)) * sg.exp(x))
     assert len(lines(made, "exp(")) == 1
     i = sg.placeholder("i", ("k",), "int64")
+    made = emitted([x], sg.concatenate([sg.exp(x), sg.exp(x)]))
+    assert len(lines(made, "exp(")) == 1
     made = emitted([x, i], sg.take(sg.exp(x), i))
     assert len(loops(made)) == 2
     assert len(emitted([x, i], sg.take(x * 2, i)).fusion.groups) == 1
@@ -150,6 +152,23 @@ def test_a_long_chain_does_not_exhaust_the_stack() -> None:
     assert len(emitted([x], y).fusion.groups) == 1
     added = 1e-3 * (3 * LONGEST_CHAIN + 1)
     np.testing.assert_allclose(f([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]) + added)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda y: sg.flip(y.T, 0),
+        lambda y: (y + 1).T,
+        lambda y: sg.reshape(sg.flip(y * 2), (16,)).reshape(4, 4)[::-1],
+        lambda y: sg.where(y > 0, y, sg.take(y, sg.argmax(y, 0), axis=0)),
+    ],
+)
+def test_a_long_chain_of_anything_does_not_exhaust_the_stack(step: Any) -> None:
+    x = sg.placeholder("x", (4, 4), "float64")
+    y = x
+    for _ in range(400):
+        y = step(y)
+    check_order(emitted([x], y * 2))
 
 
 def test_long_sums_are_added_in_blocks() -> None:

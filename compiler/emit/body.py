@@ -237,9 +237,11 @@ class _Builder:
     def _evaluate(self, node: Node, index: Index) -> Value:
         lowering = node.op.lowering
         if isinstance(lowering, IndexMap):
-            operand = self.nodes[node.operands[0]]
-            inner = lowering.map(index, operand.type, node.type, **node.attrs)
-            return self._value(operand.id, inner)
+            while isinstance(node.op.lowering, IndexMap):
+                operand = self.nodes[node.operands[0]]
+                index = node.op.lowering.map(index, operand.type, node.type, **node.attrs)
+                node = operand
+            return self._value(node.id, index)
         if isinstance(lowering, Iota):
             return self._affine_value(index[0])
         if isinstance(lowering, SizeValue):

@@ -99,6 +99,8 @@ class _Fuser:
                 self._place_pointwise(node)
         elif isinstance(lowering, Reduce):
             self._place_reduction(node)
+        elif isinstance(lowering, IndexMap):
+            self.chain[node.id] = self.chain.get(node.operands[0], 0)
         elif isinstance(lowering, Alias):
             self._materialise(node.operands[0])
         elif isinstance(lowering, Matmul):
@@ -116,22 +118,27 @@ class _Fuser:
         if self.separate or node.id in self.stored:
             return False
         length = 1 + max((self.chain.get(operand, 0) for operand in node.operands), default=0)
-        if length > LONGEST_CHAIN or not self._single_reader(node, node):
+        if length > LONGEST_CHAIN or not self._single_reader(node):
             return False
         self.virtual.add(node.id)
         self.chain[node.id] = length
         return True
 
-    def _single_reader(self, node: Node, seen_as: Node) -> bool:
+    def _single_reader(self, node: Node) -> bool:
         """Whether one place alone reads the node, and computes no element of it twice."""
-        if seen_as.id in self.stored or len(self.consumers[seen_as.id]) != 1:
-            return False
-        reader = self.nodes[self.consumers[seen_as.id][0]]
-        lowering = reader.op.lowering
-        if isinstance(lowering, IndexMap):
-            return not lowering.repeats and self._single_reader(node, reader)
+        seen_as = node
+        while True:
+            if seen_as.id in self.stored or len(self.consumers[seen_as.id]) != 1:
+                return False
+            reader = self.nodes[self.consumers[seen_as.id][0]]
+            lowering = reader.op.lowering
+            if not isinstance(lowering, IndexMap):
+                break
+            if lowering.repeats:
+                return False
+            seen_as = reader
         if isinstance(lowering, Reduce | Window | Overlap):
-            return True
+            return reader.operands.count(seen_as.id) == 1
         if isinstance(lowering, Scatter) and reader.operands[0] == seen_as.id:
             return True
         if isinstance(lowering, Gather) and reader.operands[0] == seen_as.id:
