@@ -103,11 +103,14 @@ from dynamic.functions import (
     var,
 )
 from dynamic.grad_mode import is_inference_mode_enabled
+from dynamic.memory import keep_freed_memory as _keep_freed_memory
+from dynamic.parallel import get_num_threads, set_num_threads
 from dynamic.printing import set_printoptions
 from dynamic.results import Size
 from dynamic.serialization import load, save
 from dynamic.tensor import Tensor
 
+_keep_freed_memory()
 globals().update({name: getattr(_ops, name) for name in _ops.PUBLIC if name not in globals()})
 if TYPE_CHECKING:
 
@@ -125,14 +128,16 @@ __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "bool", "cat", "chunk", "clamp", "clone", "div", "double", "dtype", "e", "empty", "empty_like",
     "enable_grad", "eq", "eye", "flatten", "flip", "float", "float32", "float64", "from_numpy",
     "func",
-    "full", "full_like", "gather", "ge", "get_default_dtype", "gt", "index_select", "inf",
+    "full", "full_like", "gather", "ge", "get_default_dtype", "get_num_threads", "gt",
+    "index_select", "inf",
     "inference_mode", "int",
     "int16", "int32", "int64", "int8", "is_grad_enabled", "is_inference",
     "is_inference_mode_enabled", "is_tensor", "le", "linspace", "load", "long",
     "lt", "make_dot", "manual_seed", "masked_fill", "max", "min", "mm", "mul", "mv", "nan",
     "narrow", "ne", "neg", "nn", "no_grad", "norm", "numel", "ones", "ones_like", "optim", "pi",
     "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "round", "save", "select",
-    "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "split", "squeeze",
+    "set_default_dtype", "set_grad_enabled", "set_num_threads", "set_printoptions", "short",
+    "split", "squeeze",
     "stack", "std", "sub", "t", "tensor", "transpose", "uint8", "unbind", "unsqueeze", "var",
     "vmap",
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled",

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from compiler.op import Attrs, Op, Rule
+from dynamic.blockwise import LARGE, cotangents
 from dynamic.dtypes import DTYPES, NumpyDType
 from dynamic.errors import AutogradError, MissingAttributeError
 from dynamic.names import node_name
@@ -35,6 +36,7 @@ class Recipe:
 
     Attributes:
         steps: the operands that get a gradient, each with its rule.
+        positions: these operands.
         keeps: per operand whether its values are saved.
         keeps_output: whether the output's values are saved.
         holds: whether anything is saved, so that freeing the graph matters.
@@ -43,6 +45,7 @@ class Recipe:
 
     op: Op
     steps: tuple[tuple[int, Rule], ...]
+    positions: tuple[int, ...]
     keeps: tuple[bool, ...]
     keeps_output: bool
     holds: bool
@@ -61,7 +64,8 @@ def recipe(op: Op, needs: tuple[bool, ...], number: bool = False) -> Recipe:
     steps = tuple((i, rule) for i, rule in rules if rule is not None)
     letters = "".join(op.saved(i) for i, _ in steps)
     keeps = tuple(chr(ord("a") + i) in letters for i in range(len(needs)))
-    made = Recipe(op, steps, keeps, "o" in letters, bool(letters), number)
+    positions = tuple(i for i, _ in steps)
+    made = Recipe(op, steps, positions, keeps, "o" in letters, bool(letters), number)
     _recipes[op, needs, number] = made
     return made
 
@@ -115,8 +119,15 @@ class Node(GraphNode):
         *operands, out = saved
         if out is None:
             out = self
-        edges, attrs = self.edges, self.attrs
-        return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in self.recipe.steps]
+        edges, attrs, plan = self.edges, self.attrs, self.recipe
+        if create_graph or (g.size < LARGE and plan.op.vjp_arrays is None):
+            return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]
+        found = (
+            plan.op.cotangents(plan.positions, g, out, *operands, **attrs)
+            if g.size < LARGE
+            else cotangents(plan.op, plan.positions, g, out, operands, attrs)
+        )
+        return [(edges[i], part) for i, part in zip(plan.positions, found, strict=True)]
 
     def _tensors(self, like: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         """The saved arrays as tensors that belong to the graph."""

@@ -14,6 +14,8 @@ from compiler.op import Attrs, Op, Operand
 from compiler.ops.operators import Operators
 from compiler.types import type_of
 from dynamic.autograd_methods import Autograd
+from dynamic.blockwise import LARGE
+from dynamic.blockwise import evaluate as evaluate_large
 from dynamic.dtypes import F32, F64, get_default_dtype, result_type
 from dynamic.eager_ops import VIEWS
 from dynamic.errors import SizeError
@@ -102,7 +104,10 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         if op.expand is not None:
             _validate(op, arrays, attrs)
         try:
-            array = op.evaluate(*arrays, **attrs)
+            if arrays and arrays[0].size >= LARGE:
+                array = evaluate_large(op, arrays, attrs)
+            else:
+                array = op.evaluate(*arrays, **attrs)
         except (ValueError, TypeError, IndexError) as error:
             if "out" in attrs:
                 rest = {name: value for name, value in attrs.items() if name != "out"}
@@ -262,7 +267,7 @@ def _forward(op: Op) -> Any:
         else:
             return op(self, other) if _known(other) else NotImplemented
         try:
-            value = evaluate(x, y)
+            value = evaluate(x, y) if x.size < LARGE else evaluate_large(op, (x, y), _NO_ATTRS)
         except ValueError as error:
             _explain(op, (x, y), _NO_ATTRS, error)
         result = _new(Tensor)

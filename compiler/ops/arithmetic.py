@@ -118,9 +118,12 @@ def _power_by_exponent(g: Any, out: Any, a: Any, b: Any) -> Any:
 
 
 def _power(a: Any, b: Any) -> Any:
-    # as NumPy's operator does for the number 2
-    if isinstance(b, np.ndarray) and not b.ndim and b == 2 and b.dtype == np.asarray(a).dtype:
-        return np.square(a)
+    # as NumPy's operator does for these numbers
+    if isinstance(b, np.ndarray) and not b.ndim and b.dtype == np.asarray(a).dtype:
+        if b == 2:
+            return np.square(a)
+        if b == 1:
+            return np.positive(a)
     return np.power(a, b)
 
 

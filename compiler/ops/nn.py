@@ -173,8 +173,7 @@ def _softmax(x: Any, *, axis: int) -> Any:
 
 
 def _softmax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
-    weighted = g * o
-    return weighted - o * sum(weighted, axis=axis, keepdims=True)
+    return (g - sum(g * o, axis=axis, keepdims=True)) * o
 
 
 softmax = composite(

@@ -45,7 +45,7 @@ def _accumulator(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _numpy(ufunc: np.ufunc) -> Callable[..., Any]:
     # the ufunc's own method, by position: NumPy's functions take twice the time on small arrays
-    reduce = ufunc.reduce
+    reduce: Any = ufunc.reduce
 
     def evaluate(x: Any, *, axes: tuple[int, ...], keepdims: bool, **attrs: Any) -> Any:
         return reduce(x, axes, None, None, keepdims)
@@ -54,7 +54,7 @@ def _numpy(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def _numpy_total(ufunc: np.ufunc) -> Callable[..., Any]:
-    reduce = ufunc.reduce
+    reduce: Any = ufunc.reduce
 
     def evaluate(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
         return reduce(x, axes, None if x.dtype.kind == "f" else INT64, None, keepdims)
