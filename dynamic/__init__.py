@@ -10,7 +10,7 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from compiler import ops as _ops
-from dynamic import autograd, func, nn, optim
+from dynamic import autograd, func, nn, optim, utils
 from dynamic.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from dynamic.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from dynamic.creation import (
@@ -139,6 +139,7 @@ __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "set_default_dtype", "set_grad_enabled", "set_num_threads", "set_printoptions", "short",
     "split", "squeeze",
     "stack", "std", "sub", "t", "tensor", "transpose", "uint8", "unbind", "unsqueeze", "var",
+    "utils",
     "vmap",
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
     "zeros", "zeros_like", "floor_divide", "mean", "prod", "sum", *_ops.PUBLIC,

@@ -15,7 +15,6 @@ from dynamic.func.tracer import Level, Tracer, batch_of, new_level, settled
 from dynamic.func.tree import leaves, rebuilt, spread_over, structure
 from dynamic.tensor import Tensor
 
-
 _REFUSAL = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
     "'different' randomness flags on vmap or perform the randomness operation out of vmap"
