@@ -50,14 +50,14 @@ class SavedTensor:
             return kept
         result = wrap(kept)
         result._counter = self._counter
-        result._node = Output(node, self._number, kept)
+        result._node = node.head(self._number, kept)
         return result
 
 
 class FunctionNode(GraphNode):
     """One call of a Function; attributes that it has not itself are those of its ctx."""
 
-    __slots__ = ("count", "ctx", "found", "function", "outputs", "specs")
+    __slots__ = ("count", "ctx", "found", "function", "heads", "outputs", "specs")
 
     def __init__(
         self,
@@ -82,8 +82,18 @@ class FunctionNode(GraphNode):
             for edge, arg in zip(edges, args, strict=True)
         )
         self.found: list[int] = []
+        self.heads: dict[int, weakref.ref[Output]] = {}
         self.serial = next_number()
         ctx._node = weakref.ref(self)
+
+    def head(self, number: int, array: Any) -> Output:
+        """The node of one output: the same one for as long as anybody holds it."""
+        reference = self.heads.get(number)
+        found = None if reference is None else reference()
+        if found is None:
+            found = Output(self, number, array)
+            self.heads[number] = weakref.ref(found)
+        return found
 
     def save(self, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Keep what forward asked to save; an output without its node, which would hold itself."""
@@ -197,7 +207,7 @@ def place_outputs(
                     output = _view_of(output, origin)
                 recorded = node is not None and id(output) not in constant
                 floating = output._array.dtype.kind == "f"
-                output._node = Output(node, i, output._array) if recorded and floating else None
+                output._node = node.head(i, output._array) if recorded and floating else None  # type: ignore[union-attr]
                 if output._view is not None:
                     view = output._view
                     output._view = View(view.base, view.steps, origin)
@@ -212,7 +222,7 @@ def _overwritten(tensor: Any, node: FunctionNode | None, number: int) -> None:
         )
     touch(tensor)
     if node is not None:
-        rebase(tensor, Output(node, number, tensor._array))
+        rebase(tensor, node.head(number, tensor._array))
 
 
 def _view_of(tensor: Any, origin: str) -> Any:

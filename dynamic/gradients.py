@@ -11,6 +11,7 @@ import numpy as np
 from compiler.errors import OptionError
 from compiler.op import Operand
 from compiler.ops import astype
+from dynamic.eager_ops import stack
 from dynamic.engine import run
 from dynamic.errors import AutogradError
 from dynamic.leaf import AccumulateGrad
@@ -73,14 +74,19 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """The derivatives of the sum of `outputs` with respect to `inputs`, not accumulated anywhere.
 
     `grad_outputs`, `retain_graph` and `create_graph` are as for `backward`. Where the outputs do
     not depend on an input: RuntimeError, unless `allow_unused` (None) or `materialize_grads`
-    (zeros).
+    (zeros). With `is_grads_batched` the cotangents have one more axis in front, and so has the
+    result: one pass for each index of it.
     """
+    if is_grads_batched:
+        options = (create_graph, allow_unused, False, materialize_grads)
+        return _batched(_listed(outputs), _listed(inputs), _listed(grad_outputs), options)
     if materialize_grads:
         if allow_unused is False:
             raise OptionError(
@@ -108,6 +114,21 @@ def grad(
                 "graph. Set allow_unused=True if this is the desired behavior."
             )
     return tuple(results)
+
+
+def _batched(
+    outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], options: Any
+) -> tuple[Any, ...]:
+    rows = [
+        grad(
+            outputs, inputs, [one if one is None else one[i] for one in cotangents], True, *options
+        )
+        for i in range(next(len(one) for one in cotangents if one is not None))
+    ]
+    return tuple(
+        None if column[0] is None else column[0].apply(stack, column, {"axis": 0})
+        for column in zip(*rows, strict=True)
+    )
 
 
 def _warn_of_cycle() -> None:

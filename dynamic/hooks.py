@@ -155,4 +155,7 @@ def _all_replaced(hook: Hook, before: tuple[Any, ...], after: Any) -> tuple[Any,
             f"hook '{name}' has returned an incorrect number of values (got {len(after)}, but "
             f"expected {len(before)})"
         )
-    return tuple(_replacement(hook, one, other) for one, other in zip(before, after, strict=True))
+    return tuple(
+        None if other is None else _replacement(hook, one, other)
+        for one, other in zip(before, after, strict=True)
+    )

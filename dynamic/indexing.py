@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,10 @@ class Indexing(Operand):
     __slots__ = ()
 
     _array: Any
+
+    if TYPE_CHECKING:
+
+        def __index__(self) -> int: ...
 
     def __getitem__(self, key: Any) -> Any:
         basic = (key, Ellipsis) if type(key) is int else self._basic_key(key)

@@ -23,5 +23,10 @@ class _Untracked:
             "instead of `torch.inference_mode()`."
         )
 
+    def __setitem__(self, index: int, value: Any) -> NoReturn:
+        raise AutogradError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed."
+        )
+
 
 UNTRACKED: Any = _Untracked()

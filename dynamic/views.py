@@ -300,7 +300,9 @@ def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:
     base = view.base
     if node is not None or base._node is not None:
         inlined = is_operand and isinstance(node, Node)
-        _replace(base, CopySlices(base, node, view.steps, inlined))
+        slices = CopySlices(base, node, view.steps, inlined)
+        announce(slices)
+        _replace(base, slices)
     _refresh(base)
 
 

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import dynamic as torch
+from dynamic.autograd import Function
+from dynamic.autograd.graph import saved_tensors_hooks
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +31,58 @@ def in_place(x, w):
     return y
 
 
+class Cube(Function):
+    """Saves an input and an output."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x**3
+        ctx.save_for_backward(x, y)
+        return y, x * 2
+
+    @staticmethod
+    def backward(ctx, g, h):
+        x, y = ctx.saved_tensors
+        return g * 3 * y / x + h * 2
+
+
+def hooked(x, w):
+    y = x * w
+    y.retain_grad()
+    y.register_hook(lambda g: g * 2)
+    y.grad_fn.register_hook(lambda found, given: None)
+    y.sum().backward(retain_graph=True)
+    return y
+
+
+def packed(x, w):
+    with saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor):
+        return ((x * w).exp() * Cube.apply(w)[0]).sum()
+
+
+def watched(x, w):
+    with torch.autograd.set_detect_anomaly(True):
+        y = Cube.apply(x)[0] * w
+        return torch.autograd.grad(y.sum(), x, create_graph=True)[0]
+
+
+def sliced(x, w):
+    y = torch.zeros(3)
+    y[0] = x[1]
+    y[1:] *= w[0]
+    return y
+
+
 GRAPHS = {
+    "function": lambda x, w: sum(Cube.apply(x)) * w,
+    "function recorded": lambda x, w: torch.autograd.grad(
+        Cube.apply(x)[0].sum(), x, create_graph=True
+    )[0],
+    "hooks": hooked,
+    "packed": packed,
+    "anomaly": watched,
+    "slices": sliced,
+    "several views": lambda x, w: sum(x.unbind()) * w.split(1)[0],
     "chain": lambda x, w: (x * w).tanh().exp().sum(),
     "saved outputs": lambda x, w: (x.sigmoid() * w).softmax(0).logsumexp(0),
     "views": lambda x, w: (x[1:] * w[:-1]).reshape(-1, 1).T,

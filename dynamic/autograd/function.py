@@ -159,7 +159,10 @@ class Function:
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
         """The value on batches of arguments, and the axes of the batches in it."""
-        raise MissingMethodError("vmap is not implemented for this autograd.Function.")
+        raise MissingMethodError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod "
+            "or set generate_vmap_rule=True."
+        )
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
