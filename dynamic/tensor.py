@@ -306,7 +306,7 @@ def _backward(op: Op) -> Any:
 
 for _name, _op in (
     ("add", ops.add), ("sub", ops.subtract), ("mul", ops.multiply), ("truediv", ops.divide),
-    ("pow", ops.power),
+    ("pow", ops.power), ("matmul", ops.matmul),
 ):  # fmt: skip
     setattr(Tensor, f"__{_name}__", _forward(_op))
     setattr(Tensor, f"__r{_name}__", _backward(_op))

@@ -48,8 +48,13 @@ def _relu(x: Any) -> Any:
     return np.maximum(x, _ZEROS[x.dtype])
 
 
+def _relu_arrays(positions: Sequence[int], g: Any, o: Any, a: Any) -> Sequence[Any]:
+    zero = _ZEROS[o.dtype]
+    return (np.where(np.less_equal(o, zero), zero, g),)
+
+
 relu = elementwise(
-    "relu", _relu, "maximum({0}, {t}(0))", arity=1, check=numeric,
+    "relu", _relu, "maximum({0}, {t}(0))", arity=1, check=numeric, vjp_arrays=_relu_arrays,
     vjp=(lambda g, o, a: where(less_equal(o, 0), 0, g),), saves=("o",),
     doc="max(x, 0); the gradient at 0 is 0.",
 )  # fmt: skip
