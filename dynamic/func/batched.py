@@ -27,7 +27,10 @@ _CONTROL = (
 
 
 class Abstract:
-    """The shape and dtype of an example; reading its values, of which there are many, raises."""
+    """The shape and dtype of an example; reading its values, of which there are many, raises.
+
+    Comparisons and extrema are those of all examples: functions check their arguments by them.
+    """
 
     __slots__ = ("_batch", "dtype", "shape")
 
@@ -61,11 +64,36 @@ class Abstract:
         """What the batch is a view of."""
         return self._batch.base
 
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
     def item(self) -> Any:
         """RuntimeError: there is one value per example."""
         raise AutogradError(_ITEM)
 
     tolist = item
+
+    def __eq__(self, other: object) -> Any:
+        return self._batch == other
+
+    def __ne__(self, other: object) -> Any:
+        return self._batch != other
+
+    def __lt__(self, other: Any) -> Any:
+        return self._batch < other
+
+    def __gt__(self, other: Any) -> Any:
+        return self._batch > other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def min(self) -> Any:
+        """The least element of all examples."""
+        return self._batch.min()
+
+    def max(self) -> Any:
+        """The largest element of all examples."""
+        return self._batch.max()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise AutogradError(

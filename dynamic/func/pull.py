@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import numpy as np
+
 from compiler import ops
 from dynamic.engine import run
 from dynamic.errors import AutogradError
 from dynamic.func.batched import batched
 from dynamic.func.dual import joined, split
 from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of
-from dynamic.grad_mode import mode
+from dynamic.grad_mode import mode, set_grad_enabled
+from dynamic.tensor import Tensor
 
 
 def lifted(x: Any) -> Any:
@@ -101,6 +104,45 @@ def _pull_plain(
     if keep:
         return results
     return [None if g is None else g.detach() if traced else inputs[0].constant(g) for g in results]
+
+
+def gradients(
+    outputs: Sequence[Any],
+    inputs: Sequence[Any],
+    cotangents: Any,
+    create_graph: bool,
+    allow_unused: bool | None,
+    materialize: bool,
+) -> tuple[Any, ...]:
+    """`autograd.grad` where some tensors are tracers; the graph is always kept."""
+    if cotangents is None or isinstance(cotangents, Tensor):
+        cotangents = (cotangents,) * len(outputs)
+    for i, (out, given) in enumerate(zip(outputs, cotangents, strict=True)):
+        if not out.requires_grad:
+            raise AutogradError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn"
+            )
+        if given is None and out.numel() != 1:
+            raise AutogradError("grad can be implicitly created only for scalar outputs")
+    if not all(x.requires_grad for x in inputs):
+        raise AutogradError("One of the differentiated Tensors does not require grad")
+    ones = [
+        out.constant(np.ones(out.shape, out.dtype.dtype)) if given is None else given
+        for out, given in zip(outputs, cotangents, strict=True)
+    ]
+    with set_grad_enabled(create_graph):
+        found = pull(outputs, inputs, ones)
+    results: list[Any] = []
+    for i, (x, g) in enumerate(zip(inputs, found, strict=True)):
+        if g is None and materialize:
+            g = zeros_of(x)
+        if g is None and not allow_unused:
+            raise AutogradError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the desired behavior."
+            )
+        results.append(g)
+    return tuple(results)
 
 
 def depends_on_more(outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:

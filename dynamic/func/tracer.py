@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from compiler import ops
 from compiler.op import Attrs, Op
 from compiler.ops.operators import Operators
 from dynamic import eager_ops
 from dynamic.errors import AutogradError
-from dynamic.tensor import Tensor, as_operands
+from dynamic.tensor import Tensor, as_operands, wrap
 
 _numbers = itertools.count(1)
 
@@ -147,6 +149,17 @@ class Tracer(Tensor, plain=False):
             "backward() called inside a functorch transform. This is not supported, please use "
             "func.grad or func.vjp instead or call backward() outside of functorch transforms."
         )
+
+    def unbind(self, dim: int = 0) -> tuple[Any, ...]:
+        """The views at each index of one axis."""
+        return tuple(self.select(dim, i) for i in range(self.shape[dim]))
+
+    def split(self, size: Any, dim: int = 0) -> tuple[Any, ...]:
+        """Views of `size` elements along `dim`, the last one shorter; or of the listed sizes."""
+        parts = wrap(np.broadcast_to(np.empty(()), self.shape)).split(size, dim)
+        sizes = [part.shape[dim] for part in parts]
+        ends = itertools.accumulate(sizes)
+        return tuple(self.narrow(dim, end - one, one) for end, one in zip(ends, sizes, strict=True))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self.clone()

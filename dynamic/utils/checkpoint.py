@@ -242,7 +242,8 @@ class _Argument:
                     "one of the variables needed for gradient computation has been modified by an "
                     f"inplace operation: a tensor of shape {list(tensor.shape)} that a function "
                     "under checkpoint was called with is at version "
-                    f"{self._counter[0]}; expected version {self._version} instead. It was modified last at {self._counter[1]}."
+                    f"{self._counter[0]}; expected version {self._version} instead. It was "
+                    f"modified last at {self._counter[1]}."
                 )
         leaf = tensor.detach()
         return leaf.requires_grad_() if self._needed else leaf
