@@ -10,6 +10,7 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from compiler import ops as _ops
+from dynamic import operations as _operations
 from dynamic import autograd, func, nn, optim, utils
 from dynamic.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from dynamic.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
@@ -67,7 +68,6 @@ from dynamic.functions import (
     flatten,
     flip,
     floor_divide,
-    gather,
     ge,
     gt,
     index_select,
@@ -111,6 +111,7 @@ from dynamic.serialization import load, save
 from dynamic.tensor import Tensor
 
 _keep_freed_memory()
+globals().update({name: _operations.FUNCTIONS[name] for name in _operations.PUBLIC})
 globals().update({name: getattr(_ops, name) for name in _ops.PUBLIC if name not in globals()})
 if TYPE_CHECKING:
 
@@ -128,7 +129,7 @@ __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "bool", "cat", "chunk", "clamp", "clone", "div", "double", "dtype", "e", "empty", "empty_like",
     "enable_grad", "eq", "eye", "flatten", "flip", "float", "float32", "float64", "from_numpy",
     "func",
-    "full", "full_like", "gather", "ge", "get_default_dtype", "get_num_threads", "gt",
+    "full", "full_like", "ge", "get_default_dtype", "get_num_threads", "gt",
     "index_select", "inf",
     "inference_mode", "int",
     "int16", "int32", "int64", "int8", "is_grad_enabled", "is_inference",
@@ -143,4 +144,5 @@ __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "vmap",
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
     "zeros", "zeros_like", "floor_divide", "mean", "prod", "sum", *_ops.PUBLIC,
+    *_operations.PUBLIC,
 ]  # fmt: skip

@@ -1,0 +1,104 @@
+"""Running totals along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.op import Op, Operand
+from compiler.types import TensorType, normalise_axis
+from dynamic.dtypes import F64, INT64
+
+__all__ = ["cumprod", "cumsum", "diff", "logcumsumexp"]
+
+
+def _total_type(x: TensorType, *, axis: int) -> TensorType:
+    return TensorType(x.shape, x.dtype if x.dtype.kind == "f" else INT64)
+
+
+def _total(function: Any) -> Any:
+    def evaluate(x: Any, *, axis: int) -> Any:
+        if x.dtype.kind != "f":
+            return function(x, axis, INT64)
+        return function(x, axis, F64).astype(x.dtype)  # rounding errors add up along the axis
+
+    return evaluate
+
+
+def _apply(op: Op, x: Any, axis: int) -> Any:
+    attrs = {"axis": axis}
+    return x.apply(op, (x,), attrs) if isinstance(x, Operand) else op.evaluate(x, **attrs)
+
+
+def _from_the_end(x: Any, axis: int) -> Any:
+    """Per element the sum of it and of all that come after it."""
+    return ops.flip(_apply(_cumsum, ops.flip(x, axis), axis), axis)
+
+
+_cumsum: Op = Op(
+    name="cumsum",
+    infer_type=_total_type,
+    evaluate=_total(np.cumsum),
+    vjp=(lambda g, o, a, *, axis: _from_the_end(g, axis),),
+    saves=("",),
+    doc="The sums of all elements up to each along an axis; integers give int64.",
+)
+
+
+def _cumprod_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
+    # from the first zero of a row on all products are 0: only that zero has a slope there
+    zeros = ops.astype(ops.equal(a, 0), "int64")
+    before = _apply(_cumsum, zeros, axis)
+    first = ops.logical_and(ops.equal(zeros, 1), ops.equal(before, 1))
+    without = _apply(_cumprod, ops.where(first, 1, a), axis)
+    at_first = _from_the_end(g * without, axis)
+    nonzero = ops.where(ops.equal(a, 0), 1, a)
+    slopes = _from_the_end(g * o, axis) / nonzero
+    return ops.where(ops.equal(before, 0), slopes, ops.where(first, at_first, 0))
+
+
+_cumprod: Op = Op(
+    name="cumprod",
+    infer_type=_total_type,
+    evaluate=_total(np.cumprod),
+    vjp=(_cumprod_vjp,),
+    saves=("ao",),
+    doc="The products of all elements up to each along an axis; integers give int64.",
+)
+
+
+def _running(op: Op) -> Any:
+    def function(input: Any, dim: int, *, dtype: Any = None) -> Any:
+        x = input if dtype is None else input.to(dtype)
+        if not x.ndim:
+            normalise_axis(op.name, dim, 1)
+            return ops.reshape(_apply(op, ops.reshape(x, (1,)), 0), ())
+        return _apply(op, x, normalise_axis(op.name, dim, x.ndim))
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = op.doc
+    return function
+
+
+cumsum, cumprod = _running(_cumsum), _running(_cumprod)
+
+
+def logcumsumexp(input: Any, dim: int) -> Any:
+    """log(cumsum(exp(x))), scaled by the largest element of each row."""
+    top = ops.stop_gradient(ops.max(input, dim, True))
+    top = ops.where(ops.isfinite(top), top, 0)
+    return ops.log(cumsum(ops.exp(input - top), dim)) + top
+
+
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The differences of neighbours along an axis, n times; bools differ or not."""
+    parts = [part for part in (prepend, input, append) if part is not None]
+    x = ops.concatenate(parts, dim) if len(parts) > 1 else input
+    axis = normalise_axis("diff", dim, x.ndim)
+    for _ in range(min(n, x.shape[axis])):
+        size = x.shape[axis] - 1
+        high, low = x.narrow(axis, 1, size), x.narrow(axis, 0, size)
+        x = ops.not_equal(high, low) if x._array.dtype.kind == "b" else high - low
+    return x

@@ -1,0 +1,90 @@
+"""What is known of dtypes: their limits, and the dtype that an op on two of them has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dynamic import dtypes
+from dynamic.dtypes import DTYPES, DType, as_numpy_dtype, get_default_dtype
+from dynamic.errors import ArgumentError
+from dynamic.tensor import Tensor
+
+__all__ = [
+    "can_cast", "finfo", "iinfo", "is_complex", "is_floating_point", "is_nonzero", "promote_types",
+    "result_type",
+]  # fmt: skip
+
+
+class finfo:  # noqa: N801 - PyTorch's name
+    """The limits of a floating dtype (the default one): bits, eps, max, min, tiny, resolution."""
+
+    def __init__(self, dtype: Any = None) -> None:
+        numpy = get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
+        if numpy.kind != "f":
+            raise ArgumentError(
+                f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
+                f"'{DTYPES[numpy]}'"
+            )
+        limits: Any = np.finfo(numpy)
+        self.bits = int(limits.bits)
+        self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
+        self.tiny = self.smallest_normal = float(limits.tiny)
+        self.resolution = float(limits.resolution)
+        self.dtype = numpy.name
+
+    def __repr__(self) -> str:
+        names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        values = ", ".join(f"{name}={getattr(self, name):g}" for name in names)
+        return f"finfo({values}, dtype={self.dtype})"
+
+
+class iinfo:  # noqa: N801 - PyTorch's name
+    """The limits of an integer dtype: bits, max, min."""
+
+    def __init__(self, dtype: Any) -> None:
+        numpy = as_numpy_dtype(dtype)
+        if numpy.kind not in "iu":
+            raise ArgumentError(
+                "torch.iinfo() requires an integer input type. Use torch.finfo to handle "
+                f"'{DTYPES[numpy]}'"
+            )
+        limits = np.iinfo(numpy)
+        self.bits, self.max, self.min = int(limits.bits), int(limits.max), int(limits.min)
+        self.dtype = numpy.name
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+def promote_types(type1: Any, type2: Any) -> DType:
+    """The smallest dtype that holds both."""
+    return DTYPES[dtypes.promote_types(as_numpy_dtype(type1), as_numpy_dtype(type2))]
+
+
+def result_type(tensor1: Any, tensor2: Any) -> DType:
+    """The dtype of an arithmetic op on two tensors or numbers."""
+    pair = (one._array if isinstance(one, Tensor) else one for one in (tensor1, tensor2))
+    return DTYPES[dtypes.result_type(pair)]
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether PyTorch casts one dtype to another in an op: never to a lower category."""
+    first, second = (DTYPES[as_numpy_dtype(one)] for one in (from_, to))
+    return bool(first.category <= second.category)
+
+
+def is_floating_point(input: Any) -> bool:
+    """Whether the dtype of the tensor is floating."""
+    return bool(input.is_floating_point())
+
+
+def is_complex(input: Any) -> bool:
+    """Whether the dtype of the tensor is complex: never."""
+    return False
+
+
+def is_nonzero(input: Any) -> bool:
+    """Whether the only element of the tensor is not 0."""
+    return bool(input)

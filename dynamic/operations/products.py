@@ -1,0 +1,265 @@
+"""Products of matrices and sums of products."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.errors import OptionError
+from dynamic.errors import AutogradError
+from dynamic.operations.arranging import diagonal, movedim
+
+__all__ = [
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "einsum", "ger", "inner", "kron", "tensordot",
+    "vdot",
+]  # fmt: skip
+
+Labels = list[str]
+
+
+def _plus(input: Any, product: Any, beta: float, alpha: float) -> Any:
+    if alpha != 1:
+        product = product * alpha
+    if beta == 0:
+        return product + ops.where(np.array(False), input, 0)  # nan in the input is ignored
+    return (input if beta == 1 else input * beta) + product
+
+
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """beta input + alpha mat1 @ mat2: (n, p), (n, m), (m, p) -> (n, p); the input broadcasts."""
+    return _plus(input, ops.matmul(mat1, mat2), beta, alpha)
+
+
+def addmv(input: Any, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """beta input + alpha mat @ vec: (n,), (n, m), (m,) -> (n,)."""
+    return _plus(input, ops.matmul(mat, vec), beta, alpha)
+
+
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """beta input + alpha vec1 vec2^T: (n, m), (n,), (m,) -> (n, m)."""
+    return _plus(input, ops.outer(vec1, vec2), beta, alpha)
+
+
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """beta input + alpha batch1 @ batch2: (b, n, p), (b, n, m), (b, m, p) -> (b, n, p)."""
+    return _plus(input, ops.matmul(batch1, batch2), beta, alpha)
+
+
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """beta input + alpha times the sum of batch1 @ batch2 over the batch: -> (n, p)."""
+    return _plus(input, ops.sum(ops.matmul(batch1, batch2), 0), beta, alpha)
+
+
+def ger(input: Any, vec2: Any) -> Any:
+    """The products of each element of one vector with each of the other: (n,), (m,) -> (n, m)."""
+    return ops.outer(input, vec2)
+
+
+def vdot(input: Any, other: Any) -> Any:
+    """The sum of the products of two vectors."""
+    return ops.dot(input, other)
+
+
+def inner(input: Any, other: Any) -> Any:
+    """The sums of products over the last axes: (..., k), (..., k) -> (..., ...)."""
+    if not input.ndim or not other.ndim:
+        return input * other
+    return tensordot(input, other, ([-1], [-1]))
+
+
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """The sums of products over pairs of axes: the last `dims` with the first, or two lists."""
+    if hasattr(dims, "__index__"):
+        dims = (range(-int(dims), 0), range(int(dims)))
+    pairs = [[axes] if hasattr(axes, "__index__") else list(axes) for axes in dims]
+    for i, j in zip(*pairs, strict=True):
+        if a.shape[i] != b.shape[j]:
+            raise AutogradError(
+                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} "
+                f"and second has size {b.shape[j]} in dim {j}"
+            )
+    first, second = ([i % x.ndim for i in axes] for axes, x in zip(pairs, (a, b), strict=True))
+    left = [str(axis) for axis in range(a.ndim)]
+    right = [f"b{axis}" for axis in range(b.ndim)]
+    for i, j in zip(first, second, strict=True):
+        right[j] = left[i]
+    kept = [one for i, one in enumerate(left) if i not in first]
+    kept += [one for j, one in enumerate(right) if j not in second]
+    sizes = dict(zip(left + right, (*a.shape, *b.shape), strict=True))
+    return _arranged(*_contract((a, left), (b, right), set(kept), sizes), kept)
+
+
+def kron(input: Any, other: Any) -> Any:
+    """The products of each element of the input with the whole other tensor, in its place."""
+    ndim = max(input.ndim, other.ndim)
+    shapes = [(1,) * (ndim - x.ndim) + tuple(x.shape) for x in (input, other)]
+    spread = [[size for one in shapes[0] for size in (one, 1)],
+              [size for one in shapes[1] for size in (1, one)]]  # fmt: skip
+    product = ops.reshape(input, tuple(spread[0])) * ops.reshape(other, tuple(spread[1]))
+    return ops.reshape(product, tuple(m * n for m, n in zip(*shapes, strict=True)))
+
+
+def einsum(equation: str, *operands: Any) -> Any:
+    """Sums of products in Einstein's notation, such as "bij,bjk->bik": see NumPy's einsum.
+
+    Operands are contracted from left to right, two at a time, as one product of matrices each.
+    An ellipsis stands for axes that broadcast. Without an arrow the axes are those of the letters
+    that occur once, in alphabetical order, after those of the ellipsis.
+    """
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = tuple(operands[0])
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if not operands:
+        raise OptionError("einsum(): must provide at least one operand")
+    if len(terms) != len(operands):
+        which = "more" if len(operands) > len(terms) else "fewer"
+        raise AutogradError(
+            f"einsum(): {which} operands were provided than specified in the equation"
+        )
+    labels = [
+        _labels(term, x.ndim, i) for i, (term, x) in enumerate(zip(terms, operands, strict=True))
+    ]
+    output = _output(right, labels) if arrow else _implicit(labels)
+    sizes = _sizes(labels, operands)
+    parts = [_without_repeats(x, list(names)) for x, names in zip(operands, labels, strict=True)]
+    result = parts[0]
+    for i, part in enumerate(parts[1:], 2):
+        later = {name for _, names in parts[i:] for name in names}
+        result = _contract(result, part, later | set(output), sizes)
+    x, names = result
+    gone = tuple(axis for axis, name in enumerate(names) if name not in output)
+    if gone:
+        x = ops.sum(x, gone)
+    return _arranged(x, [name for name in names if name in output], output)
+
+
+def _labels(term: str, ndim: int, number: int) -> Labels:
+    """The name of each axis: a letter, or a dot and a number counted from the end."""
+    before, dots, after = term.partition("...")
+    letters = before + after
+    if not all(one.isalpha() for one in letters):
+        raise AutogradError(
+            f"einsum(): invalid subscript given in {term!r}, subscripts must be in [a-zA-Z]"
+        )
+    if len(letters) > ndim or (not dots and len(letters) < ndim):
+        what = "and no ellipsis was given" if not dots else "but an ellipsis was given"
+        raise AutogradError(
+            f"einsum(): the number of subscripts in the equation ({len(letters)}) "
+            f"{'is more than' if dots else 'does not match'} the number of dimensions ({ndim}) "
+            f"for operand {number} {what}"
+        )
+    hidden = [f".{i}" for i in reversed(range(ndim - len(letters)))]
+    return [*before, *hidden, *after]
+
+
+def _hidden(labels: Sequence[Labels]) -> Labels:
+    """The axes that the ellipses stand for, in order."""
+    found = {name for names in labels for name in names if name.startswith(".")}
+    return sorted(found, key=lambda name: -int(name[1:]))
+
+
+def _output(right: str, labels: Sequence[Labels]) -> Labels:
+    before, dots, after = right.partition("...")
+    known = {name for names in labels for name in names}
+    for i, letter in enumerate(before + after):
+        if letter in (before + after)[:i]:
+            raise AutogradError(
+                f"einsum(): output subscript {letter} appears more than once in the output"
+            )
+        if letter not in known:
+            raise AutogradError(
+                f"einsum(): output subscript {letter} does not appear in the equation for any "
+                "input operand"
+            )
+    return [*before, *(_hidden(labels) if dots else []), *after]
+
+
+def _implicit(labels: Sequence[Labels]) -> Labels:
+    every = [name for names in labels for name in names if not name.startswith(".")]
+    return _hidden(labels) + sorted(name for name in every if every.count(name) == 1)
+
+
+def _sizes(labels: Sequence[Labels], operands: Sequence[Any]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for i, (names, x) in enumerate(zip(labels, operands, strict=True)):
+        for name, size in zip(names, x.shape, strict=True):
+            seen = sizes.setdefault(name, size)
+            if seen == 1:
+                sizes[name] = size
+            elif size not in (1, seen):
+                raise AutogradError(
+                    f"einsum(): subscript {name} has size {size} for operand {i} which does not "
+                    f"broadcast with previously seen size {seen}"
+                )
+    return sizes
+
+
+def _without_repeats(x: Any, names: Labels) -> tuple[Any, Labels]:
+    """The diagonal over axes that have the same name."""
+    for name in dict.fromkeys(names):
+        while names.count(name) > 1:
+            first = names.index(name)
+            second = names.index(name, first + 1)
+            x = diagonal(x, 0, first, second)
+            names = [one for i, one in enumerate(names) if i not in (first, second)] + [name]
+    return x, names
+
+
+def _contract(
+    first: tuple[Any, Labels], second: tuple[Any, Labels], kept: set[str], sizes: Mapping[str, int]
+) -> tuple[Any, Labels]:
+    """The product of two operands, summed over the names that are not kept."""
+    (a, left), (b, right) = (_summed(*one, kept | set(other[1])) for one, other in
+                             ((first, second), (second, first)))  # fmt: skip
+    shared = [name for name in left if name in right]
+    batch = [name for name in shared if name in kept]
+    inside = [name for name in shared if name not in kept]
+    rows = [name for name in left if name not in shared]
+    columns = [name for name in right if name not in shared]
+    a = _spread(_arranged(a, left, batch + rows + inside), batch + rows + inside, shared, sizes)
+    b = _spread(
+        _arranged(b, right, batch + inside + columns), batch + inside + columns, shared, sizes
+    )
+
+    def count(names: Labels) -> int:
+        return math.prod(sizes[name] for name in names)
+
+    def own(x: Any, at: int, names: Labels) -> tuple[int, ...]:
+        return tuple(x.shape[at : at + len(names)])
+
+    row_sizes = own(a, len(batch), rows)
+    column_sizes = own(b, len(batch) + len(inside), columns)
+    product = ops.matmul(
+        ops.reshape(a, (count(batch), math.prod(row_sizes), count(inside))),
+        ops.reshape(b, (count(batch), count(inside), math.prod(column_sizes))),
+    )
+    shape = (*(sizes[name] for name in batch), *row_sizes, *column_sizes)
+    return ops.reshape(product, shape), batch + rows + columns
+
+
+def _summed(x: Any, names: Labels, kept: set[str]) -> tuple[Any, Labels]:
+    """The sums over the axes that nothing else needs."""
+    gone = tuple(axis for axis, name in enumerate(names) if name not in kept)
+    if not gone:
+        return x, names
+    return ops.sum(x, gone), [name for name in names if name in kept]
+
+
+def _spread(x: Any, names: Labels, shared: Labels, sizes: Mapping[str, int]) -> Any:
+    """x with the axes of size 1 that both operands have broadcast to their size."""
+    shape = tuple(
+        sizes[name] if name in shared else size for name, size in zip(names, x.shape, strict=True)
+    )
+    return x if shape == tuple(x.shape) else ops.broadcast_to(x, shape)
+
+
+def _arranged(x: Any, names: Labels, wanted: Labels) -> Any:
+    """x with its axes in the wanted order."""
+    if names == wanted:
+        return x
+    return movedim(x, [names.index(name) for name in wanted], list(range(len(wanted))))

@@ -1,0 +1,89 @@
+"""Random tensors whose distribution other tensors give; the stream is that of `manual_seed`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dynamic import creation
+from dynamic.dtypes import INT64, get_default_dtype
+from dynamic.errors import AutogradError
+from dynamic.tensor import Tensor, wrap
+
+__all__ = ["bernoulli", "multinomial", "normal", "poisson"]
+
+
+def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> Any:
+    """1 with the probability that each element is (or `p` of all), else 0."""
+    chance = input._array if p is None else p
+    if np.any((np.asarray(chance) < 0) | (np.asarray(chance) > 1)):
+        raise AutogradError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    drawn = creation.generator().random(input._array.shape) < chance
+    return wrap(np.asarray(drawn, input._array.dtype))
+
+
+def multinomial(
+    input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None
+) -> Any:
+    """Indices drawn with the weights in the last axis: (..., n) -> (..., num_samples), int64."""
+    weights = input._array
+    if not 1 <= weights.ndim <= 2:
+        raise AutogradError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise AutogradError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > weights.shape[-1]:
+        raise AutogradError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise AutogradError("probability tensor contains either `inf`, `nan` or element < 0")
+    rows = weights.reshape(-1, weights.shape[-1]).astype(np.float64)
+    totals = rows.sum(1, keepdims=True)
+    if np.any(totals <= 0):
+        raise AutogradError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if replacement:
+        ends = np.cumsum(rows / totals, 1)
+        ends[:, -1] = 1.0
+        points = creation.generator().random((len(rows), num_samples))
+        drawn = [
+            np.searchsorted(end, point, side="right")
+            for end, point in zip(ends, points, strict=True)
+        ]
+    else:
+        # the largest of log(weight) plus Gumbel noise (Efraimidis, Spirakis 2006)
+        with np.errstate(divide="ignore"):
+            keys = np.log(rows) + creation.generator().gumbel(size=rows.shape)
+        drawn = list(np.argsort(-keys, 1, kind="stable")[:, :num_samples])
+    return wrap(np.asarray(drawn, INT64).reshape(*weights.shape[:-1], num_samples))
+
+
+def normal(
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """Normal numbers; mean and standard deviation are numbers, with `size`, or tensors."""
+    centre, spread = (one._array if isinstance(one, Tensor) else one for one in (mean, std))
+    if np.any(np.asarray(spread) < 0):
+        raise AutogradError(f"normal expects std >= 0.0, but found std {np.min(spread):g}")
+    if size is not None:
+        result = creation.randn(*size, dtype=dtype)
+    else:
+        given = [one.dtype for one in (centre, spread) if isinstance(one, np.ndarray)]
+        wanted = np.result_type(*given) if given else get_default_dtype().dtype
+        shape = np.broadcast_shapes(np.shape(centre), np.shape(spread))
+        result = creation.randn(shape, dtype=wanted)
+    result._array = np.asarray(result._array * spread + centre, result._array.dtype)
+    result.requires_grad = requires_grad
+    return result
+
+
+def poisson(input: Any, generator: Any = None) -> Any:
+    """Numbers from Poisson distributions with the elements as their means."""
+    drawn = creation.generator().poisson(input._array)
+    return wrap(np.asarray(drawn, input._array.dtype))

@@ -1,0 +1,212 @@
+"""Order: sorting, the largest and the middle elements, and what is unique."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler import ops
+from compiler.op import Op
+from compiler.types import TensorType, normalise_axis
+from dynamic.dtypes import INT64
+from dynamic.errors import AutogradError
+from dynamic.tensor import wrap
+
+__all__ = [
+    "aminmax", "argsort", "kthvalue", "median", "msort", "sort", "topk", "unique",
+    "unique_consecutive",
+]  # fmt: skip
+
+
+def _named(name: str, result: Any) -> str:
+    fields = ",\n".join(f"{key}={value!r}" for key, value in result._asdict().items())
+    return f"torch.return_types.{name}(\n{fields})"
+
+
+class Sorted(NamedTuple):
+    """Elements in order, and where they were."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return _named("sort", self)
+
+
+class TopK(NamedTuple):
+    """The largest or smallest elements, and where they are."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return _named("topk", self)
+
+
+class KthValue(NamedTuple):
+    """The k-th smallest elements, and where they are."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return _named("kthvalue", self)
+
+
+class Median(NamedTuple):
+    """The middle elements, and where they are."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return _named("median", self)
+
+
+class MinMax(NamedTuple):
+    """The smallest and the largest elements."""
+
+    min: Any
+    max: Any
+
+    def __repr__(self) -> str:
+        return _named("aminmax", self)
+
+
+def _order(x: Any, *, axis: int, descending: bool) -> Any:
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    found = np.argsort(np.flip(x, axis), axis, kind="stable")
+    return np.flip(x.shape[axis] - 1 - found, axis)
+
+
+_argsort = Op(
+    name="argsort",
+    infer_type=lambda x, axis, descending: TensorType(x.shape, INT64),
+    evaluate=_order,
+    vjp=(None,),
+    doc="The places of the elements of each row in order: equal ones stay in theirs, nan is last.",
+)
+
+
+def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
+    """The places of the elements along an axis in order; equal ones stay in theirs."""
+    if not input.ndim:
+        normalise_axis("argsort", dim, 1)
+        return wrap(np.zeros((), INT64))
+    axis = normalise_axis("argsort", dim, input.ndim)
+    return input.apply(_argsort, (input,), {"axis": axis, "descending": bool(descending)})
+
+
+def _pick(x: Any, indices: Any, dim: int) -> Any:
+    return ops.take_along_axis(x, indices, dim) if x.ndim else x.clone()
+
+
+def sort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
+    """The elements along an axis in order, nan last (first if descending), and their places."""
+    indices = argsort(input, dim, descending)
+    return Sorted(_pick(input, indices, dim), indices)
+
+
+def msort(input: Any) -> Any:
+    """The elements along the first axis in order."""
+    return sort(input, 0).values
+
+
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The k largest (smallest) elements along an axis in order, and where they are."""
+    size = input.shape[normalise_axis("topk", dim, input.ndim)] if input.ndim else 1
+    if not 0 <= k <= size:
+        raise AutogradError("selected index k out of range")
+    indices = argsort(input, dim, largest)
+    if input.ndim:
+        indices = indices.narrow(dim, 0, k)
+    return TopK(_pick(input, indices, dim), indices)
+
+
+def _at_rank(input: Any, rank: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    """The element at a rank along an axis, from 0, and its place."""
+    indices = argsort(input, dim)
+    if not input.ndim:
+        return input.clone(), indices
+    place = indices.narrow(dim, rank, 1)
+    values = ops.take_along_axis(input, place, dim)
+    if keepdim:
+        return values, place
+    return values.squeeze(dim), place.squeeze(dim)
+
+
+def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The k-th smallest element along an axis, k from 1, and where it is."""
+    axis = normalise_axis("kthvalue", dim, max(input.ndim, 1))
+    if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
+        raise AutogradError(f"kthvalue(): selected number k out of range for dimension {axis}")
+    return KthValue(*_at_rank(input, k - 1, dim, keepdim))
+
+
+def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The middle element, of two the smaller one; with `dim` also where it is; nan wins."""
+    if dim is None:
+        flat = ops.reshape(input, (-1,))
+        if not flat.shape[0]:
+            return wrap(np.array(np.nan, input._array.dtype))
+        return median(flat, 0).values
+    size = input.shape[normalise_axis("median", dim, input.ndim)] if input.ndim else 1
+    if not size:
+        raise AutogradError(f"median(): Expected reduction dim {dim} to have non-zero size.")
+    values, places = _at_rank(input, (size - 1) // 2, dim, keepdim)
+    if input._array.dtype.kind == "f" and np.isnan(input._array).any():
+        last, at = _at_rank(input, size - 1, dim, keepdim)
+        missing = ops.isnan(last)
+        values, places = ops.where(missing, last, values), ops.where(missing, at, places)
+    return Median(values, places)
+
+
+def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The smallest and the largest element, along an axis or of all."""
+    return MinMax(input.amin(dim, keepdim), input.amax(dim, keepdim))
+
+
+def unique(
+    input: Any,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The different elements, or slices along `dim`, in order; no gradient.
+
+    With the options also, in a tuple, the place of each element in the result, and how often each
+    occurs.
+    """
+    array = input._array
+    values, inverse, counts = np.unique(
+        array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
+    )
+    shape = array.shape if dim is None else (array.shape[dim],)
+    return _listed(values, inverse.reshape(shape), counts, return_inverse, return_counts)
+
+
+def unique_consecutive(
+    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements, or slices along `dim`, without those equal to the one before them."""
+    array = input._array
+    rows = array.reshape(-1) if dim is None else np.moveaxis(array, dim, 0)
+    flat = rows.reshape(len(rows), -1)
+    new = np.ones(len(rows), np.bool_)
+    new[1:] = (flat[1:] != flat[:-1]).any(1)
+    starts = np.flatnonzero(new)
+    values = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
+    inverse = np.cumsum(new) - 1
+    if dim is None:
+        inverse = inverse.reshape(array.shape)
+    counts = np.diff(np.append(starts, len(rows)))
+    return _listed(values, inverse, counts, return_inverse, return_counts)
+
+
+def _listed(values: Any, inverse: Any, counts: Any, with_inverse: bool, with_counts: bool) -> Any:
+    found = [values, *[inverse] * with_inverse, *[counts] * with_counts]
+    tensors = tuple(wrap(np.array(one)) for one in found)
+    return tensors if len(tensors) > 1 else tensors[0]
