@@ -96,6 +96,12 @@ def grad(
         allow_unused = True
     retain = create_graph if retain_graph is None else retain_graph
     inputs = _listed(inputs)
+    if any(getattr(one, "_overwritten", None) is not None for one in (*inputs, *_listed(outputs))):
+        from dynamic.func.pull import gradients
+
+        return gradients(
+            _listed(outputs), inputs, grad_outputs, create_graph, allow_unused, materialize_grads
+        )
     roots = _roots(_listed(outputs), grad_outputs, create_graph)
     nodes = _nodes(inputs)
     found = run(roots, retain, create_graph, nodes)

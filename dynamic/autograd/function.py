@@ -174,6 +174,10 @@ class Function:
             args, kwargs = bound.args, bound.kwargs
         if kwargs:
             raise ArgumentError(f"{cls.__name__}.apply() takes no keyword arguments")
+        if any(getattr(arg, "_overwritten", None) is not None for arg in args):
+            from dynamic.func.custom import apply_traced
+
+            return apply_traced(cls, args)
         ctx = FunctionCtx()
         edges = tuple([arg._node if isinstance(arg, Tensor) else None for arg in args])
         ctx.needs_input_grad = tuple([edge is not None for edge in edges])
