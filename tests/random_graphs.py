@@ -450,9 +450,12 @@ def _noisy(
     def moved(value: np.ndarray, terms: float = 1) -> np.ndarray:
         if value.dtype.kind != "f":
             return value
-        # the error of a sum grows with the root of its terms in any order, and at most with them
-        step = 8 * np.finfo(value.dtype).eps * max(1, terms / 64)
-        return np.asarray(value * (1 + step * rng.uniform(-1, 1, value.shape)), value.dtype)
+        step = 8 * np.finfo(value.dtype).eps
+        noise = step * rng.uniform(-1, 1, value.shape)
+        if terms > 64:
+            # one after the other, that many terms of one sign may all be rounded the same way
+            noise += step * rng.uniform(-1, 1) * terms / 64
+        return np.asarray(value * (1 + noise), value.dtype)
 
     for node in ancestors(roots):
         if node in feeds:
