@@ -10,8 +10,8 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from compiler import ops as _ops
-from dynamic import operations as _operations
 from dynamic import autograd, func, nn, optim, utils
+from dynamic import operations as _operations
 from dynamic.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from dynamic.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from dynamic.creation import (
@@ -37,6 +37,7 @@ from dynamic.creation import (
     zeros,
     zeros_like,
 )
+from dynamic.devices import cuda, device
 from dynamic.drawing import make_dot
 from dynamic.dtypes import DType as dtype  # noqa: N813 - PyTorch's name
 from dynamic.dtypes import boolean as bool
@@ -144,5 +145,5 @@ __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "vmap",
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
     "zeros", "zeros_like", "floor_divide", "mean", "prod", "sum", *_ops.PUBLIC,
-    *_operations.PUBLIC,
+    *_operations.PUBLIC, "cuda", "device",
 ]  # fmt: skip

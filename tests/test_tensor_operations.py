@@ -103,3 +103,32 @@ def test_normal_and_poisson():
         torch.normal(0.0, -1.0, (2,))
     counts = torch.poisson(torch.full((20000,), 3.0))
     assert counts.mean().item() == pytest.approx(3, abs=0.1) and counts.dtype == torch.float32
+
+
+def test_the_usual_choice_of_a_device():
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    x = torch.ones(2, 3, device=device).to(device)
+    assert repr(x.device) == "device(type='cpu')" and str(device) == device.type == "cpu"
+    assert x.device == device and not x.is_cuda and torch.cuda.device_count() == 0
+    assert torch.nn.Linear(3, 1).to(device)(x).shape == (2, 1)
+    with pytest.raises(RuntimeError, match=r"^device: there is no 'cuda:0' here"):
+        torch.device("cuda:0")
+
+
+def test_memory_and_new_tensors():
+    x = torch.zeros(2, 3, dtype=torch.float64)
+    assert x.t().stride() == (1, 3) and x.stride(0) == 3
+    assert (x.nbytes, x.itemsize, x.element_size(), x.ndimension()) == (48, 8, 8, 2)
+    made = [x.new_zeros(2), x.new_ones((1, 2)), x.new_full((2,), 3), x.new_tensor([1, 2])]
+    assert [one.tolist() for one in made] == [[0.0, 0.0], [[1.0, 1.0]], [3.0, 3.0], [1.0, 2.0]]
+    assert all(one.dtype == torch.float64 for one in made)
+    assert x.new_empty(4, dtype=torch.int64).dtype == torch.int64
+    assert x.reshape_as(torch.ones(6)).shape == (6,)
+
+
+def test_shared_ops_are_methods():
+    x = torch.tensor([1.0, float("nan"), float("inf")])
+    assert x.isnan().tolist() == [False, True, False]
+    assert x.isfinite().logical_not().tolist() == [False, True, True]
+    assert torch.tensor([5, -5]).remainder(3).tolist() == [2, 1]
+    assert torch.tensor([2.0]).subtract(1).multiply(3).tolist() == [3.0]

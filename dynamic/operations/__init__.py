@@ -10,6 +10,7 @@ from typing import Any
 
 from dynamic.operations import (
     arranging,
+    attributes,
     cumulative,
     numeric_types,
     pointwise,
@@ -60,6 +61,13 @@ def _in_place(function: Any) -> Any:
 for _name, _function in FUNCTIONS.items():
     if _name not in ONLY_FUNCTIONS:
         setattr(Tensor, _name, _method(_function))
+for _name, _function in attributes.SHARED.items():
+    if not hasattr(Tensor, _name):
+        setattr(Tensor, _name, _method(_function))
+for _name in attributes.__all__:
+    setattr(Tensor, _name, getattr(attributes, _name))
+for _name, _property in attributes.PROPERTIES.items():
+    setattr(Tensor, _name, _property)
 for _name in (
     "addcdiv", "addcmul", "addmm", "baddbmm", "clamp_max", "clamp_min", "cumprod", "cumsum", "fmod",
     "index_add", "index_copy", "index_fill", "lerp", "masked_scatter", "nan_to_num", "scatter",

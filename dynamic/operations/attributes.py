@@ -1,0 +1,80 @@
+"""What a tensor tells of its memory, and new tensors of its dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler import ops
+from dynamic import creation
+from dynamic.devices import device
+from dynamic.results import sizes_of
+
+__all__ = [
+    "element_size", "ndimension", "new_empty", "new_full", "new_ones", "new_tensor", "new_zeros",
+    "reshape_as", "stride",
+]  # fmt: skip
+
+
+def stride(self: Any, dim: int | None = None) -> Any:
+    """How many elements apart neighbours along each axis, or one axis, are in memory."""
+    array = self._array
+    steps = tuple(step // array.itemsize for step in array.strides)
+    return steps if dim is None else steps[dim]
+
+
+def element_size(self: Any) -> int:
+    """The number of bytes of an element."""
+    return int(self._array.itemsize)
+
+
+def ndimension(self: Any) -> int:
+    """The number of axes."""
+    return int(self._array.ndim)
+
+
+def reshape_as(self: Any, other: Any) -> Any:
+    """The elements in the shape of another tensor."""
+    return ops.reshape(self, tuple(other.shape))
+
+
+def _new(make: Any) -> Any:
+    def method(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
+        wanted = self._array.dtype if dtype is None else dtype
+        return make(sizes_of(size), dtype=wanted, **options)
+
+    method.__doc__ = f"As `{make.__name__}`, with the dtype of the tensor unless another is given."
+    return method
+
+
+new_empty, new_zeros, new_ones = (
+    _new(make) for make in (creation.empty, creation.zeros, creation.ones)
+)
+
+
+def new_full(self: Any, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Any:
+    """One number in this shape, with the dtype of the tensor unless another is given."""
+    wanted = self._array.dtype if dtype is None else dtype
+    return creation.full(size, fill_value, dtype=wanted, **options)
+
+
+def new_tensor(self: Any, data: Any, *, dtype: Any = None, **options: Any) -> Any:
+    """A copy of `data`, with the dtype of the tensor unless another is given."""
+    wanted = self._array.dtype if dtype is None else dtype
+    return creation.tensor(data, dtype=wanted, **options)
+
+
+PROPERTIES: dict[str, property] = {
+    "device": property(lambda self: device("cpu"), doc="Where the tensor is: on the CPU."),
+    "is_cuda": property(lambda self: False, doc="Whether the tensor is on a GPU: no."),
+    "itemsize": property(element_size, doc="The number of bytes of an element."),
+    "nbytes": property(lambda self: int(self._array.nbytes), doc="The bytes of all elements."),
+}
+SHARED = {
+    "divide": ops.divide, "greater": ops.greater, "greater_equal": ops.greater_equal,
+    "isfinite": ops.isfinite, "isinf": ops.isinf, "isnan": ops.isnan, "less": ops.less,
+    "less_equal": ops.less_equal, "logical_and": ops.logical_and, "logical_not": ops.logical_not,
+    "logical_or": ops.logical_or, "logical_xor": ops.logical_xor, "multiply": ops.multiply,
+    "negative": ops.negative, "not_equal": ops.not_equal, "remainder": ops.remainder,
+    "subtract": ops.subtract, "swapaxes": ops.swapaxes,
+}  # fmt: skip
+"""Shared ops that are methods under their own names."""
