@@ -27,6 +27,10 @@ def _fitted(g: Any, operand: Any) -> Any:
     return g if g.dtype == operand.dtype else ops.astype(g, operand.dtype)
 
 
+def _nothing(g: Any) -> Any:
+    return zeros_like(g) if isinstance(g, Operand) else np.broadcast_to(g.dtype.type(0), g.shape)
+
+
 def _apply(op: Op, x: Any, **attrs: Any) -> Any:
     return x.apply(op, (x,), attrs) if isinstance(x, Operand) else op.evaluate(x, **attrs)
 
@@ -71,7 +75,7 @@ copy = Op(
     name="copy",
     infer_type=_same_type,
     evaluate=lambda x, source: np.broadcast_to(source, x.shape).astype(x.dtype),
-    vjp=(lambda g, o, a, b: zeros_like(g), lambda g, o, a, b: _fitted(g, b)),
+    vjp=(lambda g, o, a, b: _nothing(g), lambda g, o, a, b: _fitted(g, b)),
     saves=("", ""),
     doc="`source` broadcast to x's shape and cast to its dtype: what x becomes in place.",
 )
@@ -79,7 +83,7 @@ fill = Op(
     name="fill",
     infer_type=_same_type,
     evaluate=lambda x, value: np.full(x.shape, value, x.dtype),
-    vjp=(lambda g, o, a, *, value: zeros_like(g),),
+    vjp=(lambda g, o, a, *, value: _nothing(g),),
     saves=("",),
     doc="`value` in x's shape and dtype.",
 )
@@ -177,6 +181,9 @@ prod_dim = replace(ops.prod, name="prod_dim")
 index_select = replace(ops.take, name="index_select")
 masked_fill = replace(ops.where, name="masked_fill")
 bmm = replace(ops.matmul, name="bmm")
+
+ERASING = frozenset((copy, fill, zero))
+"""The ops whose value does not depend on their operand 0."""
 
 VIEWS = frozenset(
     (

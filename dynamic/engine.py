@@ -17,6 +17,7 @@ from dynamic import anomaly
 from dynamic.grad_mode import mode
 from dynamic.hooks import as_tensor, at_tensor, run_after, run_before
 from dynamic.leaf import AccumulateGrad
+from dynamic.masked import dense
 from dynamic.nodes import Cotangents
 
 Root = tuple[Any, Any]
@@ -104,10 +105,10 @@ def _propagate(
         g = pending.pop(node)
         hooks = node.hooks
         if hooks is not None:
-            g = at_tensor(hooks, g, create_graph)
+            g = at_tensor(hooks, dense(g), create_graph)
         if needed is not None:
             if node in wanted:  # type: ignore[operator]
-                found[node] = g
+                found[node] = dense(g)
             if node not in needed:
                 continue
         if hooks is None and not watch:

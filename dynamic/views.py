@@ -6,6 +6,7 @@ tape at once; reading a tensor's node never has to ask whether it is out of date
 
 from __future__ import annotations
 
+import functools
 import itertools
 import weakref
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from dynamic import eager_ops
 from dynamic.errors import AutogradError
 from dynamic.grad_mode import mode
 from dynamic.hooks import hooks_of
+from dynamic.masked import Masked, span
 from dynamic.nodes import Cotangents, Failing, GraphNode, Output, Spec, next_number
 from dynamic.observers import announce
 from dynamic.tape import Node, short_name
@@ -51,47 +53,79 @@ class CopySlices(GraphNode):
 
     Attributes:
         steps: how the view is made of the tensor.
+        erases: whether what was written does not depend on what was there.
+        span, strides: where the view is in the memory of the tensor, and how that is laid out.
         owned: a cotangent that nobody but the engine holds, if it comes to this node alone.
         found: which edges `pull` found cotangents for when it ran last.
     """
 
-    __slots__ = ("found", "function", "owned", "steps")
+    __slots__ = ("erases", "found", "function", "owned", "span", "steps", "strides")
 
-    def __init__(self, base: Any, node: Any, steps: tuple[ViewStep, ...], is_operand: bool) -> None:
+    def __init__(self, tensor: Any, node: Any, is_operand: bool) -> None:
+        base = tensor._view.base
         super().__init__(base._array.shape, base._array.dtype)
         self.function = node if is_operand else None
         self.edges = (base._node, *node.edges) if is_operand else (base._node, node)
         self.hooks = None
-        self.steps = steps
+        self.steps = tensor._view.steps
+        self.erases = not is_operand or node.recipe.op in eager_ops.ERASING
+        self.span = span(tensor._array, base._array)
+        self.strides = base._array.strides
         self.owned: Any = None
         self.found: list[int] = []
         self.serial = next_number()
 
     def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
         """The part of `g` in the view goes to what was written, the rest to the old values."""
-        old = self.edges[0]
         if create_graph:
             parts = self._written(view_of(g, self.steps), True)
-            if old is not None:
+            if self.edges[0] is not None:
                 places = np.zeros(self.shape, np.bool_)
                 view_of(places, self.steps)[...] = True
                 parts.append((0, where(g.constant(places), 0.0, g)))
-        elif old is None:
-            parts = self._written(view_of(g, self.steps), False)
         else:
-            # a chain of slice assignments passes one array on; each changes its slice of it
-            rest = g if g is self.owned and self.hooks is None else g.copy()
-            self.owned = None
-            if type(old) is CopySlices:
-                old.owned = rest
-            view = view_of(rest, self.steps)
-            parts = self._written(view.copy(), False)
-            view[...] = 0
-            if self.function is not None and parts and parts[0][0] == 1:
-                view[...] = parts.pop(0)[1]
-            parts.append((0, rest))
+            found = self._masked(g)
+            parts = self._dense(g) if found is None else found
         self.found = [place for place, _ in parts]
         return [(self.edges[place], part) for place, part in parts]
+
+    def _masked(self, g: Any) -> list[tuple[int, Any]] | None:
+        """The parts without a copy; None if what was written before overlaps or is needed."""
+        old = self.edges[0]
+        chained = type(old) is CopySlices and old.hooks is None
+        if type(g) is not Masked:
+            if not chained or g is self.owned:
+                return None
+            g = Masked(g, self.strides)
+        if not self.erases or self.hooks is not None or g.strides != self.strides:
+            return None
+        if not g.cut(functools.partial(view_of, steps=self.steps), self.span):
+            return None
+        parts = self._written(view_of(g.array, self.steps), False)
+        if self.function is not None and parts and parts[0][0] == 1:
+            del parts[0]  # zeros
+        if old is not None:
+            parts.append((0, g if chained else g.dense()))
+        return parts
+
+    def _dense(self, g: Any) -> list[tuple[int, Any]]:
+        """The parts, with the rest in an array that a chain of assignments passes on."""
+        old = self.edges[0]
+        if type(g) is Masked:
+            g = self.owned = g.dense()
+        if old is None:
+            return self._written(view_of(g, self.steps), False)
+        rest = g if g is self.owned and self.hooks is None else g.copy()
+        self.owned = None
+        if type(old) is CopySlices:
+            old.owned = rest
+        view = view_of(rest, self.steps)
+        parts = self._written(view.copy(), False)
+        view[...] = 0
+        if self.function is not None and parts and parts[0][0] == 1:
+            view[...] = parts.pop(0)[1]
+        parts.append((0, rest))
+        return parts
 
     def _written(self, g: Any, create_graph: bool) -> list[tuple[int, Any]]:
         """Per edge the cotangents that the new values lead to."""
@@ -196,6 +230,8 @@ def pieces(tensor: Any, label: str, axis: int, sizes: Sequence[int] | None) -> t
         keys = [
             (*lead, slice(end - size, end), Ellipsis) for size, end in zip(sizes, ends, strict=True)
         ]
+    if tensor._overwritten is not None:  # a tracer
+        return tuple(tensor.apply(eager_ops.select, (tensor,), {"key": key}) for key in keys)
     node = None
     if tensor._node is not None and mode.enabled:
         node = Pieces(tensor, label, axis, sizes)
@@ -300,7 +336,7 @@ def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:
     base = view.base
     if node is not None or base._node is not None:
         inlined = is_operand and isinstance(node, Node)
-        slices = CopySlices(base, node, view.steps, inlined)
+        slices = CopySlices(tensor, node, inlined)
         announce(slices)
         _replace(base, slices)
     _refresh(base)

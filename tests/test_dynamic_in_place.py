@@ -8,6 +8,7 @@ import pytest
 import dynamic as torch
 from compiler import ops
 from dynamic.inplace_methods import _NAMES
+from dynamic.masked import Masked, span
 
 BINARY = {
     "atan2", "equal", "floor_divide", "greater", "greater_equal", "less", "less_equal",
@@ -148,3 +149,63 @@ def test_an_op_on_a_slice_touches_only_its_part_of_the_gradient():
     e = np.exp([1.0, 6.0])
     np.testing.assert_allclose(x.grad.numpy(), [e[0], 3 * e[1], 3.0], rtol=1e-6)
     assert w.grad.item() == pytest.approx(2 * e[1] + 3.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("column", [False, True])
+@pytest.mark.parametrize("hook", [None, "tensor", "before", "after"])
+def test_slice_assignments_that_overlap(column, hook):
+    x = torch.ones(4, requires_grad=True)
+    a, b = (torch.ones(2, requires_grad=True) for _ in range(2))
+    y = torch.ones(4, 2) * x[:, None] if column else x * 1
+    target = y[:, 1] if column else y
+    target[0:2] = a
+    middle = y * 1
+    first = y.grad_fn
+    target[1:3] = b * 2
+    y.register_hook(lambda g: g * 1)
+    if hook == "before":
+        first.register_prehook(lambda given: (given[0] * 1,))
+    elif hook == "after":
+        y.grad_fn.register_hook(lambda found, given: found)
+    target[0] *= 3
+    if hook == "tensor":
+        y.register_hook(lambda g: g * 1)
+    weight = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    (target * weight).sum().backward(retain_graph=True)
+    assert a.grad.tolist() == [3.0, 0.0] and b.grad.tolist() == [4.0, 6.0]
+    assert x.grad.tolist() == [0.0, 0.0, 0.0, 4.0]
+    (middle.sum() + (target * weight).sum()).backward()
+    assert a.grad.tolist() == [7.0, 1.0] and b.grad.tolist() == [8.0, 12.0]
+    assert x.grad.tolist() == ([1.0, 1.0, 2.0, 10.0] if column else [0.0, 0.0, 1.0, 9.0])
+
+
+def test_the_gradient_of_a_slice_that_is_wanted_itself():
+    x = torch.ones(3, requires_grad=True)
+    y = torch.zeros(3)
+    y[0] = x[0]
+    first = y.grad_fn
+    before = y * 1
+    y[1] = x[1]
+    y[2] = x[2]
+    assert first.next_functions[0] == (None, 0)
+    (g,) = torch.autograd.grad(y.sum() + before.sum(), x)
+    assert g.tolist() == [2.0, 1.0, 1.0]
+    z = x * 1
+    z.retain_grad()
+    w = z * 1
+    w[0] = 5.0
+    w[1:] = x[1:]
+    torch.autograd.backward(w.sum(), inputs=[z])
+    assert z.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_masked_cotangents():
+    base = np.zeros((4, 3), np.float32)
+    g = Masked(np.ones((4, 3), np.float32), base.strides)
+    assert span(base[1:3], base) == (12, 36) and span(base[::-1][1], base) == (24, 36)
+    assert span(base[:, ::-1], base) == (0, 48)
+    assert g.cut(lambda a: a[2], span(base[2], base)) and g.cut(lambda a: a[0], span(base[0], base))
+    assert not g.cut(lambda a: a[1:3], span(base[1:3], base))
+    assert not g.cut(lambda a: a[:, 1], span(base[:, 1], base))
+    assert g.cut(lambda a: a[1], span(base[1], base))
+    assert g.dense().sum() == 3 and (g + g).sum() == (np.ones((4, 3)) + g).sum() - 9 == 6
