@@ -85,6 +85,12 @@ class Abstract:
     def __gt__(self, other: Any) -> Any:
         return self._batch > other
 
+    def __le__(self, other: Any) -> Any:
+        return self._batch <= other
+
+    def __ge__(self, other: Any) -> Any:
+        return self._batch >= other
+
     __hash__ = None  # type: ignore[assignment]
 
     def min(self) -> Any:

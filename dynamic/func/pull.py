@@ -19,7 +19,7 @@ from dynamic.errors import AutogradError
 from dynamic.func.batched import batched
 from dynamic.func.dual import joined, split
 from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of
-from dynamic.grad_mode import mode, set_grad_enabled
+from dynamic.grad_mode import mode
 from dynamic.tensor import Tensor
 
 
@@ -39,42 +39,52 @@ def lifted(x: Any) -> Any:
     return evaluated(ops.reshape, [x], {"shape": tuple(x.shape)})
 
 
-def pull(outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+def pull(
+    outputs: Sequence[Any],
+    inputs: Sequence[Any],
+    cotangents: Sequence[Any],
+    record: bool | None = None,
+) -> list[Any]:
     """Per input the sum of the cotangents times the derivatives of the outputs by it, or None.
 
     The inputs are what `lifted` made, the cotangents of the shapes of the outputs. Nothing is
-    freed. The pass is recorded if what it computes depends on anything recorded but the inputs.
+    freed. Unless `record` says whether the pass is recorded, it is if what it computes depends on
+    anything recorded but the inputs.
     """
     top = innermost([*outputs, *inputs])
     if top is None:
-        return _pull_plain(outputs, inputs, cotangents)
+        return _pull_plain(outputs, inputs, cotangents, record)
     level = top._level
     if level.size is None:
-        return _pull_dual(outputs, inputs, cotangents, level)
+        return _pull_dual(outputs, inputs, cotangents, level, record)
     pairs = [
         (out._held, batch_of(cotangent, level))
         for out, cotangent in zip(outputs, cotangents, strict=True)
         if isinstance(out, Tracer) and out._level is level
     ]
     batches = [x._held if isinstance(x, Tracer) and x._level is level else x for x in inputs]
-    found = pull([out for out, _ in pairs], batches, [cotangent for _, cotangent in pairs])
+    found = pull([out for out, _ in pairs], batches, [u for _, u in pairs], record)
     return [None if g is None else batched(g, level) for g in found]
 
 
 def _pull_dual(
-    outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], level: Level
+    outputs: Sequence[Any],
+    inputs: Sequence[Any],
+    cotangents: Sequence[Any],
+    level: Level,
+    record: bool | None,
 ) -> list[Any]:
     values = [split(out, level) for out in outputs]
     directions = [split(cotangent, level) for cotangent in cotangents]
     variables = [split(x, level)[0] for x in inputs]
-    primals = pull([y for y, _ in values], variables, [u for u, _ in directions])
+    primals = pull([y for y, _ in values], variables, [u for u, _ in directions], record)
     moving = [
         (out, cotangent)
         for (y, dy), (u, du) in zip(values, directions, strict=True)
         for out, cotangent in ((dy, u), (y, du))
         if out is not None and cotangent is not None
     ]
-    tangents = pull([out for out, _ in moving], variables, [u for _, u in moving])
+    tangents = pull([out for out, _ in moving], variables, [u for _, u in moving], record)
     return [
         g if dg is None else joined(zeros_of(dg) if g is None else g, dg, level)
         for g, dg in zip(primals, tangents, strict=True)
@@ -82,7 +92,10 @@ def _pull_dual(
 
 
 def _pull_plain(
-    outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]
+    outputs: Sequence[Any],
+    inputs: Sequence[Any],
+    cotangents: Sequence[Any],
+    record: bool | None,
 ) -> list[Any]:
     roots = [
         (out._node, cotangent if cotangent.dtype == out.dtype else ops.astype(cotangent, out.dtype))
@@ -93,9 +106,11 @@ def _pull_plain(
         return [None] * len(inputs)
     nodes = [x._node for x in inputs]
     traced = any(isinstance(u, Tracer) for _, u in roots)
-    keep = mode.enabled and (
-        any(u._node is not None for _, u in roots) or depends_on_more(outputs, inputs)
-    )
+    keep = record
+    if keep is None:
+        keep = mode.enabled and (
+            any(u._node is not None for _, u in roots) or depends_on_more(outputs, inputs)
+        )
     if keep or traced:
         found = run(roots, True, True, nodes)
     else:
@@ -130,8 +145,7 @@ def gradients(
         out.constant(np.ones(out.shape, out.dtype.dtype)) if given is None else given
         for out, given in zip(outputs, cotangents, strict=True)
     ]
-    with set_grad_enabled(create_graph):
-        found = pull(outputs, inputs, ones)
+    found = pull(outputs, inputs, ones, create_graph)
     results: list[Any] = []
     for i, (x, g) in enumerate(zip(inputs, found, strict=True)):
         if g is None and materialize:

@@ -14,14 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from compiler import ops
 from compiler.op import Attrs, Op
-from compiler.ops.operators import Operators
 from dynamic import eager_ops
 from dynamic.errors import AutogradError
-from dynamic.tensor import Tensor, as_operands, wrap
+from dynamic.tensor import Tensor, as_operands
 
 _numbers = itertools.count(1)
 
@@ -150,24 +147,20 @@ class Tracer(Tensor, plain=False):
             "func.grad or func.vjp instead or call backward() outside of functorch transforms."
         )
 
-    def unbind(self, dim: int = 0) -> tuple[Any, ...]:
-        """The views at each index of one axis."""
-        return tuple(self.select(dim, i) for i in range(self.shape[dim]))
-
-    def split(self, size: Any, dim: int = 0) -> tuple[Any, ...]:
-        """Views of `size` elements along `dim`, the last one shorter; or of the listed sizes."""
-        parts = wrap(np.broadcast_to(np.empty(()), self.shape)).split(size, dim)
-        sizes = [part.shape[dim] for part in parts]
-        ends = itertools.accumulate(sizes)
-        return tuple(self.narrow(dim, end - one, one) for end, one in zip(ends, sizes, strict=True))
-
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self.clone()
 
 
-for _name in ("add", "sub", "mul", "truediv", "pow"):
-    for _prefix in ("__", "__r"):
-        setattr(Tracer, f"{_prefix}{_name}__", getattr(Operators, f"{_prefix}{_name}__"))
+def _general(name: str) -> Any:
+    """The operator that `Tensor` itself takes a shorter way for, or None."""
+    if not name.startswith("__") or hasattr(object, name):
+        return None
+    return next((vars(base)[name] for base in Tensor.__mro__[1:] if name in vars(base)), None)
+
+
+for _name in tuple(vars(Tensor)):
+    if callable(_general(_name)):  # the shorter way reads the arrays
+        setattr(Tracer, _name, _general(_name))
 
 
 def settled(value: Any) -> Any:
