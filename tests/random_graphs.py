@@ -470,9 +470,13 @@ def _noisy(
 
 
 def _terms(node: Expression, operands: list[np.ndarray]) -> float:
-    """How many elements of its operands an element of the result is summed from, at least."""
+    """How many elements of its operands an element of the result may be summed from."""
     if not operands:
         return 1
+    shape = operands[0].shape
     if node.op.name == "matmul":
-        return operands[0].shape[-1]
-    return operands[0].size if node.ndim == 0 else max(operands[0].shape, default=1)
+        return shape[-1]
+    if node.op.name in ("cross_entropy", "layer_norm"):
+        return operands[0].size
+    axes = node.attrs.get("axes", (node.attrs.get("axis", len(shape)),))
+    return float(np.prod([size for axis, size in enumerate(shape) if axis in axes]))
