@@ -51,6 +51,7 @@ class Op:
             `(positions, g, out, *operands, **attrs) -> cotangents`, where that takes fewer steps
             than the rules of `vjp`, with which the generic tests compare it. It may read what
             those rules save.
+        checked: whether `infer_type` refuses operands or attributes that `evaluate` would take.
         elementwise: whether each element comes from the elements at the same place of operands
             that broadcast.
         sliceable: `(ndim, **attrs) -> bool`, whether slices of the result along the first axis
@@ -70,6 +71,7 @@ class Op:
     vjp: tuple[Rule | None, ...] | Rule = ()
     saves: tuple[str, ...] = ()
     vjp_arrays: Callable[..., Sequence[Any]] | None = None
+    checked: bool = False
     elementwise: bool = False
     sliceable: Callable[..., bool] | None = None
     bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None

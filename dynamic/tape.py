@@ -210,6 +210,8 @@ def record(
     `counter` is the version counter of the tensor that will hold `array`; `number` says whether
     an operand was a Python number.
     """
+    if len(operands) == 1:
+        return _record_one(op, attrs, operands[0], array, counter)
     edges = tuple([operand._node for operand in operands])
     plan = recipe(op, tuple([edge is not None for edge in edges]), number)
     if not plan.steps:
@@ -217,21 +219,34 @@ def record(
     shape, dtype = array.shape, array.dtype
     if not plan.holds and None not in edges:
         return Node(plan, edges, (*edges, None), (), (), attrs, shape, dtype)
-    if len(operands) == 1:
-        (operand,) = operands
-        own = operand._counter if plan.keeps[0] else None
-        made = counter if plan.keeps_output else None
-        return Node(
-            plan,
-            edges,
-            (edges[0] if own is None else operand._array, None if made is None else array),
-            (own, made),
-            (0 if own is None else own[0], 0 if made is None else made[0]),
-            attrs,
-            shape,
-            dtype,
-        )
     return _record_many(plan, edges, attrs, operands, array, counter)
+
+
+_singles: dict[Op, Recipe] = {}
+
+
+def _record_one(op: Op, attrs: Attrs, operand: Any, array: Any, counter: Any) -> Node | None:
+    """The node of the value of an op on one tensor that requires grad."""
+    plan = _singles.get(op)
+    if plan is None:
+        plan = _singles[op] = recipe(op, (True,))
+    edge = operand._node
+    if edge is None or not plan.steps:
+        return None
+    if not plan.holds:
+        return Node(plan, (edge,), (edge, None), (), (), attrs, array.shape, array.dtype)
+    own = operand._counter if plan.keeps[0] else None
+    made = counter if plan.keeps_output else None
+    return Node(
+        plan,
+        (edge,),
+        (edge if own is None else operand._array, None if made is None else array),
+        (own, made),
+        (0 if own is None else own[0], 0 if made is None else made[0]),
+        attrs,
+        array.shape,
+        array.dtype,
+    )
 
 
 def record_pair(plan: Recipe, edges: Any, x: Any, y: Any, counters: Any, out: Any) -> None:

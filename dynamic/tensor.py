@@ -79,29 +79,31 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 
     def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Tensor:
         """The value of `op`, recorded if an operand requires grad and grad mode is on."""
-        arrays = []
-        needed = number = mixed = False
-        dtype = None
-        for operand in operands:
-            if type(operand) not in _plain:
-                mixed = True
-                break
-            array = operand._array
-            arrays.append(array)
-            if dtype is None:
-                dtype = array.dtype
-            elif array.dtype is not dtype:
-                mixed = op.promotes is not None
-            if operand._node is not None:
-                needed = True
-        if mixed or (op.floating and dtype.kind != "f"):  # type: ignore[union-attr]
+        if op.elementwise and len(operands) == 1 and operands[0] is self and not attrs:
+            x = self._array
+            if x.dtype.kind == "f" and x.size < LARGE:  # a function of one tensor, the short way
+                result = wrap(op.evaluate(x))
+                if self._node is not None and mode.enabled:
+                    result._node = record(
+                        op, attrs, operands, result._array, result._counter, False
+                    )
+                return result
+        arrays: Sequence[Any]
+        number = mixed = False
+        if len(operands) == 1 and operands[0] is self:  # the usual case, without a loop
+            arrays = (self._array,)
+            dtype = self._array.dtype
+            needed = self._node is not None
+        else:
+            arrays, dtype, needed, mixed = _gather(op, operands)
+        if mixed or (op.floating and dtype.kind != "f"):
             for operand in operands:
                 if isinstance(operand, Tensor) and type(operand) not in _plain:
                     return operand.apply(op, operands, attrs)
             operands, number = as_operands(op, operands)
             arrays = [operand._array for operand in operands]
             needed = any(operand._node is not None for operand in operands)
-        if op.expand is not None:
+        if op.checked:
             _validate(op, arrays, attrs)
         try:
             if arrays and arrays[0].size >= LARGE:
@@ -137,10 +139,29 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 _plain.add(Tensor)
 
 
+def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool]:
+    """The arrays of tensors, their dtype, whether one requires grad, whether they need a cast."""
+    arrays: list[Any] = []
+    needed = mixed = False
+    dtype = None
+    for operand in operands:
+        if type(operand) not in _plain:
+            return arrays, dtype, needed, True
+        array = operand._array
+        arrays.append(array)
+        if dtype is None:
+            dtype = array.dtype
+        elif array.dtype is not dtype:
+            mixed = op.promotes is not None
+        if operand._node is not None:
+            needed = True
+    return arrays, dtype, needed, mixed
+
+
 def wrap(array: Any) -> Tensor:
-    """A tensor on the memory of an ndarray, without a gradient."""
+    """A tensor on the memory of an array, without a gradient."""
     result = _new(Tensor)
-    result._array = array
+    result._array = array if type(array) is _ndarray else _asarray(array)
     result._counter = [0, None]
     result._home = result._node = result._view = result._views = None
     if inferring and mode.inference:
@@ -235,7 +256,10 @@ def _validate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
 
 
 def _known(other: Any) -> bool:
-    return isinstance(other, Operand | np.ndarray | np.generic | bool | int | float)
+    return isinstance(other, _KNOWN)
+
+
+_KNOWN = (Operand, np.ndarray, np.generic, bool, int, float)
 
 
 _Plans = dict[tuple[bool, bool], Any]

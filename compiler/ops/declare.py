@@ -138,9 +138,12 @@ def one_axis(name: str, axis: Any, dim: Any) -> Any:
     return dim if axis is None else axis
 
 
+_OPERANDS = (Operand, np.ndarray, np.generic)
+
+
 def as_operand(x: Any) -> Any:
     """`x` if it is an operand or an array already, else a NumPy array of it."""
-    return x if isinstance(x, Operand | np.ndarray | np.generic) else np.asarray(x)
+    return x if isinstance(x, _OPERANDS) else np.asarray(x)
 
 
 def reduced_shape(
@@ -240,6 +243,7 @@ def composite(
             vjp=vjp,
             saves=saves,
             vjp_arrays=vjp_arrays,
+            checked=arity > 1 or check is not None,
             elementwise=elementwise,
             sliceable=sliceable,
             bind=bind,

@@ -25,9 +25,10 @@ def _backward(op: Any) -> Any:
 
 
 def _known(other: Any) -> bool:
-    return isinstance(other, Operand | np.ndarray | np.generic | bool | int | float) or hasattr(
-        other, "terms"
-    )
+    return isinstance(other, _KNOWN) or hasattr(other, "terms")
+
+
+_KNOWN = (Operand, np.ndarray, np.generic, bool, int, float)
 
 
 def _method(op: Any) -> Any:

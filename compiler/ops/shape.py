@@ -30,9 +30,12 @@ from compiler.types import (
 def sizes_of(op: str, shape: Any) -> Shape:
     """`shape` as a tuple of sizes; a single size is a shape of one axis."""
     listed = shape if hasattr(shape, "__iter__") else (shape,)
-    sizes = tuple(size if isinstance(size, Dim) else _int(op, size) for size in listed)
-    if any(isinstance(size, int) and size < -1 for size in sizes):
-        raise ShapeError(f"{op}: negative size in {sizes}")
+    sizes = tuple(
+        [one if type(one) is int or isinstance(one, Dim) else _int(op, one) for one in listed]
+    )
+    for size in sizes:
+        if type(size) is int and size < -1:
+            raise ShapeError(f"{op}: negative size in {sizes}")
     return sizes
 
 
