@@ -46,7 +46,7 @@ transpose, t, squeeze, unsqueeze = (
 flatten, split, chunk, unbind = (_method(name) for name in ("flatten", "split", "chunk", "unbind"))
 select, narrow, clone, round = (_method(name) for name in ("select", "narrow", "clone", "round"))
 clamp, masked_fill, bmm = _method("clamp"), _method("masked_fill"), _method("bmm")
-gather, index_select, numel = _method("gather"), _method("index_select"), _method("numel")
+index_select, numel = _method("index_select"), _method("numel")
 mul, div, mm, mv = ops.multiply, ops.divide, ops.matmul, ops.matmul
 eq, ne, lt, le, gt, ge = (
     ops.equal, ops.not_equal, ops.less, ops.less_equal, ops.greater, ops.greater_equal,

@@ -312,10 +312,6 @@ class Methods(Indexing):
         scale = 10.0**decimals
         return ops.divide(ops.round(ops.multiply(self, scale)), scale)
 
-    def gather(self, dim: int, index: Any) -> Any:
-        """The elements at `index` along one axis."""
-        return ops.take_along_axis(self, index, dim)
-
     def index_select(self, dim: int, index: Any) -> Any:
         """The slices at `index` along one axis."""
         return eager_ops.index_select(self, index, dim)

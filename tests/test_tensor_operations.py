@@ -132,3 +132,16 @@ def test_shared_ops_are_methods():
     assert x.isfinite().logical_not().tolist() == [False, True, True]
     assert torch.tensor([5, -5]).remainder(3).tolist() == [2, 1]
     assert torch.tensor([2.0]).subtract(1).multiply(3).tolist() == [3.0]
+
+
+@pytest.mark.parametrize("name", ["cumsum", "sort", "median", "diff", "log2", "tril"])
+def test_functions_run_batched(name):
+    x = torch.tensor(np.sin(np.arange(1.0, 25.0)).reshape(2, 3, 4))
+    options = {"tril": (), "diff": (1, 0), "log2": ()}.get(name, (0,))
+
+    def function(x):
+        result = getattr(torch, name)(x * x, *options)
+        return getattr(result, "values", result)
+
+    one_by_one = np.stack([function(row).numpy() for row in x])
+    np.testing.assert_array_equal(torch.vmap(function)(x).numpy(), one_by_one)

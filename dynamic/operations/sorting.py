@@ -156,7 +156,7 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     if not size:
         raise AutogradError(f"median(): Expected reduction dim {dim} to have non-zero size.")
     values, places = _at_rank(input, (size - 1) // 2, dim, keepdim)
-    if input._array.dtype.kind == "f" and np.isnan(input._array).any():
+    if np.dtype(input.dtype).kind == "f":
         last, at = _at_rank(input, size - 1, dim, keepdim)
         missing = ops.isnan(last)
         values, places = ops.where(missing, last, values), ops.where(missing, at, places)
