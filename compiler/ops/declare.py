@@ -30,12 +30,12 @@ def unbroadcast(g: Any, operand: Any) -> Any:
     if shape == target:
         return g
     extra = len(shape) - len(target)
+    if shape[extra:] == target and type(g) is np.ndarray:
+        return np.add.reduce(g, tuple(range(extra)))
     leading = tuple(range(extra))
     ones = tuple(
         [i + extra for i, size in enumerate(target) if size == 1 and shape[i + extra] != 1]
     )
-    if type(g) is np.ndarray and not ones:
-        return np.add.reduce(g, leading)
     if not ones:
         return _ops().sum.bound((g,), {"axes": leading, "keepdims": False})
     g = _ops().sum.bound((g,), {"axes": leading + ones, "keepdims": True})
