@@ -18,7 +18,7 @@ from dynamic.grad_mode import mode
 from dynamic.leaf import AccumulateGrad
 from dynamic.tape import Node, record
 from dynamic.versions import UNTRACKED
-from dynamic.views import rebase, refusal
+from dynamic.views import rebase, refusal, writable
 
 
 def touch(tensor: Any) -> None:
@@ -32,10 +32,13 @@ def touch(tensor: Any) -> None:
 def check_writable(tensor: Any, others: Sequence[Any] = ()) -> None:
     """Raise unless the tensor may be overwritten by an op on it and `others` (PyTorch's rules)."""
     if not tensor._array.flags.writeable:
-        raise AutogradError(
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation."
-        )
+        if any(_repeated(tensor._array)):
+            raise AutogradError(
+                "unsupported operation: more than one element of the written-to tensor refers to "
+                "a single memory location. Please clone() the tensor before performing the "
+                "operation."
+            )
+        tensor._array = writable(tensor._array)
     if tensor._counter is UNTRACKED and not mode.inference:
         raise AutogradError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
@@ -55,6 +58,24 @@ def check_writable(tensor: Any, others: Sequence[Any] = ()) -> None:
             raise AutogradError(refusal(tensor))
     if type(base) is AccumulateGrad:
         raise AutogradError(_LEAF.format("a view of a leaf Variable"))
+
+
+def _repeated(array: Any) -> list[bool]:
+    """Per axis whether its elements are one in memory."""
+    return [
+        not stride and size > 1 for size, stride in zip(array.shape, array.strides, strict=True)
+    ]
+
+
+def fill(tensor: Any, op: Op, value: Any) -> Any:
+    """Set all elements to one number; those of an expanded tensor too, unless it is recorded."""
+    array = tensor._array
+    if not array.flags.writeable and tensor._node is None:
+        once = tuple(slice(0, 1) if same else slice(None) for same in _repeated(array))
+        writable(array[once])[...] = value
+        touch(tensor)
+        return tensor
+    return replace(tensor, op, (), {"value": value}, value)
 
 
 _LEAF = "{} that requires grad is being used in an in-place operation."

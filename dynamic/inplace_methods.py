@@ -15,7 +15,7 @@ from dynamic import eager_ops
 from dynamic.dtypes import DTYPES
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.grad_mode import mode
-from dynamic.inplace import assign, check_writable, overwrite, replace, touch
+from dynamic.inplace import assign, fill, check_writable, overwrite, replace, touch
 from dynamic.results import sizes_of
 from dynamic.versions import UNTRACKED
 
@@ -78,7 +78,7 @@ class InPlace(Operand):
 
     def zero_(self) -> Any:
         """Fill with zeros."""
-        return replace(self, eager_ops.zero, (), {"value": 0}, 0)
+        return fill(self, eager_ops.zero, 0)
 
     def fill_(self, value: Any) -> Any:
         """Fill with one number or a 0-d tensor; RuntimeError for a tensor with axes."""
@@ -89,7 +89,7 @@ class InPlace(Operand):
                     f"{len(value.shape)} dimensions."
                 )
             return self.copy_(value)
-        return replace(self, eager_ops.fill, (), {"value": value}, value)
+        return fill(self, eager_ops.fill, value)
 
     def copy_(self, source: Any, non_blocking: bool = False) -> Any:
         """Copy from `source`, which broadcasts to the shape and is cast to the dtype."""

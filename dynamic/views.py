@@ -38,6 +38,18 @@ def view_of(array: Any, steps: Sequence[ViewStep]) -> Any:
     return array
 
 
+def writable(array: Any) -> Any:
+    """The array, or a view of it that can be written to: what `expand` makes is read-only."""
+    if not array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = True
+    return array
+
+
+def _writable_view(array: Any, steps: Sequence[ViewStep]) -> Any:
+    return writable(view_of(array, steps))
+
+
 def shares_memory(view: Any, array: Any) -> bool:
     """Whether NumPy made `view` as a view of `array` or of what `array` is a view of."""
     base = view.base
@@ -81,7 +93,7 @@ class CopySlices(GraphNode):
             parts = self._written(view_of(g, self.steps), True)
             if self.edges[0] is not None:
                 places = np.zeros(self.shape, np.bool_)
-                view_of(places, self.steps)[...] = True
+                _writable_view(places, self.steps)[...] = True
                 parts.append((0, where(g.constant(places), 0.0, g)))
         else:
             found = self._masked(g)
@@ -99,7 +111,7 @@ class CopySlices(GraphNode):
             g = Masked(g, self.strides)
         if not self.erases or self.hooks is not None or g.strides != self.strides:
             return None
-        if not g.cut(functools.partial(view_of, steps=self.steps), self.span):
+        if not g.cut(functools.partial(_writable_view, steps=self.steps), self.span):
             return None
         parts = self._written(view_of(g.array, self.steps), False)
         if self.function is not None and parts and parts[0][0] == 1:
@@ -119,7 +131,7 @@ class CopySlices(GraphNode):
         self.owned = None
         if type(old) is CopySlices:
             old.owned = rest
-        view = view_of(rest, self.steps)
+        view = _writable_view(rest, self.steps)
         parts = self._written(view.copy(), False)
         view[...] = 0
         if self.function is not None and parts and parts[0][0] == 1:

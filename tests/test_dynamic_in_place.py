@@ -209,3 +209,26 @@ def test_masked_cotangents():
     assert not g.cut(lambda a: a[:, 1], span(base[:, 1], base))
     assert g.cut(lambda a: a[1], span(base[1], base))
     assert g.dense().sum() == 3 and (g + g).sum() == (np.ones((4, 3)) + g).sum() - 9 == 6
+
+
+def test_expanded_tensors():
+    x = torch.zeros(3)
+    view = x.expand(2, 3)
+    assert view.fill_(2).tolist() == [[2.0] * 3] * 2 and x.tolist() == [2.0] * 3 and x._version == 1
+    view[0] = 5
+    assert view.zero_().sum().item() == 0 and x._version == 3
+    text = (
+        r"^unsupported operation: more than one element of the written-to tensor refers to a singl"
+    )
+    for change in (
+        lambda: view.copy_(torch.ones(3)), lambda: view.normal_(), lambda: view.clamp_(0),
+        lambda: view[:, :1].add_(1),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match=text):
+            change()
+    w = torch.ones(3, requires_grad=True)
+    base = w * 1
+    row = base.expand(2, 3)[1]
+    row[:2] = w[1:] * 4
+    (base * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert w.grad.tolist() == [0.0, 4.0, 11.0]
