@@ -11,6 +11,7 @@ from dynamic.autograd import functional
 X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
 Y = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], dtype=torch.float64)
 ONE = torch.tensor(1.0, dtype=torch.float64)
+ONES = torch.ones(3, requires_grad=True)
 
 
 def same(found, expected):
@@ -149,8 +150,11 @@ def test_products_are_recorded_on_request(product):
     assert out.requires_grad and found.requires_grad
     values = X.numpy()
     slopes = {  # of 4 x^3, of sum(4 x^3 v), and of 12 x^2 v, where v is x
-        functional.vjp: 12 * values**2, functional.jvp: 12 * values**3, functional.vhp: 24 * values**2, functional.hvp: 24 * values**2,
-    }  # fmt: skip
+        functional.vjp: 12 * values**2,
+        functional.jvp: 12 * values**3,
+        functional.vhp: 24 * values**2,
+        functional.hvp: 24 * values**2,
+    }
     same(torch.autograd.grad(found.sum(), x)[0], slopes[product])
 
 
@@ -166,7 +170,7 @@ ERRORS = {
         RuntimeError, "Output 0 of the user-provided function does not require gradients. The",
     ),
     "independent": (
-        lambda: functional.jacobian(lambda x: torch.ones(3, requires_grad=True) * 2, X, strict=True),
+        lambda: functional.jacobian(lambda x: ONES.clone(), X, strict=True),
         RuntimeError, "Output 0 of the user-provided function is independent of input 0. This",
     ),
     "constant jacobian": (

@@ -24,6 +24,10 @@ _CONTROL = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. "
     "We don't support that yet: use where(condition, a, b)."
 )
+_VALUES = (
+    "vmap: a batch of tensors is used where the values of one tensor are needed: as an index (use "
+    "take or take_along_axis), or to be written into a tensor that is no batch"
+)
 
 
 class Abstract:
@@ -91,6 +95,12 @@ class Abstract:
     def __ge__(self, other: Any) -> Any:
         return self._batch >= other
 
+    def __getitem__(self, key: Any) -> Any:
+        # what a comparison selects
+        if isinstance(key, np.ndarray) and key.dtype == np.bool_ and key.ndim == self.ndim + 1:
+            return self._batch[key]
+        raise AutogradError(_VALUES)
+
     __hash__ = None  # type: ignore[assignment]
 
     def min(self) -> Any:
@@ -102,10 +112,7 @@ class Abstract:
         return self._batch.max()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        raise AutogradError(
-            "vmap: a batch of tensors is used where the values of one tensor are needed: as an "
-            "index (use take or take_along_axis), or to be written into a tensor that is no batch"
-        )
+        raise AutogradError(_VALUES)
 
 
 class Batched(Tracer, plain=False):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from compiler.errors import OptionError
@@ -166,9 +166,13 @@ class _Region:
             values[len(values)] = tensor.detach()
             return len(values) - 1
 
+        complete = 0  # how much the ops had saved before the last one listed, or it included
+
         def listed(name: str) -> None:
-            if self._early_stop and len(values) >= len(self._saved):
+            nonlocal complete
+            if self._early_stop and complete >= len(self._saved):
                 raise _Enough
+            complete = len(values)
             ops.append(name)
 
         args = [one.again() if isinstance(one, _Argument) else one for one in self._args]
@@ -178,9 +182,12 @@ class _Region:
             _random_numbers_from(self._random),
             saved_tensors_hooks(keep, values.__getitem__),
             _listing(listed),
-            suppress(_Enough),
         ):
-            self._function(*args, **self._kwargs)
+            try:
+                self._function(*args, **self._kwargs)
+            except _Enough:
+                for number in range(complete, len(values)):
+                    del values[number]
         self._check(values, ops)
         return values
 
