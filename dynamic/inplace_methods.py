@@ -15,7 +15,7 @@ from dynamic import eager_ops
 from dynamic.dtypes import DTYPES
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.grad_mode import mode
-from dynamic.inplace import assign, fill, check_writable, overwrite, replace, touch
+from dynamic.inplace import assign, check_writable, fill, overwrite, replace, touch
 from dynamic.results import sizes_of
 from dynamic.versions import UNTRACKED
 
