@@ -12,6 +12,7 @@ to PyTorch's better number of threads, with the limit that the project sets itse
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -86,7 +87,7 @@ def mlp(torch: Any, batch: int, *widths: int, optimizer: bool = False) -> Step:
     labels = torch.from_numpy(np.random.default_rng(1).integers(0, widths[-1], batch))
     layers = [
         (tensor(torch, m, n, scale=0.1), tensor(torch, n, scale=0.1))
-        for m, n in zip(widths, widths[1:], strict=False)
+        for m, n in itertools.pairwise(widths)
     ]
     parameters = [parameter for layer in layers for parameter in layer]
     sgd = torch.optim.SGD(parameters, lr=0.001)

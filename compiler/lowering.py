@@ -20,9 +20,9 @@ class Pointwise:
     """One scalar expression per element.
 
     `code` is a format string over the operands `{0}`, `{1}`, ..., the constructor of the result's
-    dtype `{t}` and of the first operand's `{s}`, and the kind letter of that dtype `{k}` (f, i, u or
-    b). Integer results are wrapped to their width by the
-    emitter. `cheap` marks what costs no more than reading a value back from the cache.
+    dtype `{t}` and of the first operand's `{s}`, and the kind letter of that dtype `{k}` (f, i, u
+    or b). The emitter wraps integer results to their width. `cheap` marks what costs no more than
+    reading a value back from the cache.
     """
 
     code: str
