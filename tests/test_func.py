@@ -195,6 +195,7 @@ class TestProducts:
 
     def test_jvp(self):
         out, along = jvp(lambda x, y: (x * y["k"], x.sum()), (X, {"k": X}), (X, {"k": X * 0}))
+        same(out[0], X.numpy() ** 2)
         same(along[0], X.numpy() ** 2)
         same(along[1], 6.0)
         _, along, aux = jvp(lambda x: (x**2, {"a": x}), (X,), (X,), has_aux=True)
