@@ -203,6 +203,15 @@ class TestProducts:
         assert aux["a"] is X
         same(jvp(lambda x: torch.ones(2), (X,), (X,))[1], [0.0, 0.0])
 
+    def test_cotangents_that_move_with_the_primal(self):
+        def product(x):  # 3 x^3, one x from the cotangent
+            return vjp(lambda y: y**3, x)[1](x)[0]
+
+        values = X.numpy()
+        same(jvp(product, (X,), (X,))[1], 9 * values**3)
+        same(jacfwd(product)(X), np.diag(9 * values**2))
+        same(vmap(jacrev(product))(torch.stack([X, X]))[1], np.diag(9 * values**2))
+
     def test_linearize(self):
         runs = []
 
