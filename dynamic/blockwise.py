@@ -23,10 +23,10 @@ from compiler.op import Attrs, Op
 from dynamic.nodes import Spec
 from dynamic.parallel import run
 
-LARGE = 1 << 17
+LARGE = 1 << 18
 """The least number of elements that is worth more than one block."""
-BLOCK = 1 << 16
-"""The elements of a block: a few temporaries of this size fit in the L2 cache of a core."""
+BLOCK = 1 << 17
+"""The elements of a block: a NumPy call takes long enough that threads seldom meet at the GIL."""
 
 Slices = Sequence[slice]
 
@@ -44,20 +44,19 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     def operands(place: slice) -> list[Any]:
         return [_part(part, place, is_cut) for part, is_cut in zip(parts, cuts, strict=True)]
 
-    first = function(*operands(slices[0]), **attrs)
+    first = function(*operands(slice(0, 1)), **attrs)  # what the results are like
     shape = arrays[cuts.index(True)].shape if flat else (slices[-1].stop, *first.shape[1:])
     result = np.empty(shape, first.dtype)
     rows = result.reshape(-1) if flat else result
-    rows[slices[0]] = first
 
     def task(i: int) -> None:
-        place = slices[i + 1]
+        place = slices[i]
         if in_place:
             function(*operands(place), out=rows[place], **attrs)
         else:
             rows[place] = function(*operands(place), **attrs)
 
-    run(task, len(slices) - 1)
+    run(task, len(slices))
     return result
 
 
@@ -65,7 +64,8 @@ def cotangents(
     op: Op, positions: Sequence[int], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
 ) -> Sequence[Any]:
     """`op.cotangents(positions, g, out, *operands, **attrs)`, in blocks where that is possible."""
-    cut = _cut(op, operands, attrs, (g, out)) if op.expand is not None else None
+    worth = op.expand is not None or _is_costly(op)
+    cut = _cut(op, operands, attrs, (g, out)) if worth else None
     if cut is None:
         return op.cotangents(positions, g, out, *operands, **attrs)
     slices, cuts, flat = cut
