@@ -13,7 +13,8 @@ from dynamic.dtypes import DTYPES
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.grad_mode import mode
 from dynamic.gradients import backward
-from dynamic.hooks import Cell, RemovableHandle, hooks_of
+from dynamic.handles import RemovableHandle
+from dynamic.hooks import Cell, hooks_of
 from dynamic.leaf import AccumulateGrad
 from dynamic.nodes import Failing, graph_edge
 from dynamic.printing import tensor_text

@@ -6,51 +6,17 @@ those before the node, the node itself, those after it, and at a leaf those afte
 
 from __future__ import annotations
 
-import itertools
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from compiler.op import Operand
+from dynamic import handles
 from dynamic.dtypes import DTYPES
 from dynamic.errors import ArgumentError, AutogradError
 
 Hook = Callable[..., Any]
-_numbers = itertools.count()
-
-
-class Table(dict[int, Hook]):
-    """Hooks in the order in which they were registered."""
-
-    __slots__ = ("__weakref__",)
-
-    def add(self, hook: Hook) -> RemovableHandle:
-        """Register one more."""
-        handle = RemovableHandle(self)
-        self[handle.id] = hook
-        return handle
-
-
-class RemovableHandle:
-    """What registering a hook returns: `remove()`, or the end of a `with` block, takes it away."""
-
-    def __init__(self, table: Table) -> None:
-        self.id = next(_numbers)
-        self._table = weakref.ref(table)  # a hook may hold its own handle
-
-    def remove(self) -> None:
-        """Take the hook away; nothing happens the second time."""
-        table = self._table()
-        if table is not None:
-            table.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.remove()
 
 
 class Cell:
@@ -82,7 +48,7 @@ class Hooks:
     __slots__ = ("accumulated", "after", "before", "cell", "tensor")
 
     def __init__(self) -> None:
-        self.tensor, self.before, self.after, self.accumulated = (Table() for _ in range(4))
+        self.tensor, self.before, self.after, self.accumulated = (handles.Hooks() for _ in range(4))
         self.cell: Cell | None = None
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dynamic.dtypes import NumpyDType
-from dynamic.hooks import Hook, Hooks, RemovableHandle, hooks_of
+from dynamic.handles import RemovableHandle
+from dynamic.hooks import Hook, Hooks, hooks_of
 
 _numbers = itertools.count()
 next_number = _numbers.__next__

@@ -7,6 +7,7 @@ from typing import Any
 
 from compiler.errors import OptionError
 from dynamic.errors import ArgumentError
+from dynamic.handles import Hooks, RemovableHandle
 from dynamic.nn.conversion import Conversion
 from dynamic.nn.errors import (
     MissingForwardError,
@@ -14,7 +15,7 @@ from dynamic.nn.errors import (
     ModuleError,
     ModuleKeyError,
 )
-from dynamic.nn.hooks import Hook, RemovableHandle
+from dynamic.nn.hooks import Hook
 from dynamic.nn.parameter import Buffer, Parameter, type_name
 from dynamic.nn.state import State
 from dynamic.tensor import Tensor
@@ -39,8 +40,8 @@ class Module(Conversion, State):
         put("_buffers", {})
         put("_non_persistent_buffers_set", set())
         put("_modules", {})
-        put("_forward_pre_hooks", {})
-        put("_forward_hooks", {})
+        put("_forward_pre_hooks", Hooks())
+        put("_forward_hooks", Hooks())
 
     def _no_forward(self, *args: Any, **kwargs: Any) -> Any:
         raise MissingForwardError(
@@ -105,7 +106,7 @@ class Module(Conversion, State):
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args)` before forward; what it returns replaces the arguments."""
-        return RemovableHandle(self._forward_pre_hooks, Hook(hook, with_kwargs), prepend)
+        return self._forward_pre_hooks.add(Hook(hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self,
@@ -116,7 +117,7 @@ class Module(Conversion, State):
         always_call: bool = False,
     ) -> RemovableHandle:
         """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
-        return RemovableHandle(self._forward_hooks, Hook(hook, with_kwargs, always_call), prepend)
+        return self._forward_hooks.add(Hook(hook, with_kwargs, always_call), prepend)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under a name; None keeps the name for one that is absent."""

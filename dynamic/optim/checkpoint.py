@@ -8,7 +8,8 @@ from itertools import chain
 from typing import Any
 
 from compiler.errors import OptionError
-from dynamic.optim.hooks import Hook, Hooks, RemovableHandle
+from dynamic.handles import Hooks, RemovableHandle
+from dynamic.optim.hooks import Hook
 from dynamic.tensor import Tensor
 
 COUNTS = ("step", "mu_product", "eta", "mu")

@@ -14,9 +14,10 @@ from compiler.graph.expression import user_line
 from dynamic.dtypes import get_default_dtype
 from dynamic.errors import ArgumentError
 from dynamic.grad_mode import enable_grad
+from dynamic.handles import Hooks, RemovableHandle
 from dynamic.optim.checkpoint import Checkpoints
 from dynamic.optim.errors import AbstractMethodError
-from dynamic.optim.hooks import Hook, Hooks, RemovableHandle, with_hooks
+from dynamic.optim.hooks import Hook, with_hooks
 from dynamic.tensor import Tensor, wrap
 
 

@@ -1,0 +1,42 @@
+"""Tables of hooks, and the handles that take hooks off again: tape, modules and optimizers."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections import OrderedDict
+from typing import Any
+
+_numbers = itertools.count()
+
+
+class Hooks(OrderedDict[int, Any]):
+    """Hooks in the order in which they are called, each under a number of its own. Final."""
+
+    def add(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call `hook` after the others, or before them, until its handle is removed."""
+        handle = RemovableHandle(self)
+        self[handle.id] = hook
+        if prepend:
+            self.move_to_end(handle.id, last=False)
+        return handle
+
+
+class RemovableHandle:
+    """What takes a hook off again: `remove()`, or the end of a `with` block. Final."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self.id = next(_numbers)
+        self._hooks = weakref.ref(hooks)  # a hook may hold its own handle
+
+    def remove(self) -> None:
+        """Take the hook off; again does nothing."""
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
