@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import networkx as nx
 
 from compiler.graph.build import build, expressions_of
@@ -22,9 +24,9 @@ def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     taken: set[int] = set()
     copies = {value.operands[0].serial: value for value in made.values() if value.op is copy}
 
-    def own(node: int, kinds: object) -> Expression:
+    def own(node: int, kinds: Any) -> Expression:
         value = made[node]
-        if node in taken or not isinstance(value.op.lowering, kinds):  # type: ignore[arg-type]
+        if node in taken or not isinstance(value.op.lowering, kinds):
             # a copy of the latest copy, since two copies of one value would be interned
             while value.serial in copies:
                 value = copies[value.serial]

@@ -79,7 +79,11 @@ def open_batches() -> list[Level]:
 
 
 class Tracer(Tensor, plain=False):
-    """A tensor that belongs to a level, and is applied to by the rules of its transform."""
+    """A tensor that belongs to a level, and is applied to by the rules of its transform.
+
+    Abstract: `Dual` and `Batched` say what is inside. It has no ABCMeta, because that would make
+    every `isinstance` of a tensor slower.
+    """
 
     __slots__ = ("_level",)
 
