@@ -26,7 +26,7 @@ def _floats(x: Any) -> Any:
 def softmax(x: Any, *, axis: int) -> Any:
     """exp(x - max) / sum(exp(x - max)) along `axis`."""
     x = _floats(x)
-    result = np.subtract(x, _max(x, axis, None, None, True))
+    result = np.subtract(x, _max(x, axis, None, None, True, -np.inf))
     np.exp(result, result)
     return np.divide(result, _add(result, axis, None, None, True), result)
 
@@ -41,7 +41,7 @@ def softmax_vjp(positions: Sequence[int], g: Any, o: Any, x: Any, *, axis: int) 
 def log_softmax(x: Any, *, axis: int) -> Any:
     """x - max - log(sum(exp(x - max))) along `axis`."""
     x = _floats(x)
-    result = np.subtract(x, _max(x, axis, None, None, True))
+    result = np.subtract(x, _max(x, axis, None, None, True, -np.inf))
     return np.subtract(result, np.log(_add(np.exp(result), axis, None, None, True)), result)
 
 

@@ -19,6 +19,7 @@ from compiler.ops.comparison import (
     less,
     less_equal,
     logical_and,
+    logical_or,
     where,
 )
 from compiler.ops.declare import (
@@ -158,7 +159,8 @@ def _clamp_by_low(g: Any, o: Any, x: Any, low: Any, high: Any) -> Any:
 
 
 def _clamp_by_high(g: Any, o: Any, x: Any, low: Any, high: Any) -> Any:
-    return unbroadcast(where(greater(maximum(x, low), high), g, 0), high)
+    # not maximum(x, low) > high, which a low that is nan would make false
+    return unbroadcast(where(logical_or(greater(x, high), greater(low, high)), g, 0), high)
 
 
 clamp = composite(
@@ -178,6 +180,8 @@ def _axis_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
 
 
 def _softmax(x: Any, *, axis: int) -> Any:
+    if x.shape[axis] == 0:
+        return x  # there is no largest element
     e = exp(x - max(x, axis=axis, keepdims=True))
     return e / sum(e, axis=axis, keepdims=True)
 
@@ -195,6 +199,8 @@ softmax = composite(
 
 
 def _log_softmax(x: Any, *, axis: int) -> Any:
+    if x.shape[axis] == 0:
+        return x
     shifted = x - max(x, axis=axis, keepdims=True)
     return shifted - log(sum(exp(shifted), axis=axis, keepdims=True))
 

@@ -10,8 +10,8 @@ import numpy as np
 from compiler import dims
 from compiler.errors import DTypeError, OptionError, ShapeError
 from compiler.op import Attrs, Op
-from compiler.ops.arithmetic import square
-from compiler.ops.comparison import equal, isinf, isnan, logical_and, logical_or, where
+from compiler.ops.arithmetic import astype, square
+from compiler.ops.comparison import equal, isinf, logical_and, where
 from compiler.ops.declare import (
     BOOL,
     INT64,
@@ -67,7 +67,8 @@ def _sum_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -
 
 
 def _prod_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-    # one zero: only its own slope is not 0, and is the product of the others; two zeros: all 0
+    # one zero: only its own slope is not 0, and is the product of the others; two zeros: all 0,
+    # as the product, unless that is nan
     g = _restore(g, a, axes, keepdims)
     zero = equal(a, 0)
     zeros = sum(zero, axis=axes, keepdims=True)
@@ -75,7 +76,7 @@ def _prod_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) 
     slope = where(
         equal(zeros, 0),
         others / where(zero, 1, a),
-        where(logical_and(equal(zeros, 1), zero), others, 0),
+        where(logical_and(equal(zeros, 1), zero), others, _restore(o, a, axes, keepdims)),
     )
     return g * slope
 
@@ -86,7 +87,7 @@ sum = reduction(
 )  # fmt: skip
 prod = reduction(
     "prod", _numpy_total(np.multiply), "prod", result=_accumulator, vjp=(_prod_vjp,),
-    saves=("a",),
+    saves=("ao",),
     doc="The product; of integers and bools int64. The gradient is right where elements are 0.",
 )  # fmt: skip
 
@@ -115,17 +116,11 @@ def _extremum_vjp(position: Callable[..., Any]) -> Callable[..., Any]:
         if ties == "first":
             (axis,) = axes
             return where(_at(position()(a, axis=axis, keepdims=True), a, axis), g, 0)
-        # with a nan among the elements the maximum is nan, and the nans are the winners
-        winners = logical_or(equal(a, _restore(o, a, axes, keepdims)), isnan(a))
-        return where(winners, g / _total(winners, axes, a.dtype), 0)
+        # nan equals nothing: without a winner the shares are 0 / 0 = nan, as PyTorch's
+        winners = astype(equal(a, _restore(o, a, axes, keepdims)), a.dtype)
+        return g / sum(winners, axis=axes, keepdims=True) * winners
 
     return rule
-
-
-def _total(winners: Any, axes: tuple[int, ...], dtype: Any) -> Any:
-    from compiler.ops.arithmetic import astype
-
-    return astype(sum(winners, axis=axes, keepdims=True), dtype)
 
 
 def _at(index: Any, like: Any, axis: int) -> Any:
@@ -145,7 +140,8 @@ max = reduction(
     "max", _numpy(np.maximum), "max", result=lambda dtype: dtype, check=_extremum_check,
     bind=_extremum_bind("max"), vjp=(_extremum_vjp(lambda: argmax),), saves=("ao",),
     doc="The largest element; nan if any is. Over one axis the first winner takes the gradient, "
-    "over all or several the winners share it evenly, as PyTorch's max and amax.",
+    "over all or several the winners share it evenly (nan has none: the gradient is nan), as "
+    "PyTorch's max and amax.",
 )  # fmt: skip
 min = reduction(
     "min", _numpy(np.minimum), "min", result=lambda dtype: dtype, check=_extremum_check,
@@ -290,6 +286,8 @@ std = composite(
 
 
 def _logsumexp(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if _any(x.shape[axis] == 0 for axis in axes):
+        return log(sum(exp(x), axis=axes, keepdims=keepdims))  # there is no largest element
     largest = max(x, axis=axes, keepdims=True)
     shift = where(isinf(largest), 0, largest)
     result = log(sum(exp(x - shift), axis=axes, keepdims=True)) + shift
