@@ -38,8 +38,20 @@ def gradients(
             raise GraphError(f"grad: {output} does not depend on {target} ({target.source})")
     if seed is None:
         seed = constant(np.ones((), output.dtype))
-    cotangents = {output.serial: seed}
-    _walk(nodes, cotangents, wrt)
+    return pullback([output], wrt, [seed])
+
+
+def pullback(
+    outputs: Sequence[Expression], wrt: Sequence[Expression], seeds: Sequence[Expression]
+) -> list[Expression]:
+    """The cotangents of expressions, given those of floating-point outputs: `seeds`.
+
+    One per element of `wrt`, of its type; zero where no output depends on it.
+    """
+    cotangents: dict[int, Expression] = {}
+    for output, seed in zip(outputs, seeds, strict=True):
+        _add(cotangents, output, seed)
+    _walk(ancestors(outputs), cotangents, wrt)
     return [
         cotangents[target.serial] if target.serial in cotangents else zeros_like(target)
         for target in wrt
