@@ -155,9 +155,9 @@ def reduced_shape(
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
-def sliceable_reduction(ndim: int, *, axes: tuple[int, ...], **attrs: Any) -> bool:
-    """Whether a reduction leaves the first axis as it is."""
-    return 0 not in axes
+def sliceable_reduction(ndim: int, *, axes: tuple[int, ...], **attrs: Any) -> int:
+    """The number of leading axes that a reduction leaves as they are."""
+    return min(axes, default=ndim)
 
 
 def reduction(
@@ -206,7 +206,7 @@ def composite(
     saves: tuple[str, ...] = (),
     vjp_arrays: Callable[..., Sequence[Any]] | None = None,
     elementwise: bool = False,
-    sliceable: Callable[..., bool] | None = None,
+    sliceable: Callable[..., int] | None = None,
     promotes: slice | None = None,
     floating: bool = False,
     check: Callable[..., None] | None = None,
