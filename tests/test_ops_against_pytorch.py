@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,17 @@ import pytest
 import dynamic
 from compiler import ops
 from compiler.errors import AxisError
-from tests.data.op_cases import EDGES, WITHOUT, Case, recorded, weights
+from tests.data.op_cases import EDGES, WITHOUT, Case, Twice, recorded, weights
 from tests.samples import SAMPLES
 from tests.trace import replace
 
-CASES = recorded(Path(__file__).parent / "data" / "op_values.npz")
+CASES, TWICE = recorded(Path(__file__).parent / "data" / "op_values.npz")
 # of the larger of 1 and the magnitude of what PyTorch gives
 TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
 
 
-def run(case: Case) -> tuple[list[Any], list[Any]]:
-    """The results as arrays, and the gradients of their weighted sum by the floating arguments."""
+def call(case: Case | Twice) -> tuple[list[Any], list[Any]]:
+    """The results, and the floating arguments."""
     leaves: list[Any] = []
 
     def lift(array: np.ndarray) -> Any:
@@ -33,7 +34,12 @@ def run(case: Case) -> tuple[list[Any], list[Any]]:
     package, _, name = case.name.rpartition(".")
     function = getattr(dynamic if package else ops, name)
     outcome = function(*replace(case.args, lift), **case.options)
-    results = list(outcome) if isinstance(outcome, tuple | list) else [outcome]
+    return list(outcome) if isinstance(outcome, tuple | list) else [outcome], leaves
+
+
+def run(case: Case) -> tuple[list[Any], list[Any]]:
+    """The results as arrays, and the gradients of their weighted sum by the floating arguments."""
+    results, leaves = call(case)
     arrays = [one.detach().numpy() for one in results]
     pairs = [
         (one, dynamic.tensor(weights(value, i)))
@@ -72,28 +78,44 @@ def agree(case: Case) -> None:
             compare(found, expected, f"gradient {i}")
 
 
-def labelled(differing: bool) -> list[Any]:
+def labelled(cases: Sequence[Case | Twice]) -> list[Any]:
     counts: dict[str, int] = {}
     parameters = []
-    for case in CASES:
-        if bool(case.differs) != differing:
-            continue
+    for case in cases:
         counts[case.name] = number = counts.get(case.name, -1) + 1
         parameters.append(pytest.param(case, id=f"{case.name}-{number}"))
     return parameters
 
 
 @pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning")
-@pytest.mark.parametrize("case", labelled(False))
+@pytest.mark.parametrize("case", labelled([case for case in CASES if not case.differs]))
 def test_values_and_gradients_are_those_of_pytorch(case: Case) -> None:
     agree(case)
 
 
 @pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning")
-@pytest.mark.parametrize("case", labelled(True))
+@pytest.mark.parametrize("case", labelled([case for case in CASES if case.differs]))
 def test_what_is_said_to_differ_does(case: Case) -> None:
     with pytest.raises((AssertionError, AxisError)):
         agree(case)
+
+
+@pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning")
+@pytest.mark.parametrize("case", labelled(TWICE))
+def test_gradients_of_gradients_are_those_of_pytorch(case: Twice) -> None:
+    results, leaves = call(case)
+    cotangents = [dynamic.tensor(weights(one.detach().numpy(), i)) for i, one in enumerate(results)]
+    first = dynamic.autograd.grad(
+        results, leaves, cotangents, create_graph=True, materialize_grads=True
+    )
+    # the leaves with weight 0: a gradient that does not depend on them is one of zeros
+    total = sum((leaf * 0).sum() for leaf in leaves) + sum(
+        (one * dynamic.tensor(weights(one.detach().numpy(), 7 + i))).sum()
+        for i, one in enumerate(first)
+    )
+    found = dynamic.autograd.grad(total, leaves)
+    for i, (one, expected) in enumerate(zip(found, case.gradients, strict=True)):
+        compare(one.numpy(), expected, f"second gradient {i}")
 
 
 def test_every_op_is_compared_or_has_no_counterpart() -> None:

@@ -11,7 +11,7 @@ from compiler import dims
 from compiler.errors import DTypeError, OptionError, ShapeError
 from compiler.op import Attrs, Op
 from compiler.ops.arithmetic import astype, square
-from compiler.ops.comparison import equal, isinf, logical_and, where
+from compiler.ops.comparison import equal, isinf, where
 from compiler.ops.declare import (
     BOOL,
     INT64,
@@ -67,16 +67,19 @@ def _sum_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -
 
 
 def _prod_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-    # one zero: only its own slope is not 0, and is the product of the others; two zeros: all 0,
-    # as the product, unless that is nan
+    # the product of the others: with one zero only that zero's slope is not 0, with two or more
+    # none is; `lone`, the sum of the zeros, is 0 but carries their slopes to the second order
     g = _restore(g, a, axes, keepdims)
     zero = equal(a, 0)
     zeros = sum(zero, axis=axes, keepdims=True)
+    lone = sum(where(zero, a, 0), axis=axes, keepdims=True)
     others = prod(where(zero, 1, a), axis=axes, keepdims=True)
+    apart = others / where(zero, 1, a)
+    one, flat = equal(zeros, 1), _restore(o, a, axes, keepdims)
     slope = where(
-        equal(zeros, 0),
-        others / where(zero, 1, a),
-        where(logical_and(equal(zeros, 1), zero), others, _restore(o, a, axes, keepdims)),
+        zero,
+        where(one, others, where(equal(zeros, 2), others * (lone - a), flat)),
+        where(equal(zeros, 0), apart, where(one, apart * lone, flat)),
     )
     return g * slope
 

@@ -24,6 +24,7 @@ from tests.data.op_cases import (
     EDGES,
     INTEGERS_CAST,
     INTEGERS_REFUSED,
+    SECOND,
     WITHOUT,
     Writer,
     weights,
@@ -387,11 +388,32 @@ def _run(name: str, args: Any, options: dict[str, Any]) -> tuple[list[Any], list
     return found, [None if leaf.grad is None else leaf.grad.numpy() for leaf in leaves]
 
 
+def _second(name: str, args: Any, options: dict[str, Any]) -> list[Any] | None:
+    """The gradients of a weighted sum of the gradients; None where there are none."""
+    function = getattr(torch, name[6:]) if name.startswith("torch.") else TORCH[name]
+    leaves: list[Any] = []
+    outcome = function(*_lifted(args, leaves), **options)
+    results = [outcome] if isinstance(outcome, torch.Tensor) else list(outcome)
+    if not all(one.requires_grad for one in results):
+        return None
+    cotangents = [torch.tensor(weights(one.detach().numpy(), i)) for i, one in enumerate(results)]
+    first = torch.autograd.grad(results, leaves, cotangents, create_graph=True, allow_unused=True)
+    parts = [
+        (one * torch.tensor(weights(one.detach().numpy(), 7 + i))).sum()
+        for i, one in enumerate(first)
+        if one is not None and one.requires_grad
+    ]
+    if not parts:
+        return None
+    found = torch.autograd.grad(sum(parts), leaves, materialize_grads=True)
+    return [one.numpy(force=True) for one in found]
+
+
 def main() -> None:
     """Run all calls and write the file."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    writer, cases = Writer(), []
+    writer, cases, twice = Writer(), [], []
     for name in [*SAMPLES, *(name for name in EDGES if name not in SAMPLES)]:
         if name in WITHOUT:
             continue
@@ -401,11 +423,24 @@ def main() -> None:
                 continue
             for args in (sample.args, _single(sample.args)) if floating else (sample.args,):
                 cases.append(_recorded(name, Sample(args, sample.options), writer))
+        for sample in _twice(name):
+            found = _second(name, sample.args, sample.options)
+            if found is not None:
+                encoded = [writer.encode(part) for part in (sample.args, sample.options, found)]
+                twice.append([name, *encoded])
         for sample, dtypes, reason in DIFFERENT.get(name, ()):
             for dtype in dtypes:
                 args = sample.args if dtype == "float64" else _single(sample.args)
                 cases.append(_recorded(name, Sample(args, sample.options), writer, reason))
-    writer.write(cases, HERE / "op_values.npz")
+    writer.write({"once": cases, "twice": twice}, HERE / "op_values.npz")
+
+
+def _twice(name: str) -> list[Sample]:
+    """The calls that are differentiated twice: where the second derivative is not 0."""
+    samples = [one for one in SAMPLES.get(name, ()) if one.order > 1 and _floating(one.args)]
+    if name == "layer_norm":  # with a bias and no weight PyTorch's second pass fails
+        samples = [one for one in samples if type(None) not in map(type, one.args)]
+    return [*samples, *SECOND.get(name, ())]
 
 
 def _recorded(name: str, sample: Sample, writer: Writer, differs: str = "") -> Any:
@@ -416,7 +451,7 @@ def _recorded(name: str, sample: Sample, writer: Writer, differs: str = "") -> A
     return [
         name,
         writer.encode(sample.args),
-        {key: writer.encode(value) for key, value in sample.options.items()},
+        writer.encode(sample.options),
         writer.encode(results),
         writer.encode(gradients),
         differs,

@@ -197,6 +197,22 @@ EDGES["prod"] += [call(ODD, axis) for axis in (None, 0, (0, 1))]
 for _base in (0.0, 2.0, 1.0, -2.0):
     EDGES["power"].append(call(_base, SPECIAL))
 
+SECOND: dict[str, list[Sample]] = {
+    "power": [
+        call(np.array([0.0, 1.0, -2.0, 3.0]), exponent) for exponent in (0, 1, 2, 3.0)
+    ] + [call(np.array([1.0, 2.0, 0.5]), np.array([2.0, 1.0, -1.0]))],
+    "tanh": [call(np.array([0.0, 30.0, -30.0]))],
+    "softmax": [call(LOGITS, 1), call(TIED, 0)],
+    "log_softmax": [call(TIED, 1)],
+    "max": [call(TIED), call(TIED, 1), call(TIED, (0, 1))],
+    "prod": [call(HOLE[2:3], 1), call(HOLE[1:3, 1:], 1), call(HOLE[:, 2], 0),
+             call(HOLE[:2], 1), call(HOLE[3:], 1)],
+    "maximum": [call(np.array([1.0, 2.0]), np.array([1.0, 3.0]))],
+    "relu": [call(np.array([0.0, -1.0, 1.0]))],
+    "layer_norm": [call(TIED, 3, np.ones(3), np.zeros(3))],
+}  # fmt: skip
+"""Calls at edges that are differentiated twice, beside those of the table of samples."""
+
 _SIGN = "the sign of nan is nan, as NumPy's and the array API's; PyTorch's is 0"
 _ROOT = "a negative zero or infinity to the power of -0.5 is C's pow; PyTorch takes 1 / sqrt"
 _PRODUCT = "0 times inf beside one zero: PyTorch's slope depends on zeros elsewhere in the tensor"
@@ -241,6 +257,16 @@ INTEGERS_CAST = {"ceil", "floor", "round", "trunc"}
 
 
 @dataclass(frozen=True)
+class Twice:
+    """A recorded call, and per floating argument the gradient of its weighted gradients."""
+
+    name: str
+    args: Any
+    options: dict[str, Any]
+    gradients: list[np.ndarray]
+
+
+@dataclass(frozen=True)
 class Case:
     """A recorded call: its arguments, and per result and per floating argument what torch gave."""
 
@@ -279,9 +305,11 @@ class Writer:
             return {type(value).__name__: [self.encode(one) for one in value]}
         if isinstance(value, slice):
             return {"slice": [value.start, value.stop, value.step]}
+        if isinstance(value, dict):
+            return {"dict": [[key, self.encode(one)] for key, one in value.items()]}
         return {"ellipsis": []} if value is Ellipsis else value
 
-    def write(self, cases: list[Any], path: Path) -> None:
+    def write(self, cases: Any, path: Path) -> None:
         """The file: one array per dtype, and the index as JSON."""
         index = np.frombuffer(json.dumps(cases).encode(), np.uint8)
         joined = {name: np.concatenate(parts) for name, parts in self.flat.items()}
@@ -299,23 +327,21 @@ def _decode(value: Any, flat: dict[str, np.ndarray]) -> Any:
         return slice(*content)
     if kind == "ellipsis":
         return Ellipsis
+    if kind == "dict":
+        return {key: _decode(one, flat) for key, one in content}
     parts = [_decode(one, flat) for one in content]
     return tuple(parts) if kind == "tuple" else parts
 
 
-def recorded(path: Path) -> list[Case]:
-    """All recorded calls, in order."""
+def recorded(path: Path) -> tuple[list[Case], list[Twice]]:
+    """All recorded calls, in order: differentiated once, and twice."""
     with np.load(path) as file:
         flat = {name: file[name] for name in file.files}
-    cases = json.loads(flat.pop("index").tobytes())
-    return [
-        Case(
-            name,
-            _decode(args, flat),
-            {key: _decode(value, flat) for key, value in options.items()},
-            _decode(results, flat),
-            _decode(gradients, flat),
-            differs,
-        )
-        for name, args, options, results, gradients, differs in cases
+    index = json.loads(flat.pop("index").tobytes())
+    once = [
+        Case(name, *(_decode(one, flat) for one in parts), differs)
+        for name, *parts, differs in index["once"]
+    ]
+    return once, [
+        Twice(name, *(_decode(one, flat) for one in parts)) for name, *parts in index["twice"]
     ]
