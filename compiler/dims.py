@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias
 
 from compiler.errors import OptionError
 
