@@ -12,6 +12,7 @@ from compiler.dims import Dim, Size, product
 from compiler.errors import OptionError
 from compiler.lowering import Pointwise, Reduce
 from compiler.op import Attrs, Op, Operand, Rule, register
+from compiler.ops.totals import total
 from compiler.types import (
     TensorType,
     broadcast_shapes,
@@ -31,7 +32,7 @@ def unbroadcast(g: Any, operand: Any) -> Any:
         return g
     extra = len(shape) - len(target)
     if shape[extra:] == target and type(g) is np.ndarray:
-        return np.add.reduce(g, tuple(range(extra)))
+        return total(g, tuple(range(extra)), False)
     leading = tuple(range(extra))
     ones = tuple(
         [i + extra for i, size in enumerate(target) if size == 1 and shape[i + extra] != 1]

@@ -27,6 +27,7 @@ from compiler.ops.declare import (
 from compiler.ops.exponential import exp, log, sqrt
 from compiler.ops.leaves import iota
 from compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze
+from compiler.ops.totals import total
 from compiler.types import TensorType, normalise_axes
 
 _any = any
@@ -53,13 +54,15 @@ def _numpy(ufunc: np.ufunc) -> Callable[..., Any]:
     return evaluate
 
 
-def _numpy_total(ufunc: np.ufunc) -> Callable[..., Any]:
-    reduce: Any = ufunc.reduce
+def _sum_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return total(x, axes, keepdims)
 
-    def evaluate(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-        return reduce(x, axes, None if x.dtype.kind == "f" else INT64, None, keepdims)
 
-    return evaluate
+_multiply: Any = np.multiply.reduce
+
+
+def _prod_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return _multiply(x, axes, _accumulator(x.dtype), None, keepdims)
 
 
 def _sum_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -85,11 +88,11 @@ def _prod_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) 
 
 
 sum = reduction(
-    "sum", _numpy_total(np.add), "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
+    "sum", _sum_numpy, "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
     doc="The sum; of integers and bools int64.",
 )  # fmt: skip
 prod = reduction(
-    "prod", _numpy_total(np.multiply), "prod", result=_accumulator, vjp=(_prod_vjp,),
+    "prod", _prod_numpy, "prod", result=_accumulator, vjp=(_prod_vjp,),
     saves=("ao",),
     doc="The product; of integers and bools int64. The gradient is right where elements are 0.",
 )  # fmt: skip
@@ -209,7 +212,7 @@ def _mean(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def _mean_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-    return sum.evaluate(x, axes=axes, keepdims=keepdims) / count(x, axes)
+    return total(x, axes, keepdims) / count(x, axes)
 
 
 def _mean_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
