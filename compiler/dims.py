@@ -95,7 +95,7 @@ class Dim:
         if facts is not None and isinstance(other, _SIZE):
             # the compiler's own comparisons are checked when the sizes are known
             if not sys._getframe(1).f_code.co_filename.startswith(_PACKAGE):
-                facts.append(Fact(self, other, False))
+                facts.append(Fact(self, other if isinstance(other, Dim) else int(other), False))
         return False
 
     def __bool__(self) -> bool:

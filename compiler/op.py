@@ -30,6 +30,13 @@ class Operand:
     constant: Callable[..., Any]
     """`constant(array)` is a handle of this kind that holds the array and has no gradient."""
 
+    call: Callable[..., Any]
+    """`call(function, operands)`: the results of a compiled function that is no op, a list of
+    handles; `function` has `forward`, `reverse` and `expand` (`staticgraph.compiled`)."""
+
+    arrays: Callable[..., Any]
+    """`arrays(operands)`: the arrays that handles of this kind hold, others as they are."""
+
     shape: Any
     dtype: Any
 

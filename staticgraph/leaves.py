@@ -20,7 +20,7 @@ _serials = itertools.count()
 
 
 def placeholder(
-    name: str, shape: Sequence[int | str | None] = (), dtype: object = "float32"
+    name: str, shape: Sequence[int | str | Dim | None] = (), dtype: object = "float32"
 ) -> Expression:
     """An input that each call feeds.
 

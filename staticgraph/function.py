@@ -1,0 +1,325 @@
+"""`function`: a Python function on arrays or tensors, traced and compiled when it is called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import DTypeError, OptionError, ShapeError
+from compiler.graph.expression import Expression
+from compiler.op import Operand
+from compiler.types import as_dtype
+from staticgraph.compiled import Compiled
+from staticgraph.executable import Executable
+from staticgraph.modules import ModuleTensors, is_module
+from staticgraph.signature import (
+    Arguments,
+    Structure,
+    arguments_of,
+    leaf_names,
+    put_together,
+    take_apart,
+)
+from staticgraph.tracing import Leaf, Traces, declared_axes
+
+REMEMBERED = 4096
+"""Kinds of calls (types and shapes of the arguments) whose trace is found at once."""
+
+Shapes = Mapping[str, Sequence[int | str | None]]
+
+
+def function(
+    f: Callable[..., Any],
+    *,
+    shapes: Shapes | None = None,
+    name: str | None = None,
+    **options: Any,
+) -> Function:
+    """A compiled form of a function, traced once per structure, dtypes and ranks.
+
+    Args:
+        f: takes arrays in any nesting of tuples, lists and dicts, and returns such; written in
+            ops of either package. Or a module of an eager engine, or a function with modules
+            among its arguments: their parameters and buffers are operands, read at each call.
+        shapes: what is known of the arrays' sizes: per name of an argument (`"x"`, or `"x[0]"`
+            within one) a shape as `placeholder` takes it.
+        name: for messages; that of `f` if None.
+        options: as `compile` takes them.
+
+    The result takes ndarrays, and returns new ndarrays; with eager tensors, it returns tensors,
+    and is one node of the tape whose reverse pass is compiled, to any order of differentiation.
+    With expressions it is `f` itself, so that compiled functions may call each other.
+
+    Sizes are unknown when `f` is traced, unless declared, so that a trace serves any. Where the
+    function has to know them it is traced again, with as few known as will do: those that are 1,
+    because they broadcast; those that are equal as equal; all. Python numbers given by position
+    are arrays, which take the dtype of what they meet; by keyword, and everything else that is
+    no array, they are static: part of the key, and hashable. What f reads beside its arguments
+    is read when it is traced.
+
+    Raises:
+        OptionError: a static argument has no hash, or what f returns is no array.
+    """
+    if not callable(f):
+        raise OptionError(f"function: {f!r} cannot be called")
+    return Function(f, dict(shapes or {}), name or _name_of(f), options)
+
+
+def _name_of(f: Any) -> str:
+    return getattr(f, "__name__", None) or type(f).__name__
+
+
+def _parameters(f: Any) -> list[str]:
+    """The names of the positional parameters, as far as there are any."""
+    called = f.forward if is_module(f) and hasattr(f, "forward") else f
+    try:
+        signature = inspect.signature(called)
+    except (TypeError, ValueError):
+        return []
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [one.name for one in signature.parameters.values() if one.kind in kinds]
+
+
+class Function:
+    """A function compiled when it is called; made by `function`."""
+
+    def __init__(
+        self, f: Callable[..., Any], shapes: Shapes, name: str, options: Mapping[str, Any]
+    ) -> None:
+        functools.update_wrapper(self, f, updated=())
+        self.name = name
+        self._f = f
+        self._module = f if is_module(f) else getattr(f, "__self__", None)
+        self._own = [self._module] if is_module(self._module) else []
+        self._shapes = shapes
+        self._options = options
+        self._known: dict[Any, Callable[[Any], Any]] = {}
+        self._calls: dict[Any, _Call] = {}
+        self._signatures: dict[Any, _Signature] = {}
+        self._tensors: dict[tuple[int, ...], ModuleTensors] = {}
+
+    def __repr__(self) -> str:
+        return f"<function {self.name}, compiled>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The value of the function; compiled first if need be."""
+        if not kwargs:
+            try:
+                run = self._known.get(_flat_key(args))
+            except (AttributeError, TypeError):
+                run = None
+            if run is not None:
+                return run(args)
+        return self._call(args, kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """The function as a method."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        found = take_apart(self.name, args, kwargs)
+        first = next((x for x in found.arrays if isinstance(x, Operand)), None)
+        if isinstance(first, Expression):
+            return self._f(*args, **kwargs)
+        kind = None if first is None else type(first)
+        call, operands, state = self._find(found)
+        if found.modules:
+            return call.run(kind, operands)
+        if not self._own:
+            run = functools.partial(call.run, kind) if kind is not None else call.on_arrays
+        else:
+            tensors = self._tensors[tuple(map(id, self._own))]
+            run = functools.partial(self._with_own, call, kind, tensors, state)
+        if not kwargs and not call.numbers and all(map(_is_array, args)):
+            _remember(self._known, _flat_key(args), run)
+        return call.run(kind, operands)
+
+    def _with_own(
+        self,
+        call: _Call,
+        kind: Any,
+        tensors: ModuleTensors,
+        state: Any,
+        args: tuple[Any, ...],
+    ) -> Any:
+        """A call with arrays that are known already, if the module is as it was."""
+        own = tensors.current()
+        if tensors.state() == state and all(map(operator.is_, own, call.own)):
+            try:
+                return call.run(kind, [*args, *own])
+            except (DTypeError, ShapeError):
+                pass  # a tensor got another dtype or shape, or the error comes again
+        return self._call(args, {})
+
+    def executable(self, *args: Any, **kwargs: Any) -> Executable:
+        """The executable that a call with these arguments runs: its graph, source and plan."""
+        call, _, _ = self._find(take_apart(self.name, args, kwargs))
+        return call.compiled.part.executable
+
+    def _find(self, found: Arguments) -> tuple[_Call, list[Any], Any]:
+        """What serves a call, its operands (arrays, then tensors of modules), and the state."""
+        modules = [*self._own, *found.modules]
+        tensors, state = self._tensors_of(modules) if modules else (None, [])
+        operands = found.arrays if tensors is None else [*found.arrays, *tensors.current()]
+        key = (
+            found.structure,
+            tuple(map(id, modules)),
+            tuple(map(_identity, state)),
+            tuple([_kind(x) for x in operands]),
+        )
+        call = self._calls.get(key)
+        if call is None:
+            call = self._new_call(found, modules, tensors, key, operands)
+            _remember(self._calls, key, call)
+        for i in call.numbers:
+            operands[i] = np.asarray(operands[i])
+        if tensors is not None:
+            call.own = operands[len(found.arrays) :]
+        return call, operands, state
+
+    def _tensors_of(self, modules: Sequence[Any]) -> tuple[ModuleTensors, list[Any]]:
+        key = tuple(map(id, modules))
+        tensors = self._tensors.get(key)
+        if tensors is None or tensors.state() != tensors.made_for:
+            tensors = self._tensors[key] = ModuleTensors(modules)
+        return tensors, tensors.made_for
+
+    def _new_call(
+        self,
+        found: Arguments,
+        modules: list[Any],
+        tensors: ModuleTensors | None,
+        key: Any,
+        operands: Sequence[Any],
+    ) -> _Call:
+        *rest, kinds = key
+        ranks = (*rest, tuple([(kind[0], len(kind)) for kind in kinds]))
+        signature = self._signatures.get(ranks)
+        if signature is None:
+            signature = _Signature(self, found, modules, tensors, operands)
+            self._signatures[ranks] = signature
+        return signature.call(operands)
+
+
+def _flat_key(args: tuple[Any, ...]) -> Any:
+    return tuple([(type(x), x.dtype, x.shape) for x in args])
+
+
+def _is_array(x: Any) -> bool:
+    return type(x) is np.ndarray or isinstance(x, Operand)
+
+
+def _kind(x: Any) -> tuple[Any, ...]:
+    """The type of a Python number; the dtype and the sizes of an array."""
+    return (type(x),) if isinstance(x, bool | int | float) else (x.dtype, *x.shape)
+
+
+def _identity(x: Any) -> Any:
+    return x if isinstance(x, bool | int) else id(x)
+
+
+def _remember(table: dict[Any, Any], key: Any, call: Any) -> None:
+    if len(table) >= REMEMBERED:
+        table.clear()
+    table[key] = call
+
+
+class _Call:
+    """What a call of known types and shapes runs."""
+
+    __slots__ = ("compiled", "numbers", "own", "structure")
+
+    def __init__(self, compiled: Compiled, numbers: tuple[int, ...]) -> None:
+        self.compiled = compiled
+        self.numbers = numbers
+        self.own: list[Any] = []
+        self.structure: Structure = compiled.trace.structure
+
+    def run(self, kind: Any, operands: Sequence[Any]) -> Any:
+        """The result on operands, as tensors of an eager engine if `kind` is that of one."""
+        if kind is not None:
+            return put_together(self.structure, iter(kind.call(self.compiled, operands)))
+        tensor = next((x for x in operands if isinstance(x, Operand)), None)
+        return self.on_arrays(operands if tensor is None else tensor.arrays(operands))
+
+    def on_arrays(self, arrays: Sequence[Any]) -> Any:
+        """The result on arrays, as arrays."""
+        compiled = self.compiled
+        results = compiled.part(arrays)
+        return results if compiled.single else put_together(self.structure, iter(results))
+
+
+class _Signature:
+    """The traces of a function for arguments of one structure, dtypes and ranks, compiled."""
+
+    def __init__(
+        self,
+        function: Function,
+        found: Arguments,
+        modules: list[Any],
+        tensors: ModuleTensors | None,
+        operands: Sequence[Any],
+    ) -> None:
+        self._held = (modules, tensors)  # their identities are keys
+        self._compiled: dict[Any, Compiled] = {}
+        self._options = function._options
+        self._numbers = tuple(i for i, x in enumerate(operands) if type(x) in (bool, int, float))
+        names = _unique(leaf_names(found.structure, _parameters(function._f)))
+        count = len(names)
+        own = [] if tensors is None else tensors.names
+        leaves = [
+            Leaf(name, as_dtype(np.asarray(x).dtype if i in self._numbers else x.dtype, name),
+                 i in self._numbers)
+            for i, (name, x) in enumerate(zip(_unique([*names, *own]), operands, strict=True))
+        ]  # fmt: skip
+        declared = [
+            declared_axes(
+                function.name, leaf.name, function._shapes.get(leaf.name), len(_kind(x)) - 1
+            )
+            if i < count
+            else tuple(x.shape)
+            for i, (leaf, x) in enumerate(zip(leaves, operands, strict=True))
+        ]
+        self._traces = Traces(
+            function.name, _on_leaves(function, found, modules, tensors), leaves, declared
+        )
+
+    def call(self, operands: Sequence[Any]) -> _Call:
+        """What serves operands of these shapes."""
+        shapes = [() if i in self._numbers else tuple(x.shape) for i, x in enumerate(operands)]
+        trace = self._traces.fitting(shapes)
+        compiled = self._compiled.get(trace)
+        if compiled is None:
+            compiled = self._compiled[trace] = Compiled(trace, self._options)
+        return _Call(compiled, self._numbers)
+
+
+def _on_leaves(
+    function: Function, found: Arguments, modules: list[Any], tensors: ModuleTensors | None
+) -> Callable[[list[Expression]], Any]:
+    """The function of a list of expressions, one per operand."""
+    structure, count, others = found.structure, len(found.arrays), list(found.modules)
+
+    def on_leaves(inputs: list[Expression]) -> Any:
+        args, kwargs = arguments_of(structure, iter(inputs[:count]), others)
+        if tensors is None:
+            return function._f(*args, **kwargs)
+        with tensors.replaced(inputs[count:]):
+            return function._f(*args, **kwargs)
+
+    return on_leaves
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    """The names, with a number behind those that came before."""
+    seen: dict[str, int] = {}
+    result = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return result

@@ -1,0 +1,189 @@
+"""Tracing: a Python function run once on expressions, for arrays of any sizes if possible.
+
+A trace is first tried with every size unknown. Where the code of the function needs to know more
+(a size that broadcasts is 1; a Python `if` on a size), the call is traced again with more sizes
+known: those that are 1, then those that are equal as equal, then all. A trace serves every call
+whose sizes it fits, which is checked with the sizes of the call before anything is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from compiler.dims import Dim, Fact, atoms, collecting_facts
+from compiler.errors import OptionError, ShapeError
+from compiler.graph.build import build
+from compiler.graph.expression import Expression, constant, construct
+from compiler.ops import leaves
+from compiler.ops.declare import BOOL
+from compiler.runtime.sizes import Feed, check_graph, sizes_of
+from compiler.types import DType, TensorType, collecting_assumptions
+from staticgraph.leaves import placeholder
+from staticgraph.signature import Structure, flatten_outputs
+
+Pattern: TypeAlias = "tuple[tuple[int | str | None, ...], ...]"
+"""Per array, per axis: the size, a name that axes of equal size share, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """An array that a function is traced for: its name, dtype, and whether it is a number."""
+
+    name: str
+    dtype: DType
+    weak: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """A function as expressions.
+
+    Attributes:
+        name: of the function, for messages.
+        inputs: a placeholder per array.
+        outputs: the arrays that it returns, in the structure `structure`.
+        facts: what it takes for granted of unknown sizes.
+    """
+
+    name: str
+    inputs: tuple[Expression, ...]
+    outputs: tuple[Expression, ...]
+    structure: Structure
+    facts: tuple[Fact, ...]
+
+    def check(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        """ShapeError unless the trace fits arrays of these shapes."""
+        feeds = [Feed(str(one.name), one.type, one.source) for one in self.inputs]
+        sizes = sizes_of(feeds, [TensorType(shape, BOOL) for shape in shapes])
+        for fact in self.facts:
+            if not fact.holds(sizes):
+                relation = "equal" if fact.equal else "different"
+                raise ShapeError(f"{self.name}: {fact.left} and {fact.right} are not {relation}")
+        check_graph(build(self.inputs, self.outputs), sizes)
+
+
+def patterns(shapes: Sequence[Sequence[int]], declared: Sequence[Sequence[Any]]) -> list[Pattern]:
+    """The patterns to try for arrays of these shapes: from knowing nothing to knowing all.
+
+    What is declared of an axis (a size or a name) is kept in all of them.
+    """
+    counts: dict[int, int] = {}
+    for shape in shapes:
+        for size in shape:
+            counts[size] = counts.get(size, 0) + 1
+    places = {size: f"n.{place}" for place, size in enumerate(counts)}
+
+    def pattern(rule: Callable[[int], int | str | None]) -> Pattern:
+        return tuple(
+            tuple(
+                rule(size) if known is None else known
+                for size, known in zip(shape, axes, strict=True)
+            )
+            for shape, axes in zip(shapes, declared, strict=True)
+        )
+
+    rules: list[Callable[[int], int | str | None]] = [
+        lambda size: None,
+        lambda size: 1 if size == 1 else None,
+        lambda size: 1 if size == 1 else places[size] if counts[size] > 1 else None,
+        lambda size: size,
+    ]
+    return list(dict.fromkeys(map(pattern, rules)))
+
+
+def trace(
+    name: str, function: Callable[[list[Expression]], Any], leaves: Sequence[Leaf], pattern: Pattern
+) -> Trace:
+    """Run a function on placeholders.
+
+    Args:
+        name: of the function.
+        function: takes a placeholder per array.
+        leaves: what the arrays are.
+        pattern: what is known of their sizes.
+
+    Raises:
+        OptionError: the function returned what is no array.
+        Whatever the function raises.
+    """
+    inputs = [_placeholder(leaf, axes) for leaf, axes in zip(leaves, pattern, strict=True)]
+    with collecting_facts() as facts, collecting_assumptions() as pairs:
+        result = function(inputs)
+        structure, outputs = flatten_outputs(name, result)
+        made = tuple(as_output(name, one) for one in outputs)
+    known = atoms([size for one in inputs for size in one.shape])
+    facts += [Fact(*pair, equal=True) for pair in pairs if atoms(pair) <= known]
+    return Trace(name, tuple(inputs), made, structure, tuple(dict.fromkeys(facts)))
+
+
+def _placeholder(leaf: Leaf, axes: Sequence[int | str | None]) -> Expression:
+    made = placeholder(leaf.name, axes, leaf.dtype)
+    made.weak = leaf.weak
+    return made
+
+
+def as_output(name: str, value: Any) -> Expression:
+    """What a traced function returned, as an expression; OptionError for an eager tensor."""
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, Dim):
+        return construct(leaves.size_of, (), {"size": value})
+    if isinstance(value, np.ndarray | np.generic | bool | int | float):
+        return constant(value)
+    raise OptionError(
+        f"{name}: returned an eager tensor that does not depend on the arguments: take it as an "
+        "argument, or use its numpy()"
+    )
+
+
+class Traces:
+    """The traces of a function for arguments of one structure, dtypes and ranks."""
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[[list[Expression]], Any],
+        leaves: Sequence[Leaf],
+        declared: Sequence[Sequence[Any]],
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.leaves = leaves
+        self.declared = declared
+        self.made: dict[Pattern, Trace | None] = {}
+
+    def fitting(self, shapes: Sequence[tuple[int, ...]]) -> Trace:
+        """The trace that knows least among those that fit; made if there is none yet.
+
+        Raises what the function raises when all sizes are known.
+        """
+        found = patterns(shapes, self.declared)
+        for pattern in found[:-1]:
+            if pattern in self.made and self.made[pattern] is None:
+                continue
+            try:
+                return self._checked(pattern, shapes)
+            except Exception:  # whatever it is, it is raised again when all sizes are known
+                self.made.setdefault(pattern, None)
+        return self._checked(found[-1], shapes)
+
+    def _checked(self, pattern: Pattern, shapes: Sequence[tuple[int, ...]]) -> Trace:
+        found = self.made.get(pattern)
+        if found is None:
+            found = trace(self.name, self.function, self.leaves, pattern)
+            self.made[pattern] = found
+        found.check(shapes)
+        return found
+
+
+def declared_axes(name: str, leaf: str, axes: Any, ndim: int) -> tuple[Any, ...]:
+    """What is declared of an array's axes, or None for each; OptionError if it does not fit."""
+    if axes is None:
+        return (None,) * ndim
+    if len(axes) != ndim:
+        raise OptionError(f"{name}: {leaf!r} has {ndim} axes, declared are {tuple(axes)}")
+    return tuple(axes)
