@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -10,7 +11,10 @@ from compiler.errors import GraphError
 from compiler.graph.expression import Expression, ancestors, at_line, constant, next_serial
 from compiler.ops.declare import zeros_like
 from compiler.regions import close_region, copy_region, regions_of
-from compiler.types import unify
+from compiler.types import TensorType, TupleType, Type, unify
+
+Cotangent: TypeAlias = "Expression | dict[int, Expression]"
+"""Of a tuple, that of each item which has one."""
 
 
 def gradients(
@@ -48,18 +52,26 @@ def pullback(
 
     One per element of `wrt`, of its type; zero where no output depends on it.
     """
-    cotangents: dict[int, Expression] = {}
-    for output, seed in zip(outputs, seeds, strict=True):
-        _add(cotangents, output, seed)
-    _walk(ancestors(outputs), cotangents, wrt)
+    found = cotangents_of(outputs, wrt, seeds)
     return [
-        cotangents[target.serial] if target.serial in cotangents else zeros_like(target)
-        for target in wrt
+        zeros_like(target) if cotangent is None else cotangent
+        for target, cotangent in zip(wrt, found, strict=True)
     ]
 
 
+def cotangents_of(
+    outputs: Sequence[Expression], wrt: Sequence[Expression], seeds: Sequence[Expression]
+) -> list[Expression | None]:
+    """What `pullback` gives, with None where no output depends on an element of `wrt`."""
+    cotangents: dict[int, Any] = {}
+    for output, seed in zip(outputs, seeds, strict=True):
+        _add(cotangents, output, seed)
+    _walk(ancestors(outputs), cotangents, wrt)
+    return [cotangents.get(target.serial) for target in wrt]
+
+
 def _walk(
-    nodes: Sequence[Expression], cotangents: dict[int, Expression], wrt: Sequence[Expression]
+    nodes: Sequence[Expression], cotangents: dict[int, Any], wrt: Sequence[Expression]
 ) -> None:
     """Add to `cotangents` those of the operands of `nodes`, as far as `wrt` depends on them."""
     needed = _depending_on(nodes, wrt)
@@ -72,26 +84,50 @@ def _walk(
             _through_op(node, cotangents, needed)
 
 
-def _through_op(node: Expression, cotangents: dict[int, Expression], needed: set[int]) -> None:
-    g = cotangents[node.serial]
+def _through_op(node: Expression, cotangents: dict[int, Any], needed: set[int]) -> None:
+    positions = [
+        position
+        for position, operand in enumerate(node.operands)
+        if operand.serial in needed and _has_rule(node, position)
+    ]
     with at_line(node.source):
-        for position, operand in enumerate(node.operands):
-            rule = node.op.rule(position)
-            if rule is None or operand.serial not in needed:
+        parts = _parts(node, cotangents[node.serial], positions)
+        for position, part in zip(positions, parts, strict=True):
+            operand = node.operands[position]
+            if part is None:
                 continue
-            part = rule(g, node, *node.operands, **node.attrs)
             if not _is_cotangent(part, operand):
                 raise GraphError(f"grad: {node.op.name}: {part} is no cotangent of {operand}")
             _add(cotangents, operand, part)
 
 
-def _add(cotangents: dict[int, Expression], to: Expression, part: Expression) -> None:
+def _has_rule(node: Expression, position: int) -> bool:
+    return node.op.vjp_items is not None or node.op.rule(position) is not None
+
+
+def _parts(node: Expression, g: Any, positions: Sequence[int]) -> Sequence[Any]:
+    """What `node` adds to the cotangents of its operands at `positions`."""
+    if node.op.vjp_items is not None:
+        type: Any = node.type
+        gs = [g.get(index) for index in range(len(type.items))]
+        return node.op.vjp_items(positions, gs, node, *node.operands, **node.attrs)
+    rules: Any = map(node.op.rule, positions)
+    return [rule(g, node, *node.operands, **node.attrs) for rule in rules]
+
+
+def _add(cotangents: dict[int, Any], to: Expression, part: Cotangent) -> None:
     before = cotangents.get(to.serial)
-    cotangents[to.serial] = part if before is None else before + part
+    if before is not None and isinstance(part, dict):
+        for index, one in part.items():
+            before = before | {index: before[index] + one if index in before else one}
+        part = before
+    elif before is not None:
+        part = before + part
+    cotangents[to.serial] = part
 
 
 def _through_region(
-    results: Sequence[Expression], cotangents: dict[int, Expression], needed: set[int]
+    results: Sequence[Expression], cotangents: dict[int, Any], needed: set[int]
 ) -> None:
     """Differentiate a copy of a region, in a region of its own: so do higher derivatives.
 
@@ -120,7 +156,9 @@ def _through_region(
         cotangents[node.serial] = cotangent
 
 
-def _is_cotangent(part: Expression, operand: Expression) -> bool:
+def _is_cotangent(part: Any, operand: Expression) -> bool:
+    if isinstance(part, dict):
+        return isinstance(operand.type, TupleType)
     return (
         part.dtype == operand.dtype
         and part.ndim == operand.ndim
@@ -147,9 +185,15 @@ def _depending_on(nodes: Sequence[Expression], wrt: Sequence[Expression]) -> set
     """The serials of the nodes that depend on any of `wrt` through floating point, with those."""
     needed = {target.serial for target in wrt}
     for node in nodes:
-        if node.dtype.kind == "f" and any(
-            operand.serial in needed and node.op.rule(position) is not None
+        if _is_floating(node.type) and any(
+            operand.serial in needed and _has_rule(node, position)
             for position, operand in enumerate(node.operands)
         ):
             needed.add(node.serial)
     return needed
+
+
+def _is_floating(type: Type) -> bool:
+    if isinstance(type, TensorType):
+        return type.dtype.kind == "f"
+    return any(map(_is_floating, type.items))

@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 from compiler.errors import GraphError
 from compiler.lowering import Lowering
-from compiler.types import TensorType
 
 Rule: TypeAlias = "Callable[..., Any]"
 Attrs: TypeAlias = "dict[str, Any]"
@@ -47,7 +46,8 @@ class Op:
 
     Attributes:
         name: the op's name, unique; NumPy's or the array API's where they have it.
-        infer_type: `(*types, **attrs) -> TensorType`; raises ShapeError or DTypeError.
+        infer_type: `(*types, **attrs) -> TensorType`, or a TupleType where the value consists of
+            several tensors; raises ShapeError or DTypeError.
         evaluate: `(*arrays, **attrs) -> array`, with NumPy.
         vjp: per operand the rule `(g, out, *operands, **attrs) -> cotangent`, written in ops, or
             None where the operand has no gradient; one callable `(i, g, out, ...)` for ops with
@@ -58,6 +58,9 @@ class Op:
             `(positions, g, out, *operands, **attrs) -> cotangents`, where that takes fewer steps
             than the rules of `vjp`, with which the generic tests compare it. It may read what
             those rules save.
+        vjp_items: the same for ops whose value is a tuple, on expressions:
+            `(positions, gs, out, *operands, **attrs) -> cotangents`, where `gs` has per item its
+            cotangent or None, and so has the result per position.
         checked: whether `infer_type` refuses operands or attributes that `evaluate` would take.
         elementwise: whether each element comes from the elements at the same place of operands
             that broadcast.
@@ -73,11 +76,12 @@ class Op:
     """
 
     name: str
-    infer_type: Callable[..., TensorType]
+    infer_type: Callable[..., Any]
     evaluate: Callable[..., Any]
     vjp: tuple[Rule | None, ...] | Rule = ()
     saves: tuple[str, ...] = ()
     vjp_arrays: Callable[..., Sequence[Any]] | None = None
+    vjp_items: Callable[..., Sequence[Any]] | None = None
     checked: bool = False
     elementwise: bool = False
     sliceable: Callable[..., bool] | None = None

@@ -7,7 +7,7 @@ equal, and the assumption is handed to whoever collects them (the compiler check
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -44,10 +44,55 @@ class TensorType:
         """The number of elements."""
         return product(self.shape)
 
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """All sizes that the type consists of."""
+        return self.shape
+
+    def with_sizes(self, function: Callable[[Dim], Size]) -> TensorType:
+        """The type with each unknown size replaced."""
+        return TensorType(mapped(self.shape, function), self.dtype)
+
     def __str__(self) -> str:
         return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
 
     __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True)
+class TupleType:
+    """The type of a value that consists of several tensors: what loops and branches give."""
+
+    items: tuple[TensorType, ...]
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """All sizes that the type consists of."""
+        return tuple(size for item in self.items for size in item.shape)
+
+    def with_sizes(self, function: Callable[[Dim], Size]) -> TupleType:
+        """The type with each unknown size replaced."""
+        return TupleType(tuple(item.with_sizes(function) for item in self.items))
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.items))})"
+
+    __repr__ = __str__
+
+
+Type: TypeAlias = "TensorType | TupleType"
+
+
+def mapped(value: Any, function: Callable[[Dim], Size]) -> Any:
+    """An attribute of a node, or a type, with each unknown size in it replaced.
+
+    It is a size, a tuple, or what says itself how (a type, the body of a loop); the rest has none.
+    """
+    if isinstance(value, Dim):
+        return function(value)
+    if isinstance(value, tuple):
+        return tuple(mapped(part, function) for part in value)
+    return value.with_sizes(function) if hasattr(value, "with_sizes") else value
 
 
 def as_dtype(dtype: object, op: str = "dtype") -> DType:
@@ -85,6 +130,15 @@ def unify(left: Size, right: Size) -> Size | None:
     if pairs is not None:
         pairs.append((left, right))
     return left if isinstance(left, int) else right if isinstance(right, int) else left
+
+
+def same_type(left: TensorType, right: TensorType) -> bool:
+    """Whether two types are one; sizes that are not known to differ are assumed to be equal."""
+    return (
+        left.dtype == right.dtype
+        and left.ndim == right.ndim
+        and None not in map(unify, left.shape, right.shape)
+    )
 
 
 def fits(size: Size, bound: Size) -> bool:

@@ -152,8 +152,7 @@ def _check_inputs(title: str, inputs: list[Expression], roots: Sequence[Expressi
 def _check_sizes(title: str, inputs: list[Expression], roots: Sequence[Expression]) -> None:
     given = {as_unknown(size) for node in inputs for size in node.shape}
     for node in ancestors([*inputs, *roots]):
-        held = [value for value in node.attrs.values() if isinstance(value, Dim)]
-        missing = atoms([*node.shape, *held]) - given
+        missing = atoms(_sizes_of(node)) - given
         if missing:
             raise GraphError(
                 f"{title}: the size {min(map(str, missing))} of {node} ({node.source}) "
@@ -164,7 +163,15 @@ def _check_sizes(title: str, inputs: list[Expression], roots: Sequence[Expressio
 def _sizes_needed(given: Expression, roots: Sequence[Expression]) -> bool:
     """Whether a placeholder that is not read gives the size of something that is computed."""
     mine = atoms(given.shape)
-    return any(mine & atoms(node.shape) for node in ancestors(roots))
+    return any(mine & atoms(_sizes_of(node)) for node in ancestors(roots))
+
+
+def _sizes_of(node: Expression) -> list[Size]:
+    """The sizes of an expression, and those that it has as attributes, in bodies too."""
+    found = list(node.type.sizes)
+    for value in node.attrs.values():
+        found += [value] if isinstance(value, Dim) else getattr(value, "sizes", ())
+    return found
 
 
 def _substitute(roots: Sequence[Expression], givens: Mapping[Expression, Any]) -> list[Expression]:

@@ -101,7 +101,8 @@ def test_loops_over_the_lowering_give_numpys_value(op: Op) -> None:
 
 def test_every_op_but_leaves_and_composites_has_a_lowering() -> None:
     without = {op.name for op in all_ops() if op.lowering is None and op.expand is None}
-    assert without == {"placeholder", "variable", "constant"}
+    loops = {"item", "scan", "while_loop", "cond"}  # whose bodies have
+    assert without == {"placeholder", "variable", "constant"} | loops
 
 
 def test_affine_arithmetic_is_exact() -> None:

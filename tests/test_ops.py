@@ -14,7 +14,7 @@ from compiler import ops
 from compiler.autodiff import gradients
 from compiler.graph.expression import Expression, abstract, ancestors, constant
 from compiler.op import Op
-from compiler.ops import leaves
+from compiler.ops import control, leaves
 from compiler.runtime.interpret import interpret
 from compiler.types import type_of
 from tests.samples import SAMPLES, Sample
@@ -29,8 +29,11 @@ from tests.trace import (
     traced,
 )
 
-LEAVES = {op.name for op in vars(leaves).values() if isinstance(op, Op)}
-OPS = [op for op in ops.all_ops() if op.name not in LEAVES]
+# leaves are fed, and loops and branches have bodies: test_control.py
+SPECIAL = {
+    op.name for kind in (leaves, control) for op in vars(kind).values() if isinstance(op, Op)
+}
+OPS = [op for op in ops.all_ops() if op.name not in SPECIAL]
 # the difference quotient's error: step**4 times the fifth derivative, and rounding / step
 QUOTIENT = {"rtol": 2e-7, "atol": 2e-9}
 

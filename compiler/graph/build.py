@@ -8,6 +8,7 @@ of the operand. The graph's own attributes are `inputs` and `outputs` (tuples of
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -120,6 +121,9 @@ def verify(graph: nx.MultiDiGraph[int]) -> None:
 
 def _verify_type(graph: nx.MultiDiGraph[int], node: int, operands: Iterable[int]) -> None:
     data = graph.nodes[node]
+    for value in data["attrs"].values():
+        if hasattr(value, "graph"):
+            verify(value.graph)
     types: list[TensorType] = [graph.nodes[operand]["type"] for operand in operands]
     inferred = data["op"].infer_type(*types, **data["attrs"])
     if inferred != data["type"]:
@@ -146,7 +150,10 @@ def _verify_roots(graph: nx.MultiDiGraph[int]) -> None:
 
 
 def to_text(graph: nx.MultiDiGraph[int]) -> str:
-    """One line per node, always the same for equal graphs: `%3 = add(%1, %2) : float32[n]`."""
+    """One line per node, always the same for equal graphs: `%3 = add(%1, %2) : float32[n]`.
+
+    The bodies of loops and branches follow their node, indented.
+    """
     lines = []
     for node in sorted(graph):
         data = graph.nodes[node]
@@ -154,12 +161,16 @@ def to_text(graph: nx.MultiDiGraph[int]) -> str:
         parts += [
             f"{key}={value}"
             for key, value in sorted(data["attrs"].items())
-            if key not in ("key", "dtype") or data["op"].name == "astype"
+            if (key not in ("key", "dtype") or data["op"].name == "astype")
+            and not hasattr(value, "graph")
         ]
         name = f"  # {data['name']!r}" if data["name"] else ""
         line = f"%{node} = {data['op'].name}({', '.join(parts)}) : {data['type']}{name}"
         # a size is named after its placeholder, whose name may be any text
         lines.append("".join(c if c.isprintable() else repr(c)[1:-1] for c in line))
+        for key, value in sorted(data["attrs"].items()):
+            if hasattr(value, "graph"):
+                lines += [f"  {key}:", textwrap.indent(to_text(value.graph), "    ")]
     outputs = ", ".join(f"%{node}" for node in graph.graph["outputs"])
     lines.append(f"return {outputs}")
     lines += [f"update %{variable} <- %{new}" for variable, new in graph.graph["updates"]]

@@ -40,6 +40,7 @@ from compiler.ops.comparison import (
     not_equal,
     where,
 )
+from compiler.ops.control import cond, item, scan, while_loop
 from compiler.ops.conv import avg_pool2d, conv2d, conv_transpose2d, max_pool2d
 from compiler.ops.exponential import (
     acos,
@@ -140,6 +141,7 @@ __all__ = [
     "clamp",
     "clip",
     "concatenate",
+    "cond",
     "constant",
     "conv2d",
     "conv_transpose2d",
@@ -167,6 +169,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "item",
     "layer_norm",
     "leaky_relu",
     "less",
@@ -207,6 +210,7 @@ __all__ = [
     "reshape",
     "round",
     "rsqrt",
+    "scan",
     "sigmoid",
     "sign",
     "silu",
@@ -238,12 +242,13 @@ __all__ = [
     "var",
     "variable",
     "where",
+    "while_loop",
 ]  # fmt: skip
 
 _INTERNAL = {
-    "absolute", "all_ops", "along_add", "checkpoint", "clamp", "constant", "copy", "embed",
-    "getitem", "iota", "op_named", "overlap_add", "placeholder", "recompute", "size_of",
-    "strided_slice", "take_add", "true_divide", "variable",
+    "absolute", "all_ops", "along_add", "checkpoint", "clamp", "cond", "constant", "copy", "embed",
+    "getitem", "iota", "item", "op_named", "overlap_add", "placeholder", "recompute", "scan",
+    "size_of", "strided_slice", "take_add", "true_divide", "variable", "while_loop",
 }  # fmt: skip
 
 PUBLIC = tuple(name for name in __all__ if name not in _INTERNAL)

@@ -20,6 +20,7 @@ from compiler.errors import OutOfRangeError
 from compiler.graph.expression import Expression, constant, construct
 from compiler.lowering import Pointwise
 from compiler.op import Attrs, Op
+from compiler.types import TupleType
 
 FOLDED_SIZE = 4096  # larger constants stay as they are written: the graph must stay small
 
@@ -90,7 +91,7 @@ def fold_constants(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Ex
            for size in value):  # fmt: skip
         return None
     type = op.infer_type(*(operand.type for operand in operands), **attrs)
-    if isinstance(type.size, Dim) or type.size > FOLDED_SIZE:
+    if isinstance(type, TupleType) or isinstance(type.size, Dim) or type.size > FOLDED_SIZE:
         return None
     try:
         with np.errstate(all="ignore"):

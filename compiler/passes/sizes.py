@@ -12,10 +12,10 @@ from typing import Any
 import networkx as nx
 
 from compiler import dims
-from compiler.dims import Dim, Size, Unknown
+from compiler.dims import Size, Unknown
 from compiler.graph.build import operands_of, rebuilt
 from compiler.graph.expression import Expression
-from compiler.types import collecting_assumptions
+from compiler.types import collecting_assumptions, mapped
 
 
 def unify_sizes(graph: nx.MultiDiGraph[int]) -> tuple[nx.MultiDiGraph[int], dict[Unknown, Size]]:
@@ -56,8 +56,4 @@ def _merge(merged: dict[Unknown, Size], left: Size, right: Size) -> None:
 
 def substituted(value: Any, merged: Mapping[Unknown, Size]) -> Any:
     """An attribute of a node with unknown sizes replaced by others."""
-    if isinstance(value, Dim):
-        return dims.substitute(value, merged)
-    if isinstance(value, tuple):
-        return tuple(substituted(part, merged) for part in value)
-    return value
+    return mapped(value, lambda size: dims.substitute(size, merged))

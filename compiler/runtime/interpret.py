@@ -8,11 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from compiler import dims
-from compiler.dims import Dim, Unknown
+from compiler.dims import Unknown
 from compiler.errors import FeedError, GraphError, ShapeError, StaticGraphError
 from compiler.graph.expression import Expression, ancestors
-from compiler.types import collecting_assumptions, type_of
-
+from compiler.types import TupleType, Type, collecting_assumptions, mapped, type_of
 
 Observer: TypeAlias = "Callable[[Expression, Sequence[Any], Any], None]"
 
@@ -87,7 +86,7 @@ def _bind_sizes(feeds: Mapping[Expression, Any]) -> dict[Unknown, int]:
                 sizes.setdefault(atom, actual)
     for node, value in feeds.items():
         for axis, (size, actual) in enumerate(zip(node.shape, np.shape(value), strict=True)):
-            if _known(size, sizes, actual) != actual:
+            if _size(size, sizes, actual) != actual:
                 raise FeedError(
                     f"{_place(node)} is fed an array of shape {np.shape(value)}: "
                     f"axis {axis} is {actual}, not {size} = {dims.evaluate(size, sizes)}"
@@ -95,7 +94,7 @@ def _bind_sizes(feeds: Mapping[Expression, Any]) -> dict[Unknown, int]:
     return sizes
 
 
-def _known(size: dims.Size, sizes: Mapping[Unknown, int], otherwise: int) -> int:
+def _size(size: dims.Size, sizes: Mapping[Unknown, int], otherwise: int) -> int:
     """The size, or `otherwise` where it depends on unknowns that no fed shape gives."""
     return dims.evaluate(size, sizes) if dims.atoms([size]) <= sizes.keys() else otherwise
 
@@ -104,7 +103,7 @@ def _evaluate(node: Expression, arrays: Sequence[Any], sizes: Mapping[Unknown, i
     if node.op.name in ("placeholder", "variable"):
         raise FeedError(f"{_place(node)} is not fed")
     _check_assumptions(node, sizes)
-    attrs = {name: _resolve(value, sizes) for name, value in node.attrs.items()}
+    attrs = {name: _known(value, sizes) for name, value in node.attrs.items()}
     try:
         with np.errstate(all="ignore"):
             value = node.op.evaluate(*arrays, **attrs)
@@ -113,9 +112,9 @@ def _evaluate(node: Expression, arrays: Sequence[Any], sizes: Mapping[Unknown, i
     except Exception as error:
         error.add_note(f"in {_place(node)}")
         raise
-    shape = tuple(dims.evaluate(size, sizes) for size in node.shape)
-    if np.shape(value) != shape or value.dtype != node.dtype:
-        raise GraphError(f"{_place(node)} evaluates to {type_of(value)}, inferred {node.type}")
+    found: Type = TupleType(tuple(map(type_of, value))) if node.op.vjp_items else type_of(value)
+    if found != _known(node.type, sizes):
+        raise GraphError(f"{_place(node)} evaluates to {found}, inferred {node.type}")
     return value
 
 
@@ -132,13 +131,9 @@ def _check_assumptions(node: Expression, sizes: Mapping[Unknown, int]) -> None:
             )
 
 
-def _resolve(value: Any, sizes: Mapping[Unknown, int]) -> Any:
-    """An attribute with its unknown sizes replaced by their values."""
-    if isinstance(value, Dim):
-        return dims.evaluate(value, sizes)
-    if isinstance(value, tuple):
-        return tuple(_resolve(element, sizes) for element in value)
-    return value
+def _known(value: Any, sizes: Mapping[Unknown, int]) -> Any:
+    """An attribute or a type with its unknown sizes replaced by their values."""
+    return mapped(value, lambda size: dims.evaluate(size, sizes))
 
 
 def _place(node: Expression) -> str:

@@ -13,7 +13,7 @@ from compiler.dims import Dim, Unknown, as_unknown, evaluate
 from compiler.errors import DTypeError, FeedError, OutOfRangeError, ShapeError
 from compiler.graph.build import operands_of
 from compiler.graph.expression import Expression, constructing
-from compiler.types import DType, TensorType
+from compiler.types import DType, TensorType, Type, mapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +104,12 @@ def check_graph(graph: nx.MultiDiGraph[int], sizes: Mapping[Unknown, int]) -> No
     Raises:
         ShapeError, OutOfRangeError: what the op's type rule says, and the user's line.
     """
-    types: dict[int, TensorType] = {}
+    types: dict[int, Type] = {}
     with constructing(Expression):
         for node in sorted(graph):
             data = graph.nodes[node]
             operands = operands_of(graph, node)
-            type = TensorType(_known(data["type"].shape, sizes), data["type"].dtype)
-            types[node] = type
+            types[node] = type = _known(data["type"], sizes)
             if not operands or not _unknown(graph, node, operands):
                 continue
             attrs = {key: _known(value, sizes) for key, value in data["attrs"].items()}
@@ -124,13 +123,10 @@ def check_graph(graph: nx.MultiDiGraph[int], sizes: Mapping[Unknown, int]) -> No
 
 def _unknown(graph: nx.MultiDiGraph[int], node: int, operands: Sequence[int]) -> bool:
     """Whether a node's type rule had to do with a size that was not known."""
-    shapes = [graph.nodes[node_id]["type"].shape for node_id in (node, *operands)]
-    return any(isinstance(size, Dim) for shape in shapes for size in shape)
+    types: list[Type] = [graph.nodes[one]["type"] for one in (node, *operands)]
+    held = [value for value in graph.nodes[node]["attrs"].values() if hasattr(value, "sizes")]
+    return any(isinstance(size, Dim) for one in (*types, *held) for size in one.sizes)
 
 
 def _known(value: Any, sizes: Mapping[Unknown, int]) -> Any:
-    if isinstance(value, Dim):
-        return evaluate(value, sizes)
-    if isinstance(value, tuple):
-        return tuple(_known(part, sizes) for part in value)
-    return value
+    return mapped(value, lambda size: evaluate(size, sizes))

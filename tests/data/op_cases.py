@@ -243,6 +243,10 @@ WITHOUT = {
     "size_of": "a size as a value, without operands: there is no gradient",
     "overlap_add": "the adjoint of sliding_windows, which is compared with torch's as_strided; "
     "torch has it for two axes and one stride only (fold)",
+    "scan": "a loop of a graph; torch runs loops in Python",
+    "while_loop": "a loop of a graph; torch runs loops in Python",
+    "cond": "a branch of a graph; torch runs branches in Python",
+    "item": "a part of the value of a loop or a branch",
 }
 """The ops without a counterpart in PyTorch, each with the reason."""
 

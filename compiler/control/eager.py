@@ -1,0 +1,105 @@
+"""Loops in Python over what has values: eager tensors, which record them, and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.control.checks import aligned, leaf_type, pair_of, require_same
+from compiler.errors import DTypeError
+from compiler.graph.expression import Expression
+from compiler.op import Operand
+from compiler.tree import leaves, mapped, rebuilt
+
+
+class SymbolicResultError(Exception):
+    """A function of values gave an expression: it reads expressions around it."""
+
+
+def scan(
+    step: Callable[..., Any], init: Any, xs: Any, length: int, reverse: bool
+) -> tuple[Any, Any]:
+    """`compiler.control.scan` of tensors and arrays."""
+    carry, ys = init, [None] * length
+    for index in reversed(range(length)) if reverse else range(length):
+        carry, ys[index] = _one_step(step, carry, _slices(xs, index), init)
+    if length:
+        return carry, _stacked(ys, step)
+    with np.errstate(all="ignore"):
+        _, y = _one_step(step, init, mapped(_zeros, xs), init)
+    return mapped(_array, init), mapped(_no_slices, y)
+
+
+def _one_step(step: Callable[..., Any], carry: Any, x: Any, init: Any) -> tuple[Any, Any]:
+    after, y = pair_of(step(carry, x), step)
+    return _checked("scan: carry", carry, after, step, init, y), y
+
+
+def _checked(
+    what: str, carry: Any, after: Any, function: Callable[..., Any], init: Any, *others: Any
+) -> Any:
+    """The next carry, if it fits. Python numbers in the first carry may become any dtype."""
+    after = aligned(after, carry)
+    if carry is not init:
+        require_same(what, carry, after, function)
+        return after
+    if any(isinstance(leaf, Expression) for leaf in leaves((after, *others))):
+        raise SymbolicResultError
+    numbers = [i for i, leaf in enumerate(leaves(init)) if is_number(leaf)]
+    require_same(what, carry, after, function, numbers)
+    return mapped(_array, after)
+
+
+def is_number(leaf: Any) -> bool:
+    """Whether a leaf is a Python number, whose dtype what it meets decides."""
+    return isinstance(leaf, bool | int | float)
+
+
+def _slices(xs: Any, index: int) -> Any:
+    return mapped(lambda x: x[index], xs)
+
+
+def _array(leaf: Any) -> Any:
+    return leaf if isinstance(leaf, Operand | np.ndarray | np.generic) else np.asarray(leaf)
+
+
+def _zeros(x: Any) -> Any:
+    """Zeros in place of a slice where there is none: only the types of the ys are wanted."""
+    return _like(x, np.zeros(x.shape[1:], leaf_type(x).dtype))
+
+
+def _no_slices(y: Any) -> Any:
+    type = leaf_type(y)
+    return _like(y, np.zeros((0, *type.shape), type.dtype))
+
+
+def _like(x: Any, array: Any) -> Any:
+    return x.constant(array) if isinstance(x, Operand) else array
+
+
+def _stacked(ys: list[Any], step: Callable[..., Any]) -> Any:
+    for y in ys[1:]:
+        require_same("scan: y", ys[0], y, step)
+    columns = zip(*map(leaves, ys), strict=True)
+    return rebuilt(ys[0], [ops.stack(list(map(_array, column))) for column in columns])
+
+
+def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) -> Any:
+    """`compiler.control.while_loop` of tensors and arrays."""
+    carry = init
+    while truth("while_loop: the condition", cond(carry)):
+        carry = _checked("while_loop: carry", carry, body(carry), body, init)
+    return carry
+
+
+def truth(what: str, value: Any) -> bool:
+    """The value of a bool scalar."""
+    if isinstance(value, Expression):
+        raise SymbolicResultError
+    type = leaf_type(value)
+    if type.ndim or type.dtype.kind != "b":
+        raise DTypeError(f"{what} is {type}, not bool[]")
+    return bool(value)

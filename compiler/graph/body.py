@@ -1,0 +1,164 @@
+"""Body: a graph inside a graph, which a loop repeats or a branch computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import networkx as nx
+
+from compiler.dims import Dim, Size
+from compiler.errors import OutOfRangeError, ShapeError, StaticGraphError
+from compiler.graph.build import build, expressions_of, intern_key, operands_of
+from compiler.graph.expression import Expression
+from compiler.graph.view import nodes_of
+from compiler.ops import leaves
+from compiler.types import TensorType, mapped, same_type
+
+
+class Body:
+    """A function of tensors as an attribute of a node: immutable, hashable, compared by content.
+
+    Attributes:
+        graph: its DAG, whose inputs are all its placeholders; their keys are 0, 1, ...
+        inputs, outputs: the types of what it takes and gives.
+    """
+
+    __slots__ = ("_hash", "_key", "graph", "inputs", "outputs")
+
+    def __init__(self, graph: nx.MultiDiGraph[int]) -> None:
+        self.graph = graph
+        self.inputs, self.outputs = (
+            tuple(graph.nodes[node]["type"] for node in graph.graph[name])
+            for name in ("inputs", "outputs")
+        )
+        nodes = nodes_of(graph).values()
+        self._key = (
+            tuple(intern_key(node.op, node.operands, node.attrs) for node in nodes),
+            graph.graph["inputs"],
+            graph.graph["outputs"],
+        )
+        self._hash = hash(self._key)
+
+    @classmethod
+    def of(cls, inputs: Sequence[Expression], outputs: Sequence[Expression]) -> Body:
+        """The function from `inputs`, which may be any expressions, to `outputs`.
+
+        What the outputs depend on beside the inputs may have no leaves but constants.
+        """
+        made: dict[int, Expression] = {}
+        taken = []
+        for position, one in enumerate(inputs):
+            attrs = leaves.leaf_attrs(one.shape, one.dtype, position)
+            taken.append(Expression(leaves.placeholder, (), attrs, one.name, one.source))
+            made[one.serial] = taken[-1]
+        return cls(build(taken, replaced(outputs, made)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Body) and self._hash == other._hash and self._key == other._key
+
+    def __str__(self) -> str:
+        taken, given = (", ".join(map(str, types)) for types in (self.inputs, self.outputs))
+        return f"<({taken}) -> ({given})>"
+
+    __repr__ = __str__
+
+    def expressions(self) -> tuple[list[Expression], list[Expression]]:
+        """The inputs and outputs as expressions, to be read, extended and closed again."""
+        made = expressions_of(self.graph)
+        inputs, outputs = (
+            [made[node] for node in self.graph.graph[name]] for name in ("inputs", "outputs")
+        )
+        return inputs, outputs
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """All unknown sizes that it mentions."""
+        found: dict[Size, None] = {}
+
+        def note(size: Dim) -> Size:
+            found[size] = None
+            return size
+
+        for node in nodes_of(self.graph).values():
+            mapped((node.type, *node.attrs.values()), note)
+        return tuple(found)
+
+    def with_sizes(self, function: Callable[[Dim], Size]) -> Body:
+        """The body with each unknown size replaced."""
+        if not self.sizes:
+            return self
+        made: dict[int, Expression] = {}
+        for node in nodes_of(self.graph).values():
+            made[node.id] = Expression(
+                node.op,
+                tuple(made[operand] for operand in node.operands),
+                {key: mapped(value, function) for key, value in node.attrs.items()},
+                node.name,
+                node.source,
+                node.type.with_sizes(function),
+            )
+        roots = self.graph.graph
+        taken, given = ([made[node] for node in roots[name]] for name in ("inputs", "outputs"))
+        return Body(build(taken, given))
+
+    def infer(self, op: str, types: Sequence[TensorType]) -> tuple[TensorType, ...]:
+        """The types of the outputs; the types of all nodes are inferred again.
+
+        Raises:
+            ShapeError: the types are not those of the inputs, or sizes inside do not fit.
+        """
+        if len(types) != len(self.inputs):
+            raise ShapeError(f"{op}: {len(types)} operands for a body that takes {self}")
+        for given, taken in zip(types, self.inputs, strict=True):
+            if not same_type(given, taken):
+                raise ShapeError(f"{op}: {given} given to a body that takes {taken}")
+        for node in nodes_of(self.graph).values():
+            operands = [self.graph.nodes[operand]["type"] for operand in node.operands]
+            try:
+                inferred = node.op.infer_type(*operands, **node.attrs)
+                if inferred != node.type:
+                    raise ShapeError(f"{node.op.name}: the result is {inferred}, not {node.type}")
+            except (ShapeError, OutOfRangeError) as error:
+                raise error.__class__(f"{op}: {error} ({node.source})") from None
+        return self.outputs
+
+    def __call__(self, *arrays: Any) -> list[Any]:
+        """The values of the outputs, evaluated node by node with NumPy; all sizes are known."""
+        values = dict(zip(self.graph.graph["inputs"], arrays, strict=True))
+        for node in sorted(self.graph):
+            if node in values:
+                continue
+            data = self.graph.nodes[node]
+            operands = (values[operand] for operand in operands_of(self.graph, node))
+            try:
+                values[node] = data["op"].evaluate(*operands, **data["attrs"])
+            except StaticGraphError as error:
+                raise type(error)(f"{error} ({data['source']})") from error
+        return [values[node] for node in self.graph.graph["outputs"]]
+
+
+def between(outputs: Iterable[Expression], known: Mapping[int, Any]) -> list[Expression]:
+    """What the outputs depend on, with them, up to expressions whose serials are known."""
+    found: dict[int, Expression] = {}
+    stack = list(outputs)
+    while stack:
+        node = stack.pop()
+        if node.serial not in known and node.serial not in found:
+            found[node.serial] = node
+            stack.extend(node.operands)
+    return [found[serial] for serial in sorted(found)]
+
+
+def replaced(outputs: Sequence[Expression], made: Mapping[int, Expression]) -> list[Expression]:
+    """The outputs with the expressions whose serials are in `made` replaced."""
+    new = dict(made)
+    for node in between(outputs, made):
+        operands = tuple(new[operand.serial] for operand in node.operands)
+        new[node.serial] = Expression(
+            node.op, operands, node.attrs, node.name, node.source, node.type
+        )
+    return [new[output.serial] for output in outputs]
