@@ -57,8 +57,7 @@ def compile_graph(
 
         inputs, outputs = (_arguments(kernel, kind) for kind in ("input", "output"))
         native = load_kernel(kernel.source, inputs, outputs)
-    feeds = tuple(_feed(graph, node, i) for i, node in enumerate(graph.graph["inputs"]))
-    return kind(graph, lowered, kernel, native, feeds, restructure, name)
+    return kind(graph, lowered, kernel, native, feeds_of(graph), restructure, name)
 
 
 @contextmanager
@@ -79,6 +78,11 @@ def _arguments(kernel: Kernel, kind: str) -> list[Argument]:
         for slot in kernel.arguments
         if slot.kind == kind
     ]
+
+
+def feeds_of(graph: nx.MultiDiGraph[int]) -> tuple[Feed, ...]:
+    """What a call must give."""
+    return tuple(_feed(graph, node, i) for i, node in enumerate(graph.graph["inputs"]))
 
 
 def _feed(graph: nx.MultiDiGraph[int], node: int, position: int) -> Feed:

@@ -33,5 +33,13 @@ class OutOfRangeError(StaticGraphError, IndexError):
     """An index operand points outside the axis that it indexes."""
 
 
+class CompileError(StaticGraphError, RuntimeError):
+    """Compiling in the background failed; the cause is attached."""
+
+
+class NonFiniteWarning(RuntimeWarning):
+    """In debug mode: an op made inf or nan out of finite operands."""
+
+
 class MissingExtraError(StaticGraphError, ImportError):
     """A package that only an extra of the distribution installs is missing."""

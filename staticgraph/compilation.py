@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compiler.autodiff import gradients
 from compiler.dims import Dim, Size, Unknown, as_unknown, atoms
@@ -19,6 +19,9 @@ from compiler.runtime.sizes import to_array
 from compiler.types import unify
 from staticgraph.executable import Executable
 from staticgraph.leaves import Variable
+
+if TYPE_CHECKING:
+    from compiler.runtime.debug import Step
 
 Updates = Mapping[Variable, Any] | Sequence[tuple[Variable, Any]]
 
@@ -47,6 +50,8 @@ def compile(
     numerics: str = "strict",
     disable: Collection[str] = (),
     fuse: bool = True,
+    background: bool = False,
+    debug: bool | Callable[[Step], None] = False,
     name: str | None = None,
 ) -> Executable:
     """Compile a graph into a function of arrays.
@@ -60,6 +65,16 @@ def compile(
         numerics: "strict", or "fast" for rewrites that may round differently.
         disable: names of rewrites to leave out.
         fuse: False computes every node by itself, in memory of its own.
+        background: return at once, and compile in a thread. Until that is done, calls run op by op
+            with NumPy: the results are equal up to rounding. `ready` says whether it is done,
+            `wait(timeout)` waits; `source`, `plan` and the like wait too. A process that ends, or
+            forks, waits for a compilation that has begun.
+        debug: True compiles nothing: calls run op by op with NumPy, an op that makes inf or nan out
+            of finite operands warns (NonFiniteWarning; make it an error with
+            `warnings.simplefilter("error", sg.NonFiniteWarning)`), and whatever an op raises, or
+            warns of, names it and the line that made it. A function is called after each op with a
+            `Step`: its `op`, `source` line, `operands` and `value`; a breakpoint for one line is
+            `debug=lambda step: step.source.endswith("train.py:12") and breakpoint()`.
         name: for messages.
 
     Returns:
@@ -68,6 +83,7 @@ def compile(
     Raises:
         GraphError: an input is no placeholder, given twice, or not needed; an output depends on a
             placeholder that is not among the inputs; an update does not fit its variable.
+        OptionError: an option has a value that it cannot have.
     """
     title = name or "compiled function"
     flat, restructure = _flatten(outputs)
@@ -81,6 +97,10 @@ def compile(
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
     graph = build(list(inputs), flat, pairs)
     options = Options(numerics, frozenset(disable), fuse)
+    if background or debug is not False:
+        from staticgraph.interpreted import run_op_by_op
+
+        return run_op_by_op(graph, restructure, title, options, background, debug)
     return compile_graph(graph, restructure, title, options, Executable)
 
 

@@ -1,4 +1,4 @@
-"""The executable as this frontend hands it out: it can also be drawn."""
+"""The executable as this frontend hands it out: it can also be drawn and traced."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from compiler.runtime import executable
 
 if TYPE_CHECKING:
+    from compiler.runtime.debug import Trace
     from staticgraph.draw import Drawing
 
 
@@ -14,6 +15,29 @@ class Executable(executable.Executable):
     """A compiled graph: a function of arrays that cannot be modified; made by `compile`."""
 
     __slots__ = ()
+
+    @property
+    def ready(self) -> bool:
+        """Whether calls run compiled code: False only while it is compiled in the background."""
+        return True
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until calls run compiled code, or for some seconds; whether they do.
+
+        Raises:
+            CompileError: they never will; the cause is what was raised in the background.
+        """
+        return True
+
+    def trace(self, *args: Any, **kwargs: Any) -> Trace:
+        """Every intermediate value for some inputs, op by op with NumPy as in debug mode.
+
+        Nothing is updated. `print(executable.trace(...))` lists each op of the graph as it was
+        defined, with the type and range of its value and the line that it comes from.
+        """
+        from compiler.runtime.debug import trace
+
+        return trace(self.graph, self.feeds, self.name, args, kwargs)
 
     def draw(self, path: Any = None, **options: Any) -> Drawing:
         """Draw the graph as it was defined, to an SVG, PNG or PDF file if a path is given.
