@@ -11,6 +11,7 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from compiler import ops as _ops
+from compiler.control import cond, scan, while_loop
 from dynamic import autograd, func, nn, optim, utils
 from dynamic import operations as _operations
 from dynamic.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -149,7 +150,7 @@ __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "split", "squeeze",
     "stack", "std", "sub", "t", "tensor", "transpose", "uint8", "unbind", "unsqueeze", "var",
     "utils",
-    "vmap",
+    "cond", "scan", "vmap", "while_loop",
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
     "zeros", "zeros_like", "floor_divide", "mean", "prod", "sum", *_ops.PUBLIC,
     *_operations.PUBLIC, "cuda", "device",

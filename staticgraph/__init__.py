@@ -1,6 +1,7 @@
 """staticgraph: define a computation graph once, compile it, run it many times."""
 
 from compiler.control import cond, scan, while_loop
+from compiler.control import cond, scan, while_loop
 from compiler.dims import Dim
 from compiler.errors import (
     CompileError,
