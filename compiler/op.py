@@ -64,8 +64,8 @@ class Op:
         checked: whether `infer_type` refuses operands or attributes that `evaluate` would take.
         elementwise: whether each element comes from the elements at the same place of operands
             that broadcast.
-        sliceable: `(ndim, **attrs) -> bool`, whether slices of the result along the first axis
-            come from those of the operands of the full rank and all of the others; None: never.
+        sliceable: `(ndim, **attrs) -> int`, the number of leading axes along which slices of the
+            result come from those of the operands of the full rank and all of the others; None: 0.
         bind: `(*args, **kwargs) -> (operands, attrs)`, the public signature; None where all
             arguments are operands.
         expand: for a composite, the same value written in other ops: `(*operands, **attrs)`.
@@ -84,7 +84,7 @@ class Op:
     vjp_items: Callable[..., Sequence[Any]] | None = None
     checked: bool = False
     elementwise: bool = False
-    sliceable: Callable[..., bool] | None = None
+    sliceable: Callable[..., int] | None = None
     bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None
     expand: Callable[..., Any] | None = None
     lowering: Lowering | None = None

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from compiler.op import Attrs, Op
-from compiler.ops import direct
+from compiler.ops.writing import is_writing
 from dynamic.nodes import Spec
 from dynamic.parallel import run
 
@@ -70,7 +70,7 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     if cut is None:
         return op.evaluate(*arrays, **attrs)
     function = op.evaluate
-    writes = isinstance(function, np.ufunc) or function in direct.WRITING
+    writes = is_writing(function)
     parts = _joined(cut, arrays, cut.cuts)
     first = function(*_block(cut, parts, cut.cuts, slice(0, 1)), **attrs)  # what results are like
     result = np.empty((*cut.lead, *first.shape[cut.axes :]), first.dtype)
@@ -107,7 +107,7 @@ def cotangents(
     ]
     are_cut = (True, True, *cuts)
     parts = _joined(cut, (g, out, *operands), are_cut)
-    writes = op.vjp_arrays in direct.WRITING
+    writes = is_writing(op.vjp_arrays)
 
     def task(i: int) -> None:
         given = _block(cut, parts, are_cut, cut.slices[i])

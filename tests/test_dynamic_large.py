@@ -32,6 +32,12 @@ X = values(300, 1000)
 CASES = {
     "tanh": (ops.tanh, [X], {}),
     "gelu": (ops.gelu, [X], {"approximate": "none"}),
+    "gelu with tanh": (ops.gelu, [X], {"approximate": "tanh"}),
+    "relu": (ops.relu, [X], {}),
+    "sigmoid": (ops.sigmoid, [X], {}),
+    "silu": (ops.silu, [X], {}),
+    "square": (ops.power, [np.abs(X), np.array(2.0)], {}),
+    "cube": (ops.power, [np.abs(X), np.array(3.0)], {}),
     "gelu of a strided array": (ops.gelu, [values(1000, 300).T], {"approximate": "none"}),
     "elu of a vector": (ops.elu, [values(300_001)], {"alpha": 1.0}),
     "divide by one number": (ops.divide, [X, np.array(3.0)], {}),
@@ -91,6 +97,15 @@ def test_results_do_not_depend_on_the_number_of_threads(case):
     for other in results[1:]:
         for one, same in zip(results[0], other, strict=True):
             assert_array_equal(one, same)
+
+
+@pytest.mark.parametrize("exponent", [2.0, 3.0])
+def test_the_gradient_of_a_power_to_its_base_alone_is_that_of_the_rule(exponent):
+    operands = [X, np.array(exponent)]
+    out = ops.power(*operands)
+    g = values(*out.shape, seed=1)
+    (found,) = blockwise.cotangents(ops.power, (0,), g, out, operands, {})
+    assert_allclose(found, ops.power.rule(0)(g, out, *operands), rtol=1e-15, strict=True)
 
 
 def test_sums_of_rows_in_float32_are_as_exact_as_numpys():

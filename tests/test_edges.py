@@ -260,6 +260,18 @@ def test_erf_is_within_two_ulp() -> None:
     assert np.signbit(ops.erf(np.array(-0.0)))
 
 
+def test_erf_is_within_four_ulp_in_float32() -> None:
+    small = 10.0 ** np.random.default_rng(1).uniform(-37, 0, 1000)
+    x = np.concatenate([np.linspace(-5, 5, 4001), small]).astype(np.float32)
+    exact = np.array([float(mpmath.erf(float(value))) for value in x])
+    found = ops.erf(x)
+    assert found.dtype == np.float32
+    assert (np.abs(found - exact) <= 4 * np.spacing(np.abs(exact).astype(np.float32))).all()
+    edges = np.array([INF, -INF, NAN, 1e30, -1e30, -0.0], np.float32)
+    assert_array_equal(ops.erf(edges), np.array([1, -1, NAN, 1, -1, -0.0], np.float32))
+    assert np.signbit(ops.erf(edges)[-1])
+
+
 def test_narrow_indices_reach_beyond_their_dtype() -> None:
     values = np.arange(300.0)
     for index in (np.array([-1, 5], "int8"), np.array([255, 5], "uint8")):

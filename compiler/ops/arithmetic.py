@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from compiler.lowering import Pointwise
 from compiler.op import Op, register
 from compiler.ops.comparison import equal, greater, greater_equal, less, logical_and, where
 from compiler.ops.declare import composite, elementwise, zeros_like
+from compiler.ops.writing import writes
 from compiler.types import DType, TensorType, as_dtype
 
 
@@ -127,9 +129,19 @@ def _power(a: Any, b: Any) -> Any:
     return np.power(a, b)
 
 
-power = elementwise(
+@writes
+def _power_arrays(
+    positions: Sequence[int], g: Any, o: Any, a: Any, b: Any, into: Any = (None,)
+) -> Sequence[Any]:
+    if positions == (0,) and not b.ndim and b == 2 and a.shape == g.shape:
+        result = np.add(a, a, np.empty_like(a) if into[0] is None else into[0])
+        return (np.multiply(result, g, result),)
+    return [power.vjp[i](g, o, a, b) for i in positions]
+
+
+power: Any = elementwise(
     "power", _power, "pow_{k}({0}, {1})", arity=2, check=numeric, cheap=False,
-    vjp=(_power_by_base, _power_by_exponent), saves=("ab", "abo"),
+    vjp=(_power_by_base, _power_by_exponent), saves=("ab", "abo"), vjp_arrays=_power_arrays,
     doc="a to the power of b. The gradient to b at a = 0, b >= 0 is 0, as PyTorch's.",
 )  # fmt: skip
 

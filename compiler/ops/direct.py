@@ -13,24 +13,23 @@ from typing import Any
 import numpy as np
 
 from compiler.ops.indexing import check_range
+from compiler.ops.writing import LARGE, floats, scratch, writes
 
 # by position, which NumPy's annotations do not allow: keywords cost a tenth of a small reduction
 _add: Any = np.add.reduce
 _max: Any = np.maximum.reduce
 
 
-def _floats(x: Any) -> Any:
-    return x if x.dtype.kind == "f" else x.astype(np.float64)
-
-
+@writes
 def softmax(x: Any, *, axis: int, out: Any = None) -> Any:
     """exp(x - max) / sum(exp(x - max)) along `axis`."""
-    x = _floats(x)
+    x = floats(x)
     result = np.subtract(x, _max(x, axis, None, None, True, -np.inf), out)
     np.exp(result, result)
     return np.divide(result, _sums(result, axis), result)
 
 
+@writes
 def softmax_vjp(
     positions: Sequence[int], g: Any, o: Any, x: Any, *, axis: int, into: Any = (None,)
 ) -> Any:
@@ -39,13 +38,15 @@ def softmax_vjp(
     return (np.multiply(result, o, result),)
 
 
+@writes
 def log_softmax(x: Any, *, axis: int, out: Any = None) -> Any:
     """x - max - log(sum(exp(x - max))) along `axis`."""
-    x = _floats(x)
+    x = floats(x)
     result = np.subtract(x, _max(x, axis, None, None, True, -np.inf), out)
     return np.subtract(result, np.log(_sums(np.exp(result), axis)), result)
 
 
+@writes
 def log_softmax_vjp(
     positions: Sequence[int], g: Any, o: Any, x: Any, *, axis: int, into: Any = (None,)
 ) -> Any:
@@ -55,7 +56,6 @@ def log_softmax_vjp(
     return (np.subtract(g, result, result),)
 
 
-_LARGE = 1 << 14
 _SHORT = 1024
 
 
@@ -66,7 +66,7 @@ def _by_dot(x: Any, axis: int) -> bool:
     than NumPy's, of pairs: the dot product of a BLAS adds up as many partial sums as its vectors
     have elements, each of them one term after the other.
     """
-    return x.size > _LARGE and axis == x.ndim - 1 and x.shape[-1] <= _SHORT
+    return x.size > LARGE and axis == x.ndim - 1 and x.shape[-1] <= _SHORT
 
 
 def _sums(x: Any, axis: int) -> Any:
@@ -101,14 +101,16 @@ def _normalised(rows: Any, eps: float, out: Any = None) -> tuple[Any, Any]:
     return np.multiply(normal, scale, normal), scale
 
 
+@writes
 def layer_norm(x: Any, weight: Any, bias: Any, *, axes: int, eps: float, out: Any = None) -> Any:
     """(x - mean) / sqrt(variance + eps) * weight + bias over the last `axes` axes."""
-    x = _floats(x)
+    x = floats(x)
     result, _ = _normalised(_rows(x, axes), eps, None if out is None else _rows(out, axes))
     np.multiply(result, _vector(weight), result)
     return np.add(result, _vector(bias), result).reshape(x.shape)
 
 
+@writes
 def layer_norm_vjp(
     positions: Sequence[int],
     g: Any,
@@ -126,12 +128,12 @@ def layer_norm_vjp(
     if 2 in positions:
         results[2] = _column_sum(rows, bias)
     if 0 in positions or 1 in positions:
-        normal, scale = _normalised(_rows(x, axes), eps, _scratch(rows))
+        normal, scale = _normalised(_rows(x, axes), eps, scratch(rows))
     if 1 in positions:
         results[1] = _column_dot(rows, normal, weight)
     if 0 in positions:
         target = into[positions.index(0)]
-        rows = np.multiply(rows, _vector(weight), _scratch(rows))
+        rows = np.multiply(rows, _vector(weight), scratch(rows))
         size = rows.shape[1]
         along = np.vecdot(rows, normal)[:, None] / size
         np.subtract(rows, _sums(rows, 1) / size, rows)
@@ -141,19 +143,6 @@ def layer_norm_vjp(
     return [results[i] for i in positions]
 
 
-def _scratch(like: Any) -> Any:
-    """An array for intermediate values; a large one at a multiple of 64 bytes.
-
-    NumPy's own begin at any multiple of 16, and a sum of two rows that is stored across the lines
-    of the cache takes twice as long.
-    """
-    if like.size < _LARGE:
-        return np.empty(like.shape, like.dtype)
-    raw = np.empty(like.nbytes + 63, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + like.nbytes].view(like.dtype).reshape(like.shape)
-
-
 def _column_sum(rows: Any, like: Any) -> Any:
     """The sum of the rows in the shape of a weight or bias."""
     return _add(rows, 0).reshape(like.shape) if like.ndim else _add(rows, None)
@@ -161,7 +150,7 @@ def _column_sum(rows: Any, like: Any) -> Any:
 
 def _column_dot(rows: Any, others: Any, like: Any) -> Any:
     """The sum of the products of the rows in the shape of a weight."""
-    if rows.size > _LARGE and like.ndim:
+    if rows.size > LARGE and like.ndim:
         return np.einsum("ij,ij->j", rows, others).reshape(like.shape)
     return _column_sum(rows * others, like)
 
@@ -193,9 +182,3 @@ def cross_entropy_vjp(g: Any, x: Any, target: Any, *, reduction: str) -> Any:
     result = softmax(x, axis=1)
     result.reshape(-1)[_places(x, target)] -= 1
     return np.multiply(result, g, result)
-
-
-WRITING: frozenset[Any] = frozenset(
-    (softmax, log_softmax, layer_norm, softmax_vjp, log_softmax_vjp, layer_norm_vjp)
-)
-"""Functions that write a result to `out`, or cotangents to the arrays `into`, where given."""

@@ -1,11 +1,16 @@
-"""The error function with NumPy, which has none: two polynomials, within 2 ulp in float64.
+"""The error function with NumPy, which has none: within 2 ulp in float64 and 4 ulp in float32.
 
-The coefficients interpolate at the Chebyshev nodes, computed with 50 digits:
+In float64 it is made of two polynomials. Their coefficients interpolate at the Chebyshev nodes,
+computed with 50 digits:
 
     erf(x) / x - 1           in t = x^2, 0 <= t <= 1, error below 1e-17
     exp(x^2) erfc(x)         in u = (x - 3) / (x + 3), 1 <= x <= 6, error below 4e-18 exp(x^2)
 
 The variable u is that of Shepherd and Laframboise (Mathematics of Computation 36, 1981).
+
+In float32 it is tanh(x P(x^2)), since NumPy's tanh is fast: P approximates atanh(erf(x)) / x for
+0 <= x <= 4, in the sense of the largest relative error of erf, which is 9.5e-8 (Lawson's
+algorithm), and makes tanh 1 beyond.
 """
 
 from __future__ import annotations
@@ -45,6 +50,15 @@ _FAR = (
     2.023603179641757e-06,
     1.2801900862962662e-06,
 )
+_SINGLE = (
+    1.1283792743068304,
+    0.10276905579239302,
+    -0.00019183081320317953,
+    -0.0006197846405299204,
+    8.763731741763574e-05,
+    -5.668473548031477e-06,
+    1.4185208400316227e-07,
+)
 _LIMIT = 6.0  # erf is 1 in float64 from here on
 _BLOCK = 4096  # elements at a time, so that the temporaries stay in the cache
 # one column per step of Horner's scheme, so that both polynomials advance in one call
@@ -54,11 +68,24 @@ _STEPS = np.array([[*_NEAR, *[0.0] * (len(_FAR) - len(_NEAR))], _FAR]).T[::-1, :
 def erf(x: Any) -> Any:
     """The error function of a float32 or float64 array, element by element."""
     x = np.asarray(x)
+    if x.dtype == np.float32:
+        return _single(x)
     flat = x.astype(np.float64).ravel()
     for start in range(0, flat.size, _BLOCK):
         block = flat[start : start + _BLOCK]
         np.copysign(_positive(np.abs(block)), block, out=block)
     return flat.astype(x.dtype).reshape(x.shape)
+
+
+def _single(x: Any) -> Any:
+    with np.errstate(over="ignore"):  # tanh(inf) is 1, as it should be
+        square = np.square(x)
+        sums = np.full_like(x, _SINGLE[-1])
+        for coefficient in _SINGLE[-2::-1]:
+            np.multiply(sums, square, sums)
+            np.add(sums, coefficient, sums)
+        np.multiply(sums, x, sums)
+    return np.tanh(sums, sums)
 
 
 def _positive(a: Any) -> Any:

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from compiler.op import Op
-from compiler.ops import error_function
+from compiler.ops import activation, error_function
 from compiler.ops.comparison import equal, where
 from compiler.ops.declare import elementwise
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
-def _unary(name: str, function: Any, rule: Any, saves: str, doc: str, code: str = "") -> Any:
+def _unary(
+    name: str, function: Any, rule: Any, saves: str, doc: str, code: str = "", arrays: Any = None
+) -> Any:
     return elementwise(
         name,
         function,
@@ -24,6 +26,7 @@ def _unary(name: str, function: Any, rule: Any, saves: str, doc: str, code: str 
         floating=True,
         cheap=False,
         vjp=(rule,),
+        vjp_arrays=arrays,
         saves=(saves,),
         doc=doc,
     )
@@ -31,12 +34,6 @@ def _unary(name: str, function: Any, rule: Any, saves: str, doc: str, code: str 
 
 def _rsqrt(x: Any) -> Any:
     return 1 / np.sqrt(x)
-
-
-def _sigmoid(x: Any) -> Any:
-    # exp of a negative number only: no overflow on either side
-    small = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1, small) / (1 + small)
 
 
 def _softplus(x: Any) -> Any:
@@ -66,7 +63,10 @@ atan = _unary(
 )
 sinh = _unary("sinh", np.sinh, lambda g, o, a: g * cosh(a), "a", "The hyperbolic sine.")
 cosh: Op = _unary("cosh", np.cosh, lambda g, o, a: g * sinh(a), "a", "The hyperbolic cosine.")
-tanh = _unary("tanh", np.tanh, lambda g, o, a: g * (1 - o * o), "o", "The hyperbolic tangent.")
+tanh = _unary(
+    "tanh", np.tanh, lambda g, o, a: g * (1 - o * o), "o", "The hyperbolic tangent.",
+    arrays=activation.tanh_vjp,
+)  # fmt: skip
 erf = _unary(
     "erf",
     error_function.erf,
@@ -74,7 +74,10 @@ erf = _unary(
     "a",
     "The error function.",
 )
-sigmoid = _unary("sigmoid", _sigmoid, lambda g, o, a: g * (o * (1 - o)), "o", "1 / (1 + exp(-a)).")
+sigmoid = _unary(
+    "sigmoid", activation.sigmoid, lambda g, o, a: g * (o * (1 - o)), "o", "1 / (1 + exp(-a)).",
+    arrays=activation.sigmoid_vjp,
+)  # fmt: skip
 softplus = _unary(
     "softplus", _softplus, lambda g, o, a: g * sigmoid(a), "a",
     "log(1 + exp(a)), without overflow.",

@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.errors import DTypeError, OptionError, ShapeError
 from compiler.op import Attrs
-from compiler.ops import direct
+from compiler.ops import activation, direct
 from compiler.ops.arithmetic import astype, maximum, minimum, numeric, square
 from compiler.ops.comparison import (
     equal,
@@ -41,26 +41,9 @@ _ROOT_HALF = math.sqrt(0.5)
 _ROOT_TWO_BY_PI = math.sqrt(2 / math.pi)
 _CUBIC = 0.044715
 
-_ZEROS = {np.dtype(kind): np.zeros((), kind) for kind in "fdbhiqB"}
-
-
-def _relu(x: Any) -> Any:
-    # a 0-d array instead of a number halves the time on a small array
-    return np.maximum(x, _ZEROS[x.dtype])
-
-
-_ONE = np.ones((), np.int8)
-
-
-def _relu_arrays(positions: Sequence[int], g: Any, o: Any, a: Any) -> Sequence[Any]:
-    # np.where in half its time: g's bits, and those of -1 where it passes or 0 where it does not
-    bits = np.dtype(f"i{g.itemsize}")
-    passes = np.subtract(np.less_equal(o, _ZEROS[o.dtype]).view(np.int8), _ONE).astype(bits)
-    return (np.bitwise_and(g.view(bits), passes).view(g.dtype),)
-
-
 relu = elementwise(
-    "relu", _relu, "maximum({0}, {t}(0))", arity=1, check=numeric, vjp_arrays=_relu_arrays,
+    "relu", activation.relu, "maximum({0}, {t}(0))", arity=1, check=numeric,
+    vjp_arrays=activation.relu_vjp,
     vjp=(lambda g, o, a: where(less_equal(o, 0), 0, g),), saves=("o",),
     doc="max(x, 0); the gradient at 0 is 0.",
 )  # fmt: skip
@@ -100,7 +83,7 @@ def _silu_vjp(g: Any, o: Any, a: Any) -> Any:
 
 silu = composite(
     "silu", lambda x: x * sigmoid(x), floating=True, vjp=(_silu_vjp,), saves=("a",),
-    elementwise=True,
+    elementwise=True, evaluate=activation.silu, vjp_arrays=activation.silu_vjp,
     doc="x * sigmoid(x) (Elfwing, Uchibe, Doya 2017).",
 )  # fmt: skip
 
@@ -127,7 +110,8 @@ def _gelu_check(name: str, x: TensorType, *, approximate: str) -> None:
 
 gelu = composite(
     "gelu", _gelu, bind=_with("gelu", approximate="none"), floating=True, check=_gelu_check,
-    vjp=(_gelu_vjp,), saves=("a",), elementwise=True,
+    vjp=(_gelu_vjp,), saves=("a",), elementwise=True, evaluate=activation.gelu,
+    vjp_arrays=activation.gelu_vjp,
     doc="x times the normal distribution function of x, or its tanh form "
     "(Hendrycks, Gimpel 2016).",
 )  # fmt: skip
