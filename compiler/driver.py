@@ -29,11 +29,13 @@ class Options:
         numerics: "strict" (every rewrite exact or more stable) or "fast" (may round differently).
         disabled: names of rewrites to leave out.
         fuse: False gives every node a loop and memory of its own.
+        backend: what compiles the emitted source: "llvm" (our lowering of it) or "numba".
     """
 
     numerics: str = "strict"
     disabled: frozenset[str] = frozenset()
     fuse: bool = True
+    backend: str = "llvm"
 
 
 def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGraph[int], Kernel]:
@@ -53,10 +55,13 @@ def compile_graph(
     """Compile a graph to a frontend's kind of executable; from the kernel cache if it is there."""
     with collection_paused():
         lowered, kernel = lower(graph, options)
-        from compiler.runtime.cache.loader import load_kernel
+        from compiler.runtime.cache.loader import load_kernel, load_with_numba
 
         inputs, outputs = (_arguments(kernel, kind) for kind in ("input", "output"))
-        native = load_kernel(kernel.source, inputs, outputs)
+        if options.backend == "numba":
+            native = load_with_numba(kernel.source, inputs, outputs)
+        else:
+            native = load_kernel(kernel.units, kernel.steps, inputs, outputs)
     feeds = tuple(_feed(graph, node, i) for i, node in enumerate(graph.graph["inputs"]))
     return kind(graph, lowered, kernel, native, feeds, restructure, name)
 
