@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.errors import GraphError
-from compiler.graph.expression import Expression, ancestors, at_line, constant
+from compiler.graph.expression import Expression, ancestors, at_line, constant, next_serial
 from compiler.ops.declare import zeros_like
+from compiler.regions import close_region, copy_region, regions_of
 from compiler.types import unify
 
 
@@ -37,26 +38,86 @@ def gradients(
             raise GraphError(f"grad: {output} does not depend on {target} ({target.source})")
     if seed is None:
         seed = constant(np.ones((), output.dtype))
-    cotangents = {output.serial: seed}
-    needed = _depending_on(nodes, wrt)
-    for node in reversed(nodes):
-        g = cotangents.get(node.serial)
-        if g is None or node.serial not in needed:
-            continue
-        with at_line(node.source):
-            for position, operand in enumerate(node.operands):
-                rule = node.op.rule(position)
-                if rule is None or operand.serial not in needed:
-                    continue
-                part = rule(g, node, *node.operands, **node.attrs)
-                if not _is_cotangent(part, operand):
-                    raise GraphError(f"grad: {node.op.name}: {part} is no cotangent of {operand}")
-                before = cotangents.get(operand.serial)
-                cotangents[operand.serial] = part if before is None else before + part
+    return pullback([output], wrt, [seed])
+
+
+def pullback(
+    outputs: Sequence[Expression], wrt: Sequence[Expression], seeds: Sequence[Expression]
+) -> list[Expression]:
+    """The cotangents of expressions, given those of floating-point outputs: `seeds`.
+
+    One per element of `wrt`, of its type; zero where no output depends on it.
+    """
+    cotangents: dict[int, Expression] = {}
+    for output, seed in zip(outputs, seeds, strict=True):
+        _add(cotangents, output, seed)
+    _walk(ancestors(outputs), cotangents, wrt)
     return [
         cotangents[target.serial] if target.serial in cotangents else zeros_like(target)
         for target in wrt
     ]
+
+
+def _walk(
+    nodes: Sequence[Expression], cotangents: dict[int, Expression], wrt: Sequence[Expression]
+) -> None:
+    """Add to `cotangents` those of the operands of `nodes`, as far as `wrt` depends on them."""
+    needed = _depending_on(nodes, wrt)
+    regions = regions_of(nodes, wrt)
+    copied = {result.serial for results in regions.values() for result in results}
+    for node in reversed(nodes):
+        if node.serial in regions:
+            _through_region(regions[node.serial], cotangents, needed)
+        elif node.serial in cotangents and node.serial in needed and node.serial not in copied:
+            _through_op(node, cotangents, needed)
+
+
+def _through_op(node: Expression, cotangents: dict[int, Expression], needed: set[int]) -> None:
+    g = cotangents[node.serial]
+    with at_line(node.source):
+        for position, operand in enumerate(node.operands):
+            rule = node.op.rule(position)
+            if rule is None or operand.serial not in needed:
+                continue
+            part = rule(g, node, *node.operands, **node.attrs)
+            if not _is_cotangent(part, operand):
+                raise GraphError(f"grad: {node.op.name}: {part} is no cotangent of {operand}")
+            _add(cotangents, operand, part)
+
+
+def _add(cotangents: dict[int, Expression], to: Expression, part: Expression) -> None:
+    before = cotangents.get(to.serial)
+    cotangents[to.serial] = part if before is None else before + part
+
+
+def _through_region(
+    results: Sequence[Expression], cotangents: dict[int, Expression], needed: set[int]
+) -> None:
+    """Differentiate a copy of a region, in a region of its own: so do higher derivatives.
+
+    The cotangents that its entries have already are continued, so that terms are added in the
+    order in which they are without a region.
+    """
+    reached = [one for one in results if one.serial in cotangents and one.serial in needed]
+    if not reached:
+        return
+    start = next_serial()
+    copy = copy_region(reached, [cotangents[one.serial] for one in reached])
+    entries = [(node, again) for node, again in copy.entries if node.serial in needed]
+    inner = {
+        again.serial: cotangents[node.serial]
+        for node, again in entries
+        if node.serial in cotangents
+    }
+    for one, again in reversed(list(zip(reached, copy.results, strict=True))):
+        with at_line(one.source):
+            _add(inner, again, cotangents[one.serial])
+    _walk(copy.nodes, inner, [again for _, again in entries])
+    found = [(node, inner[again.serial]) for node, again in entries if again.serial in inner]
+    with at_line(results[0].source):
+        closed = close_region([cotangent for _, cotangent in found], start)
+    for (node, _), cotangent in zip(found, closed, strict=True):
+        cotangents[node.serial] = cotangent
 
 
 def _is_cotangent(part: Expression, operand: Expression) -> bool:
@@ -86,6 +147,9 @@ def _depending_on(nodes: Sequence[Expression], wrt: Sequence[Expression]) -> set
     """The serials of the nodes that depend on any of `wrt` through floating point, with those."""
     needed = {target.serial for target in wrt}
     for node in nodes:
-        if node.dtype.kind == "f" and any(operand.serial in needed for operand in node.operands):
+        if node.dtype.kind == "f" and any(
+            operand.serial in needed and node.op.rule(position) is not None
+            for position, operand in enumerate(node.operands)
+        ):
             needed.add(node.serial)
     return needed

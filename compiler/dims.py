@@ -8,7 +8,11 @@ Floor division, and max(0, size) from which maximum and minimum are made, are op
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from numbers import Integral
 from typing import NoReturn, TypeAlias
@@ -16,6 +20,8 @@ from typing import NoReturn, TypeAlias
 from compiler.errors import OptionError
 
 _serials = itertools.count()
+_facts: ContextVar[list[Fact] | None] = ContextVar("facts", default=None)
+_PACKAGE = os.path.dirname(__file__) + os.sep
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +89,14 @@ class Dim:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms
+        if isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms:
+            return True
+        facts = _facts.get()
+        if facts is not None and isinstance(other, _SIZE):
+            # the compiler's own comparisons are checked when the sizes are known
+            if not sys._getframe(1).f_code.co_filename.startswith(_PACKAGE):
+                facts.append(Fact(self, other, False))
+        return False
 
     def __bool__(self) -> bool:
         raise OptionError(f"the size {self} is unknown until run time: it has no truth value")
@@ -162,6 +175,41 @@ class Dim:
 
 
 _SIZE = (Dim, Integral)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a traced function took for granted of two sizes: that they are equal, or are not."""
+
+    left: Size
+    right: Size
+    equal: bool
+
+    def holds(self, values: Mapping[Unknown, int]) -> bool:
+        """Whether it is so, given the values of the unknowns."""
+        return (evaluate(self.left, values) == evaluate(self.right, values)) is self.equal
+
+
+@contextmanager
+def collecting_facts() -> Iterator[list[Fact]]:
+    """Collect what the code in the block takes for granted of unknown sizes.
+
+    That two sizes differ, where code outside the compiler compared them and found that they are
+    not known to be equal; and whatever `assume_equal` is told.
+    """
+    facts: list[Fact] = []
+    token = _facts.set(facts)
+    try:
+        yield facts
+    finally:
+        _facts.reset(token)
+
+
+def assume_equal(left: Size, right: Size) -> None:
+    """Take two sizes for equal, of which at least one is unknown."""
+    facts = _facts.get()
+    if facts is not None:
+        facts.append(Fact(left, right, True))
 
 
 def unknown(name: str | None = None, label: str = "?") -> Dim:

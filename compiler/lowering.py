@@ -99,7 +99,10 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """The operand's elements in the same row-major order under another shape."""
+    """The first operand's elements in the same row-major order, maybe under another shape.
+
+    What reads the result runs after whatever computes the other operands.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """PyTorch-like eager tensors over the shared op library: `import dynamic as torch`.
 
-Every op that both paradigms share is here under its own name, the same object as in the other
-frontend, except where PyTorch gives the name another meaning: see `dynamic.functions`.
+Every op that both paradigms share is here under its own name, itself or a function that leads to
+it (`dynamic.short`), except where PyTorch gives the name another meaning: see `dynamic.functions`.
 """
 
 from __future__ import annotations
@@ -110,11 +110,13 @@ from dynamic.parallel import get_num_threads, set_num_threads
 from dynamic.printing import set_printoptions
 from dynamic.results import Size
 from dynamic.serialization import load, save
+from dynamic.short import SHORT as _SHORT
 from dynamic.tensor import Tensor
 
 _keep_freed_memory()
 globals().update({name: _operations.FUNCTIONS[name] for name in _operations.PUBLIC})
-globals().update({name: getattr(_ops, name) for name in _ops.PUBLIC if name not in globals()})
+_shared = {name: getattr(_ops, name) for name in _ops.PUBLIC if name not in globals()}
+globals().update({name: _SHORT.get(shared, shared) for name, shared in _shared.items()})
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...

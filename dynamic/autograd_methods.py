@@ -215,6 +215,20 @@ class Autograd(Operand):
         """A recorded copy."""
         return self.apply(eager_ops.clone, (self,), {})
 
+    @staticmethod
+    def call(function: Any, operands: Sequence[Any]) -> list[Any]:
+        """The results of a compiled function, recorded as one node."""
+        from dynamic.calls import call
+
+        return call(function, operands)
+
+    @staticmethod
+    def arrays(operands: Sequence[Any]) -> list[Any]:
+        """The arrays of tensors; what is no tensor as it is."""
+        from dynamic.calls import arrays
+
+        return arrays(operands)
+
     def numpy(self, *, force: bool = False) -> Any:
         """The ndarray on the tensor's memory; RuntimeError if it requires grad."""
         if self._node is not None:
@@ -260,7 +274,7 @@ def rebuild(kind: Any, array: Any, requires_grad: bool) -> Any:
     """A leaf from what pickle wrote of a tensor."""
     result = kind.__new__(kind)
     made = result.constant(array)
-    for name in ("_array", "_counter", "_home", "_node", "_view", "_views"):
+    for name in ("_array", "_cell", "_home", "_maker", "_note", "_rebased"):
         setattr(result, name, getattr(made, name))
     result.requires_grad = requires_grad
     return result

@@ -1,25 +1,25 @@
 """Large arrays in blocks: a chain of NumPy calls stays in the cache, and threads share the blocks.
 
-Only what computes much per element is worth it: composites and their rules, and functions such as
-exp and tanh; a sum of two arrays waits for memory, whatever it does.
-
-An op whose `sliceable` holds computes each slice of its result along the first axis from the
-slices of its operands there. So do its gradient rules, except that an operand which all slices
-share (a bias, the weight of a layer norm) gets the sum of what the slices give it. The blocks
-depend on shapes alone, and so do the results, bit by bit, whatever the number of threads.
+An op that is `elementwise`, or whose `sliceable` counts leading axes along which slices of the
+result come from those of the operands, is computed in slices along these axes, taken as one. So
+are its gradient rules, except that an operand which all slices share (a bias, the weight of a
+layer norm) gets the sum of what the slices give it. The blocks depend on shapes and strides alone,
+and so do the results, bit by bit, whatever the number of threads.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
-from compiler.lowering import Pointwise
 from compiler.op import Attrs, Op
+from compiler.ops import direct
 from dynamic.nodes import Spec
 from dynamic.parallel import run
 
@@ -28,35 +28,64 @@ LARGE = 1 << 18
 BLOCK = 1 << 17
 """The elements of a block: a NumPy call takes long enough that threads seldom meet at the GIL."""
 
-Slices = Sequence[slice]
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """How an op is cut.
+
+    Attributes:
+        axes: the number of leading axes that are taken as one.
+        lead: their sizes in the result.
+        cuts: per operand whether it is cut; the others are shared by all slices.
+        slices: the blocks along the joined axis.
+        width: the size of the last axis.
+    """
+
+    axes: int
+    lead: tuple[int, ...]
+    cuts: tuple[bool, ...]
+    slices: tuple[slice, ...]
+    width: int
+
+    def joined(self, operand: Any) -> Any:
+        """An operand, or what stands in for it, with the leading axes as one, of the same rank."""
+        shape = (1,) * (self.axes - 1) + (-1, *operand.shape[self.axes :])
+        if isinstance(operand, np.ndarray):
+            return operand.reshape(shape)
+        length = math.prod(operand.shape[: self.axes])
+        return Spec((*shape[: self.axes - 1], length, *shape[self.axes :]), operand.dtype)
+
+    def part(self, operand: Any, block: slice) -> Any:
+        """A block of a joined operand."""
+        if isinstance(operand, np.ndarray):
+            return operand[(slice(None),) * (self.axes - 1) + (block,)]
+        size = block.stop - block.start
+        shape = operand.shape
+        return Spec((*shape[: self.axes - 1], size, *shape[self.axes :]), operand.dtype)
 
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """`op.evaluate(*arrays, **attrs)`, in blocks where that is possible."""
-    cut = _cut(op, arrays, attrs) if op.expand is not None or _is_costly(op) else None
+    cut = _cut(op, arrays, attrs)
     if cut is None:
         return op.evaluate(*arrays, **attrs)
-    slices, cuts, flat = cut
-    parts = [_flat(array) if flat and c else array for array, c in zip(arrays, cuts, strict=True)]
     function = op.evaluate
-    in_place = isinstance(function, np.ufunc)
-
-    def operands(place: slice) -> list[Any]:
-        return [_part(part, place, is_cut) for part, is_cut in zip(parts, cuts, strict=True)]
-
-    first = function(*operands(slice(0, 1)), **attrs)  # what the results are like
-    shape = arrays[cuts.index(True)].shape if flat else (slices[-1].stop, *first.shape[1:])
-    result = np.empty(shape, first.dtype)
-    rows = result.reshape(-1) if flat else result
+    writes = isinstance(function, np.ufunc) or function in direct.WRITING
+    parts = _joined(cut, arrays, cut.cuts)
+    first = function(*_block(cut, parts, cut.cuts, slice(0, 1)), **attrs)  # what results are like
+    result = np.empty((*cut.lead, *first.shape[cut.axes :]), first.dtype)
+    rows = cut.joined(result)
 
     def task(i: int) -> None:
-        place = slices[i]
-        if in_place:
-            function(*operands(place), out=rows[place], **attrs)
+        operands = _block(cut, parts, cut.cuts, cut.slices[i])
+        target = cut.part(rows, cut.slices[i])
+        if writes:
+            function(*operands, out=target, **attrs)
         else:
-            rows[place] = function(*operands(place), **attrs)
+            target[...] = function(*operands, **attrs)
 
-    run(task, len(slices))
+    with _rows_as_they_are(cut.width):
+        run(task, len(cut.slices))
     return result
 
 
@@ -64,87 +93,116 @@ def cotangents(
     op: Op, positions: Sequence[int], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
 ) -> Sequence[Any]:
     """`op.cotangents(positions, g, out, *operands, **attrs)`, in blocks where that is possible."""
-    worth = op.expand is not None or _is_costly(op)
-    cut = _cut(op, operands, attrs, (g, out)) if worth else None
+    cut = _cut(op, operands, attrs, (g, out))
     if cut is None:
         return op.cotangents(positions, g, out, *operands, **attrs)
-    slices, cuts, flat = cut
+    cuts, count = cut.cuts, len(cut.slices)
     results = []
     for i in positions:
         shape = operands[i].shape
-        results.append(np.empty(shape if cuts[i] else (len(slices), *shape), operands[i].dtype))
-    rows = [result.reshape(-1) if flat else result for result in results]
-    are_cut = (True, True, *cuts)
-    parts = [
-        _flat(one) if flat and is_cut else one
-        for one, is_cut in zip((g, out, *operands), are_cut, strict=True)
+        results.append(np.empty(shape if cuts[i] else (count, *shape), operands[i].dtype))
+    rows = [
+        cut.joined(result) if cuts[i] else result
+        for i, result in zip(positions, results, strict=True)
     ]
+    are_cut = (True, True, *cuts)
+    parts = _joined(cut, (g, out, *operands), are_cut)
+    writes = op.vjp_arrays in direct.WRITING
 
     def task(i: int) -> None:
-        place = slices[i]
-        given = [_part(part, place, is_cut) for part, is_cut in zip(parts, are_cut, strict=True)]
-        found = op.cotangents(positions, *given, **attrs)
-        for position, row, cotangent in zip(positions, rows, found, strict=True):
-            row[place if cuts[position] else i] = cotangent
+        given = _block(cut, parts, are_cut, cut.slices[i])
+        targets = [
+            cut.part(row, cut.slices[i]) if cuts[position] else row[i, ...]
+            for position, row in zip(positions, rows, strict=True)
+        ]
+        found = op.cotangents(positions, *given, **(attrs | {"into": targets} if writes else attrs))
+        for target, cotangent in zip(targets, found, strict=True):
+            if cotangent is not target:
+                target[...] = cotangent
 
-    run(task, len(slices))
+    with _rows_as_they_are(cut.width):
+        run(task, count)
     return [
         result if cuts[i] else np.add.reduce(result, 0)
         for i, result in zip(positions, results, strict=True)
     ]
 
 
-def _is_costly(op: Op) -> bool:
-    return isinstance(op.lowering, Pointwise) and not op.lowering.cheap
+@contextmanager
+def _rows_as_they_are(width: int) -> Iterator[None]:
+    """Have NumPy loop over rows where they lie.
 
-
-def _cut(
-    op: Op, operands: Sequence[Any], attrs: Attrs, results: Sequence[Any] = ()
-) -> tuple[Slices, tuple[bool, ...], bool] | None:
-    """Where to cut, which operands are cut, and whether all are flattened before; or None.
-
-    `results` are arrays of the shape of the op's result, which are to be cut as well.
+    Where its buffer is larger than a row, it copies operands that broadcast into the buffer
+    first, so that the loops get longer; that takes longer than the loop over the row.
     """
+    if width < 256:
+        yield
+        return
+    before = np.setbufsize(min(width, 8192) // 16 * 16)
+    try:
+        yield
+    finally:
+        np.setbufsize(before)
+
+
+def _joined(cut: _Cut, operands: Sequence[Any], are_cut: Sequence[bool]) -> list[Any]:
+    return [cut.joined(one) if c else one for one, c in zip(operands, are_cut, strict=True)]
+
+
+def _block(cut: _Cut, parts: Sequence[Any], are_cut: Sequence[bool], block: slice) -> list[Any]:
+    return [cut.part(part, block) if c else part for part, c in zip(parts, are_cut, strict=True)]
+
+
+def _cut(op: Op, operands: Sequence[Any], attrs: Attrs, results: Sequence[Any] = ()) -> _Cut | None:
+    """How to cut the operands, and `results`, which are arrays of the result's shape; or None."""
     shapes = [operand.shape for operand in operands]
     ndim = max(map(len, shapes), default=0)
-    if not ndim or not (op.elementwise or (op.sliceable and op.sliceable(ndim, **attrs))):
+    limit = ndim if op.elementwise else op.sliceable(ndim, **attrs) if op.sliceable else 0
+    limit = min([limit, *[ndim - len(shape) for shape in shapes if len(shape) < ndim]])
+    if limit < 1:
         return None
-    if op.elementwise:
-        full = {shape for shape in shapes if shape}
-        if len(full) == 1 and all(_is_flat(one) for one in (*operands, *results)):
-            slices = _slices(math.prod(full.pop()), BLOCK)
-            return (slices, tuple(map(bool, shapes)), True) if len(slices) > 1 else None
-    length = max(shape[0] for shape in shapes if len(shape) == ndim)
-    cuts = tuple([len(shape) == ndim and shape[0] == length for shape in shapes])
+    full = [shape for shape in shapes if len(shape) == ndim]
+    axes = _common(full, limit)
+    whole = [*[operand for operand in operands if len(operand.shape) == ndim], *results]
+    if not all(_merges(one, axes) for one in whole):
+        axes = 1
+    axes = max(1, axes)
+    lead = max([shape[:axes] for shape in full])
+    cuts = tuple([len(shape) == ndim and shape[:axes] == lead for shape in shapes])
     if any(len(s) == ndim and not c and s[0] != 1 for s, c in zip(shapes, cuts, strict=True)):
         return None  # they do not broadcast: the op says so
-    row = max(math.prod(shape[1:]) for shape, c in zip(shapes, cuts, strict=True) if c)
-    slices = _slices(length, max(1, BLOCK // max(1, row)))
-    return (slices, cuts, False) if len(slices) > 1 else None
+    length = math.prod(lead)
+    row = max(math.prod(shape[axes:]) for shape in full)
+    count = min(length, 2 * math.ceil(length * row / (2 * BLOCK)))
+    if count < 2:
+        return None
+    width = max(shape[-1] for shape in full)
+    return _Cut(axes, lead, cuts, _slices(length, count), width)
 
 
-def _slices(length: int, step: int) -> Slices:
-    return [slice(start, min(start + step, length)) for start in range(0, length, step)]
+def _slices(length: int, count: int) -> tuple[slice, ...]:
+    """`count` slices of nearly the same length."""
+    ends = [length * i // count for i in range(count + 1)]
+    return tuple([slice(start, stop) for start, stop in itertools.pairwise(ends)])
 
 
-def _is_flat(operand: Any) -> bool:
-    """Whether the flat form of an array is a view; shapes without values have no order."""
-    return not isinstance(operand, np.ndarray) or bool(
-        operand.flags.c_contiguous or not any(operand.strides)
-    )
+def _common(shapes: Sequence[tuple[int, ...]], limit: int) -> int:
+    """The number of leading axes, up to `limit`, in which the shapes agree."""
+    for axis in range(limit):
+        if any(shape[axis] != shapes[0][axis] for shape in shapes):
+            return axis
+    return limit
 
 
-def _flat(operand: Any) -> Any:
-    if not isinstance(operand, np.ndarray):
-        return Spec((operand.size,), operand.dtype)
-    if operand.flags.c_contiguous:
-        return operand.reshape(-1)
-    return as_strided(operand, (operand.size,), (0,), writeable=False)
-
-
-def _part(operand: Any, place: slice, is_cut: bool) -> Any:
-    if not is_cut:
-        return operand
-    if isinstance(operand, np.ndarray):
-        return operand[place]
-    return Spec((place.stop - place.start, *operand.shape[1:]), operand.dtype)
+def _merges(operand: Any, axes: int) -> bool:
+    """Whether the leading axes can be taken as one in a view; shapes without values can."""
+    if axes < 2 or not isinstance(operand, np.ndarray) or operand.flags.c_contiguous:
+        return True
+    expected = None
+    leading = zip(operand.shape[axes - 1 :: -1], operand.strides[axes - 1 :: -1], strict=True)
+    for size, stride in leading:
+        if size != 1:
+            if expected is not None and stride != expected:
+                return False
+            expected = size * stride
+    return True

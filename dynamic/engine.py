@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dynamic import anomaly
-from dynamic.grad_mode import mode
+from dynamic.grad_mode import mode, record_if
 from dynamic.hooks import as_tensor, at_tensor, run_after, run_before
 from dynamic.leaf import AccumulateGrad
 from dynamic.masked import dense
@@ -48,31 +48,34 @@ def run(
     if inputs is not None:
         wanted = set(inputs)
         needed = _leading_to(wanted, [node for node, _ in roots])
-    before = mode.enabled
     depth = mode.depth
     if depth >= MAX_DEPTH:
         return _in_thread(roots, retain_graph, create_graph, inputs)
-    mode.enabled = create_graph
+    before = record_if(create_graph)
     mode.depth = depth + 1
     try:
         return _propagate(roots, retain_graph, create_graph, wanted, needed)
     finally:
-        mode.enabled = before
+        record_if(before)
         mode.depth = depth
 
 
 def _in_thread(*arguments: Any) -> dict[Any, Any]:
     """`run` in a thread of its own, in the mode of this one."""
     state = dict(vars(mode), depth=0)
+    recording = state.pop("enabled", True)
     results: list[dict[Any, Any]] = []
     errors: list[BaseException] = []
 
     def work() -> None:
         vars(mode).update(state)
+        record_if(recording)
         try:
             results.append(run(*arguments))
         except BaseException as error:
             errors.append(error)
+        finally:
+            record_if(True)
 
     thread = threading.Thread(target=work)
     thread.start()

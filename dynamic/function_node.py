@@ -20,7 +20,7 @@ from dynamic.nodes import Cotangents, GraphNode, Output, Spec, next_number
 from dynamic.saved_tensors import Packed
 from dynamic.tape import mutated
 from dynamic.tensor import Tensor, wrap
-from dynamic.views import CUSTOM, MULTI_OUTPUT, View, make_view, rebase
+from dynamic.views import CUSTOM, MULTI_OUTPUT, make_view, rebase
 
 
 class SavedTensor:
@@ -209,8 +209,7 @@ def place_outputs(
                 floating = output._array.dtype.kind == "f"
                 output._node = node.head(i, output._array) if recorded and floating else None  # type: ignore[union-attr]
                 if output._view is not None:
-                    view = output._view
-                    output._view = View(view.base, view.steps, origin)
+                    output._note = output._view._replace(origin=origin)
         placed.append(output)
     return tuple(placed)
 

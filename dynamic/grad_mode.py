@@ -28,8 +28,26 @@ Attributes:
     no_packing: why such functions are forbidden, or None.
 """
 
-inferring: list[Any] = []
-"""Not empty while a thread is in inference mode: what is empty costs the others nothing."""
+paused: list[None] = []
+"""Not empty while a thread does not record, or is in inference mode: read before `mode`, which
+takes ten times as long, so that what is empty costs nothing."""
+
+
+def record_if(enabled: bool) -> bool:
+    """Set whether this thread records; whether it did before."""
+    before = mode.enabled
+    if enabled != before:
+        mode.enabled = enabled
+        if enabled:
+            paused.pop()
+        else:
+            paused.append(None)
+    return before
+
+
+def recording() -> bool:
+    """Whether this thread records: always if nothing is `paused`."""
+    return mode.enabled and not mode.inference
 
 
 def is_grad_enabled() -> bool:
@@ -90,11 +108,10 @@ class _Switch:
         self._before: list[bool] = []
 
     def __enter__(self) -> None:
-        self._before.append(mode.enabled)
-        mode.enabled = self.enabled
+        self._before.append(record_if(self.enabled))
 
     def __exit__(self, *exception: object) -> None:
-        mode.enabled = self._before.pop()
+        record_if(self._before.pop())
 
     def clone(self) -> _Switch:
         """Another context of the kind."""
@@ -127,11 +144,11 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
     def __init__(self, mode: bool) -> None:
         super().__init__()
         self.enabled = bool(mode)
-        self._outside = _set(self.enabled)
+        self._outside = record_if(self.enabled)
 
     def __enter__(self) -> None:
         self._before.append(self._outside)
-        mode.enabled = self.enabled
+        record_if(self.enabled)
 
     def clone(self) -> _Switch:
         """A context that sets the same mode."""
@@ -141,14 +158,8 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function`, run in this mode; the mode outside stays as it was."""
-        mode.enabled = self._outside
+        record_if(self._outside)
         return super().__call__(function)
-
-
-def _set(enabled: bool) -> bool:
-    before = mode.enabled
-    mode.enabled = enabled
-    return before
 
 
 class inference_mode:  # noqa: N801 - PyTorch's name
@@ -168,13 +179,14 @@ class inference_mode:  # noqa: N801 - PyTorch's name
         self._before: list[tuple[bool, bool]] = []
 
     def __enter__(self) -> None:
-        self._before.append((mode.enabled, mode.inference))
-        mode.enabled, mode.inference = not self.mode, self.mode
-        inferring.append(self)
+        paused.append(None)  # whatever is switched inside
+        self._before.append((record_if(not self.mode), mode.inference))
+        mode.inference = self.mode
 
     def __exit__(self, *exception: object) -> None:
-        mode.enabled, mode.inference = self._before.pop()
-        inferring.remove(self)
+        enabled, mode.inference = self._before.pop()
+        record_if(enabled)
+        paused.pop()
 
     def clone(self) -> Any:
         """Another context of the kind."""

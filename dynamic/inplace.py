@@ -137,7 +137,7 @@ def replace(tensor: Any, op: Op, others: Sequence[Any], attrs: Attrs, values: An
         ) from None
     touch(tensor)
     if mode.enabled:
-        node = record(op, attrs, (tensor, *others), tensor._array, tensor._counter, False)
+        node = record(op, attrs, (tensor, *others), tensor, False)
         if node is not None or tensor._node is not None or tensor._view is not None:
             rebase(tensor, node, True)
     return tensor

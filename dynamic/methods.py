@@ -10,11 +10,13 @@ import numpy as np
 from compiler import ops
 from compiler.errors import OutOfRangeError, ShapeError
 from compiler.op import Op
+from compiler.types import normalise_axes
 from dynamic import eager_ops
 from dynamic.division import floor_divide
 from dynamic.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype
 from dynamic.errors import ArgumentError, AutogradError, SizeError
 from dynamic.indexing import Indexing
+from dynamic.norms import vector_norm
 from dynamic.reductions import axis_of, extremum, spread, total, truth
 from dynamic.results import Max, Min, Size, sizes_of
 from dynamic.views import pieces
@@ -283,15 +285,12 @@ class Methods(Indexing):
         return pieces(self, "UnbindBackward0", axis, None)
 
     def norm(self, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
-        """The p-norm of the elements; the 2-norm's gradient at 0 is 0."""
-        attrs = {"axis": dim, "keepdims": keepdim}
+        """The p-norm of the elements; its gradient at 0 is 0."""
         if p in (2, 2.0, "fro"):
             return eager_ops.norm(self, dim, keepdim)
-        if p == 1:
-            return ops.sum(ops.absolute(self), **attrs)
-        if p in (np.inf, "inf"):
-            return ops.max(ops.absolute(self), **attrs)
-        return ops.sum(ops.absolute(self) ** p, **attrs) ** (1 / p)
+        axes = normalise_axes("norm", dim, self._array.ndim)
+        attrs = {"p": float(p), "axes": axes, "keepdims": keepdim}
+        return self.apply(vector_norm, (self,), attrs)
 
     def amax(self, dim: Any = None, keepdim: bool = False) -> Any:
         """The largest elements along `dim`; ties share the gradient evenly."""

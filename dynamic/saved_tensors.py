@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.op import Operand
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.grad_mode import mode
+from dynamic.grad_mode import mode, record_if
 from dynamic.observers import observe
 from dynamic.tape import FREED, Node
 
@@ -24,11 +24,11 @@ class Packed:
     def __init__(self, tensor: Any, pair: tuple[_Function, _Function]) -> None:
         pack, self.unpack = pair
         version = tensor._counter[0]
-        before, mode.enabled = mode.enabled, False
+        before = record_if(False)
         try:
             self.value = pack(tensor)
         finally:
-            mode.enabled = before
+            record_if(before)
         if tensor._counter[0] != version:
             raise AutogradError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as "

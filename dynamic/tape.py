@@ -16,10 +16,11 @@ import numpy as np
 
 from compiler.op import Attrs, Op, Rule
 from dynamic.blockwise import LARGE, cotangents
-from dynamic.dtypes import DTYPES, NumpyDType
+from dynamic.dtypes import DTYPES
 from dynamic.errors import AutogradError, MissingAttributeError
 from dynamic.names import node_name
 from dynamic.nodes import GraphNode, Spec, next_number
+from dynamic.observers import announce, observers
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -81,27 +82,11 @@ class Node(GraphNode):
 
     __slots__ = ("attrs", "guards", "recipe", "saved", "versions")
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        edges: tuple[Any, ...],
-        saved: tuple[Any, ...],
-        guards: tuple[Any, ...],
-        versions: tuple[Any, ...],
-        attrs: Attrs,
-        shape: tuple[int, ...],
-        dtype: NumpyDType,
-    ) -> None:
-        self.recipe = recipe
-        self.edges = edges
-        self.saved: tuple[Any, ...] | None = saved
-        self.guards = guards
-        self.versions = versions
-        self.attrs = attrs
-        self.shape = shape
-        self.dtype = dtype
-        self.hooks = None
-        self.serial = next_number()
+    recipe: Recipe
+    saved: tuple[Any, ...] | None
+    guards: tuple[Any, ...]
+    versions: tuple[Any, ...]
+    attrs: Attrs
 
     def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
         """The cotangents of the operands, each with the node it goes to.
@@ -197,83 +182,98 @@ def short_name(node: Any) -> str:
     return str(node.name()).removesuffix("Backward0").removesuffix("Backward")
 
 
+_new = object.__new__
+
+
+def _node(
+    plan: Recipe,
+    edges: tuple[Any, ...],
+    saved: tuple[Any, ...],
+    guards: tuple[Any, ...],
+    versions: tuple[Any, ...],
+    attrs: Attrs,
+    array: Any,
+) -> Node:
+    """The node of `array`; a function, because a class with an `__init__` takes longer to call."""
+    node = _new(Node)
+    node.recipe = plan
+    node.edges = edges
+    node.saved = saved
+    node.guards = guards
+    node.versions = versions
+    node.attrs = attrs
+    node.shape = array.shape
+    node.dtype = array.dtype
+    node.hooks = None
+    node.serial = next_number()
+    if observers:
+        announce(node)
+    return node
+
+
 def record(
     op: Op,
     attrs: Attrs,
     operands: Sequence[Any],
-    array: Any,
-    counter: list[Any],
+    result: Any,
     number: bool,
 ) -> Node | None:
-    """The node of `array`, the value of `op` on tensors; None if no gradient flows through it.
+    """The node of `result`, the value of `op` on tensors; None if no gradient flows through it.
 
-    `counter` is the version counter of the tensor that will hold `array`; `number` says whether
-    an operand was a Python number.
+    `number` says whether an operand was a Python number.
     """
     if len(operands) == 1:
-        return _record_one(op, attrs, operands[0], array, counter)
+        edge = operands[0]._node
+        plan = recipe(op, (edge is not None,))
+        return record_one(plan, attrs, edge, operands[0], result) if plan.steps else None
     edges = tuple([operand._node for operand in operands])
     plan = recipe(op, tuple([edge is not None for edge in edges]), number)
     if not plan.steps:
         return None
-    shape, dtype = array.shape, array.dtype
     if not plan.holds and None not in edges:
-        return Node(plan, edges, (*edges, None), (), (), attrs, shape, dtype)
-    return _record_many(plan, edges, attrs, operands, array, counter)
+        return _node(plan, edges, (*edges, None), (), (), attrs, result._array)
+    return _record_many(plan, edges, attrs, operands, result)
 
 
-_singles: dict[Op, Recipe] = {}
-
-
-def _record_one(op: Op, attrs: Attrs, operand: Any, array: Any, counter: Any) -> Node | None:
-    """The node of the value of an op on one tensor that requires grad."""
-    plan = _singles.get(op)
-    if plan is None:
-        plan = _singles[op] = recipe(op, (True,))
-    edge = operand._node
-    if edge is None or not plan.steps:
-        return None
+def record_one(plan: Recipe, attrs: Attrs, edge: Any, operand: Any, result: Any) -> Node:
+    """`record` for one tensor, made by the node `edge`."""
+    array = result._array
     if not plan.holds:
-        return Node(plan, (edge,), (edge, None), (), (), attrs, array.shape, array.dtype)
-    own = operand._counter if plan.keeps[0] else None
-    made = counter if plan.keeps_output else None
-    return Node(
-        plan,
-        (edge,),
-        (edge if own is None else operand._array, None if made is None else array),
-        (own, made),
-        (0 if own is None else own[0], 0 if made is None else made[0]),
-        attrs,
-        array.shape,
-        array.dtype,
-    )
-
-
-def record_pair(plan: Recipe, edges: Any, x: Any, y: Any, counters: Any, out: Any) -> None:
-    """Put the node of an arithmetic op on two arrays on the tape: `record`, for two operands."""
-    first, second = edges
-    value = out._array
-    saved: tuple[Any, ...]
-    guards: tuple[Any, ...] = ()
-    versions: tuple[Any, ...] = ()
-    if plan.holds:
-        keeps_x, keeps_y = plan.keeps
-        saved = (
-            x if keeps_x else Spec(x.shape, x.dtype) if first is None else first,
-            y if keeps_y else Spec(y.shape, y.dtype) if second is None else second,
-            value if plan.keeps_output else None,
-        )
-        c, d = counters
-        e = out._counter if plan.keeps_output else None
-        guards = (c if keeps_x else None, d if keeps_y else None, e)
-        versions = (keeps_x and c[0], keeps_y and d[0], 0)
+        return _node(plan, (edge,), (edge, None), (), (), attrs, array)
+    if not plan.keeps_output:
+        own = operand._counter
+        saved, guards, versions = (operand._array, None), (own, None), (own[0], 0)
+    elif not plan.keeps[0]:
+        saved, guards, versions = (edge, array), (None, result._counter), (0, 0)
     else:
-        saved = (
-            Spec(x.shape, x.dtype) if first is None else first,
-            Spec(y.shape, y.dtype) if second is None else second,
-            None,
-        )
-    out._node = Node(plan, edges, saved, guards, versions, _NO_ATTRS, value.shape, value.dtype)
+        own = operand._counter
+        saved, guards, versions = (operand._array, array), (own, result._counter), (own[0], 0)
+    return _node(plan, (edge,), saved, guards, versions, attrs, array)
+
+
+def record_pair(
+    plan: Recipe, edges: tuple[Any, Any], x: Any, y: Any, left: Any, right: Any, result: Any
+) -> Node:
+    """`record` for two operands: their arrays, and their tensors or None for a number."""
+    array = result._array
+    first, second = edges
+    if not plan.holds:
+        if first is None:
+            first = Spec(x.shape, x.dtype)
+        elif second is None:
+            second = Spec(y.shape, y.dtype)
+        return _node(plan, edges, (first, second, None), (), (), _NO_ATTRS, array)
+    keeps_x, keeps_y = plan.keeps
+    c = left._counter if keeps_x and left is not None else None
+    d = right._counter if keeps_y and right is not None else None
+    saved = (
+        x if keeps_x else Spec(x.shape, x.dtype) if first is None else first,
+        y if keeps_y else Spec(y.shape, y.dtype) if second is None else second,
+        array if plan.keeps_output else None,
+    )
+    guards = (c, d, result._counter if plan.keeps_output else None)
+    versions = (0 if c is None else c[0], 0 if d is None else d[0], 0)
+    return _node(plan, edges, saved, guards, versions, _NO_ATTRS, array)
 
 
 _NO_ATTRS: Attrs = {}
@@ -284,8 +284,7 @@ def _record_many(
     edges: tuple[Any, ...],
     attrs: Attrs,
     operands: Sequence[Any],
-    array: Any,
-    counter: list[Any],
+    result: Any,
 ) -> Node:
     saved: list[Any] = []
     guards: list[Any] = []
@@ -296,7 +295,8 @@ def _record_many(
         else:
             saved.append(Spec(own.shape, own.dtype) if edge is None else edge)
         guards.append(operand._counter if kept else None)
+    array = result._array
     saved.append(array if plan.keeps_output else None)
-    guards.append(counter if plan.keeps_output else None)
+    guards.append(result._counter if plan.keeps_output else None)
     versions = tuple([0 if guard is None else guard[0] for guard in guards])
-    return Node(plan, edges, tuple(saved), tuple(guards), versions, attrs, array.shape, array.dtype)
+    return _node(plan, edges, tuple(saved), tuple(guards), versions, attrs, array)

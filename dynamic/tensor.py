@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -16,23 +15,22 @@ from compiler.types import type_of
 from dynamic.autograd_methods import Autograd
 from dynamic.blockwise import LARGE
 from dynamic.blockwise import evaluate as evaluate_large
-from dynamic.dtypes import F32, F64, get_default_dtype, result_type
+from dynamic.dtypes import get_default_dtype, result_type
 from dynamic.eager_ops import VIEWS
 from dynamic.errors import SizeError
-from dynamic.grad_mode import inferring, mode
+from dynamic.grad_mode import mode, paused, recording
 from dynamic.inplace import into
 from dynamic.inplace_methods import InPlace
 from dynamic.methods import Methods
-from dynamic.tape import recipe, record, record_pair
+from dynamic.tape import Recipe, record, record_one
 from dynamic.versions import UNTRACKED
-from dynamic.views import View, make_view, shares_memory
+from dynamic.views import View, make_view, refresh, shares_memory, view_note
 
-_plain: set[type] = set()
+PLAIN: set[type] = set()
 """The classes of tensors that are what they hold, unlike the tracers of `dynamic.func`."""
 
 _new = object.__new__
 _ndarray = np.ndarray
-_array = np.array
 _asarray = np.asarray
 
 
@@ -43,25 +41,55 @@ class Tensor(Autograd, InPlace, Methods, Operators):
     the factory functions of the package say more.
     """
 
-    __slots__ = ("__weakref__", "_array", "_counter", "_home", "_node", "_view", "_views")
+    __slots__ = ("__weakref__", "_array", "_cell", "_home", "_maker", "_note", "_rebased")
 
     _array: Any
     """The ndarray."""
-    _counter: list[Any]
-    """Its version, shared by all tensors on its memory, and the line that changed it last."""
+    _cell: Any
+    """Its version counter, or None as long as nobody has asked for it: see `_counter`."""
     _home: Any
     """What holds its gradient: an AccumulateGrad, a Cell, or None."""
-    _node: Any
-    """The node that made it; the AccumulateGrad of a leaf that requires grad; or None."""
-    _view: View | None
-    """What it is a view of."""
-    _views: list[weakref.ref[Tensor]] | None
-    """The views of it."""
+    _maker: Any
+    """The node that made it; the AccumulateGrad of a leaf that requires grad; or None. That of a
+    view may be out of date: see `_node`."""
+    _note: tuple[Any, ...] | None
+    """What it is a view of: the fields of `_view`."""
+    _rebased: int
+    """How often it, or a view of it, was overwritten by what is recorded."""
+
+    @property
+    def _counter(self) -> list[Any]:
+        """The version, shared by all tensors on the memory, and the line that changed it last."""
+        cell: list[Any] | None = self._cell
+        if cell is None:
+            cell = self._cell = [0, None]
+        return cell
+
+    @_counter.setter
+    def _counter(self, counter: Any) -> None:
+        self._cell = counter
+
+    @property
+    def _node(self) -> Any:
+        """The node that made the tensor, up to date if it is a view of what was overwritten."""
+        note = self._note
+        if note is not None and note[5] != note[0]._rebased:
+            refresh(self)
+        return self._maker
+
+    @_node.setter
+    def _node(self, node: Any) -> None:
+        self._maker = node
+
+    @property
+    def _view(self) -> View | None:
+        """What it is a view of, or None."""
+        return None if self._note is None else View(*self._note)
 
     def __init_subclass__(cls, plain: bool = True) -> None:
         super().__init_subclass__()
         if plain:
-            _plain.add(cls)
+            PLAIN.add(cls)
 
     def __init__(self, *data: Any) -> None:
         dtype = get_default_dtype().dtype
@@ -69,8 +97,9 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             self._array = np.array(data[0], dtype)
         else:
             self._array = np.empty(data or (0,), dtype)
-        self._counter = UNTRACKED if mode.inference else [0, None]
-        self._home = self._node = self._view = self._views = None
+        self._cell = UNTRACKED if mode.inference else None
+        self._home = self._maker = self._note = None
+        self._rebased = 0
 
     @staticmethod
     def constant(array: Any) -> Tensor:
@@ -79,15 +108,6 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 
     def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Tensor:
         """The value of `op`, recorded if an operand requires grad and grad mode is on."""
-        if op.elementwise and len(operands) == 1 and operands[0] is self and not attrs:
-            x = self._array
-            if x.dtype.kind == "f" and x.size < LARGE:  # a function of one tensor, the short way
-                result = wrap(op.evaluate(x))
-                if self._node is not None and mode.enabled:
-                    result._node = record(
-                        op, attrs, operands, result._array, result._counter, False
-                    )
-                return result
         arrays: Sequence[Any]
         number = mixed = False
         if len(operands) == 1 and operands[0] is self:  # the usual case, without a loop
@@ -98,7 +118,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             arrays, dtype, needed, mixed = _gather(op, operands)
         if mixed or (op.floating and dtype.kind != "f"):
             for operand in operands:
-                if isinstance(operand, Tensor) and type(operand) not in _plain:
+                if isinstance(operand, Tensor) and type(operand) not in PLAIN:
                     return operand.apply(op, operands, attrs)
             operands, number = as_operands(op, operands)
             arrays = [operand._array for operand in operands]
@@ -115,28 +135,61 @@ class Tensor(Autograd, InPlace, Methods, Operators):
                 rest = {name: value for name, value in attrs.items() if name != "out"}
                 result = self.apply(op, operands, rest)
                 return into(op.name, attrs["out"], result, operands)
-            _explain(op, arrays, attrs, error)
+            explain(op, arrays, attrs, error)
         result = _new(Tensor)
         if type(array) is not _ndarray:
             array = _asarray(array)
         result._array = array
-        result._counter = counter = [0, None]
-        result._home = result._node = result._view = result._views = None
+        result._cell = result._home = result._maker = result._note = None
+        result._rebased = 0
         if op in VIEWS:
             if shares_memory(array, arrays[0]):
                 make_view(result, operands[0], op, attrs)
-                counter = result._counter
         elif array.base is not None or (arrays and array is arrays[0]):
             array = result._array = _own(array, arrays)
-        if inferring and mode.inference:
-            if result._view is None:
-                result._counter = UNTRACKED
-        elif needed and mode.enabled and array.dtype.kind == "f":
-            result._node = record(op, attrs, operands, array, counter, number)
+        if paused and not recording():
+            if mode.inference and result._note is None:
+                result._cell = UNTRACKED
+        elif needed and array.dtype.kind == "f":
+            result._maker = record(op, attrs, operands, result, number)
         return result
 
 
-_plain.add(Tensor)
+PLAIN.add(Tensor)
+
+
+def new_value(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
+    """The tensor of `array`, which an op makes of one plain tensor, recorded if need be.
+
+    `array` has memory of its own; `plan` is the recipe for an operand that requires grad.
+    """
+    result = _new(Tensor)
+    result._array = array if type(array) is _ndarray else _asarray(array)
+    result._cell = result._home = result._maker = result._note = None
+    result._rebased = 0
+    if paused and not recording():
+        if mode.inference:
+            result._cell = UNTRACKED
+    elif plan.steps:
+        edge = operand._maker if operand._note is None else operand._node
+        if edge is not None:
+            result._maker = record_one(plan, attrs, edge, operand, result)
+    return result
+
+
+def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
+    """The tensor of `array`, which an op makes on the memory of a plain tensor: see `new_value`."""
+    result = _new(Tensor)
+    result._array = array
+    result._home = result._maker = None
+    result._rebased = 0
+    result._note = view_note(operand, plan.op, attrs)
+    cell = operand._cell
+    result._cell = operand._counter if cell is None else cell
+    edge = operand._maker if operand._note is None else operand._node
+    if edge is not None and not (paused and not recording()):
+        result._maker = record_one(plan, attrs, edge, operand, result)
+    return result
 
 
 def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool]:
@@ -145,7 +198,7 @@ def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool
     needed = mixed = False
     dtype = None
     for operand in operands:
-        if type(operand) not in _plain:
+        if type(operand) not in PLAIN:
             return arrays, dtype, needed, True
         array = operand._array
         arrays.append(array)
@@ -162,10 +215,10 @@ def wrap(array: Any) -> Tensor:
     """A tensor on the memory of an array, without a gradient."""
     result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
-    result._counter = [0, None]
-    result._home = result._node = result._view = result._views = None
-    if inferring and mode.inference:
-        result._counter = UNTRACKED
+    result._cell = result._home = result._maker = result._note = None
+    result._rebased = 0
+    if paused and mode.inference:
+        result._cell = UNTRACKED
     return result
 
 
@@ -224,7 +277,7 @@ def _as_value(op: Op, operand: Any) -> Any:
     return wrap(np.asarray(operand))
 
 
-def _explain(op: Op, arrays: Sequence[Any], attrs: Attrs, error: Exception) -> NoReturn:
+def explain(op: Op, arrays: Sequence[Any], attrs: Attrs, error: Exception) -> NoReturn:
     """Raise what the op's type rule says of the operands, or else NumPy's error."""
     if not isinstance(error, StaticGraphError):
         _infer(op, arrays, attrs)
@@ -253,84 +306,3 @@ def _validate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
         if len(_valid) >= 4096:
             _valid.clear()
         _valid.add(call)
-
-
-def _known(other: Any) -> bool:
-    return isinstance(other, _KNOWN)
-
-
-_KNOWN = (Operand, np.ndarray, np.generic, bool, int, float)
-
-
-_Plans = dict[tuple[bool, bool], Any]
-
-
-def _plans(op: Op, number: bool) -> _Plans:
-    choices = ((True, True), (True, False), (False, True))
-    return {needs: recipe(op, needs, number) for needs in choices}
-
-
-_NO_ATTRS: Attrs = {}
-_CONSTANT: Any = (0, None)
-"""The version counter of a number, which nothing changes."""
-
-
-def _forward(op: Op) -> Any:
-    """`tensor op other`: two tensors of one floating dtype, or a number, take the short way."""
-    evaluate, plans, number_plans = op.evaluate, _plans(op, False), _plans(op, True)
-
-    def method(self: Tensor, other: Any) -> Any:
-        x = self._array
-        dtype = x.dtype
-        if type(other) in _plain:
-            y, second, version, table = other._array, other._node, other._counter, plans
-            if y.dtype is not dtype or (dtype is not F32 and dtype is not F64):
-                return op(self, other)
-        elif (type(other) is float or type(other) is int) and (dtype is F32 or dtype is F64):
-            y, second, version, table = _array(other, dtype), None, _CONSTANT, number_plans
-        else:
-            return op(self, other) if _known(other) else NotImplemented
-        try:
-            value = evaluate(x, y) if x.size < LARGE else evaluate_large(op, (x, y), _NO_ATTRS)
-        except ValueError as error:
-            _explain(op, (x, y), _NO_ATTRS, error)
-        result = _new(Tensor)
-        result._array = value if type(value) is _ndarray else _asarray(value)
-        result._counter = [0, None]
-        result._home = result._node = result._view = result._views = None
-        first = self._node
-        if inferring and mode.inference:
-            result._counter = UNTRACKED
-        elif (first is not None or second is not None) and mode.enabled:
-            plan = table[first is not None, second is not None]
-            record_pair(plan, (first, second), x, y, (self._counter, version), result)
-        return result
-
-    return method
-
-
-def _backward(op: Op) -> Any:
-    """`number op tensor`; other left operands take the long way."""
-    evaluate, plan = op.evaluate, recipe(op, (False, True), True)
-
-    def method(self: Tensor, other: Any) -> Any:
-        y = self._array
-        dtype = y.dtype
-        if (type(other) is not float and type(other) is not int) or dtype.kind != "f":
-            return op(other, self) if _known(other) else NotImplemented
-        x = _array(other, dtype)
-        result = wrap(_asarray(evaluate(x, y)))
-        node = self._node
-        if node is not None and mode.enabled and result._counter is not UNTRACKED:
-            record_pair(plan, (None, node), x, y, (_CONSTANT, self._counter), result)
-        return result
-
-    return method
-
-
-for _name, _op in (
-    ("add", ops.add), ("sub", ops.subtract), ("mul", ops.multiply), ("truediv", ops.divide),
-    ("pow", ops.power), ("matmul", ops.matmul),
-):  # fmt: skip
-    setattr(Tensor, f"__{_name}__", _forward(_op))
-    setattr(Tensor, f"__r{_name}__", _backward(_op))

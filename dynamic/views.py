@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from compiler.op import Attrs, Op, Operand
 from compiler.ops import concatenate, where
 from dynamic import eager_ops
 from dynamic.errors import AutogradError
-from dynamic.grad_mode import mode
+from dynamic.grad_mode import mode, paused
 from dynamic.hooks import hooks_of
 from dynamic.masked import Masked, span
 from dynamic.nodes import Cotangents, Failing, GraphNode, Output, Spec, next_number
@@ -284,7 +283,7 @@ def refusal(view: Any, what: str = "is being") -> str:
     `what` says whether it is the view that is modified, or its base.
     """
     why = view._view.origin
-    node = view._node
+    node = view._maker
     if node is not None:
         number = getattr(node, "index", 0)
         subject = f"Output {number} of {short_name(node)} is a view and {what} modified inplace."
@@ -300,39 +299,47 @@ def refusal(view: Any, what: str = "is being") -> str:
     return f"{subject}{why}"
 
 
-class View:
-    """How a tensor is a view: of which base, by which steps.
+class View(NamedTuple):
+    """How a tensor is a view: of which base, by `op` on what `parent` is, or on the base.
 
     Attributes:
+        parent: what the note of a tensor that is a view itself says, or None.
         origin: None, or why the view must not be modified in place by what is recorded.
+        rebased: how often the base had been rebased when the view got its history.
     """
 
-    __slots__ = ("base", "origin", "steps")
+    base: Any
+    parent: Any
+    op: Op
+    attrs: Attrs
+    origin: str | None
+    rebased: int
 
-    def __init__(self, base: Any, steps: tuple[ViewStep, ...], origin: str | None) -> None:
-        self.base = base
-        self.steps = steps
-        self.origin = origin
+    @property
+    def steps(self) -> tuple[ViewStep, ...]:
+        """The ops that make the view of the base, with their attributes."""
+        steps, view = [(self.op, self.attrs)], self.parent
+        while view is not None:
+            _, view, op, attrs, _, _ = view
+            steps.append((op, attrs))
+        return tuple(reversed(steps))
+
+
+def view_note(of: Any, op: Op, attrs: Attrs, origin: str | None = None) -> tuple[Any, ...]:
+    """The fields of a View: what `op` makes on the memory of `of`. Records take longer to make."""
+    if paused and origin is None and not mode.enabled:
+        origin = INFERENCE if mode.inference else NO_GRAD
+    parent = of._note
+    if parent is None:
+        return (of, None, op, attrs, origin, of._rebased)
+    base = parent[0]
+    return (base, parent, op, attrs, origin or parent[4], base._rebased)
 
 
 def make_view(view: Any, of: Any, op: Op, attrs: Attrs, origin: str | None = None) -> None:
     """Note that `view` was made by `op` on the memory of `of`."""
-    if origin is None and not mode.enabled:
-        origin = INFERENCE if mode.inference else NO_GRAD
-    parent = of._view
-    if parent is None:
-        base, steps = of, ((op, attrs),)
-    else:
-        base, steps = parent.base, (*parent.steps, (op, attrs))
-        origin = origin or parent.origin
-    view._view = View(base, steps, origin)
-    view._counter = base._counter
-    views = base._views
-    if views is None:
-        views = base._views = []
-    elif len(views) >= 8 and len(views) & (len(views) - 1) == 0:
-        views[:] = [one for one in views if one() is not None]  # at powers of two: amortised
-    views.append(weakref.ref(view))
+    view._note = view_note(of, op, attrs, origin)
+    view._counter = of._counter
 
 
 def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:
@@ -343,7 +350,7 @@ def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:
     view = tensor._view
     if view is None:
         _replace(tensor, node)
-        _refresh(tensor)
+        tensor._rebased += 1
         return
     base = view.base
     if node is not None or base._node is not None:
@@ -351,7 +358,7 @@ def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:
         slices = CopySlices(tensor, node, inlined)
         announce(slices)
         _replace(base, slices)
-    _refresh(base)
+    base._rebased += 1
 
 
 def _replace(tensor: Any, node: Any) -> None:
@@ -364,17 +371,14 @@ def _replace(tensor: Any, node: Any) -> None:
     tensor._node = node
 
 
-def _refresh(base: Any) -> None:
-    """Give the views of `base` their history anew."""
-    for reference in base._views or ():
-        view = reference()
-        if view is None or view._view is None:
-            continue
-        node = base._node
-        if node is None:
-            view._node = None
-        elif view._view.origin is None:
-            view._node = AsStridedBackward0(view._array, base, view._view.steps)
-        else:
-            error = AutogradError(refusal(view, "its base or another view of its base has been"))
-            view._node = Failing(view._array, error, "Invalid")
+def refresh(tensor: Any) -> None:
+    """Give a view its history anew, after its base was rebased."""
+    view = tensor._view
+    node = view.base._node
+    if node is not None and view.origin is None:
+        node = AsStridedBackward0(tensor._array, view.base, view.steps)
+    elif node is not None:
+        error = AutogradError(refusal(tensor, "its base or another view of its base has been"))
+        node = Failing(tensor._array, error, "Invalid")
+    tensor._note = view._replace(rebased=view.base._rebased)
+    tensor._maker = node

@@ -114,6 +114,7 @@ from compiler.ops import (
     where,
 )
 from staticgraph import optim
+from staticgraph.checkpoint import checkpoint
 from staticgraph.compilation import compile, grad, run
 from staticgraph.executable import Executable
 from staticgraph.leaves import (
@@ -131,18 +132,18 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DTypeError", "Dim", "Executable", "Expression", "FeedError", "GraphError", "OptionError",
-    "OutOfRangeError", "ShapeError", "StaticGraphError", "Variable", "abs", "acos", "add", "all",
-    "any", "arange", "argmax", "argmin", "asin", "astype", "atan", "atan2", "avg_pool2d",
-    "binary_cross_entropy_with_logits", "broadcast_to", "ceil", "clip", "compile", "concatenate",
-    "constant", "conv2d", "cos", "cosh", "cross_entropy", "divide", "dot", "elu", "equal", "erf",
-    "exp", "expand_dims", "expm1", "flip", "floor", "floor_divide", "full", "gelu", "grad",
-    "greater", "greater_equal", "isfinite", "isinf", "isnan", "layer_norm", "leaky_relu", "less",
-    "less_equal", "log", "log1p", "log_softmax", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "logsumexp", "matmul", "max", "max_pool2d", "maximum", "mean", "min",
-    "minimum", "mse_loss", "multiply", "negative", "not_equal", "one_hot", "ones", "optim",
-    "outer", "pad", "permute", "placeholder", "pow", "power", "prod", "reciprocal", "relu",
-    "remainder", "reshape", "round", "rsqrt", "run", "sigmoid", "sign", "silu", "sin", "sinh",
-    "sliding_windows", "softmax", "softplus", "split", "sqrt", "square", "squeeze", "stack",
-    "std", "stop_gradient", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan",
-    "tanh", "transpose", "trunc", "var", "variable", "where", "zeros",
+    "OutOfRangeError", "ShapeError", "StaticGraphError", "Variable", "abs", "acos", "add",
+    "all", "any", "arange", "argmax", "argmin", "asin", "astype", "atan", "atan2", "avg_pool2d",
+    "binary_cross_entropy_with_logits", "broadcast_to", "ceil", "checkpoint", "clip", "compile",
+    "concatenate", "constant", "conv2d", "cos", "cosh", "cross_entropy", "divide", "dot", "elu",
+    "equal", "erf", "exp", "expand_dims", "expm1", "flip", "floor", "floor_divide", "full",
+    "gelu", "grad", "greater", "greater_equal", "isfinite", "isinf", "isnan", "layer_norm",
+    "leaky_relu", "less", "less_equal", "log", "log1p", "log_softmax", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "logsumexp", "matmul", "max", "max_pool2d",
+    "maximum", "mean", "min", "minimum", "mse_loss", "multiply", "negative", "not_equal",
+    "one_hot", "ones", "optim", "outer", "pad", "permute", "placeholder", "pow", "power",
+    "prod", "reciprocal", "relu", "remainder", "reshape", "round", "rsqrt", "run", "sigmoid",
+    "sign", "silu", "sin", "sinh", "sliding_windows", "softmax", "softplus", "split", "sqrt",
+    "square", "squeeze", "stack", "std", "stop_gradient", "subtract", "sum", "swapaxes", "take",
+    "take_along_axis", "tan", "tanh", "transpose", "trunc", "var", "variable", "where", "zeros",
 ]  # fmt: skip

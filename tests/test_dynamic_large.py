@@ -35,6 +35,8 @@ CASES = {
     "gelu of a strided array": (ops.gelu, [values(1000, 300).T], {"approximate": "none"}),
     "elu of a vector": (ops.elu, [values(300_001)], {"alpha": 1.0}),
     "divide by one number": (ops.divide, [X, np.array(3.0)], {}),
+    "add": (ops.add, [X, values(300, 1000, seed=2)], {}),
+    "multiply by a matrix": (ops.multiply, [values(3, 300, 500), values(300, 500)], {}),
     "divide by a column": (ops.divide, [X, values(300, 1) + 9], {}),
     "divide by a row": (ops.divide, [X, values(1000) + 9], {}),
     "clamp by two numbers": (ops.clamp, [X, np.array(-1.0), np.array(1.0)], {}),
@@ -42,8 +44,18 @@ CASES = {
     "clamp by one row of two": (ops.clamp, [X, values(1, 1000) - 3, np.array(1.0)], {}),
     "softmax": (ops.softmax, [X], {"axis": 1}),
     "softmax along the first axis": (ops.softmax, [X], {"axis": 0}),
+    "softmax of short rows": (ops.softmax, [values(30_000, 10)], {"axis": 1}),
+    "softmax of long rows": (ops.softmax, [values(100, 3000)], {"axis": 1}),
+    "softmax of a few matrices": (ops.softmax, [values(2, 300, 1000)], {"axis": 2}),
+    "softmax of strided matrices": (ops.softmax, [values(3, 300, 500)[:, ::2]], {"axis": 2}),
     "log softmax": (ops.log_softmax, [values(40, 5, 1000)], {"axis": 1}),
     "layer norm": (ops.layer_norm, [X, values(1000), values(1000)], {"axes": 1, "eps": 1e-5}),
+    "layer norm of matrices": (
+        ops.layer_norm, [values(2, 150, 30, 40), values(30, 40), values()], {"axes": 2, "eps": 1e-5}
+    ),
+    "layer norm of long rows": (
+        ops.layer_norm, [values(100, 3000), values(3000), values()], {"axes": 1, "eps": 1e-5}
+    ),
     "layer norm by numbers": (ops.layer_norm, [X, values(), values()], {"axes": 1, "eps": 1e-5}),
     "layer norm of all": (ops.layer_norm, [X, X + 1, values()], {"axes": 2, "eps": 1e-5}),
     "var": (ops.var, [X], {"axes": (1,), "keepdims": False, "correction": 1}),
@@ -79,6 +91,19 @@ def test_results_do_not_depend_on_the_number_of_threads(case):
     for other in results[1:]:
         for one, same in zip(results[0], other, strict=True):
             assert_array_equal(one, same)
+
+
+def test_sums_of_rows_in_float32_are_as_exact_as_numpys():
+    x = values(400, 1024) + 100
+    exact = np.exp(x - x.max(1, keepdims=True))
+    exact /= exact.sum(1, keepdims=True)
+    found = ops.softmax(x.astype(np.float32), axis=1)
+    x -= x.mean(1, keepdims=True)
+    x /= np.sqrt(np.square(x).mean(1, keepdims=True) + 1e-5)
+    normal = ops.layer_norm((values(400, 1024) + 100).astype(np.float32), 1024)
+    # the input itself is rounded to eps / 2 of its size, a hundred times what is left of it
+    assert_allclose(normal, x, rtol=0, atol=200 * np.finfo(np.float32).eps)
+    assert_allclose(found, exact, rtol=200 * np.finfo(np.float32).eps)
 
 
 def test_sizes_that_do_not_broadcast_are_an_error_however_they_are_cut():

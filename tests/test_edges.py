@@ -46,7 +46,7 @@ def slopes(function: Callable[..., Any], *points: Any) -> list[np.ndarray]:
         (ops.sigmoid, [-800.0, 800.0], [0, 0]),
         (ops.softplus, [-800.0, 800.0], [0, 1]),
         (ops.max, [1.0, 3.0, 3.0], [0, 0.5, 0.5]),
-        (ops.max, [1.0, NAN, NAN], [0, 0.5, 0.5]),
+        (ops.max, [1.0, NAN, NAN], [NAN, NAN, NAN]),
         (ops.min, [[1.0, 1.0], [1.0, 2.0]], [[1 / 3, 1 / 3], [1 / 3, 0]]),
         (lambda x: ops.max(x, axis=0), [1.0, 3.0, 3.0], [0, 1, 0]),
         (lambda x: ops.max(x, axis=-1), [[2.0, NAN, NAN]], [[0, 1, 0]]),

@@ -9,8 +9,8 @@ import pytest
 
 import dynamic as torch
 from compiler import ops
+from compiler.tree import leaves, rebuilt
 from dynamic.func import grad, jvp, vjp, vmap
-from dynamic.func.tree import leaves, rebuilt
 from tests.samples import SAMPLES
 
 BATCH = 3

@@ -37,9 +37,12 @@ class Expression(Operators):
         name: the name that the user gave, or None.
         source: `file:line` of the user's code that made it.
         serial: a number that grows with every expression: operands come before what uses them.
+        weak: whether it stands for a Python number, which takes the dtype of what it meets.
     """
 
-    __slots__ = ("__weakref__", "attrs", "name", "op", "operands", "serial", "source", "type")
+    __slots__ = (
+        "__weakref__", "attrs", "name", "op", "operands", "serial", "source", "type", "weak",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -57,6 +60,7 @@ class Expression(Operators):
         self.source = source or _line.get() or user_line()
         self.type = type or self._infer()
         self.serial = next(_serials)
+        self.weak = False
 
     def _infer(self) -> TensorType:
         types = [operand.type for operand in self.operands]
@@ -79,7 +83,10 @@ class Expression(Operators):
 
     def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Expression:
         """The expression of `op` on `operands`, promoted to one dtype where the op wants it."""
-        return construct(op, promote(op, operands), attrs)
+        made = construct(op, promote(op, operands), attrs)
+        if self.weak and op.promotes is not None:
+            made.weak = all(_is_weak(operand) for operand in operands)
+        return made
 
     def constant(self, array: Any) -> Expression:
         """A constant expression."""
@@ -151,6 +158,11 @@ def constant(array: Any) -> Expression:
     return construct(leaves.constant, (), {"value": leaves.Literal(array)})
 
 
+def next_serial() -> int:
+    """A serial of its own: greater than those of all expressions made so far."""
+    return next(_serials)
+
+
 def abstract(type: TensorType) -> Expression:
     """An expression of which only the type is known: to infer what others are."""
     attrs = leaves.leaf_attrs(type.shape, type.dtype, "abstract")
@@ -193,6 +205,17 @@ def _as_expression(op: Op, operand: Any, dtype: DType | None) -> Expression:
     return constant(array)
 
 
+_NUMBERS: dict[str, Any] = {"b": False, "u": 0, "i": 0, "f": 0.0}
+"""A Python number of the kind of a dtype."""
+
+
+def _is_weak(operand: Any) -> bool:
+    return operand.weak if isinstance(operand, Expression) else isinstance(operand, _WEAK)
+
+
+_WEAK = (bool, int, float, Dim)
+
+
 def _dtype_of(operand: Any) -> Any:
     if isinstance(operand, Dim):
         return np.dtype(np.int64)
@@ -206,8 +229,12 @@ def _floating(dtype: DType) -> DType:
 def _common_dtype(op: Op, operands: Sequence[Any]) -> DType:
     parts: list[Any] = []
     for operand in operands:
-        if isinstance(operand, bool | int | float | Dim):
-            parts.append(0 if isinstance(operand, Dim) else operand)
+        if isinstance(operand, bool | int | float):
+            parts.append(operand)
+        elif isinstance(operand, Dim):
+            parts.append(0)
+        elif isinstance(operand, Expression) and operand.weak:
+            parts.append(_NUMBERS[operand.dtype.kind])
         else:
             parts.append(_dtype_of(operand))
     dtype = as_dtype(np.result_type(*parts), op.name)

@@ -94,6 +94,7 @@ from compiler.ops.reduction import (
     sum,
     var,
 )
+from compiler.ops.regions import checkpoint, recompute
 from compiler.ops.shape import (
     broadcast_to,
     concatenate,
@@ -135,6 +136,7 @@ __all__ = [
     "binary_cross_entropy_with_logits",
     "broadcast_to",
     "ceil",
+    "checkpoint",
     "clamp",
     "clip",
     "concatenate",
@@ -199,6 +201,7 @@ __all__ = [
     "power",
     "prod",
     "reciprocal",
+    "recompute",
     "relu",
     "remainder",
     "reshape",
@@ -238,9 +241,9 @@ __all__ = [
 ]  # fmt: skip
 
 _INTERNAL = {
-    "absolute", "all_ops", "along_add", "clamp", "constant", "copy", "embed", "getitem", "iota",
-    "op_named", "overlap_add", "placeholder", "size_of", "strided_slice", "take_add",
-    "true_divide", "variable",
+    "absolute", "all_ops", "along_add", "checkpoint", "clamp", "constant", "copy", "embed",
+    "getitem", "iota", "op_named", "overlap_add", "placeholder", "recompute", "size_of",
+    "strided_slice", "take_add", "true_divide", "variable",
 }  # fmt: skip
 
 PUBLIC = tuple(name for name in __all__ if name not in _INTERNAL)

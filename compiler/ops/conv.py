@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler.errors import OptionError, ShapeError
 from compiler.op import Attrs
-from compiler.ops.comparison import equal, where
+from compiler.ops.comparison import equal, isnan, logical_or, where
 from compiler.ops.declare import as_operand, composite
 from compiler.ops.linalg import matmul
 from compiler.ops.reduction import max, min, sum
@@ -186,7 +186,7 @@ def _max_pool2d_vjp(g: Any, o: Any, x: Any, *, size: Pair, stride: Pair, padding
     # the first largest element of a window takes the gradient, as PyTorch's
     windows = _windows(x, size, stride, padding, -np.inf)
     number = np.arange(size[0] * size[1], dtype=np.int32).reshape(size)
-    largest = equal(windows, expand_dims(o, (4, 5)))
+    largest = logical_or(equal(windows, expand_dims(o, (4, 5))), isnan(windows))
     first = min(where(largest, number, number.size), axis=(4, 5), keepdims=True)
     return _restored(where(equal(first, number), expand_dims(g, (4, 5)), 0), x, stride, padding)
 

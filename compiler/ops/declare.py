@@ -12,6 +12,7 @@ from compiler.dims import Dim, Size, product
 from compiler.errors import OptionError
 from compiler.lowering import Pointwise, Reduce
 from compiler.op import Attrs, Op, Operand, Rule, register
+from compiler.ops.totals import total
 from compiler.types import (
     TensorType,
     broadcast_shapes,
@@ -31,7 +32,7 @@ def unbroadcast(g: Any, operand: Any) -> Any:
         return g
     extra = len(shape) - len(target)
     if shape[extra:] == target and type(g) is np.ndarray:
-        return np.add.reduce(g, tuple(range(extra)))
+        return total(g, tuple(range(extra)), False)
     leading = tuple(range(extra))
     ones = tuple(
         [i + extra for i, size in enumerate(target) if size == 1 and shape[i + extra] != 1]
@@ -155,9 +156,9 @@ def reduced_shape(
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
-def sliceable_reduction(ndim: int, *, axes: tuple[int, ...], **attrs: Any) -> bool:
-    """Whether a reduction leaves the first axis as it is."""
-    return 0 not in axes
+def sliceable_reduction(ndim: int, *, axes: tuple[int, ...], **attrs: Any) -> int:
+    """The number of leading axes that a reduction leaves as they are."""
+    return min(axes, default=ndim)
 
 
 def reduction(
@@ -206,7 +207,7 @@ def composite(
     saves: tuple[str, ...] = (),
     vjp_arrays: Callable[..., Sequence[Any]] | None = None,
     elementwise: bool = False,
-    sliceable: Callable[..., bool] | None = None,
+    sliceable: Callable[..., int] | None = None,
     promotes: slice | None = None,
     floating: bool = False,
     check: Callable[..., None] | None = None,

@@ -19,6 +19,7 @@ from compiler.ops.comparison import (
     less,
     less_equal,
     logical_and,
+    logical_or,
     where,
 )
 from compiler.ops.declare import (
@@ -158,7 +159,8 @@ def _clamp_by_low(g: Any, o: Any, x: Any, low: Any, high: Any) -> Any:
 
 
 def _clamp_by_high(g: Any, o: Any, x: Any, low: Any, high: Any) -> Any:
-    return unbroadcast(where(greater(maximum(x, low), high), g, 0), high)
+    # not maximum(x, low) > high, which a low that is nan would make false
+    return unbroadcast(where(logical_or(greater(x, high), greater(low, high)), g, 0), high)
 
 
 clamp = composite(
@@ -178,6 +180,8 @@ def _axis_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
 
 
 def _softmax(x: Any, *, axis: int) -> Any:
+    if x.shape[axis] == 0:
+        return x  # there is no largest element
     e = exp(x - max(x, axis=axis, keepdims=True))
     return e / sum(e, axis=axis, keepdims=True)
 
@@ -189,12 +193,14 @@ def _softmax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
 softmax = composite(
     "softmax", _softmax, bind=_axis_bind("softmax"), floating=True, vjp=(_softmax_vjp,),
     saves=("o",), evaluate=direct.softmax, vjp_arrays=direct.softmax_vjp,
-    sliceable=lambda ndim, axis: axis > 0,
+    sliceable=lambda ndim, axis: axis,
     doc="exp(x) / sum(exp(x)) along one axis (the last), shifted by the maximum.",
 )  # fmt: skip
 
 
 def _log_softmax(x: Any, *, axis: int) -> Any:
+    if x.shape[axis] == 0:
+        return x
     shifted = x - max(x, axis=axis, keepdims=True)
     return shifted - log(sum(exp(shifted), axis=axis, keepdims=True))
 
@@ -206,7 +212,7 @@ def _log_softmax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
 log_softmax = composite(
     "log_softmax", _log_softmax, bind=_axis_bind("log_softmax"), floating=True,
     vjp=(_log_softmax_vjp,), saves=("o",), evaluate=direct.log_softmax,
-    vjp_arrays=direct.log_softmax_vjp, sliceable=lambda ndim, axis: axis > 0,
+    vjp_arrays=direct.log_softmax_vjp, sliceable=lambda ndim, axis: axis,
     doc="log(softmax(x)) along one axis (the last), without overflow or log of 0.",
 )  # fmt: skip
 
@@ -395,7 +401,7 @@ def _layer_norm_by_weight(
 layer_norm = composite(
     "layer_norm", _layer_norm, bind=_layer_norm_bind, check=_layer_norm_check,
     promotes=slice(None), floating=True, evaluate=direct.layer_norm,
-    vjp_arrays=direct.layer_norm_vjp, sliceable=lambda ndim, *, axes, eps: axes < ndim,
+    vjp_arrays=direct.layer_norm_vjp, sliceable=lambda ndim, *, axes, eps: ndim - axes,
     vjp=(
         _layer_norm_by_x,
         _layer_norm_by_weight,

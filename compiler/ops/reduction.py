@@ -10,8 +10,8 @@ import numpy as np
 from compiler import dims
 from compiler.errors import DTypeError, OptionError, ShapeError
 from compiler.op import Attrs, Op
-from compiler.ops.arithmetic import square
-from compiler.ops.comparison import equal, isinf, isnan, logical_and, logical_or, where
+from compiler.ops.arithmetic import astype, square
+from compiler.ops.comparison import equal, isinf, where
 from compiler.ops.declare import (
     BOOL,
     INT64,
@@ -27,6 +27,7 @@ from compiler.ops.declare import (
 from compiler.ops.exponential import exp, log, sqrt
 from compiler.ops.leaves import iota
 from compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze
+from compiler.ops.totals import total
 from compiler.types import TensorType, normalise_axes
 
 _any = any
@@ -53,13 +54,15 @@ def _numpy(ufunc: np.ufunc) -> Callable[..., Any]:
     return evaluate
 
 
-def _numpy_total(ufunc: np.ufunc) -> Callable[..., Any]:
-    reduce: Any = ufunc.reduce
+def _sum_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return total(x, axes, keepdims)
 
-    def evaluate(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-        return reduce(x, axes, None if x.dtype.kind == "f" else INT64, None, keepdims)
 
-    return evaluate
+_multiply: Any = np.multiply.reduce
+
+
+def _prod_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return _multiply(x, axes, _accumulator(x.dtype), None, keepdims)
 
 
 def _sum_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -67,26 +70,30 @@ def _sum_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -
 
 
 def _prod_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-    # one zero: only its own slope is not 0, and is the product of the others; two zeros: all 0
+    # the product of the others: with one zero only that zero's slope is not 0, with two or more
+    # none is; `lone`, the sum of the zeros, is 0 but carries their slopes to the second order
     g = _restore(g, a, axes, keepdims)
     zero = equal(a, 0)
     zeros = sum(zero, axis=axes, keepdims=True)
+    lone = sum(where(zero, a, 0), axis=axes, keepdims=True)
     others = prod(where(zero, 1, a), axis=axes, keepdims=True)
+    apart = others / where(zero, 1, a)
+    one, flat = equal(zeros, 1), _restore(o, a, axes, keepdims)
     slope = where(
-        equal(zeros, 0),
-        others / where(zero, 1, a),
-        where(logical_and(equal(zeros, 1), zero), others, 0),
+        zero,
+        where(one, others, where(equal(zeros, 2), others * (lone - a), flat)),
+        where(equal(zeros, 0), apart, where(one, apart * lone, flat)),
     )
     return g * slope
 
 
 sum = reduction(
-    "sum", _numpy_total(np.add), "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
+    "sum", _sum_numpy, "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
     doc="The sum; of integers and bools int64.",
 )  # fmt: skip
 prod = reduction(
-    "prod", _numpy_total(np.multiply), "prod", result=_accumulator, vjp=(_prod_vjp,),
-    saves=("a",),
+    "prod", _prod_numpy, "prod", result=_accumulator, vjp=(_prod_vjp,),
+    saves=("ao",),
     doc="The product; of integers and bools int64. The gradient is right where elements are 0.",
 )  # fmt: skip
 
@@ -115,17 +122,11 @@ def _extremum_vjp(position: Callable[..., Any]) -> Callable[..., Any]:
         if ties == "first":
             (axis,) = axes
             return where(_at(position()(a, axis=axis, keepdims=True), a, axis), g, 0)
-        # with a nan among the elements the maximum is nan, and the nans are the winners
-        winners = logical_or(equal(a, _restore(o, a, axes, keepdims)), isnan(a))
-        return where(winners, g / _total(winners, axes, a.dtype), 0)
+        # nan equals nothing: without a winner the shares are 0 / 0 = nan, as PyTorch's
+        winners = astype(equal(a, _restore(o, a, axes, keepdims)), a.dtype)
+        return g / sum(winners, axis=axes, keepdims=True) * winners
 
     return rule
-
-
-def _total(winners: Any, axes: tuple[int, ...], dtype: Any) -> Any:
-    from compiler.ops.arithmetic import astype
-
-    return astype(sum(winners, axis=axes, keepdims=True), dtype)
 
 
 def _at(index: Any, like: Any, axis: int) -> Any:
@@ -145,7 +146,8 @@ max = reduction(
     "max", _numpy(np.maximum), "max", result=lambda dtype: dtype, check=_extremum_check,
     bind=_extremum_bind("max"), vjp=(_extremum_vjp(lambda: argmax),), saves=("ao",),
     doc="The largest element; nan if any is. Over one axis the first winner takes the gradient, "
-    "over all or several the winners share it evenly, as PyTorch's max and amax.",
+    "over all or several the winners share it evenly (nan has none: the gradient is nan), as "
+    "PyTorch's max and amax.",
 )  # fmt: skip
 min = reduction(
     "min", _numpy(np.minimum), "min", result=lambda dtype: dtype, check=_extremum_check,
@@ -210,7 +212,7 @@ def _mean(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def _mean_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-    return sum.evaluate(x, axes=axes, keepdims=keepdims) / count(x, axes)
+    return total(x, axes, keepdims) / count(x, axes)
 
 
 def _mean_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -290,6 +292,8 @@ std = composite(
 
 
 def _logsumexp(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if _any(x.shape[axis] == 0 for axis in axes):
+        return log(sum(exp(x), axis=axes, keepdims=keepdims))  # there is no largest element
     largest = max(x, axis=axes, keepdims=True)
     shift = where(isinf(largest), 0, largest)
     result = log(sum(exp(x - shift), axis=axes, keepdims=True)) + shift

@@ -79,7 +79,9 @@ class _Fuser:
         self.roots = (*graph.graph["outputs"], *self.updated)
         self.consumers: dict[int, list[int]] = {node_id: [] for node_id in self.nodes}
         for node in self.nodes.values():
-            for operand in dict.fromkeys(node.operands):
+            # an alias waits for its further operands, and does not read them
+            aliased = isinstance(node.op.lowering, Alias)
+            for operand in dict.fromkeys(node.operands[:1] if aliased else node.operands):
                 self.consumers[operand].append(node.id)
         self.groups: list[Group] = []
         self.by_domain: dict[Shape, list[LoopGroup]] = {}
@@ -166,15 +168,25 @@ class _Fuser:
     def _ready(self, base: int) -> int:
         node = self.nodes[base]
         if isinstance(node.op.lowering, Alias):
-            operand = self.nodes[node.operands[0]]
-            home = self.home.get(operand.id)
-            if home is not None:
-                return home.order + 1
-            return self._ready(operand.id) if isinstance(operand.op.lowering, Alias) else self.first
+            operand, *others = node.operands
+            return max([self._settled(operand), *map(self._known, others)])
         home = self.home.get(base)
         if home is None:
             return self.first
         return home.order + 1 if base in self.deferred else home.order
+
+    def _settled(self, node_id: int) -> int:
+        """The order of the first group that can read a value from memory."""
+        home = self.home.get(node_id)
+        if home is not None:
+            return home.order + 1
+        aliased = isinstance(self.nodes[node_id].op.lowering, Alias)
+        return self._ready(node_id) if aliased else self.first
+
+    def _known(self, node_id: int) -> int:
+        """The order of the first group in which a value can be read."""
+        index = canonical(self.nodes[node_id].type.shape)
+        return self._earliest(reach(self.nodes, self.virtual, node_id, index))
 
     def _candidate(
         self, shape: Shape, bases: list[tuple[int, Index]], least: int

@@ -11,6 +11,7 @@ import networkx as nx
 from compiler.errors import OptionError
 from compiler.graph.expression import Expression
 from compiler.op import Attrs, Op
+from compiler.ops.regions import checkpoint
 from compiler.passes.replay import replay
 from compiler.passes.rules import RULES, Rule, drop_broadcasts, fold_constants
 
@@ -38,7 +39,7 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
     always = [rewrite for rewrite in _ALWAYS if rewrite.__name__ not in disabled]
     primitive = [rule for rule in chosen if not rule.composite]
     return [
-        partial(replay, rules=_table(chosen), always=always),
+        partial(replay, rules=_table(chosen), always=[open_regions, *always]),
         expand_composites,
         partial(replay, rules=_table(primitive), always=always),
     ]
@@ -47,6 +48,11 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
 def rule_names() -> set[str]:
     """The names of all rewrites that can be switched off."""
     return {rule.name for rule in RULES} | {rewrite.__name__ for rewrite in _ALWAYS}
+
+
+def open_regions(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
+    """A result of a checkpointed region is what it is without one: gradients are taken."""
+    return operands[0] if op is checkpoint else None
 
 
 def expand_composites(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:

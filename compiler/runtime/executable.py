@@ -11,12 +11,13 @@ import numpy as np
 
 from compiler.dims import Unknown, atoms, evaluate
 from compiler.emit.kernel import Kernel
-from compiler.errors import FeedError, GraphError, OutOfRangeError
+from compiler.errors import GraphError, OutOfRangeError
+from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime.blas import find_blas
 from compiler.runtime.entry import Entry
 from compiler.runtime.out_of_range import out_of_range
 from compiler.runtime.plan import Plan
-from compiler.runtime.sizes import Feed, as_input, check_graph, sizes_of
+from compiler.runtime.sizes import Feed, check_graph, sizes_of
 
 ALIGNMENT = 64
 REMEMBERED = 128  # layouts for different sizes
@@ -86,7 +87,7 @@ class Executable:
             OutOfRangeError: an index operand points outside its axis; nothing was updated.
         """
         if kwargs:
-            args = self._by_name(args, kwargs)
+            args = in_order(self.name, self.feeds, args, kwargs)
         try:
             workspace = self._idle.pop()
         except IndexError:
@@ -99,33 +100,9 @@ class Executable:
             self._idle.append(workspace)
         return self.restructure(results)
 
-    def _by_name(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        values = list(args)
-        names = [feed.name for feed in self.feeds]
-        extra = [name for name in kwargs if name not in names]
-        if extra:
-            raise FeedError(f"{self.name}: unknown feed {extra[0]!r}: known are {names}")
-        twice = [name for name in names[: len(args)] if name in kwargs]
-        if twice:
-            raise FeedError(f"{self.name}: feed {twice[0]!r} given by position and by name")
-        for feed in self.feeds[len(args) :]:
-            if feed.name not in kwargs:
-                raise FeedError(
-                    f"{self.name}: missing feed {feed.name!r}: {feed.type} ({feed.source})"
-                )
-            values.append(kwargs[feed.name])
-        return tuple(values)
-
     def _run_checked(self, workspace: Workspace, args: Sequence[Any]) -> list[Any]:
         """Validate the inputs, set the workspace up for their sizes, and run."""
-        if len(args) > len(self.feeds):
-            names = [feed.name for feed in self.feeds]
-            raise FeedError(
-                f"{self.name}: {len(args)} inputs given, {len(names)} expected: {names}"
-            )
-        for feed in self.feeds[len(args) :]:
-            raise FeedError(f"{self.name}: missing feed {feed.name!r}: {feed.type} ({feed.source})")
-        arrays = [as_input(feed, value) for feed, value in zip(self.feeds, args, strict=True)]
+        arrays = as_inputs(self.name, self.feeds, args)
         self._set_up(workspace, self._layout_for(sizes_of(self.feeds, arrays)))
         results = self.native(workspace.table, *arrays)
         if not isinstance(results, int):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,8 +14,13 @@ from compiler.graph.expression import Expression, ancestors
 from compiler.types import collecting_assumptions, type_of
 
 
+Observer: TypeAlias = "Callable[[Expression, Sequence[Any], Any], None]"
+
+
 def interpret(
-    outputs: Sequence[Expression], feeds: Mapping[Expression, Any]
+    outputs: Sequence[Expression],
+    feeds: Mapping[Expression, Any],
+    observe: Observer | None = None,
 ) -> list[np.ndarray[Any, Any]]:
     """The values of expressions, every node evaluated by its op's NumPy function.
 
@@ -23,9 +28,11 @@ def interpret(
         outputs: what to evaluate.
         feeds: the value of every placeholder and variable that the outputs depend on; any other
             expression may be fed too, and is then not evaluated.
+        observe: called with each node that was evaluated, the values of its operands, and its own.
 
     Returns:
-        One array per output. Unknown sizes are those of the fed values.
+        One array per output. Unknown sizes are those of the fed values. Each value is dropped when
+        its last reader is evaluated.
 
     Raises:
         FeedError: a leaf is not fed, or a fed value has another dtype, rank or size.
@@ -39,9 +46,17 @@ def interpret(
         _check_kind(expression, np.asarray(value))
     sizes = _bind_sizes(feeds)
     values: dict[int, Any] = dict(fed)
-    for node in _evaluated(outputs, fed):
+    nodes = _evaluated(outputs, fed)
+    last_reader = {operand.serial: node.serial for node in nodes for operand in node.operands}
+    kept = {output.serial for output in outputs}
+    for node in nodes:
         arrays = [values[operand.serial] for operand in node.operands]
         values[node.serial] = _evaluate(node, arrays, sizes)
+        if observe is not None:
+            observe(node, arrays, values[node.serial])
+        for serial in {operand.serial for operand in node.operands} - kept:
+            if last_reader[serial] == node.serial:
+                del values[serial]
     return [np.asarray(values[output.serial]) for output in outputs]
 
 

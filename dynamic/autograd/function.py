@@ -9,7 +9,7 @@ from typing import Any
 
 from dynamic.errors import ArgumentError, AutogradError, MissingMethodError
 from dynamic.function_node import FunctionNode, SavedTensor, place_outputs
-from dynamic.grad_mode import mode
+from dynamic.grad_mode import record_if
 from dynamic.nodes import Failing
 from dynamic.observers import announce
 from dynamic.tape import FREED
@@ -83,11 +83,11 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(backward)
     def wrapper(ctx: Any, *gradients: Any) -> Any:
-        recording, mode.enabled = mode.enabled, False
+        recording = record_if(False)
         try:
             results = backward(ctx, *gradients)
         finally:
-            mode.enabled = recording
+            record_if(recording)
         if not recording or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
             return results
         single = not isinstance(results, tuple)
@@ -181,8 +181,7 @@ class Function:
         ctx = FunctionCtx()
         edges = tuple([arg._node if isinstance(arg, Tensor) else None for arg in args])
         ctx.needs_input_grad = tuple([edge is not None for edge in edges])
-        recording = mode.enabled
-        mode.enabled = False
+        recording = record_if(False)
         try:
             if apart:
                 output = cls.forward(*args)
@@ -190,7 +189,7 @@ class Function:
             else:
                 output = cls.forward(ctx, *args)
         finally:
-            mode.enabled = recording
+            record_if(recording)
         outputs = output if isinstance(output, tuple) else (output,)
         node = None
         if recording and any(ctx.needs_input_grad):

@@ -11,13 +11,13 @@ import numpy as np
 
 from compiler import ops
 from compiler.errors import OptionError
+from compiler.tree import leaves, mapped, rebuilt, structure
 from dynamic.errors import AutogradError
 from dynamic.func.batched import Batched
 from dynamic.func.dual import make_dual, split
 from dynamic.func.pull import lifted, pull, released
 from dynamic.func.reverse import Argnums, Recorded, chunks, jacrev, joint, positions
 from dynamic.func.tracer import Level, Tracer, batch_of, new_level, settled, zeros_of
-from dynamic.func.tree import leaves, mapped, rebuilt, structure
 from dynamic.grad_mode import enable_grad
 from dynamic.tensor import Tensor
 

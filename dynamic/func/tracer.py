@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import dynamic.short  # noqa: F401 - the short ways of Tensor, which a tracer must not take
 from compiler import ops
 from compiler.op import Attrs, Op
 from dynamic import eager_ops
@@ -117,7 +118,7 @@ class Tracer(Tensor, plain=False):
         """The tensor inside: the primal or the batch."""
         raise NotImplementedError
 
-    @property
+    @property  # type: ignore[misc]
     def _node(self) -> Any:
         return self._held._node
 
@@ -125,12 +126,12 @@ class Tracer(Tensor, plain=False):
     def _home(self) -> Any:
         return self._held._home
 
-    @property
+    @property  # type: ignore[misc]
     def _counter(self) -> Any:  # type: ignore[override]
         return self._held._counter
 
     @property
-    def _view(self) -> Any:  # type: ignore[override]
+    def _view(self) -> Any:
         return self._held._view
 
     def detach(self) -> Any:

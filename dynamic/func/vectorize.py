@@ -8,11 +8,11 @@ from typing import Any
 
 from compiler import ops
 from compiler.errors import OptionError, OutOfRangeError
+from compiler.tree import leaves, rebuilt, spread_over, structure
 from dynamic.creation import refusing_random_numbers
 from dynamic.errors import AutogradError
 from dynamic.func.batched import Batched, batched
 from dynamic.func.tracer import Level, Tracer, batch_of, new_level, settled
-from dynamic.func.tree import leaves, rebuilt, spread_over, structure
 from dynamic.tensor import Tensor
 
 _REFUSAL = (

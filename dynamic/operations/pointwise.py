@@ -11,7 +11,6 @@ from compiler import ops
 from compiler.op import Op, Operand
 from compiler.ops.declare import undo_broadcasting
 from compiler.types import TensorType, broadcast_shapes
-from dynamic.creation import as_tensor
 from dynamic.errors import AutogradError
 from dynamic.tensor import Tensor, wrap
 
@@ -76,6 +75,28 @@ fmod = _binary(
     ("", "ab"), False, "The remainder of a / b with the sign of a.",
 )  # fmt: skip
 
+
+def _xlogy_by_x(g: Any, o: Any, a: Any, b: Any) -> Any:
+    flat = ops.logical_and(ops.equal(a, 0), ops.less_equal(b, 0))
+    return ops.where(flat, 0, g * ops.log(ops.where(flat, 1, b)))
+
+
+xlogy = _binary(
+    "xlogy", lambda a, b: np.where((a == 0) & ~np.isnan(b), a.dtype.type(0), a * np.log(b)),
+    (_xlogy_by_x, lambda g, o, a, b: g * (a / b)), ("ab", "ab"), True,
+    "x log(y), 0 where x is 0 unless y is nan.",
+)  # fmt: skip
+logaddexp = _binary(
+    "logaddexp", np.logaddexp,
+    (lambda g, o, a, b: g / (1 + ops.exp(b - a)), lambda g, o, a, b: g / (1 + ops.exp(a - b))),
+    ("ab", "ab"), True, "log(exp(a) + exp(b)), without overflow.",
+)  # fmt: skip
+logaddexp2 = _binary(
+    "logaddexp2", np.logaddexp2,
+    (lambda g, o, a, b: g / (1 + exp2(b - a)), lambda g, o, a, b: g / (1 + exp2(a - b))),
+    ("ab", "ab"), True, "log2(2**a + 2**b), without overflow.",
+)  # fmt: skip
+
 arccos, arcsin, arctan, arctan2 = ops.acos, ops.asin, ops.atan, ops.atan2
 sgn = ops.sign
 
@@ -95,29 +116,31 @@ def rad2deg(input: Any) -> Any:
     return input * (180 / math.pi)
 
 
+def _logit(x: Any, *, eps: float | None) -> Any:
+    limited = x if eps is None else np.clip(x, eps, 1 - eps)
+    return np.log(limited / (1 - limited))
+
+
+def _logit_vjp(g: Any, o: Any, a: Any, *, eps: float | None) -> Any:
+    low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
+    inside = ops.logical_and(ops.greater_equal(a, low), ops.less_equal(a, 1 - low))
+    return ops.where(inside, g / (a * (1 - a)), outside)
+
+
+_logit_op = Op(
+    name="logit",
+    infer_type=lambda x, eps: x,
+    evaluate=_logit,
+    vjp=(_logit_vjp,),
+    saves=("a",),
+    floating=True,
+    doc="log(x / (1 - x)), of x limited to [eps, 1 - eps].",
+)
+
+
 def logit(input: Any, eps: float | None = None) -> Any:
     """log(x / (1 - x)), of x limited to [eps, 1 - eps]."""
-    x = input if eps is None else ops.clip(input, eps, 1 - eps)
-    return ops.log(x / (1 - x))
-
-
-def xlogy(input: Any, other: Any) -> Any:
-    """x log(y), 0 where x is 0 unless y is nan."""
-    zero = ops.logical_and(ops.equal(input, 0), ops.logical_not(ops.isnan(as_tensor(other))))
-    return ops.where(zero, 0, input * ops.log(ops.where(zero, 1, other)))
-
-
-def logaddexp(input: Any, other: Any) -> Any:
-    """log(exp(a) + exp(b)), without overflow."""
-    shape = np.broadcast_shapes(input.shape, other.shape)
-    both = [ops.broadcast_to(one, shape) for one in (input, other)]
-    return ops.logsumexp(ops.stack(both, 0), 0)
-
-
-def logaddexp2(input: Any, other: Any) -> Any:
-    """log2(2**a + 2**b), without overflow."""
-    scale = math.log(2)
-    return logaddexp(input * scale, other * scale) / scale
+    return input.apply(_logit_op, (input,), {"eps": eps})
 
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:

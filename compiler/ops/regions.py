@@ -1,0 +1,43 @@
+"""Ops that say when a value is computed, never what it is: the borders of checkpointed regions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.lowering import Alias
+from compiler.op import Op, register
+from compiler.types import TensorType
+
+
+def _first(x: Any, *others: Any, **attrs: Any) -> Any:
+    return x
+
+
+def _first_type(x: TensorType, *others: TensorType, **attrs: Any) -> TensorType:
+    return x
+
+
+checkpoint = register(
+    Op(
+        name="checkpoint",
+        infer_type=_first_type,
+        evaluate=_first,
+        vjp=(lambda g, o, x, *, region: g,),
+        saves=("",),
+        bind=lambda x, region: ((x,), {"region": region}),
+        expand=_first,
+        doc="x, a result of the region whose expressions have serials from region[0] to region[1].",
+    )
+)
+
+recompute = register(
+    Op(
+        name="recompute",
+        infer_type=_first_type,
+        evaluate=_first,
+        vjp=(lambda g, o, x, *after: g,),
+        saves=("",),
+        lowering=Alias(),
+        doc="x, which is not interned with x; what reads it runs after the others are known.",
+    )
+)

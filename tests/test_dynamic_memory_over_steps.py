@@ -1,0 +1,71 @@
+"""Training keeps memory flat: the code of benchmarks/eager_memory.py, for fewer steps."""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+import pytest
+
+from benchmarks import eager_memory
+from benchmarks.eager_memory import Sample, growth, main, run, training
+
+WARM, STEPS = 2500, 1000
+"""CPython's lists of free tuples (2000 of each length) and bounded caches fill in WARM steps."""
+
+
+def test_training_steps_leave_nothing_behind():
+    step = training()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(WARM):
+            step()
+        blocks, objects = sys.getallocatedblocks(), len(gc.get_objects())
+        for _ in range(STEPS):
+            step()
+        # less than one block in ten steps; a tensor or a node that stays is at least one a step
+        assert abs(sys.getallocatedblocks() - blocks) < STEPS / 10
+        assert len(gc.get_objects()) - objects < STEPS / 100
+        assert gc.collect() < STEPS / 100
+    finally:
+        gc.enable()
+
+
+def test_what_stays_is_noticed(monkeypatch):
+    kept = []
+    monkeypatch.setattr(eager_memory, "training", lambda: lambda: kept.append([0.0]))
+    samples = list(run(3000, 300))
+    _, blocks, objects = growth(samples)
+    assert blocks >= 1 and objects >= 1
+
+
+def test_growth_is_counted_from_the_first_tenth_on():
+    samples = [Sample(1, 0, 0, 0, 0.0), Sample(10, 50, 5, 2, 0.1), Sample(100, 140, 5, 11, 1.0)]
+    assert growth(samples) == (1.0, 0.0, 0.1)
+
+
+def test_the_command(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["eager_memory.py", "--steps", "40"])
+    main()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[0] == "step" and lines[-2].split()[0] == "40"
+    assert lines[-1].startswith("growth per step after a tenth of them: ")
+
+
+def test_ctrl_c_keeps_what_was_measured(monkeypatch, capsys):
+    def interrupted(steps, every):
+        yield from run(2, 1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(eager_memory, "run", interrupted)
+    monkeypatch.setattr(sys, "argv", ["eager_memory.py"])
+    main()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2] == "stopped" and lines[-1].startswith("growth per step")
+
+
+@pytest.fixture(autouse=True)
+def collector_on():
+    yield
+    assert gc.isenabled()
