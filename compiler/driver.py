@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import networkx as nx
 
 from compiler.emit.kernel import Kernel, emit
+from compiler.errors import OptionError
 from compiler.passes.pipeline import optimise
 from compiler.passes.roots import separate_roots
 from compiler.passes.sizes import unify_sizes
@@ -38,6 +39,9 @@ class Options:
     backend: str = "llvm"
 
 
+BACKENDS = ("llvm", "numba")
+
+
 def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGraph[int], Kernel]:
     """The graph after all passes, and its kernel."""
     unified, _ = unify_sizes(graph)
@@ -53,6 +57,8 @@ def compile_graph(
     kind: type[Kind],
 ) -> Kind:
     """Compile a graph to a frontend's kind of executable; from the kernel cache if it is there."""
+    if options.backend not in BACKENDS:
+        raise OptionError(f"compile: backend is one of {BACKENDS}, not {options.backend!r}")
     with collection_paused():
         lowered, kernel = lower(graph, options)
         from compiler.runtime.cache.loader import load_kernel, load_with_numba

@@ -47,6 +47,7 @@ def compile(
     numerics: str = "strict",
     disable: Collection[str] = (),
     fuse: bool = True,
+    backend: str = "llvm",
     name: str | None = None,
 ) -> Executable:
     """Compile a graph into a function of arrays.
@@ -60,6 +61,7 @@ def compile(
         numerics: "strict", or "fast" for rewrites that may round differently.
         disable: names of rewrites to leave out.
         fuse: False computes every node by itself, in memory of its own.
+        backend: "llvm", or "numba": Numba compiles the same source, in several times the time.
         name: for messages.
 
     Returns:
@@ -80,7 +82,7 @@ def compile(
         ]
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
     graph = build(list(inputs), flat, pairs)
-    options = Options(numerics, frozenset(disable), fuse)
+    options = Options(numerics, frozenset(disable), fuse, backend)
     return compile_graph(graph, restructure, title, options, Executable)
 
 

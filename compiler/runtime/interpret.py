@@ -13,7 +13,6 @@ from compiler.errors import FeedError, GraphError, ShapeError, StaticGraphError
 from compiler.graph.expression import Expression, ancestors
 from compiler.types import collecting_assumptions, type_of
 
-
 Observer: TypeAlias = "Callable[[Expression, Sequence[Any], Any], None]"
 
 

@@ -40,9 +40,7 @@ def load_kernel(
     return _entry(program_words(steps, code.addresses), code, inputs, outputs)
 
 
-def load_with_numba(
-    source: str, inputs: Sequence[Argument], outputs: Sequence[Argument]
-) -> Entry:
+def load_with_numba(source: str, inputs: Sequence[Argument], outputs: Sequence[Argument]) -> Entry:
     """The same for a kernel's whole source, compiled by Numba; nothing is cached."""
     from compiler.emit.with_numba import compile_with_numba
 
