@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from compiler.emit import vecmath
 from compiler.emit.vecmath.accuracy import FLOAT64_REFERENCE, ULP_BOUND, ulp_error
+from compiler.emit.with_numba import formula
 
 CHUNK = 1 << 20
 UNARY = tuple(name for name in ULP_BOUND if name not in ("atan2", "pow"))
@@ -36,7 +36,7 @@ class Worst:
 
 
 def compiled_loop(name: str) -> Any:
-    function = getattr(vecmath, name)
+    function = formula(name)
 
     def loop(x: Any, out: Any) -> None:
         for i in range(x.size):

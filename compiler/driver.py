@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import networkx as nx
 
 from compiler.emit.kernel import Kernel, emit
+from compiler.errors import OptionError
 from compiler.passes.pipeline import optimise
 from compiler.passes.roots import separate_roots
 from compiler.passes.sizes import unify_sizes
@@ -29,11 +30,16 @@ class Options:
         numerics: "strict" (every rewrite exact or more stable) or "fast" (may round differently).
         disabled: names of rewrites to leave out.
         fuse: False gives every node a loop and memory of its own.
+        backend: what compiles the emitted source: "llvm" (our lowering of it) or "numba".
     """
 
     numerics: str = "strict"
     disabled: frozenset[str] = frozenset()
     fuse: bool = True
+    backend: str = "llvm"
+
+
+BACKENDS = ("llvm", "numba")
 
 
 def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGraph[int], Kernel]:
@@ -51,12 +57,17 @@ def compile_graph(
     kind: type[Kind],
 ) -> Kind:
     """Compile a graph to a frontend's kind of executable; from the kernel cache if it is there."""
+    if options.backend not in BACKENDS:
+        raise OptionError(f"compile: backend is one of {BACKENDS}, not {options.backend!r}")
     with collection_paused():
         lowered, kernel = lower(graph, options)
-        from compiler.runtime.cache.loader import load_kernel
+        from compiler.runtime.cache.loader import load_kernel, load_with_numba
 
         inputs, outputs = (_arguments(kernel, kind) for kind in ("input", "output"))
-        native = load_kernel(kernel.source, inputs, outputs)
+        if options.backend == "numba":
+            native = load_with_numba(kernel.source, inputs, outputs)
+        else:
+            native = load_kernel(kernel.units, kernel.steps, inputs, outputs)
     return kind(graph, lowered, kernel, native, feeds_of(graph), restructure, name)
 
 

@@ -50,6 +50,7 @@ def compile(
     numerics: str = "strict",
     disable: Collection[str] = (),
     fuse: bool = True,
+    backend: str = "llvm",
     background: bool = False,
     debug: bool | Callable[[Step], None] = False,
     name: str | None = None,
@@ -65,6 +66,7 @@ def compile(
         numerics: "strict", or "fast" for rewrites that may round differently.
         disable: names of rewrites to leave out.
         fuse: False computes every node by itself, in memory of its own.
+        backend: "llvm", or "numba": Numba compiles the same source, in several times the time.
         background: return at once, and compile in a thread. Until that is done, calls run op by op
             with NumPy: the results are equal up to rounding. `ready` says whether it is done,
             `wait(timeout)` waits; `source`, `plan` and the like wait too. A process that ends, or
@@ -96,7 +98,7 @@ def compile(
         ]
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
     graph = build(list(inputs), flat, pairs)
-    options = Options(numerics, frozenset(disable), fuse)
+    options = Options(numerics, frozenset(disable), fuse, backend)
     if background or debug is not False:
         from staticgraph.interpreted import run_op_by_op
 

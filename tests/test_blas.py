@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from compiler.emit.gemm import gemm_f32, gemm_f64
+from compiler.emit.with_numba import names
 from compiler.errors import OptionError
 from compiler.runtime import blas
 from compiler.runtime.blas import BACKENDS, find_blas, get_threads, limit_threads, set_threads
@@ -28,6 +28,9 @@ ZERO_SIZES = [
     (0, 1, 3),
     (1, 0, 3),
 ]
+
+
+gemm_f32, gemm_f64 = names()["gemm_f32"], names()["gemm_f64"]
 
 
 @njit(nogil=True)

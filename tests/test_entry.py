@@ -14,20 +14,17 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from compiler.emit.program import Operand, Step
 from compiler.runtime import entry
 from compiler.runtime.cache import loader
+from compiler.runtime.program import program_words
 
 FLOAT32, INT64, BOOL = np.dtype("float32"), np.dtype("int64"), np.dtype("bool")
 
 SUM_OF_ROWS = """
-def kernel(t):
-    rows = t[1]
-    columns = t[2]
-    x = p_f32(t, 0)
-    y = p_i64(t, 3)
-    out = p_f32(t, 5)
-    if t[7] != 0:
-        return t[7]
+def unit_0(x: p_f32, y: p_i64, out: p_f32, rows: i64, columns: i64, status: i64):
+    if status != 0:
+        return status
     for i in range(rows):
         total = f32(0)
         for j in range(columns):
@@ -35,6 +32,7 @@ def kernel(t):
         out[i] = total * f32(y[i])
     return 0
 """
+STEPS = [Step(0, tuple(map(Operand, (0, 3, 5, 1, 2, 7))))]
 INPUTS = (entry.Argument(0, 2, FLOAT32), entry.Argument(3, 1, INT64))
 OUTPUTS = (entry.Argument(5, 1, FLOAT32),)
 
@@ -49,12 +47,13 @@ class Subclass(np.ndarray):
 @pytest.fixture(params=["native", "python"])
 def sum_of_rows(request: Any) -> Any:
     """A kernel for float32[2, 3] and int64[2], called both ways."""
-    kernel = loader._kernel(SUM_OF_ROWS)
+    code = loader._units([SUM_OF_ROWS])
+    program = program_words(STEPS, code.addresses)
+    native, run = loader._entry_code().addresses
     if request.param == "native":
-        code = loader._entry_code().address
-        yield entry.native_entry(code, kernel.address, INPUTS, OUTPUTS)
+        yield entry.native_entry(native, program, INPUTS, OUTPUTS)
     else:
-        yield entry.python_entry(kernel.address, INPUTS, OUTPUTS)
+        yield entry.python_entry(run, program, INPUTS, OUTPUTS)
 
 
 def _table(status: int = 0) -> Any:

@@ -3,10 +3,10 @@
     results = entry(table, *inputs)
 
 It follows CPython's convention METH_FASTCALL, so that a builtin function can be made of it. Its
-`self` is an ndarray of int64 that says what to call and with which arrays: so
-one piece of code, without an address in it, serves all kernels. It checks each input's type, dtype,
-shape and layout, notes its address in the table, makes the outputs, and calls the kernel. It
-returns the list of outputs, or an int: -1 if an input does not fit, else the kernel's status.
+`self` is an ndarray of int64 that says which program to run and with which arrays: so one piece of
+code, without an address in it, serves all kernels. It checks each input's type, dtype, shape and
+layout, notes its address in the table, makes the outputs, and runs the program. It returns the list
+of outputs, or an int: -1 if an input does not fit, else the program's status.
 
 Only fields with a place in the C interfaces of CPython and NumPy are read;
 `compiler.runtime.entry` says where they are, tests it, and makes the function.
@@ -21,7 +21,8 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from compiler.runtime.entry import CONSTANTS, INPUT, OUTPUT, SYMBOL, Fields
+from compiler.emit.run import define_run
+from compiler.runtime.entry import CONSTANTS, ENTRY_SYMBOL, INPUT, OUTPUT, RUN_SYMBOL, Fields
 
 I8, I32, INT64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = I8.as_pointer()
@@ -29,20 +30,22 @@ NULL = ir.Constant(POINTER, None)
 
 
 def entry_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
-    """The object code of the entry, with the one symbol SYMBOL."""
+    """The object code of the entry and of the loop that runs programs."""
     module = ir.Module("entry")
     module.triple = machine.triple
+    run = define_run(module, RUN_SYMBOL)
     kind = ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT64])
-    _Entry(ir.Function(module, kind, SYMBOL), fields).define()
+    _Entry(ir.Function(module, kind, ENTRY_SYMBOL), fields, run).define()
     parsed = llvm.parse_assembly(str(module))
     parsed.verify()
     return bytes(machine.emit_object(parsed))
 
 
 class _Entry:
-    def __init__(self, function: ir.Function, fields: Fields) -> None:
+    def __init__(self, function: ir.Function, fields: Fields, run: Any) -> None:
         self.function = function
         self.fields = fields
+        self.run_program = run
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.rejected = function.append_basic_block("rejected")
         self.words: Any = None
@@ -110,14 +113,10 @@ class _Entry:
         builder.store(self.field(array, self.fields.data, INT64), builder.gep(self.table, [at]))
 
     def run(self, results: Any) -> None:
-        """Call the kernel as Numba does: (place of the result, place of an error, table)."""
+        """Run the program."""
         builder = self.builder
-        with builder.goto_entry_block():
-            result, error = builder.alloca(INT64), builder.alloca(POINTER)
-        builder.store(INT64(0), result)
-        raised = self.call("kernel", I32, result, error, self.table)
-        status = builder.load(result)
-        status = builder.select(builder.icmp_signed("==", raised, I32(0)), status, INT64(-2))
+        program = builder.inttoptr(self.constant("program"), INT64.as_pointer())
+        status = builder.call(self.run_program, [program, self.table])
         with builder.if_then(builder.icmp_signed("==", status, INT64(0)), likely=True):
             builder.ret(results)
         self.call("Py_DecRef", ir.VoidType(), results)

@@ -1,4 +1,4 @@
-"""Matrix products in compiled code: `gemm_f32` and `gemm_f64`, intrinsics for njit functions.
+"""Matrix products in compiled code: the functions `gemm_f32` and `gemm_f64` of a module.
 
     gemm_f32(address, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 
@@ -19,9 +19,6 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from compiler.runtime.blas import (
     CBLAS32,
@@ -37,36 +34,17 @@ _I32, _I64, _BYTE = ir.IntType(32), ir.IntType(64), ir.IntType(8)
 _POINTER = _BYTE.as_pointer()
 
 
-def _make_gemm(name: str, scalar: Any, scalar_ir: ir.Type) -> Any:
-    """The intrinsic for one dtype; every kernel module gets one private copy of its function."""
-    size = types.int64
-    flags_and_sizes = (size,) * 6
-    signature = types.void(*flags_and_sizes, scalar, size, size, size, size, scalar, size, size)
-
-    def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        function = _gemm_function(builder.module, name, scalar_ir)
-        builder.call(function, arguments)
-        return context.get_dummy_value()
-
-    def typer(
-        _typing: Any, _address: Any, _transa: Any, _transb: Any, _m: Any, _n: Any, _k: Any,
-        _alpha: Any, _a: Any, _lda: Any, _b: Any, _ldb: Any, _beta: Any, _c: Any, _ldc: Any,
-    ) -> Any:  # fmt: skip
-        return signature, codegen
-
-    typer.__name__ = name
-    return intrinsic(typer)
-
-
-def _gemm_function(module: Any, name: str, scalar: ir.Type) -> Any:
+def gemm_function(module: Any, name: str, scalar: ir.Type) -> Any:
+    """The module's function for one dtype, a private copy of its own."""
+    found = module.globals.get(name)
+    if found is not None:
+        return found
     kinds = [_I64] * 6 + [scalar] + [_I64] * 4 + [scalar] + [_I64] * 2
-    function = cgutils.get_or_insert_function(
-        module, ir.FunctionType(ir.VoidType(), kinds), f"staticgraph_{name}"
-    )
-    if function.is_declaration:
-        function.linkage = "internal"
-        function.attributes.add("noinline")
-        _define(function, scalar)
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    function.attributes.add("nounwind")
+    _define(function, scalar)
     return function
 
 
@@ -189,10 +167,8 @@ def _fortran_arguments(
             value = builder.select(is_transposed, _BYTE(ord("T")), _BYTE(ord("N")))
         elif kind == "i":
             value = builder.trunc(value, _I32)
-        slot = cgutils.alloca_once_value(builder, value)
+        with builder.goto_entry_block():
+            slot = builder.alloca(value.type)
+        builder.store(value, slot)
         arguments.append(builder.bitcast(slot, _POINTER))
     return arguments
-
-
-gemm_f32 = _make_gemm("gemm_f32", types.float32, ir.FloatType())
-gemm_f64 = _make_gemm("gemm_f64", types.float64, ir.DoubleType())

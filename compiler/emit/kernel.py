@@ -1,7 +1,9 @@
-"""The source of a kernel: one readable Python function of explicit loops per graph.
+"""The source of a kernel: one readable Python function of explicit loops per group, a *unit*, and
+the function that calls them.
 
-Its argument is a table of int64: addresses, sizes, the BLAS. It returns 0, or 1 + the node of a
-gather that met an index out of range, which it leaves in the table.
+The kernel's argument is a table of int64: addresses, sizes, the BLAS. It returns 0, or 1 + the node
+of a gather that met an index out of range, which it leaves in the table. Groups that compute the
+same way, such as repeated layers, share a unit.
 """
 
 from __future__ import annotations
@@ -13,44 +15,30 @@ import networkx as nx
 
 from compiler import dims
 from compiler.dims import Size, Unknown
-from compiler.emit.body import Body, Memory, Names, build_body
-from compiler.emit.loops import INDENT, print_body
-from compiler.emit.matmul import print_matmul
-from compiler.emit.scalar import CONSTRUCTORS
+from compiler.emit.body import Body, Names, build_body
+from compiler.emit.loops import INDENT
+from compiler.emit.matmul import BLAS_DTYPES
+from compiler.emit.program import Operand, Step, TableLayout
+from compiler.emit.scalar import pointer_type
+from compiler.emit.unit import Call, Parameter, UnitPrinter
 from compiler.passes.fuse import fuse
-from compiler.passes.groups import Fusion, LoopGroup
+from compiler.passes.groups import Fusion, Group, LoopGroup
 from compiler.passes.memory import MemoryPlan, Slot, plan_memory
-
-POINTERS = {"bool": "p_u8"} | {
-    name: f"p_{constructor}" for name, constructor in CONSTRUCTORS.items() if name != "bool"
-}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TableLayout:
-    """Where the kernel's table holds what.
-
-    Attributes:
-        address: per slot of the memory plan the entry of its address; the sizes of an input's or
-            output's axes follow it.
-        unknown: the entry of each unknown size.
-        gemm: the entry of the address of the BLAS for each dtype that the kernel multiplies.
-        failed: the entry that receives an index out of range.
-        length: the number of entries.
-    """
-
-    address: tuple[int, ...]
-    unknown: dict[Unknown, int]
-    gemm: dict[str, int]
-    failed: int
-    length: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kernel:
-    """What is known of a graph before it is compiled natively."""
+    """What is known of a graph before it is compiled natively.
+
+    Attributes:
+        source: readable Python: the units and the kernel that calls them.
+        units: the source of each unit.
+        steps: which unit runs when, and on what.
+    """
 
     source: str
+    units: tuple[str, ...]
+    steps: tuple[Step, ...]
     arguments: tuple[Slot, ...]
     memory: MemoryPlan
     table: TableLayout
@@ -67,9 +55,8 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
     def size(value: Size) -> str:
         return dims.source(value, labels)
 
-    names = Names(size)
     bodies = {
-        i: build_body(fusion, group, names)
+        i: build_body(fusion, group, Names(size))
         for i, group in enumerate(fusion.groups)
         if isinstance(group, LoopGroup)
     }
@@ -85,7 +72,11 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
     )
     table = _table(memory, unknowns, fusion)
     printer = _KernelPrinter(fusion, bodies, memory, table, labels)
-    return Kernel("\n".join(printer.lines()) + "\n", arguments, memory, table, fusion, bodies)
+    main = list(printer.lines())
+    units = tuple(f"def unit_{i}{text}\n" for i, text in enumerate(printer.units))
+    source = "\n\n".join([*units, "\n".join(main) + "\n"])
+    steps = tuple(printer.steps)
+    return Kernel(source, units, steps, arguments, memory, table, fusion, bodies)
 
 
 def _unknowns(fusion: Fusion) -> list[Unknown]:
@@ -113,12 +104,14 @@ def _table(memory: MemoryPlan, unknowns: Sequence[Unknown], fusion: Fusion) -> T
         for group in fusion.groups
         if not isinstance(group, LoopGroup)
     }
-    gemm = {name: at + i for i, name in enumerate(sorted(used & {"float32", "float64"}))}
+    gemm = {name: at + i for i, name in enumerate(sorted(used & set(BLAS_DTYPES)))}
     at += len(gemm)
-    return TableLayout(tuple(address), unknown, gemm, at, at + 1)
+    return TableLayout(tuple(address), unknown, gemm, zero=at, own=at + 1, failed=at + 2)
 
 
 class _KernelPrinter:
+    """Prints the kernel's lines; finds its units and steps on the way."""
+
     def __init__(
         self,
         fusion: Fusion,
@@ -132,12 +125,11 @@ class _KernelPrinter:
         self.memory = memory
         self.table = table
         self.labels = labels
+        self.units: dict[str, int] = {}
+        self.steps: list[Step] = []
 
     def size(self, value: Size) -> str:
         return dims.source(value, self.labels)
-
-    def pointer(self, node: int) -> str:
-        return f"b{self.memory.place[node]}"
 
     def lines(self) -> Iterator[str]:
         yield "def kernel(t):"
@@ -150,20 +142,27 @@ class _KernelPrinter:
         for i, slot in enumerate(self.memory.slots):
             shape = ", ".join(self.size(size) for size in slot.shape)
             yield (
-                f"b{i} = {POINTERS[slot.dtype.name]}(t, {self.table.address[i]})"
+                f"b{i} = {pointer_type(slot.dtype)}(t, {self.table.address[i]})"
                 f"  # {slot.kind} {slot.dtype.name}[{shape}]"
             )
         for i, group in enumerate(self.fusion.groups):
             yield ""
-            if isinstance(group, LoopGroup):
-                yield from self._loops(i, group)
-            else:
-                yield self._comment([group.node])
-                yield from print_matmul(
-                    self.fusion.nodes, group, self.size, self.pointer, self.table.gemm
-                )
-        yield from self._commits()
+            yield self._comment(self._nodes(group))
+            yield from self._call(self._printer().group(group, self.bodies.get(i), i))
+        for variable, new in self.memory.commits:
+            yield ""
+            yield self._comment([new])
+            length = self.size(self.fusion.nodes[new].type.size)
+            yield from self._call(self._printer().copy(variable, new, length))
         yield "return 0"
+
+    def _printer(self) -> UnitPrinter:
+        return UnitPrinter(self.fusion.nodes, self.memory, self.labels)
+
+    def _nodes(self, group: Group) -> list[int]:
+        if isinstance(group, LoopGroup):
+            return [*group.members, *(store.target for store in group.stores)]
+        return [group.node]
 
     def _comment(self, nodes: Sequence[int]) -> str:
         """What the user wrote: ops and lines; escaped, for file names may hold anything."""
@@ -171,31 +170,40 @@ class _KernelPrinter:
         lines = ", ".join(dict.fromkeys(self.fusion.nodes[node].source for node in nodes))
         return f"# {ops}  <- {lines!a}"
 
-    def _loops(self, index: int, group: LoopGroup) -> Iterator[str]:
-        body = self.bodies[index]
+    def _call(self, call: Call) -> Iterator[str]:
+        """The lines that call a unit, which is numbered here."""
+        parameters = ", ".join(f"{one.name}: {one.type}" for one in call.parameters)
+        body = "\n".join(INDENT + line for line in (*call.lines, "return 0"))
+        number = self.units.setdefault(f"({parameters}) -> i64:\n{body}", len(self.units))
+        operands, texts = [], []
+        for one in call.parameters:
+            operand, text = self._operand(one)
+            operands.append(operand)
+            texts.append(text)
+        self.steps.append(Step(number, tuple(operands)))
+        called = f"unit_{number}({', '.join(texts)})"
+        if not call.fallible:
+            yield called
+            return
+        yield f"status = {called}"
+        yield "if status != 0:"
+        yield f"{INDENT}return status"
 
-        def pointer(memory: Memory) -> str:
-            kind, node = memory
-            if kind == "scratch":
-                return f"b{self.memory.scratch[index, node]}"
-            return self.pointer(node)
-
-        yield self._comment([*group.members, *(store.target for store in group.stores)])
-        for node, code in dict.fromkeys(body.fills):
-            yield f"for i in range({self.size(self.fusion.nodes[node].type.size)}):"
-            yield INDENT + code.replace("{m}", f"{self.pointer(node)}[i]")
-        yield from print_body(body, self.size, pointer)
-        for check in body.checks:
-            bound = self.size(check.size)
-            least = f"-({bound})" if check.wrap else "0"
-            yield f"if ({check.least} < {least}) | ({check.most} >= {bound}):"
-            worst = f"select({check.least} < {least}, {check.least}, {check.most})"
-            yield f"{INDENT}t[{self.table.failed}] = {worst}"
-            yield f"{INDENT}return {check.node + 1}"
-
-    def _commits(self) -> Iterator[str]:
-        for variable, new in self.memory.commits:
-            yield ""
-            yield self._comment([new])
-            yield f"for i in range({self.size(self.fusion.nodes[new].type.size)}):"
-            yield f"{INDENT}{self.pointer(variable)}[i] = {self.pointer(new)}[i]"
+    def _operand(self, one: Parameter) -> tuple[Operand, str]:
+        """What a unit gets for a parameter: for the program, and as text."""
+        table, key = self.table, one.key
+        if one.role == "unknown":
+            assert isinstance(key, Unknown)
+            return Operand(table.unknown[key]), one.name
+        if one.role == "gemm":
+            entry = table.gemm[str(key)]
+            return Operand(entry), f"t[{entry}]"
+        assert isinstance(key, int)
+        if one.role == "node":
+            return Operand(table.zero, key), str(key)
+        if one.role == "failed":
+            text = f"offset(p_i64(t, {table.own}), {table.failed})"
+            return Operand(table.own, 8 * table.failed), text
+        step = one.first * self.memory.slots[key].dtype.itemsize
+        text = f"offset(b{key}, {one.first})" if one.first else f"b{key}"
+        return Operand(table.address[key], step), text

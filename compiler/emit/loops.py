@@ -12,7 +12,7 @@ from compiler.emit.scalar import CONSTRUCTORS, literal
 
 INDENT = "    "
 COPIES = 8  # iterations that are written out one after the other
-BLOCK = 4096  # elements whose sum is rounded to the dtype before it is added to the total
+BLOCK = 1024  # elements whose sum is rounded to the dtype before it is added to the total
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,16 @@ class Loop:
 
 
 def print_body(
-    body: Body, size: Callable[[Size], str], pointer: Callable[[Memory], str]
+    body: Body,
+    size: Callable[[Size], str],
+    slot: Callable[[Memory], int],
+    pointer: Callable[[int, int], str],
 ) -> Iterator[str]:
-    """The lines of a group: fills, loops over rows, passes over columns."""
-    yield from _Printer(body, size, pointer).lines()
+    """The lines of a group: loops over rows, passes over columns.
+
+    `pointer(slot, first)` names the address of element `first` of a piece of memory.
+    """
+    yield from _Printer(body, size, slot, pointer).lines()
 
 
 def merge_loops(statements: Sequence[Statement], domain: Sequence[tuple[int, Size]]) -> list[Loop]:
@@ -108,10 +114,15 @@ def _stride_cost(stride: Size) -> int:
 
 class _Printer:
     def __init__(
-        self, body: Body, size: Callable[[Size], str], pointer: Callable[[Memory], str]
+        self,
+        body: Body,
+        size: Callable[[Size], str],
+        slot: Callable[[Memory], int],
+        pointer: Callable[[int, int], str],
     ) -> None:
         self.body = body
         self.size = size
+        self.slot = slot
         self.pointer = pointer
         statements = [
             *body.before,
@@ -125,6 +136,19 @@ class _Printer:
         self.columns = merge_loops(statements, domain[body.split :])
         self.written_out = written_out(self.columns)
         self.fixed: dict[int, int] = {}
+        self.first = self._first_elements(statements)
+
+    def _first_elements(self, statements: Sequence[Statement]) -> dict[int, int]:
+        """Per slot the constant part of all its places, if it is one: the pointer has it then.
+
+        So the loops over different slices of one array are the same code.
+        """
+        found: dict[int, set[Size]] = {self.slot(("node", n)): {0} for n, _ in self.body.fills}
+        for one in statements:
+            if one.memory is not None:
+                found.setdefault(self.slot(one.memory), set()).add(one.place.constant)
+        alike = {slot: next(iter(places)) for slot, places in found.items() if len(places) == 1}
+        return {slot: place for slot, place in alike.items() if isinstance(place, int)}
 
     def lines(self) -> Iterator[str]:
         for line in self.body.before:
@@ -213,7 +237,9 @@ class _Printer:
     def _text(self, line: Statement, prefix: str = "") -> str:
         memory = ""
         if line.memory is not None:
-            memory = f"{self.pointer(line.memory)}[{self._affine(line.place)}]"
+            slot = self.slot(line.memory)
+            first = self.first.get(slot, 0)
+            memory = f"{self.pointer(slot, first)}[{self._affine(line.place + -first)}]"
         code = line.code.replace("{m}", memory).replace("{i}", self._affine(line.index))
         return code.replace("{a}", prefix + line.accumulator)
 

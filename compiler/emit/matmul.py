@@ -13,12 +13,18 @@ from compiler.passes.demand import contiguous_strides
 from compiler.passes.groups import MatmulGroup, View, blas_layout
 from compiler.types import Shape
 
+BLAS_DTYPES = ("float32", "float64")
+
 
 @dataclass(frozen=True, slots=True)
 class _Matrix:
-    """An operand of one product: its address, flag and leading dimension, and batch strides."""
+    """An operand of one product: its address, flag and leading dimension, and batch strides.
+
+    It starts `offset` places after element `first` of the memory of `base`.
+    """
 
     base: int
+    first: int
     offset: Size
     transposed: bool
     leading: Size
@@ -31,10 +37,14 @@ def print_matmul(
     nodes: Mapping[int, Node],
     group: MatmulGroup,
     size: Callable[[Size], str],
-    pointer: Callable[[int], str],
-    gemm: Mapping[str, int],
+    pointer: Callable[[int, int], str],
+    gemm: Callable[[str], str],
 ) -> Iterator[str]:
-    """The lines that compute one product; `gemm` has the table's entries of the BLAS."""
+    """The lines that compute one product.
+
+    `pointer(node, first)` names the address of element `first` of a node's memory, `gemm(dtype)`
+    the BLAS.
+    """
     node = nodes[group.node]
     left_shape, right_shape = (nodes[operand].type.shape for operand in node.operands)
     batch = _batch_shape(node.type.shape, left_shape, right_shape)
@@ -57,13 +67,14 @@ def print_matmul(
     c = _place(0, steps, size)
     a, b = _place(left.offset, left.batch, size), _place(right.offset, right.batch, size)
     dtype = node.type.dtype
-    if dtype.name in gemm:
+    if dtype.name in BLAS_DTYPES:
         call = (
-            f"gemm_{CONSTRUCTORS[dtype.name]}(t[{gemm[dtype.name]}], "
+            f"gemm_{CONSTRUCTORS[dtype.name]}({gemm(dtype.name)}, "
             f"{int(left.transposed)}, {int(right.transposed)}, {size(m)}, {size(n)}, {size(k)}, "
-            f"{literal(1, dtype)}, {_address(pointer(left.base), a)}, {size(left.leading)}, "
-            f"{_address(pointer(right.base), b)}, {size(right.leading)}, "
-            f"{literal(0, dtype)}, {_address(pointer(node.id), c)}, {size(n)})"
+            f"{literal(1, dtype)}, address({pointer(left.base, left.first)}, {a}), "
+            f"{size(left.leading)}, address({pointer(right.base, right.first)}, {b}), "
+            f"{size(right.leading)}, {literal(0, dtype)}, address({pointer(node.id, 0)}, {c}), "
+            f"{size(n)})"
         )
         yield INDENT * depth + call
         return
@@ -91,7 +102,8 @@ def _matrix(view: View, shape: Shape, batch: int, row: bool) -> _Matrix:
     aligned = (0,) * (batch - len(steps)) + tuple(
         0 if extent == 1 else step for step, extent in zip(steps, shape[:-2], strict=True)
     )
-    return _Matrix(view.base, view.offset, transposed, leading, down, across, aligned)
+    first, offset = (view.offset, 0) if isinstance(view.offset, int) else (0, view.offset)
+    return _Matrix(view.base, first, offset, transposed, leading, down, across, aligned)
 
 
 def _rows_join(left: _Matrix, right: _Matrix, batch: Shape, m: Size) -> bool:
@@ -113,10 +125,6 @@ def _place(offset: Size, steps: tuple[Size, ...], size: Callable[[Size], str]) -
     return " + ".join(parts)
 
 
-def _address(pointer: str, offset: str) -> str:
-    return f"address({pointer}, {offset})"
-
-
 def _loops(
     left: _Matrix,
     right: _Matrix,
@@ -124,15 +132,15 @@ def _loops(
     sizes: tuple[Size, Size, Size],
     node: Node,
     size: Callable[[Size], str],
-    pointer: Callable[[int], str],
+    pointer: Callable[[int, int], str],
 ) -> Iterator[str]:
     """Plain loops, for dtypes that the BLAS does not have."""
     a, b, c = places
     m, n, k = (size(extent) for extent in sizes)
-    result = f"{pointer(node.id)}[{c} + im * ({n}) + jn]"
+    result = f"{pointer(node.id, 0)}[{c} + im * ({n}) + jn]"
     name = CONSTRUCTORS[node.type.dtype.name]
     one, other = (
-        f"{pointer(matrix.base)}[{place} + {row} * ({size(matrix.row_stride)})"
+        f"{pointer(matrix.base, matrix.first)}[{place} + {row} * ({size(matrix.row_stride)})"
         f" + {column} * ({size(matrix.column_stride)})]"
         for matrix, place, row, column in ((left, a, "im", "pk"), (right, b, "pk", "jn"))
     )

@@ -1,120 +1,96 @@
-"""Compile the source of a kernel with Numba."""
+"""Compile units, functions of the emitted language, to object code with LLVM alone.
+
+A unit becomes two functions: the loops, whose pointers LLVM may take to be apart, for every value
+that lives at the time has memory of its own; and a step `int64 (int64 *table, int64 *operands)`,
+which reads the arguments where the program's operands say: pairs of an entry of the table and of
+what is added to it.
+"""
 
 from __future__ import annotations
 
-import importlib
-import linecache
-from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
+import ast
+from collections.abc import Sequence
 from typing import Any
 
-from numba import njit, types
-from numba.core import typed_passes as typed
-from numba.core import untyped_passes as untyped
-from numba.core.compiler import CompilerBase
-from numba.core.compiler_machinery import PassManager
+import llvmlite.binding as llvm
+from llvmlite import ir
 
-from compiler.emit.intrinsics import NAMESPACE
-from compiler.emit.optimisation import kernel_passes
+from compiler.emit.lower.translate import Translator, type_named
+from compiler.emit.lower.values import INT64, Pointer
+from compiler.runtime.cache.objects import target_machine
 
-SIGNATURE = types.int64(types.CPointer(types.int64))
-PASSES = (
-    untyped.TranslateByteCode,
-    untyped.FixupArgs,
-    untyped.IRProcessing,
-    untyped.ReconstructSSA,
-    typed.NopythonTypeInference,
-    typed.PreLowerStripPhis,
-    typed.IRLegalization,
-    typed.AnnotateTypes,
-    typed.NativeLowering,
-    typed.NoPythonBackend,
-)
+TABLE = ir.IntType(64).as_pointer()
 
 
-class KernelCompiler(CompilerBase):  # type: ignore[misc]
-    """Numba's compiler without the rewrites that have nothing to do in explicit scalar loops."""
-
-    def define_pipelines(self) -> list[Any]:
-        """One sequence of passes."""
-        manager = PassManager("kernel")
-        for one in PASSES:
-            manager.add_pass(one, one.__doc__ or one.__name__)
-        manager.finalize()
-        return [manager]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NativeKernel:
-    """A kernel in this process, and what is needed to load it in another.
-
-    Attributes:
-        address: of the function, which is called by Numba's convention
-            `int32 (place of the result, place of an error, table)`.
-        symbol: its name in the object code.
-        code: the object code; empty if this Numba does not give it.
-        owner: what keeps the function in memory.
-    """
-
-    address: int
-    symbol: str
-    code: bytes
-    owner: Any
-
-
-def compile_native(source: str) -> NativeKernel:
-    """The native function of a kernel's source.
+def compile_native(sources: Sequence[str]) -> bytes:
+    """The object code of units; the step of the i-th has the symbol `step_symbol(i)`.
 
     No fast-math flag is set: sums may be reordered where the source says `fsum`, and nan and inf
     are what IEEE 754 says.
     """
-    _load_arrays_without_scipy()
-    namespace: dict[str, Any] = dict(NAMESPACE)
-    file = f"<kernel {abs(hash(source)):x}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec"), namespace)
-    with kernel_passes():
-        compiled = njit(
-            SIGNATURE,
-            error_model="numpy",
-            pipeline_class=KernelCompiler,
-            no_cpython_wrapper=True,
-            no_cfunc_wrapper=True,
-        )(namespace["kernel"])
-    del linecache.cache[file]
-    (result,) = compiled.overloads.values()
-    symbol = result.fndesc.llvm_func_name
-    address = result.library.get_pointer_to_function(symbol)
-    return NativeKernel(address, symbol, _object_code(result.library), compiled)
+    machine = target_machine()
+    module = ir.Module("kernel")
+    module.triple = machine.triple
+    for i, source in enumerate(sources):
+        (tree,) = ast.parse(source).body
+        assert isinstance(tree, ast.FunctionDef)
+        _define_step(module, step_symbol(i), _define_unit(module, tree))
+    parsed = llvm.parse_assembly(str(module))
+    optimise(parsed, machine)
+    return bytes(machine.emit_object(parsed))
 
 
-@cache
-def _load_arrays_without_scipy() -> None:
-    """Load Numba's array functions, which import SciPy just to know that it is there: 0.1 s.
+def step_symbol(position: int) -> str:
+    """The name in the object code of the step of a unit."""
+    return f"step_{position}"
 
-    SciPy is imported when a function that needs it is compiled, as before.
+
+def optimise(module: Any, machine: Any) -> None:
+    """LLVM's passes without unrolling.
+
+    `compiler.emit.loops` writes the shortest loops out itself; unrolling the others took half of
+    the time to compile, and the kernels were no faster.
     """
-    linear_algebra = importlib.import_module("numba.np.linalg")
-    find = getattr(linear_algebra, "ensure_blas", None)
-    if find is None:
-        return
-
-    def is_installed() -> None:
-        if find_spec("scipy") is None:
-            raise ImportError("scipy")
-
-    linear_algebra.ensure_blas = is_installed  # type: ignore[attr-defined]
-    try:
-        importlib.import_module("numba.np.arraymath")
-    finally:
-        linear_algebra.ensure_blas = find  # type: ignore[attr-defined]
+    options = llvm.create_pipeline_tuning_options()
+    options.speed_level = 3
+    options.loop_vectorization = True
+    options.loop_interleaving = True
+    options.slp_vectorization = False
+    options.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
 
 
-def _object_code(library: Any) -> bytes:
-    # no public name gives the object code
-    get = getattr(library, "_get_compiled_object", None)
-    try:
-        return bytes(get()) if get is not None else b""
-    except (RuntimeError, ValueError):
-        return b""
+def _define_unit(module: Any, tree: ast.FunctionDef) -> Any:
+    names = [one.arg for one in tree.args.args]
+    types = [type_named(_annotation(one)) for one in tree.args.args]
+    kind = ir.FunctionType(INT64.ir, [type.ir for type in types])
+    function = ir.Function(module, kind, f"unit_{len(module.functions)}")
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    function.attributes.add("nounwind")
+    for type, argument in zip(types, function.args, strict=True):
+        if isinstance(type, Pointer):
+            argument.add_attribute("noalias")
+    Translator(function, names, types, INT64).run(tree.body)
+    return function
+
+
+def _annotation(argument: ast.arg) -> str:
+    assert isinstance(argument.annotation, ast.Name)
+    return argument.annotation.id
+
+
+def _define_step(module: Any, symbol: str, unit: Any) -> None:
+    step = ir.Function(module, ir.FunctionType(INT64.ir, [TABLE, TABLE]), symbol)
+    builder = ir.IRBuilder(step.append_basic_block("entry"))
+    table, operands = step.args
+    arguments = []
+    for i, argument in enumerate(unit.args):
+        entry, addend = (
+            builder.load(builder.gep(operands, [INT64.ir(2 * i + part)])) for part in range(2)
+        )
+        word = builder.add(builder.load(builder.gep(table, [entry])), addend)
+        is_pointer = isinstance(argument.type, ir.PointerType)
+        arguments.append(builder.inttoptr(word, argument.type) if is_pointer else word)
+    builder.ret(builder.call(unit, arguments))

@@ -18,6 +18,11 @@ CONSTRUCTORS = {
 """The names of the dtypes in the emitted source."""
 
 
+def pointer_type(dtype: DType) -> str:
+    """The name of the type of an address; a bool is a byte in memory."""
+    return "p_u8" if dtype.kind == "b" else f"p_{CONSTRUCTORS[dtype.name]}"
+
+
 def literal(value: Any, dtype: DType) -> str:
     """A typed literal that reads back as exactly this value."""
     name = CONSTRUCTORS[dtype.name]

@@ -1,4 +1,4 @@
-"""What a kernel is called through: a builtin function, made of the entry's machine code.
+"""What a program is called through: a builtin function, made of the entry's machine code.
 
 `compiler.emit.entry` says what the entry does. It reads fields of ndarrays and dtypes where
 CPython's and NumPy's C interfaces have them (`PyArrayObject_fields` and `PyArray_Descr` of NumPy
@@ -23,14 +23,14 @@ from compiler.types import DType
 NUMPY_ABI = 0x02000000
 METH_FASTCALL = 0x0080
 NEW_FROM_DESCR = 94  # where NumPy's table of functions has PyArray_NewFromDescr
-SYMBOL = "staticgraph_entry"
+ENTRY_SYMBOL, RUN_SYMBOL = "staticgraph_entry", "staticgraph_run"
 
 # Words of the entry's `self`: addresses, how many arrays, and a record per input and per output.
 PYTHON_FUNCTIONS = (
     "PyLong_FromLongLong", "PyList_New", "PyList_SetItem", "Py_IncRef", "Py_DecRef",
 )  # fmt: skip
 CONSTANTS = (
-    "kernel", "ndarray", *PYTHON_FUNCTIONS, "PyArray_NewFromDescr", "inputs", "outputs",
+    "program", "ndarray", *PYTHON_FUNCTIONS, "PyArray_NewFromDescr", "inputs", "outputs",
 )  # fmt: skip
 INPUT = ("at", "ndim", "kind", "itemsize")
 OUTPUT = ("at", "ndim", "descr")
@@ -76,16 +76,16 @@ class Argument:
 
 
 def native_entry(
-    code: int, kernel: int, inputs: Sequence[Argument], outputs: Sequence[Argument]
+    code: int, program: Sequence[int], inputs: Sequence[Argument], outputs: Sequence[Argument]
 ) -> Entry:
-    """A builtin function `(table, *inputs) -> list of outputs, or an int` around a kernel.
+    """A builtin function `(table, *inputs) -> list of outputs, or an int` around a program.
 
     Args:
         code: the address of the entry's machine code.
-        kernel: the address of the kernel.
+        program: its words, of which the function keeps a copy.
     """
     constants = [
-        kernel,
+        0,
         id(np.ndarray),
         *(_python_function(name) for name in PYTHON_FUNCTIONS),
         _numpy_api()[NEW_FROM_DESCR],
@@ -96,17 +96,25 @@ def native_entry(
         constants += (one.at, one.ndim, _kind(one.dtype), one.dtype.itemsize)
     for one in outputs:
         constants += (one.at, one.ndim, id(_canonical(one.dtype)))
-    words = np.array(constants, np.int64)
+    words = np.array([*constants, *program], np.int64)
+    words[CONSTANTS.index("program")] = words[len(constants) :].ctypes.data
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
         ("PyCFunction_NewEx", ctypes.pythonapi)
     )
     return make(ctypes.addressof(_method(code)), words, None)
 
 
-def python_entry(kernel: int, inputs: Sequence[Argument], outputs: Sequence[Argument]) -> Entry:
-    """The same as `native_entry` in Python, some microseconds slower."""
-    kind = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
-    run = kind(kernel)
+def python_entry(
+    run: int, program: Sequence[int], inputs: Sequence[Argument], outputs: Sequence[Argument]
+) -> Entry:
+    """The same as `native_entry` in Python, some microseconds slower.
+
+    Args:
+        run: the address of the code that runs programs.
+        program: its words.
+    """
+    run_program = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2)(run)
+    words = np.array(program, np.int64)
 
     def entry(table: Any, *arrays: Any) -> Any:
         if len(arrays) != len(inputs):
@@ -124,10 +132,7 @@ def python_entry(kernel: int, inputs: Sequence[Argument], outputs: Sequence[Argu
             made = np.empty(table[one.at + 1 : one.at + 1 + one.ndim], one.dtype)
             table[one.at] = made.ctypes.data
             results.append(made)
-        result, error = ctypes.c_int64(0), ctypes.c_void_p()
-        if run(ctypes.addressof(result), ctypes.addressof(error), table.ctypes.data):
-            return -2
-        return result.value or results
+        return run_program(words.ctypes.data, table.ctypes.data) or results
 
     return entry
 

@@ -64,7 +64,7 @@ class Executable:
 
     @property
     def source(self) -> str:
-        """The kernel's source: Python that Numba compiles."""
+        """The kernel's source: Python, with the user's lines as comments."""
         return self.kernel.source
 
     @property
@@ -149,6 +149,7 @@ class Executable:
             blas = find_blas()
             for dtype, at in table.gemm.items():
                 words[at] = blas.gemm[dtype]
+        words[table.zero], words[table.own] = 0, words.ctypes.data
         workspace = Workspace(words)
         if not any(atoms(feed.type.shape) for feed in self.feeds):
             # nothing is unknown: no input would be found not to fit a table without sizes

@@ -1,4 +1,4 @@
-"""From a kernel's source to a function: out of the cache without Numba, or compiled and stored."""
+"""From units and steps to a function: the code out of the cache, or compiled and stored."""
 
 from __future__ import annotations
 
@@ -6,53 +6,77 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
+from compiler.emit.program import Step
 from compiler.runtime.cache.key import entry_key, kernel_key
 from compiler.runtime.cache.objects import Loaded, load_object, target_machine
 from compiler.runtime.cache.settings import open_store
 from compiler.runtime.cache.store import Code, Store
 from compiler.runtime.entry import (
+    ENTRY_SYMBOL,
     FIELDS,
-    SYMBOL,
+    RUN_SYMBOL,
     Argument,
     Entry,
     fields_are_right,
     native_entry,
     python_entry,
 )
+from compiler.runtime.program import program_words
 
 counts: Counter[str] = Counter()
-"""How many kernels this process has "compiled" with Numba, and "loaded" from the cache."""
+"""How many kernels this process has "compiled" with LLVM, and "loaded" from the cache."""
 
 
-def load_kernel(source: str, inputs: Sequence[Argument], outputs: Sequence[Argument]) -> Entry:
-    """The function `(table, *inputs) -> results` that runs a kernel: see `compiler.emit.entry`."""
-    kernel = _kernel(source)
+def load_kernel(
+    units: Sequence[str],
+    steps: Sequence[Step],
+    inputs: Sequence[Argument],
+    outputs: Sequence[Argument],
+) -> Entry:
+    """The function `(table, *inputs) -> results` that runs steps: see `compiler.emit.entry`."""
+    code = _units(units)
+    return _entry(program_words(steps, code.addresses), code, inputs, outputs)
+
+
+def load_with_numba(source: str, inputs: Sequence[Argument], outputs: Sequence[Argument]) -> Entry:
+    """The same for a kernel's whole source, compiled by Numba; nothing is cached."""
+    from compiler.emit.with_numba import compile_with_numba
+
+    step = compile_with_numba(source)
+    return _entry(program_words([Step(0, ())], [step.address]), step, inputs, outputs)
+
+
+def _entry(
+    program: Sequence[int], owner: Any, inputs: Sequence[Argument], outputs: Sequence[Argument]
+) -> Entry:
+    """A function around a program; it keeps the owner of the code."""
+    entry_address, run_address = _entry_code().addresses
     if fields_are_right():
-        entry = native_entry(_entry_code().address, kernel.address, inputs, outputs)
+        entry = native_entry(entry_address, program, inputs, outputs)
     else:
-        entry = python_entry(kernel.address, inputs, outputs)
-    weakref.finalize(entry, _drop, kernel).atexit = False
+        entry = python_entry(run_address, program, inputs, outputs)
+    weakref.finalize(entry, _drop, owner).atexit = False
     return entry
 
 
-def _kernel(source: str) -> Loaded:
-    store, key = _place(kernel_key, source)
+def _units(units: Sequence[str]) -> Loaded:
+    """The steps of units, compiled or from the cache."""
+    if not units:
+        return Loaded((), None)
+    store, key = _place(kernel_key, "\n".join(units))
     loaded = _stored(store, key)
     if loaded is not None:
         counts["loaded"] += 1
         return loaded
-    from compiler.emit.native import compile_native
+    from compiler.emit.native import compile_native, step_symbol
 
-    native = compile_native(source)
+    code = Code(tuple(map(step_symbol, range(len(units)))), compile_native(units))
     counts["compiled"] += 1
-    try:
-        loaded = load_object(Code(native.symbol, native.code))
-    except ValueError:  # then what Numba has loaded is used, and not stored
-        return Loaded(native.address, native.owner)
     if store is not None:
-        store.put(key, Code(native.symbol, native.code))
-    return loaded
+        store.put(key, code)
+    return load_object(code)
 
 
 @cache
@@ -63,7 +87,7 @@ def _entry_code() -> Loaded:
         return loaded
     from compiler.emit.entry import entry_object
 
-    code = Code(SYMBOL, entry_object(FIELDS, target_machine()))
+    code = Code((ENTRY_SYMBOL, RUN_SYMBOL), entry_object(FIELDS, target_machine()))
     if store is not None:
         store.put(key, code)
     return load_object(code)
@@ -88,5 +112,5 @@ def _stored(store: Store | None, key: bytes) -> Loaded | None:
         return None
 
 
-def _drop(kernel: Loaded) -> None:
-    """Let go of a kernel whose function is gone."""
+def _drop(owner: Any) -> None:
+    """Let go of the code whose function is gone."""

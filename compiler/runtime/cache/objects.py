@@ -28,37 +28,56 @@ C_LIBRARY = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """A function in memory, which is freed with its owner."""
+    """Functions in memory, which are freed with their owner."""
 
-    address: int
+    addresses: tuple[int, ...]
     owner: Any
 
 
 def load_object(code: Code) -> Loaded:
-    """Load object code and find the address of its function.
+    """Load object code and find the addresses of its functions.
 
     Raises:
-        ValueError: it is no object code, lacks the symbol, or needs one that is not known.
+        ValueError: it is no object code, lacks a symbol, or needs one that is not known.
     """
     defined, undefined = symbols_of(code.object)
-    if code.symbol not in defined:
-        raise ValueError(f"object code without the symbol {code.symbol!r}")
+    lacking = set(code.symbols) - defined
+    if lacking:
+        raise ValueError(f"object code without the symbols {sorted(lacking)}")
+    # the first engine makes the symbols of the C library known
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
     missing = {
         name for name in undefined if name not in C_LIBRARY or not llvm.address_of_symbol(name)
     }
     if missing:
         raise ValueError(f"object code needs {sorted(missing)}")
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code.object))
     engine.finalize_object()
-    return Loaded(engine.get_function_address(code.symbol), engine)
+    return Loaded(tuple(map(engine.get_function_address, code.symbols)), engine)
 
 
 def target_machine() -> Any:
     """LLVM's machine for this process; whoever makes an engine of it owns it."""
     return _target().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), opt=2, reloc="default", codemodel="jitdefault", jit=True
+        cpu=llvm.get_host_cpu_name(),
+        features=_features(),
+        opt=2,
+        reloc="default",
+        codemodel="jitdefault",
+        jit=True,
     )
+
+
+@cache
+def _features() -> str:
+    """What the processor has, which may be less than its name says.
+
+    LLVM keeps to half of the widest vectors on some processors, for the sake of code that uses
+    them seldom. Measured on an Emerald Rapids: whole vectors are 1.2 times as fast in kernels.
+    """
+    found = llvm.get_host_cpu_features()
+    wide = ",-prefer-256-bit" if found.get("avx512f") else ""
+    return str(found.flatten()) + wide
 
 
 @cache

@@ -1,7 +1,7 @@
 """A directory of entries that are found by a key; every entry is checked before it is used.
 
 An entry is a file: a header (magic, format, key, SHA-256 of the payload, sizes) and the payload,
-the name of a function and object code. It is written to a temporary file of the same directory and
+the names of functions and object code. It is written to a temporary file of the same directory and
 renamed, so that processes at work at the same time see whole entries only. What is damaged, cut
 short or of another format is not there. The directory belongs to one user and to nobody else, since
 whoever can write to it can have their code run.
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MAGIC = b"sgkernel"
-FORMAT = 1
+FORMAT = 2
 HEADER = struct.Struct("<8sI32s32sII")
 SUFFIX = ".sgk"
 TEMPORARY = "new-"
@@ -30,9 +30,9 @@ ABANDONED = 3600.0  # seconds after which a temporary file belongs to no running
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Object code, and the name of the function in it."""
+    """Object code, and the names of the functions in it that are called."""
 
-    symbol: str
+    symbols: tuple[str, ...]
     object: bytes
 
 
@@ -154,7 +154,7 @@ def _read(path: Path, limit: int) -> bytes:
 
 
 def _encode(key: bytes, code: Code) -> bytes:
-    name = code.symbol.encode()
+    name = "\n".join(code.symbols).encode()
     payload = name + code.object
     digest = hashlib.sha256(payload).digest()
     header = HEADER.pack(MAGIC, FORMAT, key, digest, len(name), len(code.object))
@@ -171,7 +171,7 @@ def _decode(key: bytes, content: bytes) -> Code | None:
     if hashlib.sha256(payload).digest() != digest:
         return None
     try:
-        return Code(payload[:name].decode(), payload[name:])
+        return Code(tuple(payload[:name].decode().split("\n")), payload[name:])
     except UnicodeDecodeError:
         return None
 

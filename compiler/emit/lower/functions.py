@@ -1,0 +1,103 @@
+"""What emitted source can call: `FUNCTIONS[name](translator, *values) -> Value`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from llvmlite import ir
+
+from compiler.emit import library, vecmath
+from compiler.emit.gemm import gemm_function
+from compiler.emit.lower import values
+from compiler.emit.lower.values import BOOL, FLOAT32, FLOAT64, INT64, SCALARS, Value
+
+
+def _convert(to: values.Scalar, translator: Any, value: Value) -> Value:
+    return values.convert(translator.builder, value, to)
+
+
+def _select(translator: Any, condition: Value, yes: Value, no: Value) -> Value:
+    return values.select(translator.builder, condition, yes, no)
+
+
+def _address(translator: Any, pointer: Value, offset: Value) -> Value:
+    """The address of the element `offset` places after a pointer."""
+    builder = translator.builder
+    place = builder.gep(pointer.ir, [offset.ir], source_etype=pointer.type.element.ir)
+    return Value(builder.ptrtoint(place, INT64.ir), INT64)
+
+
+def _reordering(name: str, translator: Any, left: Value, right: Value) -> Value:
+    """A float operation that the vectoriser may reorder within a reduction."""
+    operation = getattr(translator.builder, name)
+    return Value(operation(left.ir, right.ir, flags=("reassoc",)), left.type)
+
+
+def _abs(translator: Any, value: Value) -> Value:
+    builder = translator.builder
+    if value.type.kind == "f":
+        return Value(abs(value.lane(builder)).value, value.type)
+    wide = values.convert(builder, value, INT64)
+    negative = values.compare(builder, "<", wide, values.constant(0, INT64))
+    return values.select(builder, negative, values.negate(builder, wide), wide)
+
+
+def _bound(sign: str, translator: Any, left: Value, right: Value) -> Value:
+    """Python's `min` or `max` of two sizes."""
+    builder = translator.builder
+    return values.select(builder, values.compare(builder, sign, left, right), left, right)
+
+
+def _extremum(name: str, sign: str, translator: Any, left: Value, right: Value) -> Value:
+    if left.type.kind == "f":
+        return _formula(name, translator, left, right)
+    builder = translator.builder
+    return values.select(builder, values.compare(builder, sign, left, right), left, right)
+
+
+def _formula(name: str, translator: Any, *operands: Value) -> Value:
+    """A function of vecmath, defined once per module and inlined by LLVM."""
+    kind = operands[0].type
+    symbol = f"{name}.{kind.name}"
+
+    def define(builder: Any, *arguments: Any) -> Any:
+        lanes = (Value(one, kind).lane(builder) for one in arguments)
+        return vecmath.FORMULAS[name](*lanes).value
+
+    result = BOOL if name in vecmath.PREDICATES else kind
+    function = translator.inlined(symbol, result.ir, [kind.ir] * len(operands), define)
+    return Value(translator.builder.call(function, [one.ir for one in operands]), result)
+
+
+def _library(name: str, translator: Any, *operands: Value) -> Value:
+    """A function written in the emitted language, translated once per module and types."""
+    return translator.call_library(library.functions()[name], operands)
+
+
+def _gemm(type: values.Scalar, translator: Any, *operands: Value) -> Value:
+    function = gemm_function(translator.builder.module, f"gemm_{type.name}", type.ir)
+    translator.builder.call(function, [one.ir for one in operands])
+    return Value(ir.Constant(INT64.ir, 0), INT64)
+
+
+Function = Callable[..., Value]
+FUNCTIONS: dict[str, Function] = {
+    **{name: partial(_convert, scalar) for name, scalar in SCALARS.items()},
+    **{name: partial(_formula, name) for name in vecmath.FORMULAS},
+    **{name: partial(_library, function) for name, function in library.NAMES.items()},
+    "abs": _abs,
+    "address": _address,
+    "fprod": partial(_reordering, "fmul"),
+    "fsum": partial(_reordering, "fadd"),
+    "gemm_f32": partial(_gemm, FLOAT32),
+    "gemm_f64": partial(_gemm, FLOAT64),
+    "max": partial(_bound, ">"),
+    "maximum": partial(_extremum, "maximum", ">"),
+    "min": partial(_bound, "<"),
+    "minimum": partial(_extremum, "minimum", "<"),
+    "pow_f": partial(_formula, "pow"),
+    "remainder_f": partial(_formula, "remainder"),
+    "select": _select,
+}
