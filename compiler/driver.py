@@ -67,7 +67,7 @@ def compile_graph(
         if options.backend == "numba":
             native = load_with_numba(kernel.source, inputs, outputs)
         else:
-            native = load_kernel(kernel.units, kernel.steps, inputs, outputs)
+            native = load_kernel(kernel.units, kernel.program, inputs, outputs)
     return kind(graph, lowered, kernel, native, feeds_of(graph), restructure, name)
 
 

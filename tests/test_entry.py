@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.emit.program import Operand, Step
+from compiler.emit.program import Call, Operand
 from compiler.runtime import entry
 from compiler.runtime.cache import loader
 from compiler.runtime.program import program_words
@@ -32,7 +32,7 @@ def unit_0(x: p_f32, y: p_i64, out: p_f32, rows: i64, columns: i64, status: i64)
         out[i] = total * f32(y[i])
     return 0
 """
-STEPS = [Step(0, tuple(map(Operand, (0, 3, 5, 1, 2, 7))))]
+STEPS = [Call(0, tuple(map(Operand, (0, 3, 5, 1, 2, 7))))]
 INPUTS = (entry.Argument(0, 2, FLOAT32), entry.Argument(3, 1, INT64))
 OUTPUTS = (entry.Argument(5, 1, FLOAT32),)
 

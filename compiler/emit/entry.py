@@ -21,6 +21,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from compiler.emit.native import optimise
 from compiler.emit.run import define_run
 from compiler.runtime.entry import CONSTANTS, ENTRY_SYMBOL, INPUT, OUTPUT, RUN_SYMBOL, Fields
 
@@ -38,6 +39,7 @@ def entry_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
     _Entry(ir.Function(module, kind, ENTRY_SYMBOL), fields, run).define()
     parsed = llvm.parse_assembly(str(module))
     parsed.verify()
+    optimise(parsed, machine)
     return bytes(machine.emit_object(parsed))
 
 

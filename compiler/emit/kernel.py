@@ -18,9 +18,9 @@ from compiler.dims import Size, Unknown
 from compiler.emit.body import Body, Names, build_body
 from compiler.emit.loops import INDENT
 from compiler.emit.matmul import BLAS_DTYPES
-from compiler.emit.program import Operand, Step, TableLayout
+from compiler.emit.program import Call, Instruction, Operand, TableLayout
 from compiler.emit.scalar import pointer_type
-from compiler.emit.unit import Call, Parameter, UnitPrinter
+from compiler.emit.unit import Parameter, Unit, UnitPrinter
 from compiler.passes.fuse import fuse
 from compiler.passes.groups import Fusion, Group, LoopGroup
 from compiler.passes.memory import MemoryPlan, Slot, plan_memory
@@ -33,12 +33,12 @@ class Kernel:
     Attributes:
         source: readable Python: the units and the kernel that calls them.
         units: the source of each unit.
-        steps: which unit runs when, and on what.
+        program: which unit runs when, and on what.
     """
 
     source: str
     units: tuple[str, ...]
-    steps: tuple[Step, ...]
+    program: tuple[Instruction, ...]
     arguments: tuple[Slot, ...]
     memory: MemoryPlan
     table: TableLayout
@@ -75,8 +75,8 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
     main = list(printer.lines())
     units = tuple(f"def unit_{i}{text}\n" for i, text in enumerate(printer.units))
     source = "\n\n".join([*units, "\n".join(main) + "\n"])
-    steps = tuple(printer.steps)
-    return Kernel(source, units, steps, arguments, memory, table, fusion, bodies)
+    program = tuple(printer.program)
+    return Kernel(source, units, program, arguments, memory, table, fusion, bodies)
 
 
 def _unknowns(fusion: Fusion) -> list[Unknown]:
@@ -110,7 +110,7 @@ def _table(memory: MemoryPlan, unknowns: Sequence[Unknown], fusion: Fusion) -> T
 
 
 class _KernelPrinter:
-    """Prints the kernel's lines; finds its units and steps on the way."""
+    """Prints the kernel's lines; finds its units and program on the way."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class _KernelPrinter:
         self.table = table
         self.labels = labels
         self.units: dict[str, int] = {}
-        self.steps: list[Step] = []
+        self.program: list[Instruction] = []
 
     def size(self, value: Size) -> str:
         return dims.source(value, self.labels)
@@ -170,19 +170,19 @@ class _KernelPrinter:
         lines = ", ".join(dict.fromkeys(self.fusion.nodes[node].source for node in nodes))
         return f"# {ops}  <- {lines!a}"
 
-    def _call(self, call: Call) -> Iterator[str]:
+    def _call(self, unit: Unit) -> Iterator[str]:
         """The lines that call a unit, which is numbered here."""
-        parameters = ", ".join(f"{one.name}: {one.type}" for one in call.parameters)
-        body = "\n".join(INDENT + line for line in (*call.lines, "return 0"))
+        parameters = ", ".join(f"{one.name}: {one.type}" for one in unit.parameters)
+        body = "\n".join(INDENT + line for line in (*unit.lines, "return 0"))
         number = self.units.setdefault(f"({parameters}) -> i64:\n{body}", len(self.units))
         operands, texts = [], []
-        for one in call.parameters:
+        for one in unit.parameters:
             operand, text = self._operand(one)
             operands.append(operand)
             texts.append(text)
-        self.steps.append(Step(number, tuple(operands)))
+        self.program.append(Call(number, tuple(operands)))
         called = f"unit_{number}({', '.join(texts)})"
-        if not call.fallible:
+        if not unit.fallible:
             yield called
             return
         yield f"status = {called}"

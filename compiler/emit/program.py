@@ -1,12 +1,13 @@
-"""What runs a kernel: a table of int64 and a program of steps over it.
+"""What runs a kernel: a table of int64 and a program over it.
 
-The table holds addresses and sizes. A step calls one unit; each of its operands is an entry of the
+The table holds addresses and sizes. A call runs one unit; each of its operands is an entry of the
 table plus a constant, so that equal loops over other memory are the same code.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from compiler.dims import Unknown
 
@@ -47,8 +48,54 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Call:
     """One call of a unit."""
 
     unit: int
     operands: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """Entries of the table become the sum of two: triples (target, entry, entry)."""
+
+    sums: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A body that runs as often as the entry `count` says.
+
+    After each iteration `moves` (entry, entry of the step in bytes) go on along arrays, and `swaps`
+    exchange the memory of a state's old and new value.
+    """
+
+    count: int
+    moves: tuple[tuple[int, int], ...]
+    swaps: tuple[tuple[int, int], ...]
+    body: tuple[Instruction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """A body that runs, and `swaps` that happen, as long as `test` leaves true in its bool.
+
+    `flag` is the entry of the bool's address.
+    """
+
+    flag: int
+    swaps: tuple[tuple[int, int], ...]
+    test: tuple[Instruction, ...]
+    body: tuple[Instruction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One of two bodies, by the bool whose address the entry `flag` holds."""
+
+    flag: int
+    yes: tuple[Instruction, ...]
+    no: tuple[Instruction, ...]
+
+
+Instruction: TypeAlias = "Call | Set | Loop | While | Branch"

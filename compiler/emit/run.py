@@ -2,49 +2,84 @@
 
     int64 run(int64 *program, int64 *table)
 
-calls the steps of a program in order and returns the first status that is not 0, or else 0.
-`compiler.runtime.program` says what the words of a program are.
+executes instructions in order and returns the first status of a step that is not 0, or else 0.
+`compiler.runtime.program` says what the words of the instructions are. It is written in the emitted
+language.
 """
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from llvmlite import ir
 
-from compiler.runtime.program import CALL, HEADER
+from compiler.emit.lower.translate import Translator
+from compiler.emit.lower.values import INT64, POINTERS
+from compiler.runtime.program import CALL, END, IF, LOOP, SET, WHILE
 
-INT64 = ir.IntType(64)
-WORDS = INT64.as_pointer()
-RUN = ir.FunctionType(INT64, [WORDS, WORDS])
-STEP = ir.FunctionType(INT64, [WORDS, WORDS])
+SOURCE = f"""
+def run(program, t):
+    at = program
+    while at[0] != {END}:
+        kind = at[0]
+        if kind == {CALL}:
+            status = call(at[2], t, offset(at, 3))
+            if status != 0:
+                return status
+        elif kind == {SET}:
+            for i in range(at[2]):
+                t[at[3 + 3 * i]] = t[at[4 + 3 * i]] + t[at[5 + 3 * i]]
+        elif kind == {LOOP}:
+            moves = offset(at, 4)
+            swaps = offset(moves, 2 * at[3])
+            body = offset(swaps, 1 + 2 * swaps[0])
+            for iteration in range(t[at[2]]):
+                status = run(body, t)
+                if status != 0:
+                    return status
+                for i in range(at[3]):
+                    t[moves[2 * i]] = t[moves[2 * i]] + t[moves[2 * i + 1]]
+                for i in range(swaps[0]):
+                    address = t[swaps[1 + 2 * i]]
+                    t[swaps[1 + 2 * i]] = t[swaps[2 + 2 * i]]
+                    t[swaps[2 + 2 * i]] = address
+        elif kind == {WHILE}:
+            swaps = offset(at, 4)
+            body = offset(swaps, 1 + 2 * swaps[0])
+            status = run(body, t)
+            if status != 0:
+                return status
+            while byte(t[at[2]]) != 0:
+                status = run(offset(body, at[3]), t)
+                if status != 0:
+                    return status
+                for i in range(swaps[0]):
+                    address = t[swaps[1 + 2 * i]]
+                    t[swaps[1 + 2 * i]] = t[swaps[2 + 2 * i]]
+                    t[swaps[2 + 2 * i]] = address
+                status = run(body, t)
+                if status != 0:
+                    return status
+        elif kind == {IF}:
+            body = offset(at, 4)
+            if byte(t[at[2]]) == 0:
+                body = offset(body, at[3])
+            status = run(body, t)
+            if status != 0:
+                return status
+        at = offset(at, at[1])
+    return 0
+"""
 
 
 def define_run(module: ir.Module, symbol: str) -> Any:
     """Add the function to a module."""
-    function = ir.Function(module, RUN, symbol)
-    program, table = function.args
-    start, head, call, following, done = (
-        function.append_basic_block(name) for name in ("start", "head", "call", "next", "done")
-    )
-    builder = ir.IRBuilder(start)
-    builder.branch(head)
-    builder.position_at_end(head)
-    at = builder.phi(WORDS)
-    at.add_incoming(program, start)
-    kind = builder.load(at)
-    builder.cbranch(builder.icmp_signed("==", kind, INT64(CALL)), call, done)
-    builder.position_at_end(call)
-    length, address = (builder.load(builder.gep(at, [INT64(i)])) for i in (1, 2))
-    step = builder.inttoptr(address, STEP.as_pointer())
-    status = builder.call(step, [table, builder.gep(at, [INT64(HEADER)])])
-    builder.cbranch(builder.icmp_signed("==", status, INT64(0)), following, done)
-    builder.position_at_end(following)
-    at.add_incoming(builder.gep(at, [length]), following)
-    builder.branch(head)
-    builder.position_at_end(done)
-    result = builder.phi(INT64)
-    result.add_incoming(INT64(0), head)
-    result.add_incoming(status, call)
-    builder.ret(result)
+    (tree,) = ast.parse(SOURCE).body
+    assert isinstance(tree, ast.FunctionDef)
+    words = POINTERS["p_i64"]
+    function = ir.Function(module, ir.FunctionType(INT64.ir, [words.ir] * 2), symbol)
+    translator = Translator(function, ["program", "t"], [words] * 2, INT64)
+    translator.functions["run"] = function
+    translator.run(tree.body)
     return function

@@ -34,7 +34,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Unit:
     """The lines of a unit's body, its parameters, and whether it may fail."""
 
     lines: tuple[str, ...]
@@ -54,8 +54,8 @@ class UnitPrinter:
         self.parameters: dict[tuple[str, object, int], Parameter] = {}
         self.pointers = 0
 
-    def group(self, group: Group, body: Body | None, index: int) -> Call:
-        """The call that computes a group of the fusion, the `index`-th."""
+    def group(self, group: Group, body: Body | None, index: int) -> Unit:
+        """The unit of a group of the fusion, the `index`-th."""
         if not isinstance(group, LoopGroup):
             lines = list(print_matmul(self.nodes, group, self.size, self._node_pointer, self._gemm))
             return self._made(lines)
@@ -67,8 +67,8 @@ class UnitPrinter:
         ]
         return self._made(lines, bool(body.checks))
 
-    def copy(self, target: int, source: int, length: str) -> Call:
-        """The call that copies the value of one node over that of another."""
+    def copy(self, target: int, source: int, length: str) -> Unit:
+        """The unit that copies the value of one node over that of another."""
         pair = (self._node_pointer(node, 0) for node in (target, source))
         lines = [f"for i in range({length}):", "{}{}[i] = {}[i]".format(INDENT, *pair)]
         return self._made(lines)
@@ -82,13 +82,13 @@ class UnitPrinter:
         type = pointer_type(self.memory.slots[slot].dtype)
         return self._parameter("slot", slot, type, first)
 
-    def _made(self, lines: list[str], fallible: bool = False) -> Call:
+    def _made(self, lines: list[str], fallible: bool = False) -> Unit:
         names = set(_NAME.findall("\n".join(lines)))
         for atom, label in self.labels.items():
             if label in names:
                 key = ("unknown", atom, 0)
                 self.parameters[key] = Parameter(label, "i64", "unknown", atom)
-        return Call(tuple(lines), tuple(self.parameters.values()), fallible)
+        return Unit(tuple(lines), tuple(self.parameters.values()), fallible)
 
     def _parameter(self, role: str, key: int | str, type: str, first: int = 0) -> str:
         found = self.parameters.get((role, key, first))

@@ -1,24 +1,54 @@
 """Programs: the words that `compiler.emit.run` reads.
 
-CALL, how many words the instruction has, the address of a step, its operands
-END
+An instruction begins with its kind and with how many words it has. A body is instructions and END.
+
+    CALL    the address of a step, its operands: pairs (entry, addend)
+    SET     how many, triples (entry, entry, entry): the first becomes the sum of the others
+    LOOP    the entry of the count, how many moves, pairs (entry, entry of what is added to it after
+            each iteration), how many swaps, pairs of entries exchanged after each iteration, a body
+    WHILE   the entry of the address of a bool, the words of the test, how many swaps, pairs, the
+            test: a body that computes the bool, a body
+    IF      the entry of the address of a bool, the words of the first body, a body for true, a body
+            for false
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.emit.program import Step
+from compiler.emit.program import Branch, Call, Instruction, Loop, Set, While
 
-CALL, END = 0, -1
-HEADER = 3  # words of a call before its operands
+CALL, SET, LOOP, WHILE, IF, END = 0, 1, 2, 3, 4, -1
 
 
-def program_words(steps: Sequence[Step], addresses: Sequence[int]) -> list[int]:
-    """The program that runs steps; `addresses` are those of the units' steps."""
-    words = []
-    for step in steps:
-        words += [CALL, HEADER + 2 * len(step.operands), addresses[step.unit]]
-        for operand in step.operands:
-            words += (operand.entry, operand.addend)
+def program_words(program: Sequence[Instruction], addresses: Sequence[int]) -> list[int]:
+    """The words of a body; `addresses` are those of the units' steps."""
+    words: list[int] = []
+    for one in program:
+        kind, operands = _instruction(one, addresses)
+        words += [kind, 2 + len(operands), *operands]
     return [*words, END]
+
+
+def _instruction(one: Instruction, addresses: Sequence[int]) -> tuple[int, list[int]]:
+    match one:
+        case Call():
+            pairs = [word for operand in one.operands for word in (operand.entry, operand.addend)]
+            return CALL, [addresses[one.unit], *pairs]
+        case Set():
+            return SET, [len(one.sums), *_flat(one.sums)]
+        case Loop():
+            body = program_words(one.body, addresses)
+            moves = [len(one.moves), *_flat(one.moves)]
+            return LOOP, [one.count, *moves, len(one.swaps), *_flat(one.swaps), *body]
+        case While():
+            test, body = (program_words(part, addresses) for part in (one.test, one.body))
+            swaps = [len(one.swaps), *_flat(one.swaps)]
+            return WHILE, [one.flag, len(test), *swaps, *test, *body]
+        case Branch():
+            bodies = [program_words(part, addresses) for part in (one.yes, one.no)]
+            return IF, [one.flag, len(bodies[0]), *bodies[0], *bodies[1]]
+
+
+def _flat(groups: Sequence[Sequence[int]]) -> list[int]:
+    return [word for group in groups for word in group]

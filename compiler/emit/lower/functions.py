@@ -29,6 +29,26 @@ def _address(translator: Any, pointer: Value, offset: Value) -> Value:
     return Value(builder.ptrtoint(place, INT64.ir), INT64)
 
 
+def _offset(translator: Any, pointer: Value, count: Value) -> Value:
+    """The pointer `count` elements further on."""
+    element = pointer.type.element.ir
+    return Value(translator.builder.gep(pointer.ir, [count.ir], source_etype=element), pointer.type)
+
+
+def _byte(translator: Any, address: Value) -> Value:
+    """The byte at an address."""
+    byte = SCALARS["u8"]
+    pointer = translator.builder.inttoptr(address.ir, byte.ir.as_pointer())
+    return Value(translator.builder.load(pointer, typ=byte.ir), byte)
+
+
+def _call(translator: Any, address: Value, *operands: Value) -> Value:
+    """The int64 that the function at an address gives."""
+    kind = ir.FunctionType(INT64.ir, [one.ir.type for one in operands])
+    function = translator.builder.inttoptr(address.ir, kind.as_pointer())
+    return Value(translator.builder.call(function, [one.ir for one in operands]), INT64)
+
+
 def _reordering(name: str, translator: Any, left: Value, right: Value) -> Value:
     """A float operation that the vectoriser may reorder within a reduction."""
     operation = getattr(translator.builder, name)
@@ -89,6 +109,8 @@ FUNCTIONS: dict[str, Function] = {
     **{name: partial(_library, function) for name, function in library.NAMES.items()},
     "abs": _abs,
     "address": _address,
+    "byte": _byte,
+    "call": _call,
     "fprod": partial(_reordering, "fmul"),
     "fsum": partial(_reordering, "fadd"),
     "gemm_f32": partial(_gemm, FLOAT32),
@@ -97,6 +119,7 @@ FUNCTIONS: dict[str, Function] = {
     "maximum": partial(_extremum, "maximum", ">"),
     "min": partial(_bound, "<"),
     "minimum": partial(_extremum, "minimum", "<"),
+    "offset": _offset,
     "pow_f": partial(_formula, "pow"),
     "remainder_f": partial(_formula, "remainder"),
     "select": _select,

@@ -27,7 +27,10 @@ SIGNS: dict[type, str] = {
 
 
 class Translator:
-    """Translates the statements of one function into the LLVM function `self.function`."""
+    """Translates the statements of one function into the LLVM function `self.function`.
+
+    `functions` are those of the module, of int64, that the statements call by name.
+    """
 
     def __init__(
         self, function: Any, names: Sequence[str], types: Sequence[Any], result: Any = None
@@ -40,6 +43,7 @@ class Translator:
         self.exact = False
         self.places: dict[str, tuple[Any, Any]] = {}
         self.values: dict[str, Value] = {}
+        self.functions: dict[str, Any] = {}
         for name, type, argument in zip(names, types, function.args, strict=True):
             self.values[name] = Value(argument, type)
 
@@ -203,6 +207,9 @@ class Translator:
             (like,) = node.func.args
             return values.convert(self.builder, operands[0], self.value(like).type)
         assert isinstance(node.func, ast.Name)
+        if node.func.id in self.functions:
+            own = self.functions[node.func.id]
+            return Value(self.builder.call(own, [one.ir for one in operands]), INT64)
         return FUNCTIONS[node.func.id](self, *operands)
 
     def element(self, pointer: Value, index: ast.expr) -> Any:

@@ -1,4 +1,4 @@
-"""From units and steps to a function: the code out of the cache, or compiled and stored."""
+"""From units and a program to a function: the code out of the cache, or compiled and stored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from compiler.emit.program import Step
+from compiler.emit.program import Call, Instruction
 from compiler.runtime.cache.key import entry_key, kernel_key
 from compiler.runtime.cache.objects import Loaded, load_object, target_machine
 from compiler.runtime.cache.settings import open_store
@@ -31,13 +31,13 @@ counts: Counter[str] = Counter()
 
 def load_kernel(
     units: Sequence[str],
-    steps: Sequence[Step],
+    program: Sequence[Instruction],
     inputs: Sequence[Argument],
     outputs: Sequence[Argument],
 ) -> Entry:
-    """The function `(table, *inputs) -> results` that runs steps: see `compiler.emit.entry`."""
+    """The function `(table, *inputs) -> results` that runs a program: see `compiler.emit.entry`."""
     code = _units(units)
-    return _entry(program_words(steps, code.addresses), code, inputs, outputs)
+    return _entry(program_words(program, code.addresses), code, inputs, outputs)
 
 
 def load_with_numba(source: str, inputs: Sequence[Argument], outputs: Sequence[Argument]) -> Entry:
@@ -45,7 +45,7 @@ def load_with_numba(source: str, inputs: Sequence[Argument], outputs: Sequence[A
     from compiler.emit.with_numba import compile_with_numba
 
     step = compile_with_numba(source)
-    return _entry(program_words([Step(0, ())], [step.address]), step, inputs, outputs)
+    return _entry(program_words([Call(0, ())], [step.address]), step, inputs, outputs)
 
 
 def _entry(
