@@ -8,7 +8,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from compiler.errors import GraphError
-from compiler.graph.expression import Expression, ancestors, at_line, constant, next_serial
+from compiler.graph.evaluate import replaced
+from compiler.graph.expression import (
+    Expression,
+    abstract,
+    ancestors,
+    at_line,
+    constant,
+    next_serial,
+)
 from compiler.ops.declare import zeros_like
 from compiler.regions import close_region, copy_region, regions_of
 from compiler.types import TensorType, TupleType, Type, unify
@@ -68,6 +76,24 @@ def cotangents_of(
         _add(cotangents, output, seed)
     _walk(ancestors(outputs), cotangents, wrt)
     return [cotangents.get(target.serial) for target in wrt]
+
+
+def pushforward(
+    outputs: Sequence[Expression], wrt: Sequence[Expression], tangents: Sequence[Expression]
+) -> list[Expression]:
+    """The derivatives of outputs in the direction `tangents` of the expressions `wrt`.
+
+    Zero for outputs that are not floating point. The pullback is linear in its cotangents u, and
+    pulling the tangents back through it gives the derivative: J t = d/du <u J, t> (Townsend 2017,
+    "A new trick for calculating Jacobian vector products").
+    """
+    floating = [out for out in outputs if out.dtype.kind == "f"]
+    seeds = [abstract(out.type) for out in floating]
+    pulled = pullback(floating, wrt, seeds)
+    found = pullback(pulled, seeds, tangents)
+    # u is still read where a rule looks at more than its shape; its values do not matter
+    values = iter(replaced(found, {seed: zeros_like(seed) for seed in seeds}))
+    return [next(values) if out.dtype.kind == "f" else zeros_like(out) for out in outputs]
 
 
 def _walk(

@@ -21,6 +21,10 @@ class GraphError(StaticGraphError, ValueError):
     """The graph is not what the call needs: unused inputs, no gradient, damaged records."""
 
 
+class OutputError(GraphError, TypeError):
+    """What a function returns is not what a transform of it needs."""
+
+
 class FeedError(StaticGraphError, ValueError):
     """A call's inputs do not fit the executable's placeholders."""
 

@@ -16,6 +16,7 @@ from typing import Any
 from compiler.graph.expression import Expression, at_line, construct, next_serial
 from compiler.lowering import Alias, IndexMap
 from compiler.ops.regions import checkpoint, recompute
+from compiler.types import TensorType
 
 
 def close_region(results: Sequence[Expression], start: int) -> list[Expression]:
@@ -29,8 +30,8 @@ def regions_of(
 ) -> dict[int, list[Expression]]:
     """The regions among `nodes`: under the serial of the first of its results, all of them.
 
-    Without those that are empty, or in which an expression of `wrt` lies: its cotangent is asked
-    for, not that of a copy.
+    Without those that are empty, that are rebuilt from a graph and so have other serials, or in
+    which an expression of `wrt` lies: its cotangent is asked for, not that of a copy.
     """
     found: dict[Any, list[Expression]] = {}
     for node in nodes:
@@ -39,7 +40,7 @@ def regions_of(
     return {
         results[0].serial: results
         for (start, end), results in found.items()
-        if any(result.operands[0].serial >= start for result in results)
+        if start <= max(result.operands[0].serial for result in results) < end
         and not any(start <= target.serial < end for target in wrt)
     }
 
@@ -110,13 +111,22 @@ def _enter(
             again = node
         elif node.op is checkpoint:
             again = construct(checkpoint, (_enter(node.operands[0], after, entries),), _empty())
-        elif node.op is not recompute and isinstance(node.op.lowering, IndexMap | Alias):
+        elif _moves(node):
             moved = tuple(_enter(operand, after, entries) for operand in node.operands)
             again = construct(node.op, moved, node.attrs)
         else:
             again = construct(recompute, (node, *after), {})
     entries[node.serial] = again
     return again
+
+
+def _moves(node: Expression) -> bool:
+    """Whether a value only has the elements of others, in other places."""
+    return (
+        node.op is not recompute
+        and isinstance(node.op.lowering, IndexMap | Alias)
+        and all(isinstance(operand.type, TensorType) for operand in node.operands)
+    )
 
 
 def _nested(attrs: dict[str, Any], serials: Sequence[tuple[int, int]]) -> dict[str, Any]:

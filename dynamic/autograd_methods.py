@@ -111,8 +111,10 @@ class Autograd(Operand):
             if not self.is_leaf:
                 warnings.warn(
                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
-                    "Its .grad attribute won't be populated during autograd.backward(). Use "
-                    ".retain_grad() on it beforehand, or read the .grad of the leaf instead.",
+                    "Its .grad attribute won't be populated during autograd.backward(). If you "
+                    "indeed want the .grad field to be populated for a non-leaf Tensor, use "
+                    ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+                    "mistake, make sure you access the leaf Tensor instead.",
                     UserWarning,
                     stacklevel=2,
                 )

@@ -16,11 +16,16 @@ from compiler.op import Operand
 from dynamic import eager_ops
 from dynamic.creation import as_tensor
 from dynamic.inplace import into
-from dynamic.tensor import Tensor
+from dynamic.short import SHORT
+from dynamic.tensor import PLAIN, Tensor
 
 
 def _method(name: str) -> Any:
+    method = getattr(Tensor, name)
+
     def function(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if type(input) in PLAIN and out is None and not kwargs:
+            return method(input, *args)
         if isinstance(input, Operand) and not isinstance(input, Tensor):
             return getattr(ops, name)(input, *args, **kwargs)  # a symbolic expression
         for numpy_name, own_name in (("axis", "dim"), ("keepdims", "keepdim")):
@@ -47,11 +52,14 @@ flatten, split, chunk, unbind = (_method(name) for name in ("flatten", "split", 
 select, narrow, clone, round = (_method(name) for name in ("select", "narrow", "clone", "round"))
 clamp, masked_fill, bmm = _method("clamp"), _method("masked_fill"), _method("bmm")
 index_select, numel = _method("index_select"), _method("numel")
-mul, div, mm, mv = ops.multiply, ops.divide, ops.matmul, ops.matmul
+mul, div, mm, mv = (SHORT[op] for op in (ops.multiply, ops.divide, ops.matmul, ops.matmul))
 eq, ne, lt, le, gt, ge = (
-    ops.equal, ops.not_equal, ops.less, ops.less_equal, ops.greater, ops.greater_equal,
+    SHORT[op]
+    for op in (
+        ops.equal, ops.not_equal, ops.less, ops.less_equal, ops.greater, ops.greater_equal,
+    )
 )  # fmt: skip
-neg = ops.negative
+neg = SHORT[ops.negative]
 
 
 def flip(input: Any, dims: Any) -> Any:

@@ -56,7 +56,7 @@ def check_writable(tensor: Any, others: Sequence[Any] = ()) -> None:
         recorded = node is not None or base is not None
         if recorded or any(getattr(other, "_node", None) is not None for other in others):
             raise AutogradError(refusal(tensor))
-    if type(base) is AccumulateGrad:
+    if type(base) is AccumulateGrad or (base is None and node is not None):
         raise AutogradError(_LEAF.format("a view of a leaf Variable"))
 
 

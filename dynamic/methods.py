@@ -22,14 +22,6 @@ from dynamic.results import Max, Min, Size, sizes_of
 from dynamic.views import pieces
 
 
-def _scaled(op: Op) -> Any:
-    def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-        return op(self, other if alpha == 1 else other * alpha)
-
-    method.__doc__ = f"{op.doc} With b scaled by `alpha`."
-    return method
-
-
 def _pair(op: Op) -> Any:
     def method(self: Any, other: Any) -> Any:
         return op(self, other)
@@ -371,21 +363,6 @@ for _name, _method in {
     "std": spread(ops.std),
     "any": truth(ops.any),
     "all": truth(ops.all),
-    "add": _scaled(ops.add),
-    "sub": _scaled(ops.subtract),
-    "mul": _pair(ops.multiply),
-    "div": _pair(ops.divide),
-    "true_divide": _pair(ops.divide),
-    "maximum": _pair(ops.maximum),
-    "minimum": _pair(ops.minimum),
-    "eq": _pair(ops.equal),
-    "ne": _pair(ops.not_equal),
-    "lt": _pair(ops.less),
-    "le": _pair(ops.less_equal),
-    "gt": _pair(ops.greater),
-    "ge": _pair(ops.greater_equal),
-    "mm": _pair(ops.matmul),
-    "mv": _pair(ops.matmul),
     "bmm": _pair(eager_ops.bmm),
     "float": _cast(F32),
     "double": _cast(F64),

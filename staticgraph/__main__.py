@@ -13,17 +13,20 @@ from compiler.runtime.cache.store import Store
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status: 0, or 2 with a message if it cannot be done."""
+    """Run one command and return its exit status, or 2 with a message if it cannot be done."""
+    from staticgraph.compare.command import add_commands
+
     parser = argparse.ArgumentParser("staticgraph", description="Tools for compiled graphs.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_cache(commands)
+    add_commands(commands)
     given = parser.parse_args(arguments)
     try:
-        given.run(given)
+        status: int = given.run(given)
     except StaticGraphError as error:
         print(f"staticgraph: {error}", file=sys.stderr)
         return 2
-    return 0
+    return status
 
 
 def _add_cache(commands: Any) -> None:
@@ -35,19 +38,21 @@ def _add_cache(commands: Any) -> None:
     clear.set_defaults(run=_clear_cache)
 
 
-def _show_cache(_given: argparse.Namespace) -> None:
+def _show_cache(_given: argparse.Namespace) -> int:
     store = Store(settings.directory(), settings.limit())
     usage = store.usage()
     print(f"directory  {store.directory}")
     print(f"entries    {usage.entries}")
     print(f"size       {usage.bytes / 1e6:.2f} MB of at most {store.limit / 1e6:.0f} MB")
     print(f"state      {settings.state()}")
+    return 0
 
 
-def _clear_cache(_given: argparse.Namespace) -> None:
+def _clear_cache(_given: argparse.Namespace) -> int:
     store = Store(settings.directory(), settings.limit())
     removed = store.clear()
     print(f"removed {removed.entries} entries, {removed.bytes / 1e6:.2f} MB: {store.directory}")
+    return 0
 
 
 if __name__ == "__main__":

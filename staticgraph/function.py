@@ -74,6 +74,14 @@ def _name_of(f: Any) -> str:
     return getattr(f, "__name__", None) or type(f).__name__
 
 
+def _modules_of(f: Any) -> list[Any]:
+    """The module that a function is, or is a method of; none, or one."""
+    if isinstance(f, Function):
+        return f._own
+    owner = f if is_module(f) else getattr(f, "__self__", None)
+    return [owner] if is_module(owner) else []
+
+
 def _parameters(f: Any) -> list[str]:
     """The names of the positional parameters, as far as there are any."""
     called = f.forward if is_module(f) and hasattr(f, "forward") else f
@@ -89,13 +97,18 @@ class Function:
     """A function compiled when it is called; made by `function`."""
 
     def __init__(
-        self, f: Callable[..., Any], shapes: Shapes, name: str, options: Mapping[str, Any]
+        self,
+        f: Callable[..., Any],
+        shapes: Shapes,
+        name: str,
+        options: Mapping[str, Any],
+        of: Callable[..., Any] | None = None,
     ) -> None:
+        """`of` is the function that `f` was made of: its module is that of `f`."""
         functools.update_wrapper(self, f, updated=())
         self.name = name
         self._f = f
-        self._module = f if is_module(f) else getattr(f, "__self__", None)
-        self._own = [self._module] if is_module(self._module) else []
+        self._own = _modules_of(f if of is None else of)
         self._shapes = shapes
         self._options = options
         self._known: dict[Any, Callable[[Any], Any]] = {}

@@ -27,6 +27,11 @@ _NUMBERS = (bool, int, float)
 _ARRAYS = (np.ndarray, np.generic, Operand)
 
 
+def is_array(value: Any) -> bool:
+    """Whether a value is an array, an expression, a tensor or a number."""
+    return isinstance(value, _ARRAYS) or type(value) in _NUMBERS
+
+
 @dataclass(frozen=True, slots=True)
 class Static:
     """A value that is part of the key; equal only to values of its own type."""

@@ -176,3 +176,13 @@ def test_random_in_place_programs_against_central_differences(seed):
     zeros = torch.zeros(3, 3)
     found = np.stack([(one.grad if one.grad is not None else zeros).numpy() for one in (x, w)])
     np.testing.assert_allclose(found.ravel(), expected, rtol=1e-6, atol=1e-7)
+
+
+def test_a_view_that_requires_grad_itself_is_a_leaf():
+    base = torch.zeros(3)
+    view = base.view(3).requires_grad_()
+    for write in (lambda: view.add_(1), lambda: view[1:].add_(1)):
+        with pytest.raises(RuntimeError, match=r"^a view of a leaf Variable that requires grad is"):
+            write()
+    base.add_(1)
+    assert view.is_leaf and view.tolist() == [1.0, 1.0, 1.0]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler import dims
 from compiler.dims import Size, Unknown, as_unknown
 from compiler.errors import GraphError
-from compiler.graph.expression import Expression
+from compiler.graph.expression import Expression, ancestors, at_line, construct
 from compiler.types import mapped
 
 
@@ -33,6 +34,19 @@ def evaluate(outputs: Sequence[Expression], operands: Mapping[Expression, Any]) 
     for node in _unevaluated(outputs, values):
         values[node.serial] = _apply(node, [values[one.serial] for one in node.operands], sizes)
     return [values[output.serial] for output in outputs]
+
+
+def replaced(
+    outputs: Sequence[Expression], values: Mapping[Expression, Expression]
+) -> list[Expression]:
+    """The outputs with some of the expressions that they depend on replaced by others."""
+    made = {node.serial: value for node, value in values.items()}
+    for node in ancestors(outputs):
+        operands = tuple(made.get(one.serial, one) for one in node.operands)
+        if node.serial not in made and not all(map(operator.is_, operands, node.operands)):
+            with at_line(node.source):
+                made[node.serial] = construct(node.op, operands, node.attrs)
+    return [made.get(output.serial, output) for output in outputs]
 
 
 def _unevaluated(outputs: Sequence[Expression], values: Mapping[int, Any]) -> list[Expression]:

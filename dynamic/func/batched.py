@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.batching import Example
 from compiler.op import Attrs, Op
 from dynamic import eager_ops
 from dynamic.errors import AutogradError
-from dynamic.func.batching import Example, rule_of
+from dynamic.func.batching import rule_of
 from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, open_batches
 from dynamic.inplace import overwrite
 from dynamic.tensor import Tensor

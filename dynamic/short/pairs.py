@@ -1,10 +1,4 @@
-"""The short ways: ops on plain tensors, straight to NumPy, each family from one function here.
-
-`Tensor.apply` provides for all that an op may meet: tracers, casts, numbers, several operands,
-memory that is shared or not. What is made here looks at the operand it usually gets, and leaves
-every other to the op. So a call is one Python function, NumPy's own, and `new_value` or
-`new_view`.
-"""
+"""Arithmetic and comparisons: `tensor op other` and `number op tensor`, and their functions."""
 
 from __future__ import annotations
 
@@ -13,15 +7,13 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.op import Attrs, Op, Operand, all_ops
-from dynamic import eager_ops
+from compiler.op import Attrs, Op, Operand
 from dynamic.blockwise import LARGE
 from dynamic.blockwise import evaluate as evaluate_large
 from dynamic.dtypes import F32, F64
 from dynamic.grad_mode import mode, paused, recording
-from dynamic.indexing import Indexing
 from dynamic.tape import recipe, record_pair
-from dynamic.tensor import PLAIN, Tensor, explain, new_value, new_view, wrap
+from dynamic.tensor import PLAIN, Tensor, explain, wrap
 from dynamic.versions import UNTRACKED
 
 _new = object.__new__
@@ -70,7 +62,8 @@ def forward(op: Op) -> Any:
         elif first is not None or second is not None:
             plan = table[first is not None, second is not None]
             right = None if table is number_plans else other
-            result._maker = record_pair(plan, (first, second), x, y, self, right, result)
+            if plan.steps:
+                result._maker = record_pair(plan, (first, second), x, y, self, right, result)
         return result
 
     return method
@@ -95,90 +88,60 @@ def backward(op: Op) -> Any:
     return method
 
 
-for _name, _op in (
-    ("add", ops.add), ("sub", ops.subtract), ("mul", ops.multiply), ("truediv", ops.divide),
-    ("pow", ops.power), ("matmul", ops.matmul),
-):  # fmt: skip
-    setattr(Tensor, f"__{_name}__", forward(_op))
-    setattr(Tensor, f"__r{_name}__", backward(_op))
+def pair(op: Op, operator: Any) -> Any:
+    """The function of an op that is an operator as well."""
 
+    def function(input: Any, other: Any, *, out: Any = None) -> Any:
+        if type(input) in PLAIN and out is None:
+            result = operator(input, other)
+            if result is not NotImplemented:
+                return result
+        return op(input, other) if out is None else op(input, other, out=out)
 
-def _described(function: Any, op: Op) -> Any:
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = op.doc
     return function
 
 
-def one_rule(op: Op) -> bool:
-    """Whether an op has one operand, to judge by its gradient rules."""
-    return isinstance(op.vjp, tuple) and len(op.vjp) == 1
+def scaled(op: Op, operator: Any) -> Any:
+    """The method of a sum or difference, of which the second operand may be scaled."""
+
+    def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+        if alpha != 1:
+            other = other * alpha
+        result = operator(self, other) if type(self) in PLAIN else NotImplemented
+        return op(self, other) if result is NotImplemented else result
+
+    method.__doc__ = f"{op.doc} With b scaled by `alpha`."
+    return method
 
 
-def unary(op: Op) -> Any:
-    """A function of each element of one floating tensor."""
-    evaluate, plan = op.evaluate, recipe(op, (True,))
+_ARITHMETIC = {
+    "add": ops.add, "sub": ops.subtract, "mul": ops.multiply, "truediv": ops.divide,
+    "pow": ops.power, "matmul": ops.matmul,
+}  # fmt: skip
+_COMPARISONS = {
+    "eq": ops.equal, "ne": ops.not_equal, "lt": ops.less, "le": ops.less_equal, "gt": ops.greater,
+    "ge": ops.greater_equal,
+}  # fmt: skip
+_METHODS = {
+    "mul": ops.multiply, "div": ops.divide, "true_divide": ops.divide, "mm": ops.matmul,
+    "mv": ops.matmul, "matmul": ops.matmul, "pow": ops.power, "maximum": ops.maximum,
+    "minimum": ops.minimum, "atan2": ops.atan2, **_COMPARISONS,
+}  # fmt: skip
 
-    def function(input: Any, *, out: Any = None) -> Any:
-        if type(input) in PLAIN and out is None:
-            x = input._array
-            if (x.dtype is F32 or x.dtype is F64) and x.size < LARGE:
-                return new_value(plan, input, evaluate(x), _NO_ATTRS)
-        return op(input) if out is None else op(input, out=out)
-
-    return _described(function, op)
-
-
-SHORT: dict[Op, Any] = {
-    op: unary(op) for op in all_ops() if op.elementwise and op.bind is None and one_rule(op)
-}
-"""The short way of an op as a function, for the ops that have one."""
-for _name, _value in vars(ops).items():
-    if isinstance(_value, Op) and _value in SHORT and _value is not ops.round:
-        setattr(Tensor, _name, SHORT[_value])
+_operators = {op: forward(op) for op in (*_ARITHMETIC.values(), *_METHODS.values())}
+PAIRS: dict[Op, Any] = {op: pair(op, operator) for op, operator in _operators.items()}
+"""The short way of an op of two operands as a function."""
 
 
-_INDICES = frozenset((int, slice, type(None)))
-"""The types of keys that make a view, beside an Ellipsis."""
-_select = recipe(eager_ops.select, (True,))
-
-
-def _getitem(self: Any, key: Any) -> Any:
-    """`self[key]`: a view for an int, a slice, None, or several of them."""
-    if type(key) in _INDICES:
-        key = (key, Ellipsis)  # without it, an index of the only axis makes a NumPy scalar
-    elif type(key) is tuple:
-        for one in key:
-            if type(one) not in _INDICES:
-                return Indexing.__getitem__(self, key)
-        key = (*key, Ellipsis)
-    else:
-        return Indexing.__getitem__(self, key)
-    try:
-        array = self._array[key]
-    except IndexError:
-        return Indexing.__getitem__(self, key)
-    return new_view(_select, self, array, {"key": key})
-
-
-Tensor.__getitem__ = _getitem  # type: ignore[method-assign]
-
-
-_reshape = recipe(ops.reshape, (True,))
-
-
-def reshape(input: Any, *shape: Any) -> Any:
-    """The same elements in row-major order under another shape, as a view if that is possible."""
-    if type(input) in PLAIN:
-        x = input._array
-        try:
-            array = x.reshape(*shape)
-        except (TypeError, ValueError):
-            return ops.reshape(input, *shape)
-        base = array.base
-        new = new_view if base is x or (base is not None and base is x.base) else new_value
-        return new(_reshape, input, array, {"shape": array.shape})
-    return ops.reshape(input, *shape)
-
-
-SHORT[ops.reshape] = reshape
-setattr(Tensor, "reshape", reshape)  # noqa: B010 - the class inherits another one
+def install() -> None:
+    """Give Tensor the short ways as its operators and methods."""
+    for name, op in (_ARITHMETIC | _COMPARISONS).items():
+        setattr(Tensor, f"__{name}__", _operators[op])
+    for name, op in _ARITHMETIC.items():
+        setattr(Tensor, f"__r{name}__", backward(op))
+    for name, op in _METHODS.items():
+        setattr(Tensor, name, PAIRS[op])
+    for name, op in (("add", ops.add), ("sub", ops.subtract)):
+        setattr(Tensor, name, scaled(op, _operators[op]))

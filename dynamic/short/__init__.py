@@ -1,0 +1,24 @@
+"""The short ways: ops on plain tensors, straight to NumPy, each family from one function.
+
+`Tensor.apply` provides for all that an op may meet: tracers, casts, numbers, several operands,
+memory that is shared or not. What is made here looks at the operand that a call usually gets, and
+leaves every other to the op. So a call is one Python function, NumPy's own, and `new_value` or
+`new_view`. Importing this package gives Tensor its short ways.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler import ops
+from compiler.op import Op
+from dynamic.short import pairs, single, views
+
+SHORT: dict[Op, Any] = {
+    **pairs.PAIRS, **single.UNARY, **single.ALONG_AXIS, ops.reshape: views.reshape
+}  # fmt: skip
+"""The short way of an op as a function, for the ops that have one."""
+
+pairs.install()
+single.install()
+views.install()

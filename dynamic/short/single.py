@@ -1,0 +1,128 @@
+"""Functions of one floating tensor: of its elements, along one axis, and reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from compiler import ops
+from compiler.op import Attrs, Op, all_ops
+from dynamic import eager_ops
+from dynamic.blockwise import LARGE
+from dynamic.dtypes import F32, F64
+from dynamic.tape import recipe
+from dynamic.tensor import PLAIN, Tensor, new_value
+
+_NO_ATTRS: Attrs = {}
+_RANKS = range(9)
+"""The numbers of axes for which attributes are kept ready."""
+
+
+def _described(function: Any, op: Op) -> Any:
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = op.doc
+    return function
+
+
+def unary(op: Op) -> Any:
+    """A function of each element."""
+    evaluate, plan = op.evaluate, recipe(op, (True,))
+
+    def function(input: Any, *, out: Any = None) -> Any:
+        if type(input) in PLAIN and out is None:
+            x = input._array
+            if (x.dtype is F32 or x.dtype is F64) and x.size < LARGE:
+                return new_value(plan, input, evaluate(x), _NO_ATTRS)
+        return op(input) if out is None else op(input, out=out)
+
+    return _described(function, op)
+
+
+def along_axis(op: Op) -> Any:
+    """A function of the rows along one axis, such as softmax."""
+    evaluate, plan = op.evaluate, recipe(op, (True,))
+    ready = [[{"axis": axis} for axis in range(ndim)] for ndim in _RANKS]
+
+    def function(input: Any, dim: Any = None, **options: Any) -> Any:
+        if not options and type(dim) is int and type(input) in PLAIN:
+            x = input._array
+            if (x.dtype is F32 or x.dtype is F64) and 0 < x.size < LARGE:
+                try:
+                    attrs = ready[x.ndim][dim]
+                except IndexError:  # many axes, or no such axis
+                    return op(input, dim)
+                return new_value(plan, input, evaluate(x, axis=attrs["axis"]), attrs)
+        return op(input, dim, **options)
+
+    return _described(function, op)
+
+
+def reduction(whole: Op, along: Op | None, general: Callable[..., Any], **options: Any) -> Any:
+    """A method that reduces all axes, or one; `general` is the method for every other call.
+
+    `along` is the op where an axis is given, None if `general` makes something else of it; the
+    `options` are attributes beside the axes.
+    """
+    evaluate = partial(whole.evaluate, **options) if options else whole.evaluate
+    plan = recipe(whole, (True,))
+    along_plan = None if along is None else recipe(along, (True,))
+    every = [{"axes": tuple(range(n)), "keepdims": False, **options} for n in _RANKS]
+    single = [
+        [[{"axes": (i,), "keepdims": kept, **options} for i in range(n)] for n in _RANKS]
+        for kept in (False, True)
+    ]
+
+    def method(self: Any, dim: Any = None, keepdim: bool = False, **rest: Any) -> Any:
+        if type(self) in PLAIN and not rest:
+            x = self._array
+            if (x.dtype is F32 or x.dtype is F64) and 0 < x.size < LARGE and x.ndim < len(_RANKS):
+                if dim is None and not keepdim:
+                    attrs = every[x.ndim]
+                    value = evaluate(x, axes=attrs["axes"], keepdims=False)
+                    return new_value(plan, self, value, attrs)
+                if along_plan is not None and type(dim) is int and -x.ndim <= dim < x.ndim:
+                    attrs = single[bool(keepdim)][x.ndim][dim]
+                    value = evaluate(x, axes=attrs["axes"], keepdims=attrs["keepdims"])
+                    return new_value(along_plan, self, value, attrs)
+        return general(self, dim, keepdim, **rest)
+
+    method.__doc__ = general.__doc__
+    return method
+
+
+def _has_one_operand(op: Op) -> bool:
+    return isinstance(op.vjp, tuple) and len(op.vjp) == 1
+
+
+UNARY: dict[Op, Any] = {
+    op: unary(op) for op in all_ops() if op.elementwise and op.bind is None and _has_one_operand(op)
+}
+"""The short way of an op that maps elements, as a function."""
+ALONG_AXIS: dict[Op, Any] = {op: along_axis(op) for op in (ops.softmax, ops.log_softmax)}
+"""The short way of an op along one axis, as a function."""
+
+
+_SHARED = {"ties": "even"}
+_REDUCTIONS: tuple[tuple[str, Op, Op | None, Attrs], ...] = (
+    ("sum", ops.sum, eager_ops.sum_dim, {}),
+    ("mean", ops.mean, eager_ops.mean_dim, {}),
+    ("prod", ops.prod, eager_ops.prod_dim, {}),
+    ("amax", ops.max, ops.max, _SHARED),
+    ("amin", ops.min, ops.min, _SHARED),
+    ("max", ops.max, None, _SHARED),
+    ("min", ops.min, None, _SHARED),
+    ("logsumexp", ops.logsumexp, ops.logsumexp, {}),
+)
+
+
+def install() -> None:
+    """Give Tensor the short ways as its operators and methods."""
+    short = UNARY | ALONG_AXIS
+    for name, op in vars(ops).items():
+        if isinstance(op, Op) and op in short and op is not ops.round:  # it takes decimals
+            setattr(Tensor, name, short[op])
+    for name, op in (("neg", ops.negative), ("__neg__", ops.negative), ("__abs__", ops.abs)):
+        setattr(Tensor, name, short[op])
+    for name, whole, along, options in _REDUCTIONS:
+        setattr(Tensor, name, reduction(whole, along, getattr(Tensor, name), **options))

@@ -1,0 +1,57 @@
+"""Ours, compiled: `staticgraph`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+
+def load(_task: Mapping[str, Any]) -> tuple[Any, str]:
+    """The package and its version."""
+    import staticgraph as sg
+
+    return sg, sg.__version__
+
+
+def prepare(
+    sg: Any, task: Mapping[str, Any], model: Any, arrays: Mapping[str, Any], timed: Any
+) -> tuple[Callable[[], Any], Callable[[], list[Any]]]:
+    """Define the graph and compile it; the first axis of what is batched may have any size."""
+    import numpy as np
+
+    with timed("build"):
+        leaves, inputs = {}, []
+        for name, array in arrays.items():
+            if model.UPDATED and name in model.PARAMETERS:
+                leaves[name] = sg.variable(array.copy(), name=name)
+                continue
+            shape = (None, *array.shape[1:]) if name in model.BATCHED else array.shape
+            leaves[name] = sg.placeholder(name, shape, array.dtype.name)
+            inputs.append(name)
+        loss = model.loss(sg, **leaves)
+        parameters = [leaves[name] for name in model.PARAMETERS]
+        if model.UPDATED:
+            outputs, updates = loss, sg.optim.SGD(lr=task["rate"]).minimize(loss, parameters)
+        else:
+            outputs, updates = [loss, *sg.grad(loss, parameters)], None
+    with timed("compile"):
+        executable = sg.compile([leaves[name] for name in inputs], outputs, updates=updates)
+    run = partial(executable, *(arrays[name] for name in inputs))
+
+    def results() -> list[Any]:
+        if model.UPDATED:
+            return [run(), *(np.array(parameter.value) for parameter in parameters)]
+        return list(run())
+
+    return run, results
+
+
+def passes(run: Callable[[], Any]) -> float:
+    """The seconds of rewriting the graph and writing the kernel's source, which are run again."""
+    from compiler.driver import Options, lower
+
+    start = time.perf_counter()
+    lower(run.func.graph, Options())  # type: ignore[attr-defined]
+    return time.perf_counter() - start

@@ -1,0 +1,190 @@
+"""The commands `staticgraph compare` and `staticgraph peers`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from compiler.errors import MissingExtraError, OptionError
+
+ROUNDS, SECONDS, STARTS = 9, 0.3, 3
+
+
+def add_commands(commands: Any) -> None:
+    """Add both to the subparsers of the command line."""
+    _add_compare(commands)
+    _add_peers(commands)
+
+
+def _add_compare(commands: Any) -> None:
+    command = commands.add_parser(
+        "compare",
+        help="measure eager against compiled, and against peers",
+        description="Measures eager against compiled, and both against the peers that are "
+        "installed. Exit status 1: results differ, or one of ours has failed; 130: interrupted, "
+        "what was measured is kept.",
+    )
+    add = command.add_argument
+    add("workloads", nargs="*", metavar="workload", help="which ones; all if none is named")
+    add("--list", action="store_true", help="print the workloads and end")
+    add("--peers", metavar="NAMES", help="torch,jax,pytensor or none; those installed if not given")
+    add("--peer", action="append", default=[], metavar="NAME=PYTHON",
+        help="use this interpreter for a peer")  # fmt: skip
+    add(
+        "--threads",
+        type=int,
+        metavar="N",
+        help="of ours; peers try 1 and N; the cores if not given",
+    )
+    add("--seconds", type=float, default=SECONDS, metavar="S",
+        help="per contender and round (%(default)s)")  # fmt: skip
+    add("--rounds", type=int, default=ROUNDS, metavar="R", help="how many (%(default)s)")
+    add("--starts", type=int, default=STARTS, metavar="K",
+        help="processes that are started with empty caches (%(default)s)")  # fmt: skip
+    add("--json", type=Path, metavar="FILE", help="write everything that was measured")
+    add("--markdown", type=Path, metavar="FILE", help="write a page with tables")
+    add("--plot", type=Path, metavar="FILE", help="draw the times against the limits (.svg, .png)")
+    command.set_defaults(run=run_compare)
+
+
+def _add_peers(commands: Any) -> None:
+    command = commands.add_parser("peers", help="show or make the environments of the peers")
+    command.set_defaults(run=show_peers)
+    actions = command.add_subparsers(title="actions", metavar="ACTION")
+    install = actions.add_parser("install", help="make them, with pinned versions, by pip")
+    install.add_argument(
+        "names", nargs="*", metavar="peer", help="which ones; all if none is named"
+    )
+    install.set_defaults(run=install_peers)
+
+
+def run_compare(given: argparse.Namespace) -> int:
+    """`staticgraph compare`."""
+    from staticgraph.compare.workloads import WORKLOADS
+
+    if given.list:
+        for name, workload in WORKLOADS.items():
+            print(f"{name:18} {workload.TITLE}")
+        return 0
+    _require("rich", *(["matplotlib"] if given.plot else []))
+    from staticgraph.compare.session import Plan, run
+
+    return run(
+        Plan(
+            workloads=_workloads(given.workloads, list(WORKLOADS)),
+            peers=_peers(given.peers, given.peer),
+            threads=_threads(given.threads),
+            seconds=_positive("--seconds", given.seconds),
+            rounds=int(_positive("--rounds", given.rounds)),
+            starts=int(_positive("--starts", given.starts)),
+            json=_writable(given.json),
+            markdown=_writable(given.markdown),
+            plot=_plot(given.plot),
+        )
+    )
+
+
+def _require(*packages: str) -> None:
+    for package in packages:
+        try:
+            importlib.import_module(package)
+        except ImportError:
+            raise MissingExtraError(
+                f"compare: {package} is missing: pip install 'staticgraph[compare]'"
+            ) from None
+
+
+def _workloads(names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in known:
+            raise OptionError(f"compare: unknown workload {name!r}: known are {', '.join(known)}")
+    return tuple(dict.fromkeys(names)) or tuple(known)
+
+
+def _peers(names: str | None, given: Sequence[str]) -> dict[str, str | None]:
+    """The interpreter of each peer that is wanted; None if it is not there."""
+    from staticgraph.compare import peers
+
+    interpreters: dict[str, str | None] = {}
+    for pair in given:
+        name, equals, path = pair.partition("=")
+        if not equals or not path:
+            raise OptionError(f"compare: --peer {pair!r} is not NAME=PYTHON")
+        peers.check([name])
+        if not os.access(path, os.X_OK) or os.path.isdir(path):
+            raise OptionError(f"compare: --peer {name}: {path} is no interpreter")
+        interpreters[name] = os.path.abspath(path)
+    installed = {name: peers.interpreter(name) for name in peers.PEERS}
+    if names is None:
+        wanted = [name for name in peers.PEERS if installed[name] or name in interpreters]
+    else:
+        wanted = peers.check([name for name in names.split(",") if name and name != "none"])
+    return {
+        name: interpreters.get(name) or (str(installed[name]) if installed[name] else None)
+        for name in dict.fromkeys(wanted)
+    }
+
+
+def _threads(given: int | None) -> int:
+    if given is None:
+        from staticgraph.compare.machine import available_cores
+
+        return available_cores()
+    return int(_positive("--threads", given))
+
+
+def _positive(option: str, value: float) -> float:
+    if not (value > 0 and math.isfinite(value)):
+        raise OptionError(f"compare: {option} {value} is not positive")
+    return value
+
+
+def _writable(path: Path | None) -> Path | None:
+    """The path, if a file can be written there: known before the hours of measuring, not after."""
+    if path is None:
+        return None
+    there = path if path.exists() else path.absolute().parent
+    if path.is_dir() or not there.exists() or not os.access(there, os.W_OK):
+        raise OptionError(f"compare: {path} cannot be written")
+    return path
+
+
+def _plot(path: Path | None) -> Path | None:
+    if path is not None and path.suffix not in (".svg", ".png", ".pdf"):
+        raise OptionError(f"compare: --plot {path}: the name must end in .svg, .png or .pdf")
+    return _writable(path)
+
+
+def show_peers(_given: argparse.Namespace) -> int:
+    """`staticgraph peers`: which environments there are."""
+    from staticgraph.compare import peers
+
+    print(f"directory  {peers.directory()}")
+    for name, requirements in peers.PEERS.items():
+        state = "installed" if peers.interpreter(name) else "not installed"
+        print(f"{name:10} {state:14} {' '.join(requirements)}")
+    return 0
+
+
+def install_peers(given: argparse.Namespace) -> int:
+    """`staticgraph peers install`."""
+    from staticgraph.compare import peers
+
+    names = peers.check(given.names) or list(peers.PEERS)
+    _require("rich")
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(stderr=True)
+    for name in names:
+        found = peers.interpreter(name)
+        if found is None:
+            with console.status(name) as status:
+                found = peers.install(name, lambda line: status.update(escape(line)))
+        print(f"{name}: {found}")
+    return 0

@@ -1,0 +1,199 @@
+"""The results page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from staticgraph.compare.kinds import COMPILED
+from staticgraph.compare.records import Outcome, Report
+from staticgraph.compare.report import numbers
+from staticgraph.compare.report.numbers import duration
+
+INTRODUCTION = """\
+# Measured results
+
+Made by one command, which anyone can run again:
+
+    staticgraph peers install
+    staticgraph compare --json docs/results.json --markdown docs/results.md --plot docs/results.svg
+
+Every contender runs in a process of its own; on each workload they are measured in turn, so that
+noise hits all. Ours have {threads}; each peer runs with one and with {threads}, and its better
+median is given (in brackets the threads). Medians are those of {rounds} rounds of {seconds} s;
+[results.json](results.json) has their intervals and everything else, field by field as
+[records.py](../staticgraph/compare/records.py) says.
+"""
+LIMIT = """\
+The limit is the time that the machine needs at least: bytes / bandwidth, operations / peak, or one
+native call, whichever is longest. It counts what a workload must move and compute at least;
+elementary functions count 16 operations. Where several of them add up, 100 % is out of reach.
+"""
+STARTS = """\
+From the start of the process to the first result, imports included; in brackets with what was
+compiled before in the contender's own cache, where it has one.
+"""
+ONCE = """\
+Where the time of the first result goes, `staticgraph` compiled with an empty cache; "import" is
+`staticgraph` and NumPy, "compile" includes the import of Numba.
+"""
+BREAK_EVEN = """\
+After how many calls `compiled`, which had to compile first, has taken no more time in all than the
+other (imports left out on both sides); in brackets from the kernel cache. "1 to n": it is ahead
+from the first call, as the other compiles for longer, until the other's faster calls have made up
+for it.
+"""
+MEMORY = """\
+By how much the resident memory grew at its peak, from before the graph was defined until it had run
+ten times, from warm caches.
+"""
+
+
+def markdown(report: Report, plot: str | None) -> str:
+    """The page; `plot` is the address of the picture."""
+    settings = report.settings
+    threads = f"{settings.threads} thread{'s' if settings.threads > 1 else ''}"
+    kinds = list(dict.fromkeys(
+        one.contender for outcome in report.outcomes for one in outcome.measurements
+    ))  # fmt: skip
+    parts = [
+        INTRODUCTION.format(threads=threads, rounds=settings.rounds, seconds=settings.seconds),
+        "" if report.complete else "**The run was interrupted: this is a part.**\n",
+        _machine(report),
+        f"![time against the limit]({plot})\n" if plot else "",
+        "## Time of a call\n",
+        LIMIT,
+        _calls(report, kinds),
+        "## Process start to first result\n\n" + STARTS,
+        _starts(report, kinds),
+        ONCE,
+        _stages(report),
+        "## Break-even\n\n" + BREAK_EVEN,
+        _break_even(report, [kind for kind in kinds if kind != COMPILED]),
+        "## Memory\n\n" + MEMORY,
+        _memory(report, kinds),
+        _failures(report),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] + ["--:"] * (len(header) - 1), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _machine(report: Report) -> str:
+    machine = report.machine
+    versions = dict(machine.versions)
+    for outcome in report.outcomes:
+        for one in outcome.measurements:
+            if one.version:
+                versions[one.contender.partition(".")[0]] = one.version
+    versions.pop(COMPILED, None)
+    caches = ", ".join(f"{name} {size}" for name, size in machine.caches.items())
+    rows = [
+        ["date", report.date],
+        ["processor", f"{machine.processor}, {machine.cores} cores"],
+        ["caches", caches or "unknown"],
+        ["memory", numbers.megabytes(machine.memory)],
+        ["system", machine.system],
+        ["versions", ", ".join(f"{name} {version}" for name, version in versions.items())],
+        ["threads set by", ", ".join(report.settings.variables)],
+    ]
+    for limits in report.limits:
+        rates = ", ".join(
+            f"{rate / 1e9:.0f} GB/s over {size >> 20} MiB"
+            for size, rate in limits.bandwidth.items()
+        )
+        flops = ", ".join(f"{rate / 1e9:.0f} GFLOP/s {name}" for name, rate in limits.flops.items())
+        rows.append([
+            f"limits, {limits.threads} thread{'s' if limits.threads > 1 else ''}",
+            f"{rates}; {flops}; native call {duration(limits.call)}",
+        ])  # fmt: skip
+    return _table(["", ""], rows).replace("--:", "---")
+
+
+def _median(outcome: Outcome, kind: str) -> str:
+    for one in outcome.measurements:
+        if one.contender == kind and one.best and one.steady:
+            wrong = " **wrong result**" if one.agrees is False else ""
+            return f"{duration(one.steady.median)} ({one.threads}){wrong}"
+    return "-"
+
+
+def _calls(report: Report, kinds: Sequence[str]) -> str:
+    rows = []
+    for outcome in report.outcomes:
+        found = numbers.against_best_peer(outcome)
+        best = [one for one in outcome.measurements if one.contender == COMPILED and one.best]
+        limit = "-"
+        if outcome.limit is not None:
+            limit = f"{duration(outcome.limit)} ({outcome.bound_by})"
+        rows.append([
+            f"**{outcome.workload}**: {outcome.title}",
+            *(_median(outcome, kind) for kind in kinds),
+            limit,
+            numbers.share(best[0].fraction) if best else "-",
+            "-" if found is None else f"{found[0]:.2f} ({found[1]})",
+        ])  # fmt: skip
+    header = ["", *kinds, "limit", "compiled reaches", "compiled / best peer"]
+    mean = numbers.mean_ratio(report.outcomes)
+    said = "" if mean is None else f"\ncompiled / best peer, geometric mean: **{mean:.2f}**\n"
+    return _table(header, rows) + said
+
+
+def _starts(report: Report, kinds: Sequence[str]) -> str:
+    def cell(outcome: Outcome, kind: str) -> str:
+        started = numbers.start_of(outcome, kind)
+        if started is None or started.cold is None:
+            return "-"
+        warm = f" ({duration(started.warm.process)})" if started.warm else ""
+        return duration(started.cold.process) + warm
+
+    rows = [[outcome.workload, *(cell(outcome, kind) for kind in kinds)]
+            for outcome in report.outcomes]  # fmt: skip
+    return _table(["", *kinds], rows)
+
+
+def _stages(report: Report) -> str:
+    rows = []
+    for outcome in report.outcomes:
+        started = numbers.start_of(outcome, COMPILED)
+        if started is not None and started.cold is not None:
+            cold = started.cold
+            stages = (cold.imports, cold.build, cold.passes, cold.compile, cold.first_call)
+            rows.append([outcome.workload, *map(duration, stages)])
+    return _table(["", "import", "build", "passes", "compile", "first call"], rows)
+
+
+def _break_even(report: Report, kinds: Sequence[str]) -> str:
+    def cell(outcome: Outcome, kind: str) -> str:
+        for one in outcome.measurements:
+            if one.contender == kind and one.best:
+                return f"{numbers.calls(one.ahead)} ({numbers.calls(one.ahead_warm)})"
+        return "-"
+
+    rows = [[outcome.workload, *(cell(outcome, kind) for kind in kinds)]
+            for outcome in report.outcomes]  # fmt: skip
+    return _table(["", *kinds], rows)
+
+
+def _memory(report: Report, kinds: Sequence[str]) -> str:
+    def cell(outcome: Outcome, kind: str) -> str:
+        for one in outcome.measurements:
+            if one.contender == kind and one.best:
+                return numbers.megabytes(one.memory)
+        return "-"
+
+    rows = [[outcome.workload, *(cell(outcome, kind) for kind in kinds)]
+            for outcome in report.outcomes]  # fmt: skip
+    return _table(["", *kinds], rows)
+
+
+def _failures(report: Report) -> str:
+    lines = [
+        f"- {outcome.workload}, {one.contender}: {one.failure}\n"
+        for outcome in report.outcomes
+        for one in numbers.shown(outcome)
+        if one.failure is not None
+    ]
+    return "## Not measured\n\n" + "".join(lines) if lines else ""

@@ -1,0 +1,44 @@
+"""A sum of elementary functions of a million numbers, with the gradient: one pass over memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+ELEMENTS = 1_000_000
+
+TITLE = "sum(tanh(x) exp(-x*x) + log1p(x*x)), 1e6 float32, value and gradient"
+PARAMETERS = ("x",)
+UPDATED = False
+BATCHED = ("x",)
+DTYPE = "float32"
+BYTES = 2 * ELEMENTS * 4  # x is read once, its gradient written once
+FLOPS = ELEMENTS * (3 * 16 + 16)  # tanh, exp and log1p counted as 16 each
+
+
+def data(rng: Any) -> dict[str, Any]:
+    """Normal values."""
+    return {"x": rng.standard_normal(ELEMENTS).astype(np.float32)}
+
+
+def loss(sg: Any, x: Any) -> Any:
+    """Ours, in both paradigms."""
+    return (sg.tanh(x) * sg.exp(-x * x) + sg.log1p(x * x)).sum()
+
+
+def torch_loss(torch: Any, x: Any) -> Any:
+    """PyTorch's."""
+    return (torch.tanh(x) * torch.exp(-x * x) + torch.log1p(x * x)).sum()
+
+
+def jax_loss(jax: Any, x: Any) -> Any:
+    """JAX's."""
+    np = jax.numpy
+    return (np.tanh(x) * np.exp(-x * x) + np.log1p(x * x)).sum()
+
+
+def pytensor_loss(pytensor: Any, x: Any) -> Any:
+    """PyTensor's."""
+    pt = pytensor.tensor
+    return (pt.tanh(x) * pt.exp(-x * x) + pt.log1p(x * x)).sum()

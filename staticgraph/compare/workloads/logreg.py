@@ -1,0 +1,48 @@
+"""Logistic regression on many samples in float64: bound by reading them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SAMPLES, FEATURES = 100_000, 50
+
+TITLE = "logistic regression, 100,000 x 50 float64, value and gradient"
+PARAMETERS = ("w",)
+UPDATED = False
+BATCHED = ("x", "y")
+DTYPE = "float64"
+BYTES = 8 * SAMPLES * (FEATURES + 1)  # each sample and its label are read once
+FLOPS = SAMPLES * (4 * FEATURES + 2 * 16)  # softplus and sigmoid counted as 16 each
+
+
+def data(rng: Any) -> dict[str, Any]:
+    """Normal samples, labels 0 and 1, normal weights."""
+    return {
+        "x": rng.standard_normal((SAMPLES, FEATURES)),
+        "y": rng.integers(0, 2, SAMPLES).astype(float),
+        "w": 0.1 * rng.standard_normal(FEATURES),
+    }
+
+
+def loss(sg: Any, x: Any, y: Any, w: Any) -> Any:
+    """Ours, in both paradigms."""
+    z = x @ w
+    return (sg.softplus(z) - y * z).mean()
+
+
+def torch_loss(torch: Any, x: Any, y: Any, w: Any) -> Any:
+    """PyTorch's."""
+    z = x @ w
+    return (torch.nn.functional.softplus(z) - y * z).mean()
+
+
+def jax_loss(jax: Any, x: Any, y: Any, w: Any) -> Any:
+    """JAX's."""
+    z = x @ w
+    return (jax.nn.softplus(z) - y * z).mean()
+
+
+def pytensor_loss(pytensor: Any, x: Any, y: Any, w: Any) -> Any:
+    """PyTensor's."""
+    z = x @ w
+    return (pytensor.tensor.softplus(z) - y * z).mean()

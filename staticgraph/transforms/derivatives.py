@@ -1,0 +1,226 @@
+"""Transforms that differentiate: reverse mode, and forward mode by transposing it twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from compiler import ops
+from compiler.autodiff import pullback, pushforward
+from compiler.errors import OptionError
+from compiler.graph.expression import Expression, constant
+from compiler.ops.declare import zeros_like
+from compiler.tree import leaves, rebuilt, structure
+from compiler.vectorize import batched, example
+from staticgraph.compilation import grad as grad_of_expression
+from staticgraph.function import Function
+from staticgraph.leaves import arange
+from staticgraph.transforms.arguments import (
+    Argnums,
+    Partial,
+    floating,
+    hashable,
+    is_symbolic,
+    like,
+    output,
+    scalar,
+    transformed,
+    variable,
+)
+
+
+@overload
+def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function: ...
+@overload
+def grad(f: Expression, wrt: Any, seed: Expression | None = None) -> Any: ...
+def grad(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """The gradient of a scalar: of a function as a function, of an expression as expressions.
+
+    `grad(f, argnums=0, has_aux=False)` is the function that returns the gradient of f by the
+    argument `argnums`, or a tuple of those by several, in the structure of the argument. With
+    `has_aux`, f returns (value, aux), and the result is (gradient, aux).
+
+    `grad(output, wrt, seed=None)` is the gradient of a scalar expression with respect to one
+    expression or a list of them; of one of any shape if `seed`, its cotangent, is given.
+
+    Raises:
+        OutputError: the value is no floating-point scalar.
+        DTypeError: an argument to differentiate by is not floating point.
+        OptionError: `argnums` does not fit the arguments.
+        GraphError: the output expression does not depend on `wrt`.
+    """
+    if isinstance(f, Expression):
+        return grad_of_expression(f, *args, **kwargs)
+    return _grad(f, *args, **kwargs)
+
+
+def _grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        _, aux, found = _differentiated("grad", f, argnums, has_aux, args, kwargs)
+        return (found, aux) if has_aux else found
+
+    return transformed("grad", f, apply, (hashable(argnums), has_aux))
+
+
+def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """The function that returns (value, gradient) of a scalar function: see `grad`.
+
+    With `has_aux`, f returns (value, aux), and the result is ((value, aux), gradient).
+    """
+
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        value, aux, found = _differentiated("value_and_grad", f, argnums, has_aux, args, kwargs)
+        return ((value, aux) if has_aux else value), found
+
+    return transformed("value_and_grad", f, apply, (hashable(argnums), has_aux))
+
+
+def _differentiated(
+    name: str, f: Any, argnums: Argnums, has_aux: bool, args: Any, kwargs: Any
+) -> tuple[Expression, Any, Any]:
+    """The value of a function, aux, and the gradient in the structure of the arguments."""
+    partial = Partial(name, f, argnums, args, kwargs)
+    result, aux = partial.output(has_aux)
+    value = scalar(name, result)
+    one = constant(np.ones((), value.dtype))
+    return value, aux, partial.structured(pullback([value], partial.variables, [one]))
+
+
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """`f(*primals)`, and the function from its cotangents to a tuple of those of the primals.
+
+    On arrays that function evaluates f again, with its reverse pass, in one executable. With
+    `has_aux`, f returns (output, aux), and aux is returned as a third result.
+
+    Raises:
+        DTypeError: a primal is not floating point.
+        OptionError, DTypeError, ShapeError: the cotangents have not the structure, dtypes and
+            shapes of the output.
+    """
+    if is_symbolic(primals):
+        return _vjp(f, primals, has_aux)
+
+    def apply(given: tuple[Any, ...], cotangents: Any) -> Any:
+        return _vjp(f, given, has_aux)[1](cotangents)
+
+    forward = transformed("value", f, f, None)
+    backward = transformed("vjp", f, apply, has_aux)
+    result = forward(*primals)
+
+    def pull(cotangents: Any) -> Any:
+        return backward(primals, cotangents)
+
+    return (result[0], pull, result[1]) if has_aux else (result, pull)
+
+
+def _vjp(f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, ...]:
+    variables = [variable("vjp", x) for x in leaves(primals)]
+    result, aux = output("vjp", f(*rebuilt(primals, variables)), has_aux)
+
+    def pull(cotangents: Any) -> Any:
+        if structure(cotangents) != structure(result):
+            raise OptionError(
+                f"vjp: the cotangents have the structure {structure(cotangents)}, the output "
+                f"{structure(result)}"
+            )
+        pairs = [
+            (out, like("vjp", "cotangent", given, out))
+            for out, given in zip(leaves(result), leaves(cotangents), strict=True)
+            if out.dtype.kind == "f"
+        ]
+        outputs, seeds = [out for out, _ in pairs], [seed for _, seed in pairs]
+        return rebuilt(primals, pullback(outputs, variables, seeds))
+
+    return (result, pull, aux) if has_aux else (result, pull)
+
+
+def jvp(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> tuple[Any, ...]:
+    """`f(*primals)`, and its derivative in the direction of the tangents: forward mode.
+
+    Primals and tangents are tuples or lists of one structure. With `has_aux`, f returns
+    (output, aux), and aux is returned as a third result. The tangent of what is not floating
+    point is 0.
+
+    Raises:
+        OptionError: primals and tangents differ in structure.
+        DTypeError, ShapeError: they differ in dtype or shape, or a primal is not floating point.
+    """
+    for what, trees in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(trees, tuple | list):
+            raise OptionError(f"jvp: the {what} are a tuple or a list, not {trees!r}")
+    given, along = tuple(primals), tuple(tangents)
+    if structure(given) != structure(along):
+        raise OptionError(
+            f"jvp: the primals have the structure {structure(given)}, the tangents "
+            f"{structure(along)}"
+        )
+
+    def apply(given: tuple[Any, ...], along: tuple[Any, ...]) -> Any:
+        variables = [variable("jvp", x) for x in leaves(given)]
+        result, aux = output("jvp", f(*rebuilt(given, variables)), has_aux)
+        directions = [
+            like("jvp", "tangent", t, x) for t, x in zip(leaves(along), variables, strict=True)
+        ]
+        found = rebuilt(result, pushforward(leaves(result), variables, directions))
+        return (result, found, aux) if has_aux else (result, found)
+
+    found: tuple[Any, ...]
+    if is_symbolic((given, along)):
+        found = apply(given, along)
+    else:
+        found = transformed("jvp", f, apply, has_aux)(given, along)
+    return found
+
+
+def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """The function that returns the Jacobian of f, by reverse mode, all rows as one batch.
+
+    For an output of shape s and an argument of shape t it has shape s + t; its structure is that
+    of the output, with that of the arguments at each leaf (`jax.jacrev`). With `has_aux` the
+    result is (Jacobian, aux).
+
+    Raises:
+        OutputError: what f returns is not floating point.
+        DTypeError: an argument to differentiate by is not floating point.
+        OptionError: `argnums` does not fit the arguments.
+    """
+
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        partial = Partial("jacobian", f, argnums, args, kwargs)
+        result, aux = partial.output(has_aux)
+        blocks = [partial.structured(_rows(out, partial.variables)) for out in leaves(result)]
+        found = rebuilt(result, blocks)
+        return (found, aux) if has_aux else found
+
+    return transformed("jacobian", f, apply, (hashable(argnums), has_aux))
+
+
+def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """The function that returns the second derivatives of f: the Jacobian of its Jacobian.
+
+    For an output of shape s and arguments of shapes t and u: s + t + u (`jax.hessian`).
+    """
+    return jacobian(jacobian(f, argnums, has_aux), argnums, has_aux)
+
+
+def _rows(out: Expression, variables: Sequence[Expression]) -> list[Expression]:
+    """The Jacobian of one output by each variable."""
+    floating("jacobian", out)
+    if not out.ndim:
+        return pullback([out], variables, [constant(np.ones((), out.dtype))])
+    count = out.type.size
+    numbers = arange(count)
+    unit = ops.equal(ops.expand_dims(numbers, 1), ops.expand_dims(numbers, 0))
+    rows = ops.reshape(ops.astype(unit, out.dtype), (count, *out.shape))
+    seed = example(rows)
+    pulled = pullback([out], variables, [seed])
+    return [
+        ops.broadcast_to(zeros_like(x), (*out.shape, *x.shape))
+        if whole is None  # x has no part in the output
+        else ops.reshape(whole, (*out.shape, *x.shape))
+        for whole, x in zip(batched(pulled, {seed: rows}, count), variables, strict=True)
+    ]
