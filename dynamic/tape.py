@@ -236,25 +236,25 @@ def record(
 
 
 def record_one(plan: Recipe, attrs: Attrs, edge: Any, operand: Any, result: Any) -> Node:
-    """`record` for one tensor, made by the node `edge`."""
+    """`record` for one tensor, made by the node `edge`, and a result that nobody has seen yet."""
     array = result._array
     if not plan.holds:
         return _node(plan, (edge,), (edge, None), (), (), attrs, array)
-    if not plan.keeps_output:
-        own = operand._counter
-        saved, guards, versions = (operand._array, None), (own, None), (own[0], 0)
-    elif not plan.keeps[0]:
-        saved, guards, versions = (edge, array), (None, result._counter), (0, 0)
-    else:
-        own = operand._counter
-        saved, guards, versions = (operand._array, array), (own, result._counter), (own[0], 0)
-    return _node(plan, (edge,), saved, guards, versions, attrs, array)
+    own = made = None
+    version = 0
+    if plan.keeps[0]:
+        own = operand._cell or operand._counter
+        version = own[0]
+    if plan.keeps_output:
+        made = result._cell = [0, None]
+    saved = (edge if own is None else operand._array, None if made is None else array)
+    return _node(plan, (edge,), saved, (own, made), (version, 0), attrs, array)
 
 
 def record_pair(
     plan: Recipe, edges: tuple[Any, Any], x: Any, y: Any, left: Any, right: Any, result: Any
 ) -> Node:
-    """`record` for two operands: their arrays, and their tensors or None for a number."""
+    """`record_one` for two operands: their arrays, and their tensors or None for a number."""
     array = result._array
     first, second = edges
     if not plan.holds:
@@ -264,16 +264,20 @@ def record_pair(
             second = Spec(y.shape, y.dtype)
         return _node(plan, edges, (first, second, None), (), (), _NO_ATTRS, array)
     keeps_x, keeps_y = plan.keeps
-    c = left._counter if keeps_x and left is not None else None
-    d = right._counter if keeps_y and right is not None else None
+    c = d = made = None
+    if keeps_x and left is not None:
+        c = left._cell or left._counter
+    if keeps_y and right is not None:
+        d = right._cell or right._counter
+    if plan.keeps_output:
+        made = result._cell = [0, None]
     saved = (
         x if keeps_x else Spec(x.shape, x.dtype) if first is None else first,
         y if keeps_y else Spec(y.shape, y.dtype) if second is None else second,
-        array if plan.keeps_output else None,
+        None if made is None else array,
     )
-    guards = (c, d, result._counter if plan.keeps_output else None)
     versions = (0 if c is None else c[0], 0 if d is None else d[0], 0)
-    return _node(plan, edges, saved, guards, versions, _NO_ATTRS, array)
+    return _node(plan, edges, saved, (c, d, made), versions, _NO_ATTRS, array)
 
 
 _NO_ATTRS: Attrs = {}

@@ -8,7 +8,7 @@ from compiler import ops
 from dynamic import eager_ops
 from dynamic.indexing import Indexing
 from dynamic.tape import recipe
-from dynamic.tensor import PLAIN, Tensor, new_value, new_view
+from dynamic.tensor import PLAIN, new_value, new_view
 
 _INDICES = frozenset((int, slice, type(None)))
 """The types of keys that make a view, beside an Ellipsis."""
@@ -50,8 +50,5 @@ def reshape(input: Any, *shape: Any) -> Any:
     return ops.reshape(input, *shape)
 
 
-def install() -> None:
-    """Give Tensor the short ways as its methods."""
-    Tensor.__getitem__ = _getitem  # type: ignore[method-assign]
-    for name, method in {"reshape": reshape}.items():
-        setattr(Tensor, name, method)
+METHODS: dict[str, Any] = {"__getitem__": _getitem, "reshape": reshape}
+"""Operators and methods of Tensor."""
