@@ -90,8 +90,8 @@ class Race:
 
     def _each(self, what: str, act: Callable[[Taken], None], first: int = 0) -> None:
         """Do something with each contender that has not failed; each round another one begins."""
-        order = self.taken[first % len(self.taken) :] + self.taken[: first % len(self.taken)]
-        for taken in order:
+        for i in range(len(self.taken)):
+            taken = self.taken[(first + i) % len(self.taken)]
             self.watch(f"{taken.contender.label}: {what}")
             if taken.failure is None:
                 try:
