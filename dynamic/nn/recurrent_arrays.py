@@ -54,7 +54,7 @@ def _blocks(weight: Any, order: Sequence[int], scales: Sequence[float]) -> Any:
 def project(x: Any, weight: Any, bias: Any) -> Any:
     """x @ weight.T + bias for all steps at once."""
     length, n, size = x.shape
-    gates = np.matmul(x.reshape(length * n, size), weight.T)
+    gates = np.matmul(x.reshape(length * n, size), np.ascontiguousarray(weight.T))
     if bias is not None:
         np.add(gates, bias, gates)
     return gates.reshape(length, n, len(weight))
@@ -64,6 +64,12 @@ def _open(gates: Any) -> None:
     """What is left of the logistic function after tanh."""
     np.multiply(gates, 0.5, gates)
     np.add(gates, 0.5, gates)
+
+
+def _apart(gates: Any, count: int) -> Any:
+    """A view of gates (..., n, count * size) as (..., count, n, size)."""
+    parts = gates.reshape(*gates.shape[:-1], count, -1)
+    return np.swapaxes(parts, -2, -3)
 
 
 def _begin(g: Any, like: Any) -> Any:
@@ -83,9 +89,9 @@ class Plain:
         w_ih, w_hh, b_ih, b_hh = weights
         out = project(x, w_ih, None if b_ih is None else b_ih + b_hh)
         (h,) = state
-        product = np.empty(out.shape[1:], out.dtype)
+        product, recurrent = np.empty(out.shape[1:], out.dtype), np.ascontiguousarray(w_hh.T)
         for t in steps(len(x), reverse):
-            np.add(out[t], np.matmul(h, w_hh.T, product), out[t])
+            np.add(out[t], np.matmul(h, recurrent, product), out[t])
             if self.nonlinearity == "tanh":
                 h = np.tanh(out[t], out[t])
             else:
@@ -116,8 +122,8 @@ class Plain:
 class LSTM:
     """Long short-term memory (Hochreiter, Schmidhuber 1997).
 
-    The gates are i, f, g, o in the weights, and o, i, f, g here, so that those with the logistic
-    function lie together.
+    The gates are i, f, g, o in the weights, and o, i, f, g here, each by itself, so that those with
+    the logistic function lie together.
     """
 
     _order = (3, 0, 1, 2)
@@ -129,21 +135,23 @@ class LSTM:
         w_ih, w_hh, b_ih, b_hh = weights
         halves = (0.5, 0.5, 0.5, 1.0)
         bias = None if b_ih is None else _blocks(b_ih + b_hh, self._order, halves)
-        gates = project(x, _blocks(w_ih, self._order, halves), bias)
-        recurrent = _blocks(w_hh, self._order, halves).T
+        inputs = _apart(project(x, _blocks(w_ih, self._order, halves), bias), 4)
+        recurrent = np.ascontiguousarray(_blocks(w_hh, self._order, halves).T)
         h, c = state
-        size = h.shape[1]
-        cells, squashed, out = np.empty((3, *x.shape[:2], size), gates.dtype)
-        product, change = np.empty(gates.shape[1:], gates.dtype), np.empty(h.shape, gates.dtype)
+        cells, squashed, out = np.empty((3, *x.shape[:2], h.shape[1]), x.dtype)
+        gates = np.empty(inputs.shape, x.dtype)
+        product, change = np.empty((len(h), len(w_hh)), x.dtype), np.empty(h.shape, x.dtype)
+        own = _apart(product, 4)
         for t in steps(len(x), reverse):
-            gate = gates[t]
-            np.add(gate, np.matmul(h, recurrent, product), gate)
+            np.matmul(h, recurrent, product)
+            gate = np.add(inputs[t], own, gates[t])
             np.tanh(gate, gate)
-            _open(gate[:, : 3 * size])
-            np.multiply(gate[:, size : 2 * size], gate[:, 3 * size :], change)
-            c = np.multiply(gate[:, 2 * size : 3 * size], c, cells[t])
+            _open(gate[:3])
+            output, enter, forget, proposal = gate
+            np.multiply(enter, proposal, change)
+            c = np.multiply(forget, c, cells[t])
             np.add(c, change, c)
-            h = np.multiply(gate[:, :size], np.tanh(c, squashed[t]), out[t])
+            h = np.multiply(output, np.tanh(c, squashed[t]), out[t])
         return out, [h.copy(), c.copy()], [gates, cells, squashed]
 
     def backward(
@@ -152,31 +160,28 @@ class LSTM:
     ) -> tuple[list[Any], Any, Any]:  # fmt: skip
         """The cotangents of the first (h, c) and of what the gates' nonlinearities get."""
         gates, cells, squashed = saved
-        size = out.shape[2]
-        parts, slope = np.empty_like(gates), np.empty_like(out[0])
+        part, slope = np.empty(gates.shape[1:], out.dtype), np.empty_like(out[0])
+        parts = np.empty((*out.shape[:2], len(weights[1])), out.dtype)
         dh, dc = _begin(finals[0], out[0]), _begin(finals[1], out[0])
         before = steps(len(x), reverse)
         for i, t in reversed(list(enumerate(before))):
             if g is not None:
                 np.add(dh, g[t], dh)
-            output, enter, forget, proposal = np.split(gates[t], 4, 1)
+            output, enter, forget, proposal = gates[t]
             np.multiply(squashed[t], squashed[t], slope)
             np.multiply(np.subtract(1, slope, slope), output, slope)
             np.add(dc, np.multiply(slope, dh, slope), dc)
-            both, last = gates[t][:, size : 3 * size], parts[t][:, 3 * size :]
-            np.multiply(
-                np.subtract(1, both, parts[t][:, : 2 * size]), both, parts[t][:, : 2 * size]
-            )
-            by_enter, by_forget, by_proposal, _ = np.split(parts[t], 4, 1)
+            np.multiply(np.subtract(1, gates[t][1:3], part[:2]), gates[t][1:3], part[:2])
+            by_enter, by_forget, by_proposal, by_output = part
             np.multiply(by_enter, proposal, by_enter)
             np.multiply(by_forget, cells[before[i - 1]] if i else state[1], by_forget)
             np.subtract(1, np.multiply(proposal, proposal, by_proposal), by_proposal)
             np.multiply(by_proposal, enter, by_proposal)
-            first = parts[t].reshape(-1, 4, size)[:, :3]
-            np.multiply(first, dc[:, None], first)
-            np.multiply(np.subtract(1, output, last), output, last)
-            np.multiply(np.multiply(last, squashed[t], last), dh, last)
+            np.multiply(part[:3], dc, part[:3])
+            np.multiply(np.subtract(1, output, by_output), output, by_output)
+            np.multiply(np.multiply(by_output, squashed[t], by_output), dh, by_output)
             np.multiply(dc, forget, dc)
+            _apart(parts[t], 4)[...] = part
             np.matmul(parts[t], weights[1], dh)
         return [dh, dc], parts, parts
 
@@ -197,22 +202,23 @@ class GRU:
             bias = b_ih.copy()
             np.add(bias[: 2 * size], b_hh[: 2 * size], bias[: 2 * size])
             bias = _blocks(bias, order, halves)
-        gates = project(x, _blocks(w_ih, order, halves), bias)
-        recurrent = _blocks(w_hh, order, halves).T
-        own, out = np.empty((2, *x.shape[:2], size), gates.dtype)
-        product, change = np.empty(gates.shape[1:], gates.dtype), np.empty(h.shape, gates.dtype)
+        inputs = _apart(project(x, _blocks(w_ih, order, halves), bias), 3)
+        recurrent = np.ascontiguousarray(_blocks(w_hh, order, halves).T)
+        gates, own = np.empty(inputs.shape, x.dtype), np.empty((*x.shape[:2], size), x.dtype)
+        product, out = np.empty((len(h), len(w_hh)), x.dtype), np.empty_like(own)
+        change, products = np.empty(h.shape, x.dtype), _apart(product, 3)
         for t in steps(len(x), reverse):
-            gate = gates[t]
-            opened, proposal = gate[:, : 2 * size], gate[:, 2 * size :]
             np.matmul(h, recurrent, product)
-            np.add(opened, product[:, : 2 * size], opened)
+            opened, proposal = gates[t][:2], gates[t][2]
+            np.add(inputs[t][:2], products[:2], opened)
             _open(np.tanh(opened, opened))
-            own[t] = product[:, 2 * size :]
+            reset, update = opened
+            own[t] = products[2]
             if b_hh is not None:
                 np.add(own[t], b_hh[2 * size :], own[t])
-            np.add(proposal, np.multiply(opened[:, :size], own[t], change), proposal)
+            np.add(inputs[t][2], np.multiply(reset, own[t], change), proposal)
             np.tanh(proposal, proposal)
-            np.multiply(np.subtract(h, proposal, change), opened[:, size:], change)
+            np.multiply(np.subtract(h, proposal, change), update, change)
             h = np.add(proposal, change, out[t])
         return out, [h.copy()], [gates, own]
 
@@ -222,26 +228,26 @@ class GRU:
     ) -> tuple[list[Any], Any, Any]:  # fmt: skip
         """The cotangents of the first state and of the two parts of the gates."""
         gates, own = saved
-        size = out.shape[2]
-        parts, ours = np.empty_like(gates), np.empty_like(gates)
-        change = np.empty_like(out[0])
+        part, change = np.empty(gates.shape[1:], out.dtype), np.empty_like(out[0])
+        parts, ours = np.empty((2, *out.shape[:2], len(weights[1])), out.dtype)
         dh = _begin(finals[0], out[0])
         before = steps(len(x), reverse)
         for i, t in reversed(list(enumerate(before))):
             if g is not None:
                 np.add(dh, g[t], dh)
-            opened, proposal = gates[t][:, : 2 * size], gates[t][:, 2 * size :]
-            reset, update, new = np.split(parts[t], 3, 1)
-            closing = parts[t][:, : 2 * size]
-            np.multiply(np.subtract(1, opened, closing), opened, closing)
+            reset, update, proposal = gates[t]
+            by_reset, by_update, by_proposal = part
+            np.multiply(np.subtract(1, gates[t][:2], part[:2]), gates[t][:2], part[:2])
             np.subtract(out[before[i - 1]] if i else state[0], proposal, change)
-            np.multiply(np.multiply(update, change, update), dh, update)
-            np.subtract(1, np.multiply(proposal, proposal, new), new)
-            np.multiply(np.multiply(new, np.subtract(1, opened[:, size:], change), new), dh, new)
-            np.multiply(np.multiply(reset, own[t], reset), new, reset)
-            ours[t][:, : 2 * size] = closing
-            np.multiply(new, opened[:, :size], ours[t][:, 2 * size :])
-            np.multiply(dh, opened[:, size:], dh)
+            np.multiply(np.multiply(by_update, change, by_update), dh, by_update)
+            np.subtract(1, np.multiply(proposal, proposal, by_proposal), by_proposal)
+            np.multiply(by_proposal, np.subtract(1, update, change), by_proposal)
+            np.multiply(by_proposal, dh, by_proposal)
+            np.multiply(np.multiply(by_reset, own[t], by_reset), by_proposal, by_reset)
+            _apart(parts[t], 3)[...] = part
+            np.multiply(by_proposal, reset, by_proposal)
+            _apart(ours[t], 3)[...] = part
+            np.multiply(dh, update, dh)
             np.add(dh, np.matmul(ours[t], weights[1], change), dh)
         return [dh], parts, ours
 
