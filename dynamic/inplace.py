@@ -44,6 +44,8 @@ def check_writable(tensor: Any, others: Sequence[Any] = ()) -> None:
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
             "a clone to get a normal tensor before doing inplace update."
         )
+    if mode.mutation is not None:
+        mode.mutation.before_write(tensor._counter)
     if not mode.enabled:
         return
     node, view = tensor._node, tensor._view

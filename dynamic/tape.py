@@ -151,11 +151,16 @@ class Node(GraphNode):
         return tuple([i for i, _ in self.recipe.steps])
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_"):
-            from dynamic.introspection import saved_value
+        if name.startswith(("_saved_", "_raw_saved_")):
+            from dynamic.saved_values import saved_value
 
             return saved_value(self, name)
         raise MissingAttributeError(f"{self.name()!r} object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        from dynamic.saved_values import saved_names
+
+        return sorted({*super().__dir__(), *saved_names(self)})
 
 
 def mutated(array: Any, maker: Any, counter: Any, version: int, saver: str) -> str:
