@@ -21,9 +21,9 @@ import dynamic
 import staticgraph as sg
 from compiler.errors import StaticGraphError
 from staticgraph.__main__ import main
-from staticgraph.compare import command, peers
+from staticgraph.compare import command, peers, session
 from staticgraph.compare.adapters import compiled, eager
-from staticgraph.compare.records import SCHEMA, Report
+from staticgraph.compare.records import SCHEMA, Limits, Report
 from staticgraph.compare.server import Stages, sample
 from staticgraph.compare.workloads import WORKLOADS, path_of
 
@@ -60,7 +60,11 @@ def _check(value: Any, kind: Any) -> None:
         assert isinstance(value, kind)
 
 
-def test_a_run_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits = Limits(1, {2**20: 1e10}, {"float32": 1e11, "float64": 1e11}, 2e-7)
+    monkeypatch.setattr(session, "measure_limits", lambda threads, seconds: limits)
     page, plot, file = (tmp_path / name for name in ("r.md", "r.svg", "r.json"))
     written = ["--json", str(file), "--markdown", str(page), "--plot", str(plot)]
     assert main(["compare", "seed", "--peers", "none", *QUICK, *written]) == 0
@@ -238,6 +242,16 @@ def test_a_failure_of_pip_is_shown(
     message = "peers: torch: pip has failed: ERROR: No matching distribution"
     assert message in capsys.readouterr().err
     assert peers.interpreter("torch") is None
+
+
+def test_an_interrupted_installation_is_not_complete(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(peers.venv, "create", _make_environment("kill -INT $PPID; sleep 1"))
+    assert main(["peers", "install", "torch", "jax"]) == 130
+    assert "torch: interrupted" in capsys.readouterr().err
+    assert peers.interpreter("torch") is None
+    assert not (place / "jax").exists()
 
 
 def test_a_place_that_cannot_be_made_is_named(place: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from staticgraph.compare.limits import bandwidth_at, bound, measure_limits, stro
 from staticgraph.compare.records import Limits, Measurement
 from staticgraph.compare.report import numbers
 
+ROOT = Path(__file__).resolve().parent.parent
 LIMITS = Limits(2, {2**20: 100e9, 2**22: 50e9}, {"float32": 200e9, "float64": 100e9}, 3e-7)
 
 
@@ -140,6 +142,27 @@ def test_a_probe_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr(limits_module, "PROBE", script)
     with pytest.raises(StaticGraphError, match="the machine's limits: MemoryError: no room"):
         measure_limits(1, 0.01)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_limits_are_measured(
+    threads: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    script = tmp_path / "small_probe.py"
+    script.write_text(
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "from staticgraph.compare import probe\n"
+        "probe.SIZES, probe.WIDTH, probe.CALLS = (2**16, 2**18), 64, 10\n"
+        "probe.main()\n"
+    )
+    monkeypatch.setattr(limits_module, "PROBE", script)
+    found = measure_limits(threads, 0.001)
+    assert found.threads == threads
+    assert list(found.bandwidth) == [2**16, 2**18]
+    assert all(1e6 < rate < 1e13 for rate in found.bandwidth.values())
+    assert list(found.flops) == ["float32", "float64"]
+    assert all(1e6 < rate < 1e13 for rate in found.flops.values())
+    assert 1e-8 < found.call < 1e-2
 
 
 def test_the_probe_times_the_shortest_call() -> None:

@@ -71,7 +71,6 @@ class Race:
 
     def run(self) -> None:
         """Measure everything."""
-        self.folder.mkdir(parents=True)
         arrays = self.workload.data(np.random.default_rng(DATA_SEED))
         for name, array in arrays.items():
             path = self.folder / f"{name}.npy"
@@ -155,7 +154,9 @@ class Race:
         variables = thread_variables(contender.threads)
         for name, value in contender.kind.cache.items():
             variables[name] = value.format(self._caches[contender.kind.name])
-        return Process(contender.interpreter, task, variables, self.folder / "log")
+        self._made += 1
+        log = self.folder / f"log{self._made}"
+        return Process(contender.interpreter, task, variables, log)
 
     def _empty_cache(self, kind: str) -> None:
         self._made += 1
