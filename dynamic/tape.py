@@ -21,6 +21,7 @@ from dynamic.errors import AutogradError, MissingAttributeError
 from dynamic.names import node_name
 from dynamic.nodes import GraphNode, Spec, next_number
 from dynamic.observers import announce, observers
+from dynamic.versions import line_of
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -178,7 +179,8 @@ def mutated(array: Any, maker: Any, counter: Any, version: int, saver: str) -> s
         f"operation: [torch.{kind}Tensor {list(array.shape)}]{which} is at version {counter[0]}; "
         f"expected version {version} instead. Hint: enable anomaly detection to find the operation "
         "that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
-        f"check_nan=False). {saver} saved it; it was modified last at {counter[1]}."
+        f"check_nan=False). {saver} saved it; it was modified last at "
+        f"{line_of(counter[1])}."
     )
 
 
