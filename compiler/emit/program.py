@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from compiler.dims import Unknown
+from compiler.dims import Size, Unknown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +24,8 @@ class TableLayout:
         zero: the entry that holds 0.
         own: the entry that holds the address of the table.
         failed: the entry that receives an index out of range.
+        computed: entries that hold sizes: what loops count, and how many bytes they go on.
+        length: the number of entries.
     """
 
     address: tuple[int, ...]
@@ -32,11 +34,8 @@ class TableLayout:
     zero: int
     own: int
     failed: int
-
-    @property
-    def length(self) -> int:
-        """The number of entries."""
-        return self.failed + 1
+    computed: tuple[tuple[int, Size], ...]
+    length: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,17 +13,18 @@ from compiler.emit.loops import INDENT, print_body
 from compiler.emit.matmul import print_matmul
 from compiler.emit.scalar import pointer_type
 from compiler.graph.view import Node
-from compiler.passes.groups import Group, LoopGroup
+from compiler.passes.groups import Group, LoopGroup, MatmulGroup
 from compiler.passes.memory import MemoryPlan
+from compiler.types import TensorType
 
 _NAME = re.compile(r"[a-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a unit takes: `role` is slot, unknown, gemm, failed or node.
+    """What a unit takes: `role` is slot, unknown, gemm, failed, node or entry.
 
-    A slot's pointer is that of its element `first`.
+    A slot's pointer is that of its element `first`; an entry is one of the table, for an address.
     """
 
     name: str
@@ -56,10 +57,10 @@ class UnitPrinter:
 
     def group(self, group: Group, body: Body | None, index: int) -> Unit:
         """The unit of a group of the fusion, the `index`-th."""
-        if not isinstance(group, LoopGroup):
+        if isinstance(group, MatmulGroup):
             lines = list(print_matmul(self.nodes, group, self.size, self._node_pointer, self._gemm))
             return self._made(lines)
-        assert body is not None
+        assert isinstance(group, LoopGroup) and body is not None
         lines = [
             *self._fills(body),
             *print_body(body, self.size, lambda memory: self._slot(index, memory), self.pointer),
@@ -71,6 +72,16 @@ class UnitPrinter:
         """The unit that copies the value of one node over that of another."""
         pair = (self._node_pointer(node, 0) for node in (target, source))
         lines = [f"for i in range({length}):", "{}{}[i] = {}[i]".format(INDENT, *pair)]
+        return self._made(lines)
+
+    def copy_entry(self, target: int, source: int, type: TensorType) -> Unit:
+        """The unit that copies an array, of which entries of the table hold the addresses."""
+        kind = pointer_type(type.dtype)
+        pair = (self._parameter("entry", entry, kind) for entry in (target, source))
+        lines = [
+            f"for i in range({self.size(type.size)}):",
+            "{}{}[i] = {}[i]".format(INDENT, *pair),
+        ]
         return self._made(lines)
 
     def size(self, value: Size) -> str:
@@ -94,8 +105,8 @@ class UnitPrinter:
         found = self.parameters.get((role, key, first))
         if found is None:
             name = role
-            if role in ("slot", "node"):
-                name = f"{'b' if role == 'slot' else 'node'}{self.pointers}"
+            if role in ("slot", "node", "entry"):
+                name = f"{'node' if role == 'node' else 'b'}{self.pointers}"
                 self.pointers += 1
             found = Parameter(name, type, role, key, first)
             self.parameters[role, key, first] = found

@@ -115,7 +115,7 @@ class Executable:
         table = self.kernel.table
         sizes = {atom: int(workspace.table[at]) for atom, at in table.unknown.items()}
         index = int(workspace.table[table.failed])
-        return out_of_range(self.graph, self.lowered, node, index, sizes)
+        return out_of_range(self.graph, *self.kernel.located(node), index, sizes)
 
     def _layout_for(self, sizes: Mapping[Unknown, int]) -> Layout:
         key = tuple(sizes.values())
@@ -131,6 +131,7 @@ class Executable:
     def _make_layout(self, sizes: Mapping[Unknown, int]) -> Layout:
         memory, table = self.kernel.memory, self.kernel.table
         entries = [(at, sizes[atom]) for atom, at in table.unknown.items()]
+        entries += [(at, evaluate(size, sizes)) for at, size in table.computed]
         for slot in self.kernel.arguments:
             shape = tuple(evaluate(size, sizes) for size in slot.shape)
             at = table.address[memory.slots.index(slot)]
@@ -157,7 +158,8 @@ class Executable:
         return workspace
 
     def _leaf_array(self, node: int) -> Any:
-        attrs = self.lowered.nodes[node]["attrs"]
+        graph, node = self.kernel.located(node)
+        attrs = graph.nodes[node]["attrs"]
         array = attrs["key"].array if "key" in attrs else attrs["value"].array
         self._held.append(array)
         return array
