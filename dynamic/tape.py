@@ -8,7 +8,7 @@ Nodes are numbered as they are made, so the order of the reverse pass needs no s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,7 @@ class Recipe:
     Attributes:
         steps: the operands that get a gradient, each with its rule.
         positions: these operands.
+        arrays: the op's rule on plain arrays, for all of them at once; or None.
         keeps: per operand whether its values are saved.
         keeps_output: whether the output's values are saved.
         holds: whether anything is saved, so that freeing the graph matters.
@@ -48,6 +49,7 @@ class Recipe:
     op: Op
     steps: tuple[tuple[int, Rule], ...]
     positions: tuple[int, ...]
+    arrays: Callable[..., Sequence[Any]] | None
     keeps: tuple[bool, ...]
     keeps_output: bool
     holds: bool
@@ -67,7 +69,7 @@ def recipe(op: Op, needs: tuple[bool, ...], number: bool = False) -> Recipe:
     letters = "".join(op.saved(i) for i, _ in steps)
     keeps = tuple(chr(ord("a") + i) in letters for i in range(len(needs)))
     positions = tuple(i for i, _ in steps)
-    made = Recipe(op, steps, positions, keeps, "o" in letters, bool(letters), number)
+    made = Recipe(op, steps, positions, op.vjp_arrays, keeps, "o" in letters, bool(letters), number)
     _recipes[op, needs, number] = made
     return made
 
@@ -97,22 +99,28 @@ class Node(GraphNode):
         saved = self.saved
         if saved is None:
             raise AutogradError(FREED)
-        for counter, version in zip(self.guards, self.versions, strict=True):
-            if counter is not None and counter[0] != version:
-                raise AutogradError(self._mutated())
+        if self.guards:
+            for counter, version in zip(self.guards, self.versions, strict=True):
+                if counter is not None and counter[0] != version:
+                    raise AutogradError(self._mutated())
         if create_graph:
             saved = self._tensors(g, saved)
-        *operands, out = saved
+        operands, out = saved[:-1], saved[-1]
         if out is None:
             out = self
         edges, attrs, plan = self.edges, self.attrs, self.recipe
-        if create_graph or (g.size < LARGE and plan.op.vjp_arrays is None):
-            return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]
-        found = (
-            plan.op.cotangents(plan.positions, g, out, *operands, **attrs)
-            if g.size < LARGE
-            else cotangents(plan.op, plan.positions, g, out, operands, attrs)
-        )
+        arrays = plan.arrays
+        if create_graph or (arrays is None and g.size < LARGE):
+            if attrs:
+                return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]
+            return [(edges[i], rule(g, out, *operands)) for i, rule in plan.steps]
+        if g.size >= LARGE:
+            found = cotangents(plan.op, plan.positions, g, out, operands, attrs)
+        else:
+            assert arrays is not None
+            found = arrays(plan.positions, g, out, *operands, **attrs)
+        if len(found) == 1:
+            return [(edges[plan.positions[0]], found[0])]
         return [(edges[i], part) for i, part in zip(plan.positions, found, strict=True)]
 
     def _tensors(self, like: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -299,11 +299,7 @@ _valid: set[Any] = set()
 
 def _validate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
     """Check the operands of a composite, which NumPy would not; each kind of call once."""
-    call = (
-        op,
-        tuple([(array.shape, array.dtype) for array in arrays]),
-        tuple(attrs.items()),
-    )
+    call = (op, *[(array.shape, array.dtype.char) for array in arrays], *attrs.items())
     if call not in _valid:
         _infer(op, arrays, attrs)
         if len(_valid) >= 4096:

@@ -1,4 +1,4 @@
-"""Sums on arrays, whichever way NumPy computes them."""
+"""Sums and extremes of arrays, whichever way NumPy computes them."""
 
 import itertools
 import math
@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from compiler.ops.extremes import largest, smallest
 from compiler.ops.totals import SMALL, total
 
 SHAPES = ((), (1,), (8,), (0,), (3, 0), (0, 3, 2), (2, 4), (4, 1), (2, 3, 4), (2, 1, 3, 2))
@@ -47,3 +48,26 @@ def test_sums_of_strided_and_special_values(size):
     x[5] = -np.inf
     with np.errstate(invalid="ignore"):
         assert np.isnan(total(x, (0,), False))
+
+
+@pytest.mark.parametrize("shape", [(8,), (2, 4), (4, 1), (20, 3), (5, 4, 7), (16, 33)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
+def test_extremes_are_those_of_the_elements(shape, dtype):
+    x = (np.random.default_rng(1).standard_normal(shape) * 50).astype(dtype)
+    for y in (x, x.T):
+        for number in range(1, y.ndim + 1):
+            for axes in itertools.combinations(range(y.ndim), number):
+                for keepdims in (False, True):
+                    for found, ufunc in ((largest, np.maximum), (smallest, np.minimum)):
+                        value = np.asarray(found(y, axes, keepdims))
+                        expected = np.asarray(ufunc.reduce(y, axes, keepdims=keepdims))
+                        assert value.dtype == expected.dtype
+                        np.testing.assert_array_equal(value, expected)
+
+
+def test_nan_is_an_extreme_of_its_row():
+    x = np.random.default_rng(2).standard_normal((20, 3))
+    x[4, 1] = np.nan
+    for find in (largest, smallest):
+        assert np.flatnonzero(np.isnan(find(x, (1,), False))).tolist() == [4]
+        assert np.isnan(find(x, (0, 1), False))

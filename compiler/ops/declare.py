@@ -85,7 +85,8 @@ def elementwise(
             name=name,
             infer_type=infer_type,
             evaluate=function,
-            vjp=tuple(undo_broadcasting(rule, i) for i, rule in enumerate(vjp)),
+            # one operand is never broadcast
+            vjp=vjp if arity == 1 else tuple(undo_broadcasting(r, i) for i, r in enumerate(vjp)),
             saves=saves,
             vjp_arrays=vjp_arrays,
             elementwise=True,
@@ -108,8 +109,9 @@ def undo_broadcasting(rule: Rule | None, position: int) -> Rule | None:
     if rule is None:
         return None
 
-    def unbroadcasting(g: Any, out: Any, *operands: Any, **attrs: Any) -> Any:
-        return unbroadcast(rule(g, out, *operands, **attrs), operands[position])
+    def unbroadcasting(g: Any, out: Any, *operands: Any) -> Any:
+        found, operand = rule(g, out, *operands), operands[position]
+        return found if found.shape == operand.shape else unbroadcast(found, operand)
 
     return unbroadcasting
 

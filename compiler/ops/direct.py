@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ops.indexing import check_range
+from compiler.ops.extremes import largest
+from compiler.ops.totals import total
 from compiler.ops.writing import LARGE, floats, scratch, writes
 
 # by position, which NumPy's annotations do not allow: keywords cost a tenth of a small reduction
@@ -24,7 +25,7 @@ _max: Any = np.maximum.reduce
 def softmax(x: Any, *, axis: int, out: Any = None) -> Any:
     """exp(x - max) / sum(exp(x - max)) along `axis`."""
     x = floats(x)
-    result = np.subtract(x, _max(x, axis, None, None, True, -np.inf), out)
+    result = np.subtract(x, _largest(x, axis), out)
     np.exp(result, result)
     return np.divide(result, _sums(result, axis), result)
 
@@ -42,7 +43,7 @@ def softmax_vjp(
 def log_softmax(x: Any, *, axis: int, out: Any = None) -> Any:
     """x - max - log(sum(exp(x - max))) along `axis`."""
     x = floats(x)
-    result = np.subtract(x, _max(x, axis, None, None, True, -np.inf), out)
+    result = np.subtract(x, _largest(x, axis), out)
     return np.subtract(result, np.log(_sums(np.exp(result), axis)), result)
 
 
@@ -69,11 +70,16 @@ def _by_dot(x: Any, axis: int) -> bool:
     return x.size > LARGE and axis == x.ndim - 1 and x.shape[-1] <= _SHORT
 
 
+def _largest(x: Any, axis: int) -> Any:
+    """The largest elements along `axis`, which stays with size 1; of no elements nothing."""
+    return largest(x, (axis,), True) if x.size else _max(x, axis, None, None, True, -np.inf)
+
+
 def _sums(x: Any, axis: int) -> Any:
     """The sums along `axis`, which stays with size 1."""
     if _by_dot(x, axis):
         return np.vecdot(x, np.ones(x.shape[-1], x.dtype))[..., None]
-    return _add(x, axis, None, None, True)
+    return total(x, (axis,), True)
 
 
 def _dots(x: Any, y: Any, axis: int) -> Any:
@@ -160,32 +166,3 @@ def _column_dot(rows: Any, others: Any, like: Any) -> Any:
     if rows.size > LARGE and like.ndim:
         return np.einsum("ij,ij->j", rows, others).reshape(like.shape)
     return _column_sum(rows * others, like)
-
-
-def _places(x: Any, target: Any) -> Any:
-    """The positions in the flat x (n, c) of the element that each target (n,) names."""
-    rows, classes = x.shape
-    target = check_range("cross_entropy", target, classes, wrap=False)
-    return target + np.arange(0, rows * classes, classes)
-
-
-def cross_entropy(x: Any, target: Any, *, reduction: str) -> Any:
-    """The cross entropy of x (n, c) and class indices (n,)."""
-    shifted = np.subtract(x, _max(x, 1, None, None, True))
-    losses = np.log(_add(np.exp(shifted), 1))
-    np.subtract(losses, shifted.take(_places(x, target)), losses)
-    if reduction == "none":
-        return losses
-    total = _add(losses, 0)
-    return total / len(losses) if reduction == "mean" else total
-
-
-def cross_entropy_vjp(g: Any, x: Any, target: Any, *, reduction: str) -> Any:
-    """(softmax(x) - one_hot(target)) g for x (n, c)."""
-    if reduction == "mean":
-        g = g / len(target)
-    elif reduction == "none":
-        g = g[:, None]
-    result = softmax(x, axis=1)
-    result.reshape(-1)[_places(x, target)] -= 1
-    return np.multiply(result, g, result)

@@ -147,7 +147,7 @@ def check_range(op: str, index: Any, size: int, wrap: bool = True) -> Any:
     """The index as int64 >= 0; OutOfRangeError outside of [0, size), or [-size, size) if `wrap`."""
     index = index.astype(np.int64, copy=False)  # a narrow dtype may not hold the size
     # a negative index is a large one without its sign, so one sweep tells that all is well
-    if not index.size or np.maximum.reduce(index.view(np.uint64), None) < size:
+    if not index.size or largest(index.view(np.uint64), tuple(range(index.ndim)), False) < size:
         return index
     least = -size if wrap else 0
     if index.min() < least or index.max() >= size:

@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.errors import DTypeError, OptionError, ShapeError
 from compiler.op import Attrs
-from compiler.ops import activation, direct
+from compiler.ops import activation, classes, direct
 from compiler.ops.arithmetic import astype, maximum, minimum, numeric, square
 from compiler.ops.comparison import (
     equal,
@@ -261,7 +261,7 @@ def _cross_entropy_vjp(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -
 
 def _cross_entropy_numpy(x: Any, target: Any, *, reduction: str) -> Any:
     if x.ndim == 2:
-        return direct.cross_entropy(x, target, reduction=reduction)
+        return classes.cross_entropy(x, target, reduction=reduction)
     return _cross_entropy(x, target, reduction=reduction)
 
 
@@ -269,7 +269,7 @@ def _cross_entropy_arrays(
     positions: Sequence[int], g: Any, o: Any, x: Any, target: Any, *, reduction: str
 ) -> Sequence[Any]:
     if x.ndim == 2:
-        return (direct.cross_entropy_vjp(g, x, target, reduction=reduction),)
+        return (classes.cross_entropy_vjp(g, x, target, reduction=reduction),)
     return (_cross_entropy_vjp(g, o, x, target, reduction=reduction),)
 
 

@@ -25,6 +25,7 @@ from compiler.ops.declare import (
     sliceable_reduction,
 )
 from compiler.ops.exponential import exp, log, sqrt
+from compiler.ops.extremes import largest, smallest
 from compiler.ops.leaves import iota
 from compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze
 from compiler.ops.totals import total
@@ -139,14 +140,14 @@ def positions(like: Any, axis: int) -> Any:
 
 
 max = reduction(
-    "max", _numpy(np.maximum), "max", result=lambda dtype: dtype, check=_extremum_check,
+    "max", largest, "max", result=lambda dtype: dtype, check=_extremum_check,
     bind=_extremum_bind("max"), vjp=(_extremum_vjp(lambda: argmax),), saves=("ao",),
     doc="The largest element; nan if any is. Over one axis the first winner takes the gradient, "
     "over all or several the winners share it evenly (nan has none: the gradient is nan), as "
     "PyTorch's max and amax.",
 )  # fmt: skip
 min = reduction(
-    "min", _numpy(np.minimum), "min", result=lambda dtype: dtype, check=_extremum_check,
+    "min", smallest, "min", result=lambda dtype: dtype, check=_extremum_check,
     bind=_extremum_bind("min"), vjp=(_extremum_vjp(lambda: argmin),), saves=("ao",),
     doc="The smallest element; nan if any is. The gradient is shared as by `max`.",
 )  # fmt: skip

@@ -58,11 +58,15 @@ def cross_entropy(
             f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
         )
     plain = weight is None and not label_smoothing
-    if np.dtype(target.dtype).kind == "f":
+    if target.dtype.kind == "f":
         return _against_probabilities(input, target, weight, reduction, label_smoothing)
-    if plain and not _is_ignored(target, ignore_index):
+    if plain and (ignore_index < 0 or not _is_ignored(target, ignore_index)):
         _check_classes(input, target)
-        return _in_bounds(ops.cross_entropy, input, target, reduction)
+        try:
+            return _in_bounds(ops.cross_entropy, input, target, reduction)
+        except OutOfRangeError:
+            if not _is_ignored(target, ignore_index):
+                raise
     axis = _class_axis(input)
     scores = ops.log_softmax(input, axis)
     loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
@@ -160,8 +164,9 @@ def _in_bounds(function: Any, input: Any, target: Any, option: Any) -> Any:
 def _check_classes(input: Any, target: Any) -> None:
     if not isinstance(target, Tensor) or not isinstance(input, Tensor):
         return  # the op compares what is known of the sizes
-    sizes, wanted = tuple(target.shape), (*input.shape[:1], *input.shape[2:])
-    if input.ndim < 2:
+    shape, sizes = input._array.shape, target._array.shape
+    wanted = (*shape[:1], *shape[2:])
+    if len(shape) < 2:
         wanted = ()
     if sizes[:1] != wanted[:1]:
         raise OptionError(

@@ -1,0 +1,40 @@
+"""Largest and smallest elements with NumPy: of small arrays, and of many short rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_SMALL = 8192
+"""The most elements of which a copy in row-major order is no matter."""
+_SHORT, _MANY = 32, 16
+"""Up to how many columns, and from how many rows, the columns are compared in turn: to start on a
+row takes NumPy longer than to go through it."""
+_FITTING = 1 << 16
+"""The most elements whose transposed copy stays in the cache."""
+
+
+def _extremes(ufunc: Any, position: Callable[..., Any]) -> Callable[..., Any]:
+    reduce = ufunc.reduce
+
+    def evaluate(x: Any, axes: tuple[int, ...], keepdims: bool, **attrs: Any) -> Any:
+        ndim, size = x.ndim, x.size
+        if len(axes) == ndim and not keepdims and 0 < size <= _SMALL:
+            flat = x.ravel()
+            return flat[position(flat)]  # to find out where it is takes less than to reduce
+        if axes == (ndim - 1,) and size <= _FITTING:
+            shape = x.shape
+            rows, columns = math.prod(shape[:-1]), shape[-1]
+            if 1 < columns <= _SHORT and rows >= _MANY:
+                found = reduce(x.reshape(rows, columns).T.copy(), 0)
+                return found.reshape(*shape[:-1], *(1,) * keepdims)
+        return reduce(x, axes, None, None, keepdims)
+
+    return evaluate
+
+
+largest = _extremes(np.maximum, np.ndarray.argmax)
+smallest = _extremes(np.minimum, np.ndarray.argmin)
