@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from dynamic.errors import AutogradError
+from compiler.op import Operand
+from dynamic.errors import ArgumentError, AutogradError
 
 
 class device(str):  # noqa: N801 - PyTorch's name
@@ -27,6 +29,29 @@ class device(str):  # noqa: N801 - PyTorch's name
 
     def __repr__(self) -> str:
         return "device(type='cpu')"
+
+
+_Device = device
+
+
+def dtype_of_target(
+    args: Sequence[Any], dtype: Any = None, device: Any = None, **options: Any
+) -> Any:
+    """The dtype that the arguments of `to` ask for: one, or that of a tensor; None without.
+
+    RuntimeError for a device that is not the CPU; TypeError for an option that `to` has not.
+    """
+    unknown = options.keys() - {"non_blocking", "memory_format"}
+    if unknown:
+        raise ArgumentError(f"to() got an unexpected keyword argument {min(unknown)!r}")
+    for arg in (*args, device):
+        if isinstance(arg, Operand):
+            dtype = arg.dtype
+        elif isinstance(arg, str):
+            _Device(arg)
+        elif arg is not None and not isinstance(arg, bool):
+            dtype = arg
+    return dtype
 
 
 class cuda:  # noqa: N801 - PyTorch's name

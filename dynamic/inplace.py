@@ -188,7 +188,7 @@ def into(name: str, out: Any, result: Any, operands: Sequence[Any]) -> Any:
                 UserWarning,
                 stacklevel=3,
             )
-        out._array = np.empty(result._array.shape, out._array.dtype)
+        out.data = out.constant(np.empty(result._array.shape, out._array.dtype))
     check_writable(out)
     _check_result(out, result)
     np.copyto(out._array, result._array, casting="unsafe")

@@ -200,7 +200,8 @@ class InPlace(Operand):
         new = np.empty(shape, self._array.dtype)
         kept = min(old.size, new.size)
         new.reshape(-1)[:kept] = old[:kept]
-        self._array = new
+        tensor: Any = self
+        tensor.data = self.constant(new)
         touch(self)
         return self
 

@@ -12,6 +12,7 @@ from compiler.errors import OutOfRangeError, ShapeError
 from compiler.op import Op
 from compiler.types import normalise_axes
 from dynamic import eager_ops
+from dynamic.devices import dtype_of_target
 from dynamic.division import floor_divide
 from dynamic.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype
 from dynamic.errors import ArgumentError, AutogradError, SizeError
@@ -122,13 +123,12 @@ class Methods(Indexing):
         """The bytes of an element."""
         return int(self._array.itemsize)
 
-    def to(self, *args: Any, dtype: Any = None, copy: bool = False, **ignored: Any) -> Any:
-        """The tensor cast to a dtype, or to that of another tensor; devices are the CPU."""
-        for arg in args:
-            if isinstance(arg, Methods):
-                dtype = arg._array.dtype
-            elif not isinstance(arg, str | bool):
-                dtype = arg
+    def to(self, *args: Any, dtype: Any = None, copy: bool = False, **options: Any) -> Any:
+        """The tensor cast to a dtype, or to that of another tensor.
+
+        RuntimeError for a device that is not the CPU.
+        """
+        dtype = dtype_of_target(args, dtype, **options)
         wanted = self._array.dtype if dtype is None else as_numpy_dtype(dtype)
         if wanted != self._array.dtype:
             return ops.astype(self, wanted)

@@ -222,3 +222,31 @@ def test_dynamic_never_imports_the_other_frontend():
                 assert (node.module or "").split(".")[0] not in ("staticgraph", "numba")
             elif isinstance(node, ast.Import):
                 assert all(name.name.split(".")[0] != "staticgraph" for name in node.names)
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:1", "mps", "float32"])
+def test_there_is_no_device_but_the_cpu(name):
+    text = rf"^device: there is no '{name}' here: all tensors are on the CPU$"
+    for movable in (torch.ones(2), torch.nn.Linear(2, 2)):
+        with pytest.raises(RuntimeError, match=text):
+            movable.to(name)
+        with pytest.raises(RuntimeError, match=text):
+            movable.to(device=name)
+        with pytest.raises(TypeError, match=r"^to\(\) got an unexpected keyword argument 'place'$"):
+            movable.to(place=name)
+        assert movable.to("cpu") is movable.to(device="cpu:0", non_blocking=True) is movable
+        assert movable.to(torch.device("cpu"), torch.float32) is movable
+    assert torch.ones(2).to("cpu", torch.float64).dtype == torch.float64
+
+
+def test_a_leaf_accumulates_in_the_shape_and_dtype_of_its_data():
+    x = torch.ones(2, requires_grad=True)
+    x.sum().backward()
+    x.grad = None
+    x.data = torch.ones(3, dtype=torch.float64)
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2.0] * 3 and x.grad.dtype == torch.float64
+    x.grad = None
+    x.requires_grad_(False).resize_(4).fill_(1.0).requires_grad_()
+    x.sum().backward()
+    assert x.grad.tolist() == [1.0] * 4

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import pickle
 
 import numpy as np
 import pytest
@@ -325,10 +326,12 @@ def test_a_loaded_optimizer_continues_where_the_saved_one_was(name):
     q = leaf(*p.tolist())
     other = getattr(optim, name)([q])
     other.load_state_dict(optimizer.state_dict())
-    r = copy.deepcopy((p, optimizer))
+    copied = copy.deepcopy((p, optimizer))
+    unpickled = pickle.loads(pickle.dumps((p, optimizer)))
     expected = run(p, optimizer, 3)
     assert run(q, other, 3) == expected
-    assert run(*r, 3) == expected
+    assert run(*copied, 3) == expected
+    assert run(*unpickled, 3) == expected
     assert repr(other) == repr(optimizer)
 
 

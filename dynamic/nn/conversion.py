@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dynamic.devices import dtype_of_target
 from dynamic.dtypes import DTYPES, F32, F64, as_numpy_dtype
 from dynamic.errors import ArgumentError
 from dynamic.nn.tree import Tree
@@ -26,16 +27,12 @@ class Conversion(Tree):
                 self._buffers[name] = fn(buffer)
         return self
 
-    def to(self, *args: Any, dtype: Any = None, **ignored: Any) -> Any:
+    def to(self, *args: Any, dtype: Any = None, **options: Any) -> Any:
         """The module with its floating tensors cast to a dtype, or to that of a tensor.
 
-        Devices are the CPU. TypeError if the dtype is not floating.
+        TypeError if the dtype is not floating; RuntimeError for a device that is not the CPU.
         """
-        for arg in args:
-            if isinstance(arg, Tensor):
-                dtype = arg.dtype
-            elif arg is not None and not isinstance(arg, str | bool):
-                dtype = arg
+        dtype = dtype_of_target(args, dtype, **options)
         if dtype is None:
             return self
         wanted = as_numpy_dtype(dtype)
