@@ -12,7 +12,7 @@ from compiler.control.checks import aligned, leaf_type, pair_of, require_same
 from compiler.errors import DTypeError
 from compiler.graph.expression import Expression
 from compiler.op import Operand
-from compiler.tree import leaves, mapped, rebuilt
+from compiler.tree import leaves, mapped, rebuilt, structure
 
 
 class SymbolicResultError(Exception):
@@ -42,7 +42,7 @@ def _checked(
     what: str, carry: Any, after: Any, function: Callable[..., Any], init: Any, *others: Any
 ) -> Any:
     """The next carry, if it fits. Python numbers in the first carry may become any dtype."""
-    after = aligned(after, carry)
+    after = _with_arrays(aligned(after, carry), carry)
     if carry is not init:
         require_same(what, carry, after, function)
         return after
@@ -50,7 +50,15 @@ def _checked(
         raise SymbolicResultError
     numbers = [i for i, leaf in enumerate(leaves(init)) if is_number(leaf)]
     require_same(what, carry, after, function, numbers)
-    return mapped(_array, after)
+    return after
+
+
+def _with_arrays(after: Any, carry: Any) -> Any:
+    """The next carry with numbers as arrays of the dtype of the carry."""
+    if structure(after) != structure(carry):
+        return after
+    pairs = zip(leaves(after), leaves(carry), strict=True)
+    return rebuilt(after, [_array(leaf, before) for leaf, before in pairs])
 
 
 def is_number(leaf: Any) -> bool:
@@ -62,8 +70,10 @@ def _slices(xs: Any, index: int) -> Any:
     return mapped(lambda x: x[index], xs)
 
 
-def _array(leaf: Any) -> Any:
-    return leaf if isinstance(leaf, Operand | np.ndarray | np.generic) else np.asarray(leaf)
+def _array(leaf: Any, like: Any = 0) -> Any:
+    if not is_number(leaf):
+        return leaf
+    return np.asarray(leaf, None if is_number(like) else leaf_type(like).dtype)
 
 
 def _zeros(x: Any) -> Any:
