@@ -9,7 +9,7 @@ import pytest
 
 import dynamic
 from dynamic import optim
-from dynamic.optim.blocks import BLOCK, blocks
+from dynamic.optim.blocks import BLOCK, in_blocks
 from dynamic.optim.hooks import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
@@ -101,12 +101,16 @@ def test_large_and_transposed_memory_is_updated_as_small_memory(name):
 
 
 def test_blocks_cover_each_element_once():
-    array = np.arange(2.0 * BLOCK + 5)
-    parts = list(blocks(2, array, array))
-    assert [part[0].size for part in parts] == [BLOCK, BLOCK, 5]
-    np.testing.assert_array_equal(np.concatenate([part[1] for part in parts]), array)
-    for first, _, t, u in parts:
-        assert t.shape == u.shape == first.shape and not np.shares_memory(t, u)
+    array, sizes = np.arange(2.0 * BLOCK + 5), []
+
+    def change(x, y, t, u):
+        assert x.shape == y.shape == t.shape == u.shape and not np.shares_memory(t, u)
+        sizes.append(x.size)
+        np.add(x, 1, x)
+
+    in_blocks(change, 2, array, array)
+    assert sorted(sizes) == [5, BLOCK, BLOCK]
+    np.testing.assert_array_equal(array, np.arange(2.0 * BLOCK + 5) + 1)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import OptionError
-from dynamic.optim.blocks import average_square, blocks, descend, descent, scalar
+from dynamic.optim.blocks import average_square, descend, descent, in_blocks, scalar
 from dynamic.optim.optimizer import Optimizer, count, new_count
 from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
 from dynamic.tensor import Tensor, wrap
@@ -55,7 +55,8 @@ class Adadelta(Optimizer):
         count(state)
         lr, rho, eps = number(group["lr"]), group["rho"], scalar(group["eps"], values.dtype)
         arrays = (values, g, state["square_avg"]._array, state["acc_delta"]._array)
-        for p, d, squares, deltas, t, u, w in blocks(3, *arrays):
+
+        def change(p: Any, d: Any, squares: Any, deltas: Any, t: Any, u: Any, w: Any) -> None:
             d = descent(p, d, group["weight_decay"], group["maximize"], t)
             average_square(squares, d, rho, u)
             np.sqrt(np.add(squares, eps, u), u)
@@ -63,3 +64,5 @@ class Adadelta(Optimizer):
             np.multiply(np.divide(w, u, w), d, w)
             average_square(deltas, w, rho, u)
             descend(p, w, lr, u)
+
+        in_blocks(change, 3, *arrays)

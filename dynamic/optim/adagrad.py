@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.optim.blocks import blocks, descend, descent, scalar
+from dynamic.optim.blocks import descend, descent, in_blocks, scalar
 from dynamic.optim.optimizer import Optimizer, count, new_count
 from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
 from dynamic.tensor import Tensor, wrap
@@ -62,8 +62,11 @@ class Adagrad(Optimizer):
         state, dtype = self.state[param], g.dtype
         steps = count(state)
         rate = number(group["lr"]) / (1 + (steps - 1) * group["lr_decay"])
-        for p, d, total, t, u in blocks(2, param._array, g, state["sum"]._array):
+
+        def change(p: Any, d: Any, total: Any, t: Any, u: Any) -> None:
             d = descent(p, d, group["weight_decay"], group["maximize"], t)
             np.add(total, np.multiply(d, d, u), total)
             np.add(np.sqrt(total, u), scalar(group["eps"], dtype), u)
             descend(p, np.divide(d, u, u), rate, u)
+
+        in_blocks(change, 2, param._array, g, state["sum"]._array)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import OptionError
-from dynamic.optim.blocks import average, average_square, blocks, descend, descent, scalar
+from dynamic.optim.blocks import average, average_square, descend, descent, in_blocks, scalar
 from dynamic.optim.optimizer import Optimizer, count, new_count
 from dynamic.optim.options import (
     check_betas,
@@ -80,7 +80,8 @@ class Adam(Optimizer):
         eps = scalar(group["eps"] * root, values.dtype)
         arrays = [values, g, state["exp_avg"]._array, state["exp_avg_sq"]._array]
         arrays.append(state["max_exp_avg_sq"]._array if group["amsgrad"] else values)
-        for p, d, m, v, largest, t, u in blocks(2, *arrays):
+
+        def change(p: Any, d: Any, m: Any, v: Any, largest: Any, t: Any, u: Any) -> None:
             if decoupled:
                 np.multiply(p, scalar(1 - lr * decay, p.dtype), p)
             d = descent(p, d, 0 if decoupled else decay, group["maximize"], t)
@@ -89,6 +90,8 @@ class Adam(Optimizer):
             np.sqrt(np.maximum(largest, v, out=largest) if group["amsgrad"] else v, u)
             np.add(u, eps, u)
             descend(p, np.divide(m, u, u), rate, u)
+
+        in_blocks(change, 2, *arrays)
 
 
 class AdamW(Adam):

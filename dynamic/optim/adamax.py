@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.optim.blocks import average, blocks, descend, descent, scalar
+from dynamic.optim.blocks import average, descend, descent, in_blocks, scalar
 from dynamic.optim.optimizer import Optimizer, count, new_count
 from dynamic.optim.options import (
     check_betas,
@@ -62,9 +62,12 @@ class Adamax(Optimizer):
         rate = number(group["lr"]) / (1 - keep_first**steps)
         keep, eps = scalar(keep_second, values.dtype), scalar(group["eps"], values.dtype)
         arrays = (values, g, state["exp_avg"]._array, state["exp_inf"]._array)
-        for p, d, m, largest, t, u in blocks(2, *arrays):
+
+        def change(p: Any, d: Any, m: Any, largest: Any, t: Any, u: Any) -> None:
             d = descent(p, d, group["weight_decay"], group["maximize"], t)
             average(m, d, 1 - keep_first, u)
             np.add(np.absolute(d, u), eps, u)
             np.maximum(np.multiply(largest, keep, largest), u, out=largest)
             descend(p, np.divide(m, largest, u), rate, u)
+
+        in_blocks(change, 2, *arrays)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dynamic.dtypes import get_default_dtype
-from dynamic.optim.blocks import average, blocks, descend, descent, scalar
+from dynamic.optim.blocks import average, descend, descent, in_blocks, scalar
 from dynamic.optim.optimizer import Optimizer, count, new_count
 from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
 from dynamic.tensor import Tensor, wrap
@@ -56,7 +56,8 @@ class ASGD(Optimizer):
             state["ax"] = wrap(np.zeros_like(values))
         steps = count(state)
         eta, weight = state["eta"].item(), state["mu"].item()
-        for p, d, mean, t, u in blocks(2, values, g, state["ax"]._array):
+
+        def change(p: Any, d: Any, mean: Any, t: Any, u: Any) -> None:
             d = descent(p, d, group["weight_decay"], group["maximize"], t)
             np.multiply(p, scalar(1 - lambd * eta, p.dtype), p)
             descend(p, d, eta, u)
@@ -64,5 +65,7 @@ class ASGD(Optimizer):
                 np.copyto(mean, p)
             else:
                 average(mean, p, weight, u)
+
+        in_blocks(change, 2, values, g, state["ax"]._array)
         state["eta"]._array[()] = lr / (1 + lambd * lr * steps) ** group["alpha"]
         state["mu"]._array[()] = 1 / max(1, steps - group["t0"])

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from dynamic.parallel import run
 
 BLOCK = 65536
 """Elements per part: few enough for the cache, enough that the calls do not count."""
@@ -42,24 +44,26 @@ def temporaries(count: int, shape: tuple[int, ...], dtype: Any) -> tuple[Any, ..
     return made
 
 
-def blocks(count: int, *arrays: Any) -> Iterable[tuple[Any, ...]]:
-    """The arrays, of one shape and dtype, in parts, each followed by `count` temporaries.
+def in_blocks(change: Callable[..., None], count: int, *arrays: Any) -> None:
+    """`change` the arrays, of one shape and dtype, in parts, each followed by `count` temporaries.
 
-    Small arrays are one part. Large ones are flattened, unless their elements are not in order.
+    Small arrays are one part. Large ones are flattened, unless their elements are not in order,
+    and threads share the parts, which are the same whatever the number of threads.
     """
     first = arrays[0]
     if first.size <= BLOCK:
-        return ((*arrays, *temporaries(count, first.shape, first.dtype)),)
-    if all(array.flags.c_contiguous for array in arrays):
-        return _parts(count, arrays)
-    return ((*arrays, *[np.empty_like(first) for _ in range(count)]),)
-
-
-def _parts(count: int, arrays: tuple[Any, ...]) -> Iterable[tuple[Any, ...]]:
+        change(*arrays, *temporaries(count, first.shape, first.dtype))
+        return
+    if not all(array.flags.c_contiguous for array in arrays):
+        change(*arrays, *[np.empty_like(first) for _ in range(count)])
+        return
     flat = [array.reshape(-1) for array in arrays]
-    for start in range(0, flat[0].size, BLOCK):
-        parts = [array[start : start + BLOCK] for array in flat]
-        yield (*parts, *temporaries(count, parts[0].shape, parts[0].dtype))
+
+    def task(i: int) -> None:
+        parts = [array[i * BLOCK : (i + 1) * BLOCK] for array in flat]
+        change(*parts, *temporaries(count, parts[0].shape, parts[0].dtype))
+
+    run(task, -(-first.size // BLOCK))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.optim.blocks import average, average_square, blocks, descend, descent, scalar
+from dynamic.optim.blocks import average, average_square, descend, descent, in_blocks, scalar
 from dynamic.optim.optimizer import Optimizer, count, new_count
 from dynamic.optim.options import (
     check_betas,
@@ -82,7 +82,8 @@ class NAdam(Optimizer):
         unbias = scalar((1 - keep_second**steps) ** 0.5, values.dtype)
         eps = scalar(group["eps"], values.dtype)
         arrays = (values, g, state["exp_avg"]._array, state["exp_avg_sq"]._array)
-        for p, d, m, v, t, u, w in blocks(3, *arrays):
+
+        def change(p: Any, d: Any, m: Any, v: Any, t: Any, u: Any, w: Any) -> None:
             if decoupled:
                 np.multiply(p, scalar(1 - lr * decay, p.dtype), p)
             d = descent(p, d, 0 if decoupled else decay, group["maximize"], t)
@@ -92,3 +93,5 @@ class NAdam(Optimizer):
             np.add(u, eps, u)
             descend(p, np.divide(d, u, w), by_gradient, w)
             descend(p, np.divide(m, u, w), by_average, w)
+
+        in_blocks(change, 3, *arrays)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.optim.blocks import average, average_square, blocks, descend, descent, scalar
+from dynamic.optim.blocks import average, average_square, descend, descent, in_blocks, scalar
 from dynamic.optim.optimizer import Optimizer, count, new_count
 from dynamic.optim.options import (
     check_betas,
@@ -68,7 +68,8 @@ class RAdam(Optimizer):
         unbias = (1 - keep_second**steps) ** 0.5
         eps = scalar(group["eps"], values.dtype)
         arrays = (values, g, state["exp_avg"]._array, state["exp_avg_sq"]._array)
-        for p, d, m, v, t, u in blocks(2, *arrays):
+
+        def change(p: Any, d: Any, m: Any, v: Any, t: Any, u: Any) -> None:
             if decoupled:
                 np.multiply(p, scalar(1 - lr * decay, p.dtype), p)
             d = descent(p, d, 0 if decoupled else decay, group["maximize"], t)
@@ -79,6 +80,8 @@ class RAdam(Optimizer):
             else:
                 np.add(np.sqrt(v, u), eps, u)
                 descend(p, np.divide(m, u, u), rate * unbias * rectified, u)
+
+        in_blocks(change, 2, *arrays)
 
 
 def _rectification(keep: float, steps: float) -> float | None:

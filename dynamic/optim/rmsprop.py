@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.optim.blocks import average, average_square, blocks, descend, descent, scalar
+from dynamic.optim.blocks import average, average_square, descend, descent, in_blocks, scalar
 from dynamic.optim.optimizer import Optimizer, count, new_count
 from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
 from dynamic.tensor import Tensor, wrap
@@ -67,7 +67,8 @@ class RMSprop(Optimizer):
         arrays = [values, g, state["square_avg"]._array]
         arrays.append(state["momentum_buffer"]._array if momentum else values)
         arrays.append(state["grad_avg"]._array if centered else values)
-        for p, d, v, buffer, mean, t, u in blocks(2, *arrays):
+
+        def change(p: Any, d: Any, v: Any, buffer: Any, mean: Any, t: Any, u: Any) -> None:
             d = descent(p, d, group["weight_decay"], group["maximize"], t)
             average_square(v, d, alpha, u)
             if centered:
@@ -82,3 +83,5 @@ class RMSprop(Optimizer):
                 np.multiply(buffer, scalar(momentum, dtype), buffer)
                 np.add(buffer, u, buffer)
             descend(p, buffer if momentum else u, lr, u)
+
+        in_blocks(change, 2, *arrays)

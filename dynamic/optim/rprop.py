@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import OptionError
-from dynamic.optim.blocks import blocks, descent, scalar
+from dynamic.optim.blocks import descent, in_blocks, scalar
 from dynamic.optim.optimizer import Optimizer, count, new_count
 from dynamic.optim.options import check_rate, check_single_tensor, number
 from dynamic.tensor import Tensor, wrap
@@ -55,7 +55,8 @@ class Rprop(Optimizer):
         count(state)
         shrink, grow = (scalar(eta, values.dtype) for eta in group["etas"])
         arrays = (values, g, state["prev"]._array, state["step_size"]._array)
-        for p, d, before, size, t, u in blocks(2, *arrays):
+
+        def change(p: Any, d: Any, before: Any, size: Any, t: Any, u: Any) -> None:
             d = descent(p, d, 0, group["maximize"], t)
             np.multiply(d, before, u)
             turned = u < 0
@@ -66,3 +67,5 @@ class Rprop(Optimizer):
             np.copyto(before, 0, where=turned)
             np.multiply(np.sign(before, u), size, u)
             np.subtract(p, u, p)
+
+        in_blocks(change, 2, *arrays)

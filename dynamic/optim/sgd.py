@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import OptionError
-from dynamic.optim.blocks import blocks, descend, descent, scalar
+from dynamic.optim.blocks import descend, descent, in_blocks, scalar
 from dynamic.optim.optimizer import Optimizer
 from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
 from dynamic.tensor import Tensor, wrap
@@ -52,8 +52,11 @@ class SGD(Optimizer):
         lr, momentum = number(group["lr"]), group["momentum"]
         decay, maximize = number(group["weight_decay"]), group["maximize"]
         if not momentum:
-            for p, d, t in blocks(1, param._array, g):
+
+            def step_along(p: Any, d: Any, t: Any) -> None:
                 descend(p, descent(p, d, decay, maximize, t), lr, t)
+
+            in_blocks(step_along, 1, param._array, g)
             return
         state = self.state[param]
         first = state.get("momentum_buffer") is None
@@ -61,7 +64,8 @@ class SGD(Optimizer):
             state["momentum_buffer"] = wrap(np.empty_like(param._array))
         buffer = state["momentum_buffer"]._array
         keep, add = scalar(momentum, g.dtype), scalar(1 - group["dampening"], g.dtype)
-        for p, d, v, t, u in blocks(2, param._array, g, buffer):
+
+        def change(p: Any, d: Any, v: Any, t: Any, u: Any) -> None:
             d = descent(p, d, decay, maximize, t)
             if first:
                 np.copyto(v, d)
@@ -72,3 +76,5 @@ class SGD(Optimizer):
                 descend(p, np.add(d, np.multiply(v, keep, u), u), lr, u)
             else:
                 descend(p, v, lr, u)
+
+        in_blocks(change, 2, param._array, g, buffer)
