@@ -31,11 +31,13 @@ WARM_UP = 0.1  # of the seconds of a measurement
 
 
 def load_module(path: str) -> Any:
-    """The module in a file, whatever its name."""
-    spec = importlib.util.spec_from_file_location(f"loaded:{path}", path)
+    """The module in a file, under a name that no framework has; torch.compile imports by it."""
+    name = "compared_" + os.path.basename(path).removesuffix(".py")
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 

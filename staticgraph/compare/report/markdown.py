@@ -27,6 +27,7 @@ LIMIT = """\
 The limit is the time that the machine needs at least: bytes / bandwidth, operations / peak, or one
 native call, whichever is longest. It counts what a workload must move and compute at least;
 elementary functions count 16 operations. Where several of them add up, 100 % is out of reach.
+Minima are given beside medians because two threads suffer most from whatever else runs.
 """
 STARTS = """\
 From the start of the process to the first result, imports included; in brackets with what was
@@ -123,7 +124,6 @@ def _median(outcome: Outcome, kind: str) -> str:
 def _calls(report: Report, kinds: Sequence[str]) -> str:
     rows = []
     for outcome in report.outcomes:
-        found = numbers.against_best_peer(outcome)
         best = [one for one in outcome.measurements if one.contender == COMPILED and one.best]
         limit = "-"
         if outcome.limit is not None:
@@ -133,12 +133,12 @@ def _calls(report: Report, kinds: Sequence[str]) -> str:
             *(_median(outcome, kind) for kind in kinds),
             limit,
             numbers.share(best[0].fraction) if best else "-",
-            "-" if found is None else f"{found[0]:.2f} ({found[1]})",
+            numbers.ratio(outcome),
+            numbers.ratio(outcome, numbers.minimum_of),
         ])  # fmt: skip
-    header = ["", *kinds, "limit", "compiled reaches", "compiled / best peer"]
-    mean = numbers.mean_ratio(report.outcomes)
-    said = "" if mean is None else f"\ncompiled / best peer, geometric mean: **{mean:.2f}**\n"
-    return _table(header, rows) + said
+    header = ["", *kinds, "limit", "compiled reaches", "compiled / best peer", "by minima"]
+    means = numbers.means(report.outcomes)
+    return _table(header, rows) + (f"\n{means}\n" if means else "")
 
 
 def _starts(report: Report, kinds: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from staticgraph.compare.figures import Ahead, Interval, geometric_mean
 from staticgraph.compare.kinds import COMPILED, KINDS
@@ -83,10 +83,25 @@ def median_of(outcome: Outcome, contender: str) -> float | None:
     return None
 
 
-def against_best_peer(outcome: Outcome) -> tuple[float, str] | None:
-    """The ratio of our compiled median to that of the fastest peer, and which that is."""
-    ours = median_of(outcome, COMPILED)
-    theirs = {peer: median_of(outcome, peer) for peer in PEERS}
+def minimum_of(outcome: Outcome, contender: str) -> float | None:
+    """The shortest of a contender's calls, with any number of threads."""
+    return min(
+        (
+            one.steady.minimum
+            for one in outcome.measurements
+            if one.contender == contender and one.steady is not None
+        ),
+        default=None,
+    )
+
+
+Time = Callable[[Outcome, str], float | None]
+
+
+def against_best_peer(outcome: Outcome, time_of: Time = median_of) -> tuple[float, str] | None:
+    """The ratio of our compiled time to that of the fastest peer, and which that is."""
+    ours = time_of(outcome, COMPILED)
+    theirs = {peer: time_of(outcome, peer) for peer in PEERS}
     known = {peer: seconds for peer, seconds in theirs.items() if seconds is not None}
     if ours is None or not known:
         return None
@@ -94,10 +109,28 @@ def against_best_peer(outcome: Outcome) -> tuple[float, str] | None:
     return ours / known[best], best
 
 
-def mean_ratio(outcomes: Sequence[Outcome]) -> float | None:
+def ratio(outcome: Outcome, time_of: Time = median_of) -> str:
+    """The ratio to the fastest peer as text, with its name."""
+    found = against_best_peer(outcome, time_of)
+    return "-" if found is None else f"{found[0]:.2f} ({found[1]})"
+
+
+def mean_ratio(outcomes: Sequence[Outcome], time_of: Time = median_of) -> float | None:
     """The geometric mean of the ratios to the fastest peers."""
-    ratios = [found[0] for found in map(against_best_peer, outcomes) if found is not None]
+    found = [against_best_peer(outcome, time_of) for outcome in outcomes]
+    ratios = [value for value, _ in filter(None, found)]
     return geometric_mean(ratios) if ratios else None
+
+
+def means(outcomes: Sequence[Outcome]) -> str | None:
+    """A line on the geometric means; None without peers."""
+    by_median, by_minimum = mean_ratio(outcomes), mean_ratio(outcomes, minimum_of)
+    if by_median is None or by_minimum is None:
+        return None
+    return (
+        f"compiled / best peer, geometric mean: {by_median:.2f} by medians, "
+        f"{by_minimum:.2f} by minima"
+    )
 
 
 def start_of(outcome: Outcome, contender: str) -> Measurement | None:

@@ -97,16 +97,16 @@ def print_summary(console: Console, report: Report) -> None:
     kinds = list(dict.fromkeys(
         one.contender for outcome in report.outcomes for one in outcome.measurements
     ))  # fmt: skip
-    table = _table("medians", ["", *kinds, "limit", "compiled / best peer"])
+    table = _table("medians", ["", *kinds, "limit", "compiled / best peer", "by minima"])
     for outcome in report.outcomes:
-        found = numbers.against_best_peer(outcome)
         table.add_row(
             outcome.workload,
             *(duration(numbers.median_of(outcome, kind)) for kind in kinds),
             duration(outcome.limit),
-            "-" if found is None else f"{found[0]:.2f} ({found[1]})",
+            numbers.ratio(outcome),
+            numbers.ratio(outcome, numbers.minimum_of),
         )
     console.print(table)
-    mean = numbers.mean_ratio(report.outcomes)
-    if mean is not None:
-        console.print(f"compiled / best peer, geometric mean: {mean:.2f}")
+    means = numbers.means(report.outcomes)
+    if means is not None:
+        console.print(means)
