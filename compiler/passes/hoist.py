@@ -8,13 +8,14 @@ from typing import Any
 
 import networkx as nx
 
+from compiler.batching import Example
 from compiler.graph.body import replaced
 from compiler.graph.expression import Expression
 from compiler.graph.loop import Loop, Pair, open_loop
 from compiler.graph.view import Node
 from compiler.lowering import Alias, Gather, IndexMap
 from compiler.ops import control
-from compiler.passes.lift import Lifted, lift
+from compiler.passes.lift import lift
 from compiler.passes.loops import rewrite_loops
 
 
@@ -82,10 +83,10 @@ def is_weighted(node: Expression, kinds: Kinds) -> bool:
     return left is not right
 
 
-def stood_for(loop: Loop) -> dict[int, Lifted]:
+def stood_for(loop: Loop) -> dict[int, Example]:
     """What stands outside for the consts and the slices, by serial."""
-    known = {inner.serial: Lifted(outer, False) for inner, outer in loop.consts}
-    return known | {inner.serial: Lifted(outer, True) for inner, outer in loop.xs}
+    known = {inner.serial: Example(outer, False, inner.ndim) for inner, outer in loop.consts}
+    return known | {inner.serial: Example(outer, True, inner.ndim) for inner, outer in loop.xs}
 
 
 def _invariants(loop: Loop) -> Loop:
@@ -117,12 +118,12 @@ def _moved(node: Expression) -> Expression:
 def _products(loop: Loop) -> Loop:
     kinds = kinds_of(loop)
     known = stood_for(loop)
-    made: dict[int, Lifted | None] = {}
+    made: dict[int, Example | None] = {}
     pairs: list[Pair] = []
     given = {y.serial for y in loop.ys}
     for node in loop.nodes:
         if node.serial in kinds.sliced and (is_weighted(node, kinds) or node.serial in given):
             lifted = lift(node, known, loop.length, made)
             if lifted is not None:
-                pairs.append((node, lifted.value))
+                pairs.append((node, lifted.tensor))
     return replace(loop, xs=[*loop.xs, *pairs])

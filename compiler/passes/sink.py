@@ -10,6 +10,7 @@ from typing import Any
 import networkx as nx
 
 from compiler import ops
+from compiler.batching import Example
 from compiler.control.gradients import stand_in
 from compiler.graph.body import between, replaced
 from compiler.graph.expression import Expression, construct
@@ -17,7 +18,7 @@ from compiler.graph.loop import Carry, Loop, open_loop
 from compiler.graph.view import Node
 from compiler.ops import control
 from compiler.passes.hoist import Kinds, is_weighted, kinds_of, stood_for
-from compiler.passes.lift import Lifted, lift
+from compiler.passes.lift import lift
 from compiler.passes.loops import rewrite_loops
 from compiler.passes.rules import scalar_value
 from compiler.types import TensorType
@@ -59,7 +60,7 @@ class Sinking:
     below: dict[int, Expression] = field(default_factory=dict)
 
     @property
-    def outside(self) -> dict[int, Lifted]:
+    def outside(self) -> dict[int, Example]:
         """What stands outside for the consts and the slices."""
         return stood_for(self.loop)
 
@@ -73,9 +74,11 @@ class Sinking:
             source = _renamed(node)
             new = source, _standing(source, self.loop)
             _, outer = self.stacks.setdefault(source.serial, new)
-            lifted = lift(node, {source.serial: Lifted(outer, True)}, self.loop.length, {})
+            lifted = lift(
+                node, {source.serial: Example(outer, True, source.ndim)}, self.loop.length, {}
+            )
             assert lifted is not None
-        return lifted.value
+        return lifted.tensor
 
     def is_stacked(self, node: Expression) -> bool:
         """Whether the values of a node are stacked, or come from the xs alone."""
@@ -253,13 +256,13 @@ def _value_below(
     if not products or sum(not sinking.is_stacked(one) for one in varying) > products:
         return None
     known = sinking.outside
-    trial = {one.serial: Lifted(_standing(one, loop), True) for one in varying}
+    trial = {one.serial: Example(_standing(one, loop), True, one.ndim) for one in varying}
     if lift(y, known | trial, loop.length, {}) is None:
         return None
-    stacks = {one.serial: Lifted(sinking.stack(one), True) for one in varying}
+    stacks = {one.serial: Example(sinking.stack(one), True, one.ndim) for one in varying}
     lifted = lift(y, known | stacks, loop.length, {})
     assert lifted is not None
-    return lifted.value
+    return lifted.tensor
 
 
 def _within(outputs: Sequence[Expression], serials: Set[int]) -> list[Expression]:
