@@ -13,6 +13,7 @@ import networkx as nx
 from compiler.emit.kernel import Kernel, emit
 from compiler.errors import OptionError
 from compiler.passes.pipeline import optimise
+from compiler.passes.recompute import recompute_values
 from compiler.passes.roots import separate_roots
 from compiler.passes.sizes import unify_sizes
 from compiler.runtime.entry import Argument
@@ -46,6 +47,8 @@ def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGrap
     """The graph after all passes, and its kernel."""
     unified, _ = unify_sizes(graph)
     lowered = separate_roots(optimise(unified, options.numerics, options.disabled))
+    if options.fuse and recompute_values.__name__ not in options.disabled:
+        lowered = recompute_values(lowered)
     return lowered, emit(lowered, separate=not options.fuse)
 
 

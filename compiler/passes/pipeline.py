@@ -16,6 +16,7 @@ from compiler.passes.hoist import hoist_invariants, hoist_products
 from compiler.passes.loops import optimise_bodies
 from compiler.passes.merge import merge_scans
 from compiler.passes.prune import prune_loops
+from compiler.passes.recompute import recompute_values
 from compiler.passes.replay import replay
 from compiler.passes.rules import RULES, Rule, drop_broadcasts, fold_constants
 from compiler.passes.sink import sink_products, sink_sums
@@ -57,7 +58,8 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
 
 def rule_names() -> set[str]:
     """The names of all rewrites that can be switched off."""
-    return {rule.name for rule in RULES} | {one.__name__ for one in (*_ALWAYS, *LOOPS)}
+    others = (*_ALWAYS, *LOOPS, recompute_values)
+    return {rule.name for rule in RULES} | {one.__name__ for one in others}
 
 
 def open_regions(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
