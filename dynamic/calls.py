@@ -23,11 +23,21 @@ def call(function: Any, operands: Sequence[Any]) -> list[Any]:
     Recorded as one node if an operand requires grad. On tracers of `dynamic.func` the function is
     applied op by op.
     """
-    if any(isinstance(one, Tracer) for one in operands):
-        return list(function.expand(as_tensors(operands)))
-    values = arrays(operands)
-    edges = tuple([one._node if isinstance(one, Tensor) else None for one in operands])
-    if not mode.enabled or mode.inference or not any(edges):
+    values: list[Any] = []
+    edges: list[Any] = []
+    needed = False
+    for one in operands:
+        node = None
+        if isinstance(one, Tensor):
+            if isinstance(one, Tracer):
+                return list(function.expand(as_tensors(operands)))
+            values.append(one._array)
+            node = one._node
+            needed = needed or node is not None
+        else:
+            values.append(one)
+        edges.append(node)
+    if not needed or not mode.enabled or mode.inference:
         return [wrap(result) for result in function.forward(values)]
     needs = tuple([i for i, edge in enumerate(edges) if edge is not None])
     reverse = function.reverse(needs)
@@ -35,7 +45,7 @@ def call(function: Any, operands: Sequence[Any]) -> list[Any]:
         return [wrap(result) for result in function.forward(values)]
     results, kept = reverse.forward(values)
     tensors = [wrap(result) for result in results]
-    node = CallNode(function.name, reverse, edges, needs, operands, values, kept, results)
+    node = CallNode(function.name, reverse, tuple(edges), needs, operands, values, kept, results)
     announce(node)
     for i in reverse.floating:
         tensors[i]._node = node.head(i)

@@ -19,10 +19,9 @@ from staticgraph.executable import Executable
 from staticgraph.modules import ModuleTensors, is_module
 from staticgraph.signature import (
     Arguments,
-    Structure,
     arguments_of,
+    assembler,
     leaf_names,
-    put_together,
     take_apart,
 )
 from staticgraph.tracing import Leaf, Traces, declared_axes
@@ -112,7 +111,7 @@ class Function:
         self._own = _modules_of(f if of is None else of)
         self._shapes = shapes
         self._options = options
-        self._known: dict[Any, Callable[[Any], Any]] = {}
+        self._known: dict[Any, Callable[..., Any]] = {}
         self._calls: dict[Any, _Call] = {}
         self._signatures: dict[Any, _Signature] = {}
         self._tensors: dict[tuple[int, ...], ModuleTensors] = {}
@@ -124,11 +123,11 @@ class Function:
         """The value of the function; compiled first if need be."""
         if not kwargs:
             try:
-                run = self._known.get(_flat_key(args))
+                run = self._known.get(tuple([(type(x), x.dtype, x.shape) for x in args]))
             except (AttributeError, TypeError):
                 run = None
             if run is not None:
-                return run(args)
+                return run(*args)
         return self._call(args, kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -144,13 +143,12 @@ class Function:
         call, operands, state = self._find(found)
         if found.modules:
             return call.run(kind, operands)
-        if not self._own:
-            run = functools.partial(call.run, kind) if kind is not None else call.on_arrays
-        else:
-            tensors = self._tensors[tuple(map(id, self._own))]
-            run = functools.partial(self._with_own, call, kind, tensors, state)
         if not kwargs and not call.numbers and all(map(_is_array, args)):
-            _remember(self._known, _flat_key(args), run)
+            run = call.direct(kind)
+            if self._own:
+                tensors = self._tensors[tuple(map(id, self._own))]
+                run = functools.partial(self._with_own, call, kind, tensors, state)
+            _remember(self._known, tuple([(type(x), x.dtype, x.shape) for x in args]), run)
         return call.run(kind, operands)
 
     def _with_own(
@@ -159,7 +157,7 @@ class Function:
         kind: Any,
         tensors: ModuleTensors,
         state: Any,
-        args: tuple[Any, ...],
+        *args: Any,
     ) -> Any:
         """A call with arrays that are known already, if the module is as it was."""
         own = tensors.current()
@@ -220,10 +218,6 @@ class Function:
         return signature.call(operands)
 
 
-def _flat_key(args: tuple[Any, ...]) -> Any:
-    return tuple([(type(x), x.dtype, x.shape) for x in args])
-
-
 def _is_array(x: Any) -> bool:
     return type(x) is np.ndarray or isinstance(x, Operand)
 
@@ -246,26 +240,32 @@ def _remember(table: dict[Any, Any], key: Any, call: Any) -> None:
 class _Call:
     """What a call of known types and shapes runs."""
 
-    __slots__ = ("compiled", "numbers", "own", "structure")
+    __slots__ = ("assemble", "compiled", "numbers", "own")
 
     def __init__(self, compiled: Compiled, numbers: tuple[int, ...]) -> None:
         self.compiled = compiled
         self.numbers = numbers
         self.own: list[Any] = []
-        self.structure: Structure = compiled.trace.structure
+        self.assemble = assembler(compiled.trace.structure)
 
     def run(self, kind: Any, operands: Sequence[Any]) -> Any:
         """The result on operands, as tensors of an eager engine if `kind` is that of one."""
         if kind is not None:
-            return put_together(self.structure, iter(kind.call(self.compiled, operands)))
+            return self.assemble(kind.call(self.compiled, operands))
         tensor = next((x for x in operands if isinstance(x, Operand)), None)
-        return self.on_arrays(operands if tensor is None else tensor.arrays(operands))
+        return self.on_arrays(*(operands if tensor is None else tensor.arrays(operands)))
 
-    def on_arrays(self, arrays: Sequence[Any]) -> Any:
+    def on_arrays(self, *arrays: Any) -> Any:
         """The result on arrays, as arrays."""
-        compiled = self.compiled
-        results = compiled.part(arrays)
-        return results if compiled.single else put_together(self.structure, iter(results))
+        results = self.compiled.part(arrays)
+        return results if self.compiled.single else self.assemble(results)
+
+    def direct(self, kind: Any) -> Callable[..., Any]:
+        """What runs the call with the least around it: if it can, the executable itself."""
+        if kind is not None:
+            return lambda *operands: self.assemble(kind.call(self.compiled, operands))
+        part = self.compiled.part
+        return part.executable if self.compiled.single and part.used is None else self.on_arrays
 
 
 class _Signature:

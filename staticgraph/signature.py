@@ -7,7 +7,8 @@ keyword too: part of the key under which a trace is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,6 +154,35 @@ def put_together(structure: Structure, leaves: Iterator[Any], modules: Sequence[
     if keys is not None:
         return dict(zip(keys, values, strict=True))
     return kind(*values) if hasattr(kind, "_fields") else kind(values)
+
+
+def assembler(structure: Structure) -> Callable[[Sequence[Any]], Any]:
+    """The function from a list of leaves to the value of the structure that they make."""
+    return _assembler(structure, 0)[0]
+
+
+def _assembler(structure: Structure, start: int) -> tuple[Callable[[Sequence[Any]], Any], int]:
+    """The function for the leaves from `start` on, and where those that it takes end."""
+    if structure is LEAF:
+        return operator.itemgetter(start), start + 1
+    if structure is None:
+        return _nothing, start
+    kind, keys, parts = structure
+    end, makers = start, []
+    for part in parts:
+        maker, end = _assembler(part, end)
+        makers.append(maker)
+    if keys is not None:
+        return (lambda leaves: dict(zip(keys, [make(leaves) for make in makers]))), end  # noqa: B905
+    if hasattr(kind, "_fields"):
+        return (lambda leaves: kind(*[make(leaves) for make in makers])), end
+    if all(part is LEAF for part in parts):
+        return (lambda leaves: kind(leaves[start:end])), end
+    return (lambda leaves: kind([make(leaves) for make in makers])), end
+
+
+def _nothing(leaves: Sequence[Any]) -> None:
+    return None
 
 
 def arguments_of(structure: Structure, leaves: Iterator[Any], modules: Sequence[Any]) -> Any:
