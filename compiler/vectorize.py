@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from compiler.batching import Example, rule_of
+from compiler.control.batching import items_on_batches
 from compiler.dims import Size
 from compiler.errors import GraphError
 from compiler.graph.expression import Expression, abstract, ancestors, at_line
+from compiler.ops.control import item
 from compiler.types import TensorType
 
 
@@ -27,7 +30,9 @@ def batched(
     Raises:
         GraphError: an op has no batching rule.
     """
-    made = {node.serial: Example(batch, True, node.ndim) for node, batch in batches.items()}
+    made: dict[int, Any] = {
+        node.serial: Example(batch, True, node.ndim) for node, batch in batches.items()
+    }
     for node in ancestors(outputs):
         _visit(node, made, size)
     found = [made[output.serial] for output in outputs]
@@ -39,12 +44,28 @@ def example(batch: Expression) -> Expression:
     return abstract(TensorType(batch.shape[1:], batch.dtype))
 
 
-def _visit(node: Expression, made: dict[int, Example], size: Size) -> None:
+def _alone(node: Expression) -> Example:
+    return Example(node, False, node.ndim)
+
+
+def _visit(node: Expression, made: dict[int, Any], size: Size) -> None:
+    """Add a value for all examples to `made`; of a loop or a branch, a list of its items."""
     if node.serial in made:
+        return
+    if node.op is item:
+        several = made.get(node.operands[0].serial)
+        made[node.serial] = several[node.attrs["index"]] if several else _alone(node)
         return
     examples = [made[operand.serial] for operand in node.operands]
     if not any(example.batched for example in examples):
-        made[node.serial] = Example(node, False, node.ndim)
+        if node.op.vjp_items is None:
+            made[node.serial] = _alone(node)
+        return
+    if node.op.vjp_items is not None:
+        with at_line(node.source):
+            made[node.serial] = items_on_batches(node, examples, size, batched)
+        if made[node.serial] is None:
+            raise GraphError(f"vmap: {node.op.name} has no batching rule ({node.source})")
         return
     rule = rule_of(node.op)
     with at_line(node.source):

@@ -45,8 +45,7 @@ def scan_cotangents(
     by_next = [stand_in(loop.carries[i].inner.type, "cotangent") for i in carried]
     by_y = [stand_in(loop.ys[j].type, "cotangent") for j in stacked]
     places = [i for i in positions if not consts <= i < consts + carries]
-    inputs = [inner for inner, _ in loop.consts] + [one.inner for one in loop.carries]
-    inputs += [inner for inner, _ in loop.xs]
+    inputs = loop.inputs
     found = cotangents_of(
         [*(loop.carries[i].next for i in carried), *(loop.ys[j] for j in stacked)],
         [loop.carries[i].inner for i in carried] + [inputs[i] for i in places],
@@ -83,9 +82,7 @@ def scan_cotangents(
 def _reached(loop: Loop, wanted: set[int], gs: Sequence[Any]) -> tuple[list[int], list[int]]:
     """The carries and the ys through which the cotangents of the outputs reach what is wanted."""
     consts, carries = len(loop.consts), len(loop.carries)
-    inputs = [inner for inner, _ in loop.consts] + [one.inner for one in loop.carries]
-    inputs += [inner for inner, _ in loop.xs]
-    reads = _reads(inputs, loop.outputs)
+    reads = _reads(loop.inputs, loop.outputs)
     active = set(wanted)
     useful = {i for i in range(carries) if gs[i] is not None}
     ends = [reads[carries + j] for j in range(len(loop.ys)) if gs[carries + j] is not None]

@@ -55,10 +55,15 @@ class Loop:
         return [*(carry.next for carry in self.carries), *self.ys]
 
     @property
+    def inputs(self) -> list[Expression]:
+        """What the body takes, in the order of the scan's operands."""
+        consts, xs = ([inner for inner, _ in pairs] for pairs in (self.consts, self.xs))
+        return [*consts, *(carry.inner for carry in self.carries), *xs]
+
+    @property
     def border(self) -> dict[int, Expression]:
         """What the body starts from, by serial."""
-        inner = [one for one, _ in (*self.consts, *self.xs)]
-        return {one.serial: one for one in (*inner, *(carry.inner for carry in self.carries))}
+        return {one.serial: one for one in self.inputs}
 
     @property
     def nodes(self) -> list[Expression]:
