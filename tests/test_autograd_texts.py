@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dynamic
-from tests.data import tutorial_scripts
+from tests.data import module_scripts, tutorial_scripts
 from tests.data.autograd_texts import ERRORS, SCRIPTS, WARNINGS, namespace
 
 RECORDED: dict[str, Any] = json.loads(
@@ -50,9 +50,12 @@ def test_printed_lines_are_those_of_pytorch(name: str, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == RECORDED["printed"][name]
 
 
-@pytest.mark.parametrize("name", tutorial_scripts.SCRIPTS)
-def test_tutorials_print_what_they_print_in_pytorch(
+LONGER = tutorial_scripts.SCRIPTS | module_scripts.SCRIPTS
+
+
+@pytest.mark.parametrize("name", LONGER)
+def test_scripts_print_what_they_print_in_pytorch(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    exec(tutorial_scripts.source(name, "dynamic"), {})
+    exec(tutorial_scripts.source(LONGER[name], "dynamic"), {})
     assert capsys.readouterr().out == RECORDED["tutorials"][name]

@@ -122,6 +122,17 @@ class LeakyReLU(_Activation):
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
 
+class RReLU(_Activation):
+    """`functional.rrelu` as a layer: random slopes in training (Xu et al. 2015)."""
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
+        super().__init__(lower=lower, upper=upper, inplace=inplace)
+
+    def forward(self, input: Any) -> Any:
+        """x above 0, a slope from [lower, upper] times x below."""
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+
 class ELU(_Activation):
     """`functional.elu` as a layer."""
 

@@ -30,3 +30,7 @@ def warn(message: str) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dynamic."):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, UserWarning, stacklevel=level)
+
+
+class UnsupportedError(StaticGraphError, NotImplementedError):
+    """A combination of options that there is no code for."""

@@ -8,6 +8,7 @@ from typing import Any
 from compiler.errors import OptionError
 from dynamic.errors import ArgumentError
 from dynamic.handles import Hooks, RemovableHandle
+from dynamic.nn.backward_hooks import Hooked
 from dynamic.nn.conversion import Conversion
 from dynamic.nn.errors import (
     MissingForwardError,
@@ -42,6 +43,12 @@ class Module(Conversion, State):
         put("_modules", {})
         put("_forward_pre_hooks", Hooks())
         put("_forward_hooks", Hooks())
+        put("_backward_pre_hooks", Hooks())
+        put("_backward_hooks", Hooks())
+        put("_state_dict_pre_hooks", Hooks())
+        put("_state_dict_hooks", Hooks())
+        put("_load_state_dict_pre_hooks", Hooks())
+        put("_load_state_dict_post_hooks", Hooks())
 
     def _no_forward(self, *args: Any, **kwargs: Any) -> Any:
         raise MissingForwardError(
@@ -55,7 +62,15 @@ class Module(Conversion, State):
         """`forward`, between the hooks if there are any."""
         if self._forward_hooks or self._forward_pre_hooks:
             return self._call_with_hooks(args, kwargs)
+        if self._backward_hooks or self._backward_pre_hooks:
+            return self._call_between_backward_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
+
+    def _call_between_backward_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        hooked = Hooked(
+            self, tuple(self._backward_hooks.values()), tuple(self._backward_pre_hooks.values())
+        )
+        return hooked.outputs(self.forward(*hooked.inputs(args), **kwargs))
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         due = dict(self._forward_hooks)
@@ -63,7 +78,10 @@ class Module(Conversion, State):
         try:
             for hook in tuple(self._forward_pre_hooks.values()):
                 args, kwargs = self._before_forward(hook, args, kwargs)
-            result = self.forward(*args, **kwargs)
+            if self._backward_hooks or self._backward_pre_hooks:
+                result = self._call_between_backward_hooks(args, kwargs)
+            else:
+                result = self.forward(*args, **kwargs)
             for key, hook in tuple(due.items()):
                 del due[key]
                 result = self._after_forward(hook, args, kwargs, result)
@@ -118,6 +136,25 @@ class Module(Conversion, State):
     ) -> RemovableHandle:
         """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
         return self._forward_hooks.add(Hook(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_output)` before the module's backward pass.
+
+        What it returns replaces the gradients of the outputs.
+        """
+        return self._backward_pre_hooks.add(hook, prepend)
+
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` after the module's backward pass.
+
+        What it returns replaces the gradients of the positional arguments. The inputs and outputs
+        must not be changed in place.
+        """
+        return self._backward_hooks.add(hook, prepend)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under a name; None keeps the name for one that is absent."""

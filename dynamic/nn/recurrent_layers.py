@@ -17,10 +17,12 @@ from dynamic.nn import init, recurrent_arrays
 from dynamic.nn.errors import ModuleError, warn
 from dynamic.nn.functional.sizes import differ
 from dynamic.nn.module import Module
+from dynamic.nn.packed_layers import run_packed
 from dynamic.nn.parameter import Parameter
 from dynamic.nn.recurrent import nonlinear_step, step_gru, step_lstm
 from dynamic.nn.recurrent_arrays import Sweep
 from dynamic.nn.recurrent_sweep import fits, sweep
+from dynamic.nn.utils.rnn import PackedSequence
 
 
 class _Recurrent(Module):
@@ -246,6 +248,9 @@ class _Single(_Recurrent):
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """The outputs of the last layer, and the last state of each layer and direction."""
+        if isinstance(input, PackedSequence):
+            packed, (last,) = run_packed(self, input, (hx,), (self.hidden_size,))
+            return packed, last
         batched = input.ndim != 2
         if hx is not None and input.ndim in (2, 3) and hx.ndim != input.ndim:
             kind = "batched 3-D" if batched else "unbatched 2-D"
@@ -311,11 +316,15 @@ class LSTM(_Recurrent):
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, tuple[Any, Any]]:
         """The outputs of the last layer, and the last states (h, c) of each layer and direction."""
-        batched = input.ndim != 2
         h: Any = None
         c: Any = None
         if hx is not None:
             h, c = hx
+        if isinstance(input, PackedSequence):
+            sizes = (self._output_size, self.hidden_size)
+            packed, (h, c) = run_packed(self, input, (h, c), sizes)
+            return packed, (h, c)
+        batched = input.ndim != 2
         if hx is not None and input.ndim in (2, 3) and (h.ndim, c.ndim) != (input.ndim,) * 2:
             kind = "batched 3-D" if batched else "unbatched 2-D"
             raise ModuleError(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dynamic.errors import ArgumentError
 from dynamic.grad_mode import no_grad
+from dynamic.handles import Hooks, RemovableHandle
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.parameter import Parameter
 from dynamic.nn.tree import Tree
@@ -29,19 +30,55 @@ class IncompatibleKeys(NamedTuple):
         )
 
 
+_EXTRA = "_extra_state"
+
+
+class Loading(NamedTuple):
+    """One call of `load_state_dict`: what is loaded, how, and what was wrong so far."""
+
+    values: OrderedDict[str, Any]
+    strict: bool
+    assign: bool
+    missing: list[str]
+    unexpected: list[str]
+    problems: list[str]
+
+
 class State(Tree):
     """Saving and loading the state of a module; abstract: a part of Module."""
 
-    def _state_entries(self) -> Iterator[tuple[str, dict[str, Any], str]]:
-        """Per entry of the state dict its key, the table that holds it, and its name there."""
-        for path, module in self.named_modules(remove_duplicate=False):
-            before = f"{path}." if path else ""
-            for name, parameter in module._parameters.items():
-                if parameter is not None:
-                    yield before + name, module._parameters, name
-            for name, buffer in module._buffers.items():
-                if buffer is not None and name not in module._non_persistent_buffers_set:
-                    yield before + name, module._buffers, name
+    _state_dict_pre_hooks: Hooks
+    _state_dict_hooks: Hooks
+    _load_state_dict_pre_hooks: Hooks
+    _load_state_dict_post_hooks: Hooks
+
+    def _own_entries(self) -> Iterator[tuple[dict[str, Any], str]]:
+        """The tables and names of the parameters and persistent buffers of this module alone."""
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                yield self._parameters, name
+        for name, buffer in self._buffers.items():
+            if buffer is not None and name not in self._non_persistent_buffers_set:
+                yield self._buffers, name
+
+    def get_extra_state(self) -> Any:
+        """What belongs in the state dict beside tensors; a subclass defines it, and the setter."""
+        raise ModuleError(
+            f"{type(self).__name__} has no extra state: it defines no get_extra_state"
+        )
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take over what `get_extra_state` returned."""
+        raise ModuleError(
+            f"{type(self).__name__} has no extra state: it defines no set_extra_state"
+        )
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Put the state of this module alone into a mapping."""
+        for table, name in self._own_entries():
+            destination[prefix + name] = table[name] if keep_vars else table[name].detach()
+        if type(self).get_extra_state is not State.get_extra_state:
+            destination[prefix + _EXTRA] = self.get_extra_state()
 
     def state_dict(
         self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
@@ -54,8 +91,15 @@ class State(Tree):
             keep_vars: whether the values are the tensors themselves, not detached ones.
         """
         result = OrderedDict() if destination is None else destination
-        for key, table, name in self._state_entries():
-            result[prefix + key] = table[name] if keep_vars else table[name].detach()
+        for hook in tuple(self._state_dict_pre_hooks.values()):
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(result, prefix, keep_vars)
+        for name, child in self._modules.items():
+            if child is not None:
+                child.state_dict(destination=result, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in tuple(self._state_dict_hooks.values()):
+            if hook(self, result, prefix, {}) is not None:
+                raise ModuleError("state_dict post-hook must return None")
         return result
 
     def load_state_dict(
@@ -67,24 +111,85 @@ class State(Tree):
         """
         if not isinstance(state_dict, Mapping):
             raise ArgumentError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        entries = {key: (table, name) for key, table, name in self._state_entries()}
-        missing = [key for key in entries if key not in state_dict]
-        unexpected = [key for key in state_dict if key not in entries]
-        problems = []
-        if strict and missing:
-            problems.append(f"Missing key(s) in state_dict: {_quoted(missing)}. ")
-        if strict and unexpected:
-            problems.append(f"Unexpected key(s) in state_dict: {_quoted(unexpected)}. ")
-        for key, (table, name) in entries.items():
-            if key in state_dict:
-                problem = _load(key, table, name, state_dict[key], assign)
-                problems += [problem] if problem else []
+        task = Loading(OrderedDict(state_dict), strict, assign, [], [], [])
+        self._load(task, "")
+        problems = list(task.problems)
+        if strict and task.unexpected:
+            problems.insert(0, f"Unexpected key(s) in state_dict: {_quoted(task.unexpected)}. ")
+        if strict and task.missing:
+            problems.insert(0, f"Missing key(s) in state_dict: {_quoted(task.missing)}. ")
         if problems:
             listed = "\n\t".join(problems)
             raise ModuleError(
                 f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}"
             )
-        return IncompatibleKeys(missing, unexpected)
+        return IncompatibleKeys(task.missing, task.unexpected)
+
+    def _load(self, task: Loading, prefix: str) -> None:
+        """Load this module and those below."""
+        for hook in tuple(self._load_state_dict_pre_hooks.values()):
+            hook(self, task.values, prefix, {}, True, task.missing, task.unexpected, task.problems)
+        self._load_own(task, prefix)
+        for name, child in self._modules.items():
+            if child is not None:
+                child._load(task, f"{prefix}{name}.")
+        keys = IncompatibleKeys(task.missing, task.unexpected)
+        for hook in tuple(self._load_state_dict_post_hooks.values()):
+            if hook(self, keys) is not None:
+                raise ModuleError(
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected "
+                    "to return new values, if incompatible_keys need to be modified, it should be "
+                    "done inplace."
+                )
+
+    def _load_own(self, task: Loading, prefix: str) -> None:
+        own = set()
+        for table, name in self._own_entries():
+            key = prefix + name
+            own.add(name)
+            if key in task.values:
+                problem = _load(key, table, name, task.values[key], task.assign)
+                task.problems.extend([problem] if problem else [])
+            else:
+                task.missing.append(key)
+        extra = prefix + _EXTRA
+        if type(self).set_extra_state is not State.set_extra_state:
+            own.add(_EXTRA)
+            if extra in task.values:
+                self.set_extra_state(task.values[extra])
+            else:
+                task.missing.append(extra)
+        for key in task.values:
+            if key.startswith(prefix):
+                name, *rest = key[len(prefix) :].split(".", 1)
+                if name not in (self._modules if rest else own):
+                    task.unexpected.append(key)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, prefix, keep_vars)` before the state dict is filled."""
+        return self._state_dict_pre_hooks.add(hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, local_metadata)` when it is filled.
+
+        The hook changes the state dict in place; RuntimeError if it returns anything.
+        """
+        return self._state_dict_hooks.add(hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call a hook before the module is loaded.
+
+        Its arguments: module, state_dict, prefix, local_metadata, strict, missing_keys,
+        unexpected_keys, error_msgs.
+        """
+        return self._load_state_dict_pre_hooks.add(hook)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, incompatible_keys)` when the module is loaded.
+
+        The hook changes the lists of keys in place; RuntimeError if it returns anything.
+        """
+        return self._load_state_dict_post_hooks.add(hook)
 
 
 def _quoted(keys: list[str]) -> str:
@@ -107,8 +212,8 @@ def _load(key: str, table: dict[str, Any], name: str, value: Any, assign: bool) 
     if not assign:
         with no_grad():
             own.copy_(value)
-    elif isinstance(own, Parameter):
+    elif isinstance(own, Parameter) and not isinstance(value, Parameter):
         table[name] = Parameter(value, own.requires_grad)
     else:
-        table[name] = value
+        table[name] = value.requires_grad_(own.requires_grad)
     return None

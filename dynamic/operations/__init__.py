@@ -41,8 +41,8 @@ ONLY_FUNCTIONS = {
     "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "bucketize", "can_cast",
     "cartesian_prod", "cdist", "column_stack", "combinations", "concat", "cumulative_trapezoid",
     "dstack", "einsum", "finfo", "isin", "rsub", "threshold", "logspace", "pdist",
-    "row_stack", "searchsorted", "trapezoid", "trapz", "vander", "hstack", "iinfo", "is_floating_point", "meshgrid", "normal",
-    "poisson",
+    "row_stack", "searchsorted", "trapezoid", "trapz", "vander", "hstack", "iinfo",
+    "is_floating_point", "meshgrid", "normal", "poisson",
     "promote_types", "result_type", "std_mean", "tensordot", "tril_indices", "triu_indices",
     "var_mean", "vstack",
 }  # fmt: skip

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from tests.data import tutorial_scripts
+from tests.data import module_scripts, tutorial_scripts
 from tests.data.autograd_texts import ERRORS, SAVED, SCRIPTS, WARNINGS, namespace, saved
 from tests.data.tutorial_scripts import source
 
@@ -54,7 +54,8 @@ def main() -> None:
         "printed": {name: _printed(program, namespace(torch)) for name, program in SCRIPTS.items()},
         "saved": {expression: saved(torch, expression) for expression in SAVED},
         "tutorials": {
-            name: _printed(source(name, "torch"), {}) for name in tutorial_scripts.SCRIPTS
+            name: _printed(source(script, "torch"), {})
+            for name, script in (tutorial_scripts.SCRIPTS | module_scripts.SCRIPTS).items()
         },
     }
     (HERE / "autograd_texts.json").write_text(json.dumps(texts, indent=1) + "\n")

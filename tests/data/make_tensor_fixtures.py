@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from tests.data import linalg_cases, more_tensor_cases, tensor_cases
+from tests.data import linalg_cases, more_nn_cases, more_tensor_cases, tensor_cases
 from tests.expressions import error, record, text
 
 HERE = Path(__file__).parent
@@ -21,9 +21,12 @@ HERE = Path(__file__).parent
 def main() -> None:
     """Run all expressions and write the files."""
     torch.set_num_threads(1)
-    for name, cases in (
-        ("tensor", tensor_cases), ("more_tensor", more_tensor_cases), ("linalg", linalg_cases),
-    ):  # fmt: skip
+    for name, cases in {
+        "tensor": tensor_cases,
+        "more_tensor": more_tensor_cases,
+        "linalg": linalg_cases,
+        "more_nn": more_nn_cases,
+    }.items():
         record(torch, cases.VALUES, HERE / f"{name}_values.npz")
         texts = {
             "texts": {expression: text(torch, expression) for expression in cases.TEXTS},

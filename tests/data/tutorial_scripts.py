@@ -382,7 +382,7 @@ print(whole, torch.allclose(whole, net.weight.grad))
 }
 
 
-def source(name: str, package: str) -> str:
+def source(script: str, package: str) -> str:
     """A script with what it needs before it, where `torch` is the package of that name."""
     fixed = _FIXED.replace("from torch", f"from {package}")
-    return f"import {package} as torch\n{fixed}{SCRIPTS[name]}"
+    return f"import {package} as torch\n{fixed}{script}"

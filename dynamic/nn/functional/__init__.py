@@ -31,6 +31,9 @@ from dynamic.nn.functional.activation import (
     threshold,
 )
 from dynamic.nn.functional.attention import scaled_dot_product_attention
+from dynamic.nn.functional.bags import (
+    embedding_bag,
+)
 from dynamic.nn.functional.classification import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -39,6 +42,15 @@ from dynamic.nn.functional.classification import (
     nll_loss,
 )
 from dynamic.nn.functional.conv import conv1d, conv2d, conv_transpose1d, conv_transpose2d
+from dynamic.nn.functional.dropping import (
+    alpha_dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
+    gumbel_softmax,
+    rrelu,
+)
 from dynamic.nn.functional.linear import bilinear, dropout, embedding, linear, one_hot
 from dynamic.nn.functional.normalization import (
     batch_norm,
@@ -64,6 +76,18 @@ from dynamic.nn.functional.regression import (
     poisson_nll_loss,
     smooth_l1_loss,
 )
+from dynamic.nn.functional.resizing import (
+    channel_shuffle,
+    fold,
+    interpolate,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+    pixel_shuffle,
+    pixel_unshuffle,
+    unfold,
+    upsample,
+)
 from dynamic.nn.functional.similarity import (
     cosine_embedding_loss,
     cosine_similarity,
@@ -73,18 +97,33 @@ from dynamic.nn.functional.similarity import (
     soft_margin_loss,
     triplet_margin_loss,
 )
+from dynamic.nn.functional.volumes import (
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    avg_pool3d,
+    conv3d,
+    conv_transpose3d,
+    max_pool3d,
+)
 from dynamic.operations.distances import pdist
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d", "avg_pool2d", "batch_norm",
-    "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "conv1d",
-    "conv2d", "conv_transpose1d", "conv_transpose2d", "cosine_embedding_loss", "cosine_similarity",
-    "cross_entropy", "dropout", "elu", "embedding", "gaussian_nll_loss", "gelu", "glu",
-    "group_norm", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hinge_embedding_loss",
-    "huber_loss", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax",
-    "logsigmoid", "margin_ranking_loss", "max_pool1d", "max_pool2d", "mish", "mse_loss", "nll_loss",
-    "normalize", "one_hot", "pad", "pairwise_distance", "pdist", "poisson_nll_loss", "prelu",
-    "relu", "relu6", "rms_norm", "scaled_dot_product_attention", "selu", "sigmoid", "silu",
-    "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink",
-    "softsign", "tanh", "tanhshrink", "threshold", "triplet_margin_loss",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "alpha_dropout", "avg_pool1d", "avg_pool2d",
+    "avg_pool3d", "batch_norm", "bilinear", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "celu", "channel_shuffle", "conv1d", "conv2d", "conv3d",
+    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss",
+    "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu",
+    "embedding", "embedding_bag", "feature_alpha_dropout", "fold", "gaussian_nll_loss", "gelu",
+    "glu", "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
+    "hinge_embedding_loss", "huber_loss", "interpolate", "kl_div", "l1_loss", "layer_norm",
+    "leaky_relu", "linear", "log_softmax", "logsigmoid", "margin_ranking_loss", "max_pool1d",
+    "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "mish", "mse_loss",
+    "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "pdist", "pixel_shuffle",
+    "pixel_unshuffle", "poisson_nll_loss", "prelu", "relu", "relu6", "rms_norm", "rrelu",
+    "scaled_dot_product_attention", "selu", "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss",
+    "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold",
+    "triplet_margin_loss", "unfold", "upsample",
 ]  # fmt: skip

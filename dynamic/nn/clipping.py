@@ -1,4 +1,4 @@
-"""Gradients that are too large, and parameters as one vector (the name is PyTorch's)."""
+"""Gradients that are too large, and parameters as one vector."""
 
 from __future__ import annotations
 

@@ -1,0 +1,158 @@
+"""Hooks of modules on the gradients of their inputs and outputs.
+
+The inputs and the outputs of a call pass through a Function that does nothing, whose node the
+hooks are on: so they run once, with all gradients.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dynamic.autograd.function import Function
+from dynamic.grad_mode import mode
+from dynamic.nn.errors import ModuleError
+from dynamic.tensor import Tensor
+
+Hook = Callable[..., Any]
+
+
+class BackwardHookFunction(Function):
+    """All tensors as they are."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Any) -> Any:
+        """The tensors; those that require no grad stay so."""
+        ctx.mark_non_differentiable(*[one for one in tensors if not one.requires_grad])
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        """The gradients."""
+        return gradients
+
+
+class Hooked:
+    """One call of a module with backward hooks.
+
+    Attributes:
+        places: which of the positional arguments are tensors that passed through; None if none of
+            them requires grad.
+        tensors: these tensors, detached.
+        gradients: those of the outputs, once they are known.
+    """
+
+    def __init__(self, module: Any, hooks: Sequence[Hook], before: Sequence[Hook]) -> None:
+        self.module = module
+        self.hooks = hooks
+        self.before = before
+        self.places: list[int] | None = None
+        self.tensors: list[Any] = []
+        self.out_places: list[int] = []
+        self.count = self.out_count = 0
+        self.gradients: tuple[Any, ...] | None = None
+
+    def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, with the hooks after their gradients."""
+        self.count = len(args)
+        if not self.hooks:
+            return args
+        args, self.places, node = _through(args)
+        if node is not None and self.places is not None:
+            self.tensors = [args[i].detach() for i in self.places]
+            node.register_hook(self._after)
+        return args
+
+    def outputs(self, result: Any) -> Any:
+        """The result of the module, with the hooks before its gradients."""
+        several = isinstance(result, tuple)
+        listed = result if several else (result,)
+        self.out_count = len(listed)
+        listed, places, node = _through(listed)
+        if node is not None and places is not None:
+            self.out_places = places
+            node.register_prehook(self._before)
+        return listed if several else listed[0]
+
+    def _before(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        gradients = _spread(given, self.out_places, self.out_count)
+        for hook in self.before:
+            changed = _listed(hook(self.module, gradients))
+            if changed is None:
+                continue
+            _require_count("Backward pre hook", "grad_output", changed, gradients)
+            gradients = changed
+        self.gradients = gradients
+        if self.places is None and self.hooks:
+            self._without_inputs(gradients)
+        return tuple(gradients[i] for i in self.out_places)
+
+    def _without_inputs(self, gradients: tuple[Any, ...]) -> None:
+        warnings.warn(
+            "Full backward hook is firing when gradients are computed with respect to module "
+            "outputs since no inputs require gradients.",
+            UserWarning,
+            stacklevel=2,
+        )
+        for hook in self.hooks:
+            changed = _listed(hook(self.module, (None,) * self.count, gradients))
+            if changed is not None and any(one is not None for one in changed):
+                raise ModuleError(
+                    "Backward hook for Modules where no input requires gradient should always "
+                    "return None or None for all gradients."
+                )
+        self.gradients = None
+
+    def _after(self, found: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
+        if self.gradients is None or self.places is None:
+            return None
+        # a tensor that requires no grad has one of zeros here, as in PyTorch
+        whole = [
+            tensor.new_zeros(tensor.shape) if one is None else one
+            for tensor, one in zip(self.tensors, found, strict=True)
+        ]
+        gradients = _spread(whole, self.places, self.count)
+        for hook in self.hooks:
+            changed = _listed(hook(self.module, gradients, self.gradients))
+            if changed is None:
+                continue
+            _require_count("Backward hook", "grad_input", changed, gradients)
+            gradients = changed
+        self.gradients = None
+        return tuple(gradients[i] for i in self.places)
+
+
+def _through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int] | None, Any]:
+    """The values with their tensors passed on, which these are, and the node; or None, None."""
+    places = [i for i, one in enumerate(values) if isinstance(one, Tensor)]
+    if not mode.enabled or not any(values[i].requires_grad for i in places):
+        return values, None, None
+    passed = BackwardHookFunction.apply(*(values[i] for i in places))
+    result = list(values)
+    for i, one in zip(places, passed, strict=True):
+        result[i] = one
+    node = next(one.grad_fn for one in passed if one.requires_grad)
+    return tuple(result), places, node
+
+
+def _spread(gradients: Sequence[Any], places: Sequence[int], count: int) -> tuple[Any, ...]:
+    """The gradients at their places among `count`, None elsewhere."""
+    found: list[Any] = [None] * count
+    for place, one in zip(places, gradients, strict=True):
+        found[place] = one
+    return tuple(found)
+
+
+def _listed(changed: Any) -> tuple[Any, ...] | None:
+    if changed is None or isinstance(changed, tuple):
+        return changed
+    return (changed,)
+
+
+def _require_count(name: str, what: str, changed: Any, gradients: Any) -> None:
+    if len(changed) != len(gradients):
+        raise ModuleError(
+            f"{name} returned an invalid number of {what}, got {len(changed)}, but expected "
+            f"{len(gradients)}"
+        )
