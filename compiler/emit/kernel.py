@@ -9,18 +9,19 @@ same way, such as repeated layers, share a unit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import networkx as nx
 
 from compiler import dims
 from compiler.dims import Size, Unknown
 from compiler.emit.body import Body, Names, build_body
-from compiler.emit.loops import INDENT
+from compiler.emit.chunks import Chunks, plan_chunks
+from compiler.emit.loops import INDENT, nest_of
 from compiler.emit.matmul import BLAS_DTYPES
-from compiler.emit.program import Call, Instruction, Operand, TableLayout
+from compiler.emit.program import Call, Instruction, Operand, Share, TableLayout
 from compiler.emit.scalar import pointer_type
-from compiler.emit.unit import Parameter, Unit, UnitPrinter
+from compiler.emit.unit import GroupLoops, Parameter, Unit, UnitPrinter, loop_units
 from compiler.passes.fuse import fuse
 from compiler.passes.groups import Fusion, Group, LoopGroup
 from compiler.passes.memory import MemoryPlan, Slot, plan_memory
@@ -55,14 +56,16 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
     def size(value: Size) -> str:
         return dims.source(value, labels)
 
-    bodies = {
-        i: build_body(fusion, group, Names(size))
+    loops = {
+        i: _loops(fusion, build_body(fusion, group, Names(size)))
         for i, group in enumerate(fusion.groups)
         if isinstance(group, LoopGroup)
     }
+    bodies = {i: part.body for i, part in loops.items()}
+    chunked = {i: part.plan for i, part in loops.items() if part.plan is not None}
     roots = graph.graph
     memory = plan_memory(
-        fusion, bodies, roots["inputs"], roots["outputs"], roots["updates"], not separate
+        fusion, bodies, chunked, roots["inputs"], roots["outputs"], roots["updates"], not separate
     )
     arguments = tuple(
         sorted(
@@ -71,12 +74,18 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
         )
     )
     table = _table(memory, unknowns, fusion)
-    printer = _KernelPrinter(fusion, bodies, memory, table, labels)
+    printer = _KernelPrinter(fusion, loops, memory, table, labels)
     main = list(printer.lines())
+    table = replace(table, derived=printer.derived)
     units = tuple(f"def unit_{i}{text}\n" for i, text in enumerate(printer.units))
     source = "\n\n".join([*units, "\n".join(main) + "\n"])
     program = tuple(printer.program)
     return Kernel(source, units, program, arguments, memory, table, fusion, bodies)
+
+
+def _loops(fusion: Fusion, body: Body) -> GroupLoops:
+    nest = nest_of(body)
+    return GroupLoops(body, nest, plan_chunks(fusion.nodes, body, nest))
 
 
 def _unknowns(fusion: Fusion) -> list[Unknown]:
@@ -106,7 +115,7 @@ def _table(memory: MemoryPlan, unknowns: Sequence[Unknown], fusion: Fusion) -> T
     }
     gemm = {name: at + i for i, name in enumerate(sorted(used & set(BLAS_DTYPES)))}
     at += len(gemm)
-    return TableLayout(tuple(address), unknown, gemm, zero=at, own=at + 1, failed=at + 2)
+    return TableLayout(tuple(address), unknown, gemm, {}, zero=at, own=at + 1, failed=at + 2)
 
 
 class _KernelPrinter:
@@ -115,18 +124,19 @@ class _KernelPrinter:
     def __init__(
         self,
         fusion: Fusion,
-        bodies: dict[int, Body],
+        loops: dict[int, GroupLoops],
         memory: MemoryPlan,
         table: TableLayout,
         labels: dict[Unknown, str],
     ) -> None:
         self.fusion = fusion
-        self.bodies = bodies
+        self.loops = loops
         self.memory = memory
         self.table = table
         self.labels = labels
         self.units: dict[str, int] = {}
         self.program: list[Instruction] = []
+        self.derived: dict[Size | Chunks, int] = {}
 
     def size(self, value: Size) -> str:
         return dims.source(value, self.labels)
@@ -148,16 +158,23 @@ class _KernelPrinter:
         for i, group in enumerate(self.fusion.groups):
             yield ""
             yield self._comment(self._nodes(group))
-            yield from self._call(self._printer().group(group, self.bodies.get(i), i))
+            for unit in self._units(i, group):
+                yield from self._call(unit)
         for variable, new in self.memory.commits:
             yield ""
             yield self._comment([new])
-            length = self.size(self.fusion.nodes[new].type.size)
-            yield from self._call(self._printer().copy(variable, new, length))
+            yield from self._call(self._printer().copy(variable, new))
         yield "return 0"
 
     def _printer(self) -> UnitPrinter:
         return UnitPrinter(self.fusion.nodes, self.memory, self.labels)
+
+    def _units(self, index: int, group: Group) -> Iterator[Unit]:
+        if isinstance(group, LoopGroup):
+            parts = self.fusion.nodes, self.memory, self.labels
+            yield from loop_units(*parts, index, self.loops[index])
+        else:
+            yield self._printer().matmul(group)
 
     def _nodes(self, group: Group) -> list[int]:
         if isinstance(group, LoopGroup):
@@ -172,38 +189,60 @@ class _KernelPrinter:
 
     def _call(self, unit: Unit) -> Iterator[str]:
         """The lines that call a unit, which is numbered here."""
-        parameters = ", ".join(f"{one.name}: {one.type}" for one in unit.parameters)
+        own = ("first", "last", "chunk") if unit.chunks else ()
+        parameters = [f"{one.name}: {one.type}" for one in unit.parameters]
+        parameters += [f"{name}: i64" for name in own]
         body = "\n".join(INDENT + line for line in (*unit.lines, "return 0"))
-        number = self.units.setdefault(f"({parameters}) -> i64:\n{body}", len(self.units))
-        operands, texts = [], []
-        for one in unit.parameters:
-            operand, text = self._operand(one)
-            operands.append(operand)
-            texts.append(text)
-        self.program.append(Call(number, tuple(operands)))
-        called = f"unit_{number}({', '.join(texts)})"
+        text = f"({', '.join(parameters)}) -> i64:\n{body}"
+        number = self.units.setdefault(text, len(self.units))
+        operands = tuple(self._operand(one) for one in unit.parameters)
+        words = [self._text(one) for one in unit.parameters]
+        pad = ""
+        if unit.chunks is None:
+            self.program.append(Call(number, operands))
+        else:
+            chunks, extent = self._derived(unit.chunks), self._derived(unit.chunks.extent)
+            self.program.append(Share(number, operands, chunks, extent))
+            yield f"for chunk in range(t[{chunks}]):"
+            pad = INDENT
+            bounds = (f"{part} * t[{extent}] // t[{chunks}]" for part in ("chunk", "(chunk + 1)"))
+            words += [*bounds, "chunk"]
+        called = f"unit_{number}({', '.join(words)})"
         if not unit.fallible:
-            yield called
+            yield pad + called
             return
-        yield f"status = {called}"
-        yield "if status != 0:"
-        yield f"{INDENT}return status"
+        yield f"{pad}status = {called}"
+        yield f"{pad}if status != 0:"
+        yield f"{pad}{INDENT}return status"
 
-    def _operand(self, one: Parameter) -> tuple[Operand, str]:
-        """What a unit gets for a parameter: for the program, and as text."""
+    def _derived(self, value: Size | Chunks) -> int:
+        """The entry of what the sizes of a call determine."""
+        return self.derived.setdefault(value, self.table.fixed + len(self.derived))
+
+    def _operand(self, one: Parameter) -> Operand:
+        """What a unit gets for a parameter."""
         table, key = self.table, one.key
-        if one.role == "unknown":
-            assert isinstance(key, Unknown)
-            return Operand(table.unknown[key]), one.name
-        if one.role == "gemm":
-            entry = table.gemm[str(key)]
-            return Operand(entry), f"t[{entry}]"
-        assert isinstance(key, int)
+        if isinstance(key, Unknown):
+            return Operand(table.unknown[key])
+        if isinstance(key, Chunks):
+            return Operand(self._derived(key))
+        if isinstance(key, str):
+            return Operand(table.gemm[key])
         if one.role == "node":
-            return Operand(table.zero, key), str(key)
+            return Operand(table.zero, key)
         if one.role == "failed":
-            text = f"offset(p_i64(t, {table.own}), {table.failed})"
-            return Operand(table.own, 8 * table.failed), text
-        step = one.first * self.memory.slots[key].dtype.itemsize
-        text = f"offset(b{key}, {one.first})" if one.first else f"b{key}"
-        return Operand(table.address[key], step), text
+            return Operand(table.own, 8 * table.failed)
+        return Operand(table.address[key], one.first * self.memory.slots[key].dtype.itemsize)
+
+    def _text(self, one: Parameter) -> str:
+        """The same as text."""
+        table, key = self.table, one.key
+        if isinstance(key, Unknown):
+            return one.name
+        if isinstance(key, Chunks | str):
+            return f"t[{self._operand(one).entry}]"
+        if one.role == "node":
+            return str(key)
+        if one.role == "failed":
+            return f"offset(p_i64(t, {table.own}), {table.failed})"
+        return f"offset(b{key}, {one.first})" if one.first else f"b{key}"

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from compiler.dims import Unknown
+from compiler.dims import Size, Unknown
+from compiler.emit.chunks import Chunks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,6 +22,7 @@ class TableLayout:
             output's axes follow it.
         unknown: the entry of each unknown size.
         gemm: the entry of the address of the BLAS for each dtype that the kernel multiplies.
+        derived: entries that the sizes of a call determine: sizes, and numbers of chunks.
         zero: the entry that holds 0.
         own: the entry that holds the address of the table.
         failed: the entry that receives an index out of range.
@@ -29,14 +31,28 @@ class TableLayout:
     address: tuple[int, ...]
     unknown: dict[Unknown, int]
     gemm: dict[str, int]
+    derived: dict[Size | Chunks, int]
     zero: int
     own: int
     failed: int
 
     @property
+    def pool(self) -> int:
+        """The entry of the address of the threads' pool, 0 for none.
+
+        The next one holds how many threads may work.
+        """
+        return self.failed + 1
+
+    @property
+    def fixed(self) -> int:
+        """The first of the derived entries, which come last."""
+        return self.failed + 3
+
+    @property
     def length(self) -> int:
         """The number of entries."""
-        return self.failed + 1
+        return self.fixed + len(self.derived)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +69,19 @@ class Call:
 
     unit: int
     operands: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Calls of one unit for the chunks of a loop, which threads share.
+
+    `chunks` and `extent` are the entries of the number of chunks and of iterations.
+    """
+
+    unit: int
+    operands: tuple[Operand, ...]
+    chunks: int
+    extent: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,4 +127,4 @@ class Branch:
     no: tuple[Instruction, ...]
 
 
-Instruction: TypeAlias = "Call | Set | Loop | While | Branch"
+Instruction: TypeAlias = "Call | Share | Set | Loop | While | Branch"
