@@ -29,6 +29,10 @@ class FeedError(StaticGraphError, ValueError):
     """A call's inputs do not fit the executable's placeholders."""
 
 
+class FormatError(StaticGraphError, ValueError):
+    """A file is damaged, or does not hold what it should."""
+
+
 class OptionError(StaticGraphError, ValueError):
     """An option or an attribute of an op has a value that it cannot have."""
 

@@ -18,8 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from compiler import ops
 from compiler.op import Attrs, Op
 from compiler.ops.writing import is_writing
+from dynamic.large_rules import RULES
 from dynamic.nodes import Spec
 from dynamic.parallel import run
 
@@ -97,16 +99,23 @@ def cotangents(
     if cut is None:
         return op.cotangents(positions, g, out, *operands, **attrs)
     cuts, count = cut.cuts, len(cut.slices)
-    results = []
-    for i in positions:
-        shape = operands[i].shape
-        results.append(np.empty(shape if cuts[i] else (count, *shape), operands[i].dtype))
-    rows = [
-        cut.joined(result) if cuts[i] else result
-        for i, result in zip(positions, results, strict=True)
-    ]
     are_cut = (True, True, *cuts)
     parts = _joined(cut, (g, out, *operands), are_cut)
+    given = _block(cut, parts, are_cut, slice(0, 1))
+    first = op.cotangents(positions, *given, **attrs)  # what the results are like
+    # the cotangent of the result itself, as that of a sum is
+    passed = [one is given[0] and cuts[i] for i, one in zip(positions, first, strict=True)]
+    if all(passed):
+        return [g] * len(passed)
+    results, rows = [], []
+    for i, one, is_passed in zip(positions, first, passed, strict=True):
+        shape = operands[i].shape
+        result = g if is_passed else np.empty(shape if cuts[i] else (count, *shape), one.dtype)
+        results.append(result)
+        rows.append(cut.joined(result) if cuts[i] else result)
+    rule = RULES.get(op)
+    if any(passed) or any(operands[i].shape != g.shape for i in positions):
+        rule = None
     writes = is_writing(op.vjp_arrays)
 
     def task(i: int) -> None:
@@ -115,9 +124,13 @@ def cotangents(
             cut.part(row, cut.slices[i]) if cuts[position] else row[i, ...]
             for position, row in zip(positions, rows, strict=True)
         ]
+        if rule is not None:
+            for position, target in zip(positions, targets, strict=True):
+                rule(given[0], given[1], given[2:], position, target)
+            return
         found = op.cotangents(positions, *given, **(attrs | {"into": targets} if writes else attrs))
-        for target, cotangent in zip(targets, found, strict=True):
-            if cotangent is not target:
+        for target, cotangent, is_passed in zip(targets, found, passed, strict=True):
+            if cotangent is not target and not is_passed:
                 target[...] = cotangent
 
     with _rows_as_they_are(cut.width):
@@ -126,6 +139,21 @@ def cotangents(
         result if cuts[i] else np.add.reduce(result, 0)
         for i, result in zip(positions, results, strict=True)
     ]
+
+
+def add_into(x: Any, y: Any) -> None:
+    """x += y, in blocks where the arrays are large."""
+    cut = _cut(ops.add, (x, y), {}) if x.size >= LARGE and x.shape == y.shape else None
+    if cut is None:
+        np.add(x, y, x)
+        return
+    total, term = cut.joined(x), cut.joined(y)
+
+    def task(i: int) -> None:
+        part = cut.part(total, cut.slices[i])
+        np.add(part, cut.part(term, cut.slices[i]), part)
+
+    run(task, len(cut.slices))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dynamic.errors import AutogradError
+from dynamic.func.tracer import Tracer
 from dynamic.grad_mode import mode
 from dynamic.nodes import Cotangents, GraphNode, Output, Spec, next_number
 from dynamic.observers import announce
@@ -22,15 +23,16 @@ def call(function: Any, operands: Sequence[Any]) -> list[Any]:
     Recorded as one node if an operand requires grad. On tracers of `dynamic.func` the function is
     applied op by op.
     """
-    for one in operands:
-        if isinstance(one, Tensor) and hasattr(one, "_level"):
-            return list(function.expand(as_tensors(operands)))
+    if any(isinstance(one, Tracer) for one in operands):
+        return list(function.expand(as_tensors(operands)))
     values = arrays(operands)
     edges = tuple([one._node if isinstance(one, Tensor) else None for one in operands])
     if not mode.enabled or mode.inference or not any(edges):
         return [wrap(result) for result in function.forward(values)]
     needs = tuple([i for i, edge in enumerate(edges) if edge is not None])
     reverse = function.reverse(needs)
+    if not reverse.floating:
+        return [wrap(result) for result in function.forward(values)]
     results, kept = reverse.forward(values)
     tensors = [wrap(result) for result in results]
     node = CallNode(function.name, reverse, edges, needs, operands, values, kept, results)

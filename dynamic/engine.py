@@ -18,6 +18,7 @@ from dynamic.grad_mode import mode, record_if
 from dynamic.hooks import as_tensor, at_tensor, run_after, run_before
 from dynamic.leaf import AccumulateGrad
 from dynamic.masked import dense
+from dynamic.multi_grad import Pass, following
 from dynamic.nodes import Cotangents
 
 Root = tuple[Any, Any]
@@ -53,11 +54,16 @@ def run(
         return _in_thread(roots, retain_graph, create_graph, inputs)
     before = record_if(create_graph)
     mode.depth = depth + 1
+    outer = mode.task if following else None
     try:
+        if following:
+            mode.task = Pass(roots, needed)
         return _propagate(roots, retain_graph, create_graph, wanted, needed)
     finally:
         record_if(before)
         mode.depth = depth
+        if following or outer is not None:
+            mode.task = outer
 
 
 def _in_thread(*arguments: Any) -> dict[Any, Any]:

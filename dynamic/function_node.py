@@ -18,7 +18,7 @@ from dynamic.inplace import touch
 from dynamic.leaf import AccumulateGrad
 from dynamic.nodes import Cotangents, GraphNode, Output, Spec, next_number
 from dynamic.saved_tensors import Packed
-from dynamic.tape import mutated
+from dynamic.tape import FREED, mutated
 from dynamic.tensor import Tensor, wrap
 from dynamic.views import CUSTOM, MULTI_OUTPUT, make_view, rebase
 
@@ -36,6 +36,16 @@ class SavedTensor:
         if mode.packing:
             given = tensor if number is None else tensor.detach()
             self._kept = Packed(given, mode.packing[-1])
+
+    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
+        """Keep `pack_hook(tensor)` instead; RuntimeError if there are hooks already."""
+        if type(self._kept) is Packed:
+            raise AutogradError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. "
+                "Hint: only one pair of hooks is allowed at a time."
+            )
+        given = self._kept if self._number is None else wrap(self._kept)
+        self._kept = Packed(given, (pack_hook, unpack_hook))
 
     def tensor(self, node: Any) -> Any:
         """The tensor, as an output of `node` if it is one."""
@@ -85,6 +95,12 @@ class FunctionNode(GraphNode):
         self.heads: dict[int, weakref.ref[Output]] = {}
         self.serial = next_number()
         ctx._node = weakref.ref(self)
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        if self.ctx._saved is None:
+            raise AutogradError(FREED)
+        return tuple(self.ctx._saved)
 
     def head(self, number: int, array: Any) -> Output:
         """The node of one output: the same one for as long as anybody holds it."""

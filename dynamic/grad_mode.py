@@ -15,6 +15,8 @@ class _Mode(threading.local):
     depth = 0
     packing: tuple[Any, ...] = ()
     no_packing: str | None = None
+    mutation: Any = None
+    task: Any = None
 
 
 mode = _Mode()
@@ -26,6 +28,8 @@ Attributes:
     depth: how many reverse passes are running within each other.
     packing: the pairs of functions that pack and unpack saved tensors, the last one in force.
     no_packing: why such functions are forbidden, or None.
+    mutation: what may be mutated although it was saved (`dynamic.mutation`), or None.
+    task: the reverse pass that is running, if a hook over several tensors asks for it.
 """
 
 paused: list[None] = []

@@ -12,9 +12,12 @@ from compiler.errors import OptionError
 from compiler.op import Operand
 from compiler.ops import astype
 from dynamic.eager_ops import stack
+from dynamic.edges import GradientEdge
 from dynamic.engine import run
 from dynamic.errors import AutogradError
+from dynamic.hooks import as_tensor
 from dynamic.leaf import AccumulateGrad
+from dynamic.results import Size
 
 
 def backward(
@@ -44,7 +47,8 @@ def backward(
         _warn_of_cycle()
     if inputs is None:
         if len(tensors) == 1 and grad_tensors is None and not create_graph:
-            array, node = tensors[0]._array, tensors[0]._node
+            node = tensors[0]._node
+            array = getattr(tensors[0], "_array", node)
             if node is not None and not array.ndim:  # the usual case, the short way
                 run(((node, np.array(1, array.dtype)),), retain, False)
                 return
@@ -62,6 +66,8 @@ def backward(
         g = found.pop(node)
         if type(node) is AccumulateGrad:
             node.pull(g, create_graph)
+        elif isinstance(tensor, GradientEdge):
+            continue  # there is no tensor whose gradient it could be
         elif node.hooks is None or node.hooks.cell is None:
             tensor.retain_grad()
             tensor._home.add(g, create_graph)
@@ -109,8 +115,12 @@ def grad(
     for i, (tensor, node) in enumerate(zip(inputs, nodes, strict=True)):
         g = found.get(node)
         if g is not None:
-            results.append(g if isinstance(g, Operand) else tensor.constant(g))
+            results.append(as_tensor(g))
         elif materialize_grads:
+            if isinstance(tensor, GradientEdge):
+                raise AutogradError(
+                    "materialize_grads cannot be used when the given input is a GradientEdge"
+                )
             results.append(tensor.constant(np.zeros_like(tensor._array)))
         elif allow_unused:
             results.append(None)
@@ -150,7 +160,7 @@ def _warn_of_cycle() -> None:
 
 
 def _listed(tensors: Any) -> Sequence[Any]:
-    return (tensors,) if isinstance(tensors, Operand) else tuple(tensors)
+    return (tensors,) if isinstance(tensors, Operand | GradientEdge) else tuple(tensors)
 
 
 def _nodes(inputs: Sequence[Any]) -> list[Any]:
@@ -180,15 +190,15 @@ def _roots(tensors: Sequence[Any], cotangents: Any, create_graph: bool) -> list[
 
 def _cotangent(i: int, tensor: Any, given: Any) -> Any:
     """The cotangent of a root: 1 if none is given."""
-    array = tensor._array
+    array = tensor._node if isinstance(tensor, GradientEdge) else tensor._array
     if given is None:
         if array.size != 1:
             raise AutogradError("grad can be implicitly created only for scalar outputs")
-        return tensor.constant(np.ones(array.shape, array.dtype))
-    given = given if isinstance(given, Operand) else tensor.constant(given)
+        return as_tensor(np.ones(array.shape, array.dtype))
+    given = as_tensor(given)
     if given.shape != array.shape:
         raise AutogradError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and output[{i}] "
-            f"has a shape of {tensor.shape}."
+            f"has a shape of {Size(array.shape)}."
         )
     return given if given._array.dtype == array.dtype else astype(given, array.dtype)

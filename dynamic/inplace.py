@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.graph.expression import user_line
 from compiler.op import Attrs, Op, Operand
 from dynamic import eager_ops
 from dynamic.dtypes import DTYPES
@@ -17,16 +16,18 @@ from dynamic.errors import AutogradError, SizeError
 from dynamic.grad_mode import mode
 from dynamic.leaf import AccumulateGrad
 from dynamic.tape import Node, record
-from dynamic.versions import UNTRACKED
+from dynamic.versions import UNTRACKED, user_place
 from dynamic.views import rebase, refusal, writable
 
 
 def touch(tensor: Any) -> None:
     """Count a change of the tensor's memory and note the user's line that made it."""
-    counter = tensor._counter
-    if counter is not UNTRACKED:
+    counter = tensor._cell
+    if counter is None:  # nobody will ask for the line, since nobody has saved the tensor
+        tensor._cell = [1, None]
+    elif counter is not UNTRACKED:
         counter[0] += 1
-        counter[1] = user_line()
+        counter[1] = user_place()
 
 
 def check_writable(tensor: Any, others: Sequence[Any] = ()) -> None:
@@ -44,6 +45,8 @@ def check_writable(tensor: Any, others: Sequence[Any] = ()) -> None:
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
             "a clone to get a normal tensor before doing inplace update."
         )
+    if mode.mutation is not None:
+        mode.mutation.before_write(tensor._counter)
     if not mode.enabled:
         return
     node, view = tensor._node, tensor._view

@@ -14,8 +14,7 @@ from compiler.types import normalise_axis
 from dynamic import eager_ops
 from dynamic.dtypes import DTYPES
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.grad_mode import mode
-from dynamic.inplace import assign, check_writable, fill, overwrite, replace, touch
+from dynamic.inplace import assign, fill, overwrite, replace, touch
 from dynamic.results import sizes_of
 from dynamic.versions import UNTRACKED
 
@@ -29,25 +28,10 @@ def _method(op: Op) -> Any:
 
 
 def _operator(op: Op) -> Any:
-    ufunc = op.evaluate if isinstance(op.evaluate, np.ufunc) else None
-
     def method(self: Any, other: Any) -> Any:
-        if ufunc is not None and not mode.enabled and _is_alike(self, other):
-            check_writable(self)
-            ufunc(self._array, other._array, self._array)  # an optimizer's step, the short way
-            touch(self)
-            return self
         return overwrite(self, op, (other,))
 
     return method
-
-
-def _is_alike(tensor: Any, other: Any) -> bool:
-    """Whether `other` is a tensor of the same shape and floating dtype; neither is a tracer."""
-    if not isinstance(other, InPlace) or tensor._overwritten or other._overwritten:
-        return False
-    x, y = tensor._array, other._array
-    return x.shape == y.shape and x.dtype is y.dtype and x.dtype.kind == "f"
 
 
 def _scaled(op: Op) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamic.blockwise import add_into
 from dynamic.errors import AutogradError
 from dynamic.nodes import GraphNode, next_number
 
@@ -58,9 +59,9 @@ class AccumulateGrad(GraphNode):
         elif create_graph:
             self.grad = (g.constant(before) if isinstance(before, np.ndarray) else before) + g
         elif isinstance(before, np.ndarray):
-            before += g
+            add_into(before, g)
         else:
-            before._array += g
+            add_into(before._array, g)
             before._counter[0] += 1
 
     def name(self) -> str:

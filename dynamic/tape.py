@@ -21,6 +21,7 @@ from dynamic.errors import AutogradError, MissingAttributeError
 from dynamic.names import node_name
 from dynamic.nodes import GraphNode, Spec, next_number
 from dynamic.observers import announce, observers
+from dynamic.versions import line_of
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -151,11 +152,16 @@ class Node(GraphNode):
         return tuple([i for i, _ in self.recipe.steps])
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_"):
-            from dynamic.introspection import saved_value
+        if name.startswith(("_saved_", "_raw_saved_")):
+            from dynamic.saved_values import saved_value
 
             return saved_value(self, name)
         raise MissingAttributeError(f"{self.name()!r} object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        from dynamic.saved_values import saved_names
+
+        return sorted({*super().__dir__(), *saved_names(self)})
 
 
 def mutated(array: Any, maker: Any, counter: Any, version: int, saver: str) -> str:
@@ -173,7 +179,8 @@ def mutated(array: Any, maker: Any, counter: Any, version: int, saver: str) -> s
         f"operation: [torch.{kind}Tensor {list(array.shape)}]{which} is at version {counter[0]}; "
         f"expected version {version} instead. Hint: enable anomaly detection to find the operation "
         "that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
-        f"check_nan=False). {saver} saved it; it was modified last at {counter[1]}."
+        f"check_nan=False). {saver} saved it; it was modified last at "
+        f"{line_of(counter[1])}."
     )
 
 
@@ -236,25 +243,25 @@ def record(
 
 
 def record_one(plan: Recipe, attrs: Attrs, edge: Any, operand: Any, result: Any) -> Node:
-    """`record` for one tensor, made by the node `edge`."""
+    """`record` for one tensor, made by the node `edge`, and a result that nobody has seen yet."""
     array = result._array
     if not plan.holds:
         return _node(plan, (edge,), (edge, None), (), (), attrs, array)
-    if not plan.keeps_output:
-        own = operand._counter
-        saved, guards, versions = (operand._array, None), (own, None), (own[0], 0)
-    elif not plan.keeps[0]:
-        saved, guards, versions = (edge, array), (None, result._counter), (0, 0)
-    else:
-        own = operand._counter
-        saved, guards, versions = (operand._array, array), (own, result._counter), (own[0], 0)
-    return _node(plan, (edge,), saved, guards, versions, attrs, array)
+    own = made = None
+    version = 0
+    if plan.keeps[0]:
+        own = operand._cell or operand._counter
+        version = own[0]
+    if plan.keeps_output:
+        made = result._cell = [0, None]
+    saved = (edge if own is None else operand._array, None if made is None else array)
+    return _node(plan, (edge,), saved, (own, made), (version, 0), attrs, array)
 
 
 def record_pair(
     plan: Recipe, edges: tuple[Any, Any], x: Any, y: Any, left: Any, right: Any, result: Any
 ) -> Node:
-    """`record` for two operands: their arrays, and their tensors or None for a number."""
+    """`record_one` for two operands: their arrays, and their tensors or None for a number."""
     array = result._array
     first, second = edges
     if not plan.holds:
@@ -264,16 +271,20 @@ def record_pair(
             second = Spec(y.shape, y.dtype)
         return _node(plan, edges, (first, second, None), (), (), _NO_ATTRS, array)
     keeps_x, keeps_y = plan.keeps
-    c = left._counter if keeps_x and left is not None else None
-    d = right._counter if keeps_y and right is not None else None
+    c = d = made = None
+    if keeps_x and left is not None:
+        c = left._cell or left._counter
+    if keeps_y and right is not None:
+        d = right._cell or right._counter
+    if plan.keeps_output:
+        made = result._cell = [0, None]
     saved = (
         x if keeps_x else Spec(x.shape, x.dtype) if first is None else first,
         y if keeps_y else Spec(y.shape, y.dtype) if second is None else second,
-        array if plan.keeps_output else None,
+        None if made is None else array,
     )
-    guards = (c, d, result._counter if plan.keeps_output else None)
     versions = (0 if c is None else c[0], 0 if d is None else d[0], 0)
-    return _node(plan, edges, saved, guards, versions, _NO_ATTRS, array)
+    return _node(plan, edges, saved, (c, d, made), versions, _NO_ATTRS, array)
 
 
 _NO_ATTRS: Attrs = {}

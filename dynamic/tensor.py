@@ -183,10 +183,13 @@ def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
     result._array = array
     result._home = result._maker = None
     result._rebased = 0
-    result._note = view_note(operand, plan.op, attrs)
-    cell = operand._cell
-    result._cell = operand._counter if cell is None else cell
-    edge = operand._maker if operand._note is None else operand._node
+    result._cell = operand._cell or operand._counter
+    if operand._note is None and not paused:  # the usual case, without a call
+        result._note = (operand, None, plan.op, attrs, None, operand._rebased)
+        edge = operand._maker
+    else:
+        result._note = view_note(operand, plan.op, attrs)
+        edge = operand._node
     if edge is not None and not (paused and not recording()):
         result._maker = record_one(plan, attrs, edge, operand, result)
     return result

@@ -1,16 +1,17 @@
 """staticgraph: define a computation graph once, compile it, run it many times."""
 
 from compiler.control import cond, scan, while_loop
-from compiler.control import cond, scan, while_loop
 from compiler.dims import Dim
 from compiler.errors import (
     CompileError,
     DTypeError,
     FeedError,
+    FormatError,
     GraphError,
     NonFiniteWarning,
     OptionError,
     OutOfRangeError,
+    OutputError,
     ShapeError,
     StaticGraphError,
 )
@@ -119,8 +120,9 @@ from compiler.ops import (
 )
 from staticgraph import optim
 from staticgraph.checkpoint import checkpoint
-from staticgraph.compilation import compile, grad, run
+from staticgraph.compilation import compile, run
 from staticgraph.executable import Executable
+from staticgraph.function import Function, function
 from staticgraph.leaves import (
     Variable,
     arange,
@@ -131,24 +133,28 @@ from staticgraph.leaves import (
     variable,
     zeros,
 )
+from staticgraph.saving import load, save
+from staticgraph.transforms import grad, hessian, jacobian, jvp, value_and_grad, vjp, vmap
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "CompileError", "DTypeError", "Dim", "Executable", "Expression", "FeedError", "GraphError",
-    "NonFiniteWarning", "OptionError", "OutOfRangeError", "ShapeError", "StaticGraphError",
-    "Variable", "abs", "acos", "add", "all", "any", "arange", "argmax", "argmin", "asin",
-    "astype", "atan", "atan2", "avg_pool2d", "binary_cross_entropy_with_logits", "broadcast_to",
-    "ceil", "checkpoint", "clip", "compile", "concatenate", "cond", "constant", "conv2d", "cos",
-    "cosh", "cross_entropy", "divide", "dot", "elu", "equal", "erf", "exp", "expand_dims",
-    "expm1", "flip", "floor", "floor_divide", "full", "gelu", "grad", "greater",
-    "greater_equal", "isfinite", "isinf", "isnan", "layer_norm", "leaky_relu", "less",
-    "less_equal", "log", "log1p", "log_softmax", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "logsumexp", "matmul", "max", "max_pool2d", "maximum", "mean", "min",
-    "minimum", "mse_loss", "multiply", "negative", "not_equal", "one_hot", "ones", "optim",
-    "outer", "pad", "permute", "placeholder", "pow", "power", "prod", "reciprocal", "relu",
-    "remainder", "reshape", "round", "rsqrt", "run", "scan", "sigmoid", "sign", "silu", "sin",
-    "sinh", "sliding_windows", "softmax", "softplus", "split", "sqrt", "square", "squeeze",
-    "stack", "std", "stop_gradient", "subtract", "sum", "swapaxes", "take", "take_along_axis",
-    "tan", "tanh", "transpose", "trunc", "var", "variable", "where", "while_loop", "zeros",
+    "CompileError", "DTypeError", "Dim", "Executable", "Expression", "FeedError", "FormatError",
+    "Function", "GraphError", "NonFiniteWarning", "OptionError", "OutOfRangeError",
+    "OutputError", "ShapeError", "StaticGraphError", "Variable", "abs", "acos", "add", "all",
+    "any", "arange", "argmax", "argmin", "asin", "astype", "atan", "atan2", "avg_pool2d",
+    "binary_cross_entropy_with_logits", "broadcast_to", "ceil", "checkpoint", "clip", "compile",
+    "concatenate", "cond", "constant", "conv2d", "cos", "cosh", "cross_entropy", "divide",
+    "dot", "elu", "equal", "erf", "exp", "expand_dims", "expm1", "flip", "floor",
+    "floor_divide", "full", "function", "gelu", "grad", "greater", "greater_equal", "hessian",
+    "isfinite", "isinf", "isnan", "jacobian", "jvp", "layer_norm", "leaky_relu", "less",
+    "less_equal", "load", "log", "log1p", "log_softmax", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "logsumexp", "matmul", "max", "max_pool2d", "maximum", "mean",
+    "min", "minimum", "mse_loss", "multiply", "negative", "not_equal", "one_hot", "ones",
+    "optim", "outer", "pad", "permute", "placeholder", "pow", "power", "prod", "reciprocal",
+    "relu", "remainder", "reshape", "round", "rsqrt", "run", "save", "scan", "sigmoid", "sign",
+    "silu", "sin", "sinh", "sliding_windows", "softmax", "softplus", "split", "sqrt", "square",
+    "squeeze", "stack", "std", "stop_gradient", "subtract", "sum", "swapaxes", "take",
+    "take_along_axis", "tan", "tanh", "transpose", "trunc", "value_and_grad", "var", "variable",
+    "vjp", "vmap", "where", "while_loop", "zeros",
 ]  # fmt: skip

@@ -105,8 +105,11 @@ def compile(
     if background or debug is not False:
         from staticgraph.interpreted import run_op_by_op
 
-        return run_op_by_op(graph, restructure, title, options, background, debug)
-    return compile_graph(graph, restructure, title, options, Executable)
+        executable = run_op_by_op(graph, restructure, title, options, background, debug)
+    else:
+        executable = compile_graph(graph, restructure, title, options, Executable)
+    executable.options = options
+    return executable
 
 
 def _flatten(outputs: Any) -> tuple[list[Expression], Callable[[list[Any]], Any]]:

@@ -1,20 +1,51 @@
-"""The executable as this frontend hands it out: it can also be drawn and traced."""
+"""The executable as this frontend hands it out: it can also be drawn, traced and saved."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from compiler.runtime import executable
+from staticgraph.leaves import Variable
 
 if TYPE_CHECKING:
+    from compiler.driver import Options
     from compiler.runtime.debug import Trace
     from staticgraph.draw import Drawing
 
 
 class Executable(executable.Executable):
-    """A compiled graph: a function of arrays that cannot be modified; made by `compile`."""
+    """A compiled graph: a function of arrays that cannot be modified; made by `compile`.
 
-    __slots__ = ()
+    Attributes:
+        options: how it was compiled.
+    """
+
+    __slots__ = ("options",)
+
+    options: Options
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """The variables that it reads or updates by their names, in the order of the graph.
+
+        Those without a name are called `variable 0`, ...; a number is put behind a name that came
+        before.
+        """
+        found: dict[str, Variable] = {}
+        for _, data in sorted(self.graph.nodes.items()):
+            if data["op"].name == "variable":
+                name = data["name"] or f"variable {len(found)}"
+                while name in found:
+                    name = f"{name} ({len(found)})"
+                found[name] = Variable(data["op"], (), data["attrs"], data["name"], data["source"])
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the graph, its variables and its options to a file: see `staticgraph.save`."""
+        from staticgraph.saving import save
+
+        save(self, path)
 
     @property
     def ready(self) -> bool:

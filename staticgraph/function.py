@@ -13,7 +13,7 @@ import numpy as np
 from compiler.errors import DTypeError, OptionError, ShapeError
 from compiler.graph.expression import Expression
 from compiler.op import Operand
-from compiler.types import as_dtype
+from compiler.types import DType, as_dtype
 from staticgraph.compiled import Compiled
 from staticgraph.executable import Executable
 from staticgraph.modules import ModuleTensors, is_module
@@ -63,7 +63,8 @@ def function(
     is read when it is traced.
 
     Raises:
-        OptionError: a static argument has no hash, or what f returns is no array.
+        OptionError: a static argument has no hash, what f returns is no array, or `shapes` do not
+            fit the arguments.
     """
     if not callable(f):
         raise OptionError(f"function: {f!r} cannot be called")
@@ -279,17 +280,18 @@ class _Signature:
         operands: Sequence[Any],
     ) -> None:
         self._held = (modules, tensors)  # their identities are keys
-        self._compiled: dict[Any, Compiled] = {}
-        self._options = function._options
         self._numbers = tuple(i for i, x in enumerate(operands) if type(x) in (bool, int, float))
         names = _unique(leaf_names(found.structure, _parameters(function._f)))
         count = len(names)
         own = [] if tensors is None else tensors.names
         leaves = [
-            Leaf(name, as_dtype(np.asarray(x).dtype if i in self._numbers else x.dtype, name),
-                 i in self._numbers)
+            Leaf(name, _dtype_of(x, name), i in self._numbers)
             for i, (name, x) in enumerate(zip(_unique([*names, *own]), operands, strict=True))
         ]  # fmt: skip
+        for name in function._shapes.keys() - set(names):
+            raise OptionError(
+                f"{function.name}: no array is named {name!r}, which is declared: {names}"
+            )
         declared = [
             declared_axes(
                 function.name, leaf.name, function._shapes.get(leaf.name), len(_kind(x)) - 1
@@ -299,21 +301,27 @@ class _Signature:
             for i, (leaf, x) in enumerate(zip(leaves, operands, strict=True))
         ]
         self._traces = Traces(
-            function.name, _on_leaves(function, found, modules, tensors), leaves, declared
+            function.name,
+            _on_leaves(function, found, tensors),
+            leaves,
+            declared,
+            functools.partial(Compiled, options=function._options),
         )
 
     def call(self, operands: Sequence[Any]) -> _Call:
         """What serves operands of these shapes."""
         shapes = [() if i in self._numbers else tuple(x.shape) for i, x in enumerate(operands)]
-        trace = self._traces.fitting(shapes)
-        compiled = self._compiled.get(trace)
-        if compiled is None:
-            compiled = self._compiled[trace] = Compiled(trace, self._options)
-        return _Call(compiled, self._numbers)
+        return _Call(self._traces.fitting(shapes), self._numbers)
+
+
+def _dtype_of(x: Any, name: str) -> DType:
+    if isinstance(x, bool | int | float):
+        return np.asarray(x).dtype
+    return as_dtype(np.dtype(x.dtype).newbyteorder("="), name)
 
 
 def _on_leaves(
-    function: Function, found: Arguments, modules: list[Any], tensors: ModuleTensors | None
+    function: Function, found: Arguments, tensors: ModuleTensors | None
 ) -> Callable[[list[Expression]], Any]:
     """The function of a list of expressions, one per operand."""
     structure, count, others = found.structure, len(found.arrays), list(found.modules)

@@ -37,15 +37,14 @@ class ModuleTensors:
         self.tables: list[list[tuple[dict[str, Any], str]]] = []
         self.names: list[str] = []
         self.parts = [part for module in modules for _, part in module.named_modules()]
-        self._absent: list[tuple[dict[str, Any], str]] = []
+        self._slots: list[tuple[dict[str, Any], str]] = []
         places: dict[int, int] = {}
         for module in modules:
             for prefix, part in module.named_modules():
                 for table in (part._parameters, part._buffers):
                     for name, tensor in table.items():
-                        if tensor is None:
-                            self._absent.append((table, name))
-                        else:
+                        self._slots.append((table, name))
+                        if tensor is not None:
                             self._add(places, table, name, tensor, prefix)
         self._first = [places[0] for places in self.tables]
         self._tied = [(*one, *places[0]) for places in self.tables for one in places[1:]]
@@ -62,12 +61,12 @@ class ModuleTensors:
 
     def current(self) -> list[Any]:
         """The tensors as they are now."""
-        return [table[name] for table, name in self._first]
+        return [table.get(name) for table, name in self._first]
 
     def state(self) -> list[Any]:
         """What a trace depends on besides the tensors: the parts, their modes, what is tied."""
-        found: list[Any] = [table[name] is None for table, name in self._absent]
-        found += [table[name] is first[other] for table, name, first, other in self._tied]
+        found: list[Any] = [table.get(name) is None for table, name in self._slots]
+        found += [table.get(name) is first.get(other) for table, name, first, other in self._tied]
         for part in self.parts:
             found += part._modules.values()
             found += (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from compiler.types import DType, TensorType, collecting_assumptions
 from staticgraph.leaves import placeholder
 from staticgraph.signature import Structure, flatten_outputs
 
+KEPT = 256
+"""The traces of one signature: more only where every size has to be known."""
+
+Made = TypeVar("Made")
 Pattern: TypeAlias = "tuple[tuple[int | str | None, ...], ...]"
 """Per array, per axis: the size, a name that axes of equal size share, or None."""
 
@@ -140,8 +144,14 @@ def as_output(name: str, value: Any) -> Expression:
     )
 
 
-class Traces:
-    """The traces of a function for arguments of one structure, dtypes and ranks."""
+class Traces(Generic[Made]):
+    """The traces of a function for arguments of one structure, dtypes and ranks.
+
+    Args:
+        name, function, leaves: as `trace` takes them.
+        declared: what is declared of the axes of each array.
+        make: what to make of a new trace, and to keep with it.
+    """
 
     def __init__(
         self,
@@ -149,35 +159,41 @@ class Traces:
         function: Callable[[list[Expression]], Any],
         leaves: Sequence[Leaf],
         declared: Sequence[Sequence[Any]],
+        make: Callable[[Trace], Made],
     ) -> None:
         self.name = name
         self.function = function
         self.leaves = leaves
         self.declared = declared
-        self.made: dict[Pattern, Trace | None] = {}
+        self.make = make
+        self._made: dict[Pattern, tuple[Trace, Made]] = {}
+        self._failed: set[Pattern] = set()
 
-    def fitting(self, shapes: Sequence[tuple[int, ...]]) -> Trace:
-        """The trace that knows least among those that fit; made if there is none yet.
+    def fitting(self, shapes: Sequence[tuple[int, ...]]) -> Made:
+        """What was made of the trace that knows least among those that fit.
 
         Raises what the function raises when all sizes are known.
         """
         found = patterns(shapes, self.declared)
         for pattern in found[:-1]:
-            if pattern in self.made and self.made[pattern] is None:
+            if pattern in self._failed:
                 continue
             try:
                 return self._checked(pattern, shapes)
             except Exception:  # whatever it is, it is raised again when all sizes are known
-                self.made.setdefault(pattern, None)
+                if pattern not in self._made:
+                    self._failed.add(pattern)
         return self._checked(found[-1], shapes)
 
-    def _checked(self, pattern: Pattern, shapes: Sequence[tuple[int, ...]]) -> Trace:
-        found = self.made.get(pattern)
+    def _checked(self, pattern: Pattern, shapes: Sequence[tuple[int, ...]]) -> Made:
+        found = self._made.get(pattern)
         if found is None:
-            found = trace(self.name, self.function, self.leaves, pattern)
-            self.made[pattern] = found
-        found.check(shapes)
-        return found
+            made = trace(self.name, self.function, self.leaves, pattern)
+            if len(self._made) >= KEPT:
+                del self._made[next(iter(self._made))]
+            found = self._made[pattern] = made, self.make(made)
+        found[0].check(shapes)
+        return found[1]
 
 
 def declared_axes(name: str, leaf: str, axes: Any, ndim: int) -> tuple[Any, ...]:

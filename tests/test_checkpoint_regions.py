@@ -69,7 +69,8 @@ def compiled(forward: Callable[..., Any], ws: list[sg.Variable]) -> sg.Executabl
 
 def planned(inputs: list[Any], outputs: list[Any]) -> int:
     """The bytes of the arena, of what is not compiled."""
-    return Plan(kernel((inputs, outputs, {})).memory, 0).arena_bytes(n=64)
+    made = kernel((inputs, outputs, {}))
+    return Plan(made.memory, made.fusion).arena_bytes(n=64)
 
 
 def arena(executable: sg.Executable) -> int:

@@ -36,12 +36,25 @@ CASES = {
     "relu": (ops.relu, [X], {}),
     "sigmoid": (ops.sigmoid, [X], {}),
     "silu": (ops.silu, [X], {}),
-    "square": (ops.power, [np.abs(X), np.array(2.0)], {}),
-    "cube": (ops.power, [np.abs(X), np.array(3.0)], {}),
+    "power of 2": (ops.power, [np.abs(X), np.array(2.0)], {}),
+    "power of 3": (ops.power, [np.abs(X), np.array(3.0)], {}),
     "gelu of a strided array": (ops.gelu, [values(1000, 300).T], {"approximate": "none"}),
     "elu of a vector": (ops.elu, [values(300_001)], {"alpha": 1.0}),
     "divide by one number": (ops.divide, [X, np.array(3.0)], {}),
     "add": (ops.add, [X, values(300, 1000, seed=2)], {}),
+    "add a row": (ops.add, [X, values(1, 1000)], {}),
+    "subtract": (ops.subtract, [X, values(300, 1000, seed=2)], {}),
+    "multiply": (ops.multiply, [X, values(300, 1000, seed=2)], {}),
+    "multiply by a number": (ops.multiply, [X, np.array(3.0)], {}),
+    "divide": (ops.divide, [X, values(300, 1000, seed=2) + 9], {}),
+    "negative": (ops.negative, [X], {}),
+    "exp": (ops.exp, [X], {}),
+    "log": (ops.log, [np.abs(X)], {}),
+    "log1p": (ops.log1p, [np.abs(X)], {}),
+    "square": (ops.square, [X], {}),
+    "sqrt": (ops.sqrt, [np.abs(X)], {}),
+    "sin": (ops.sin, [X], {}),
+    "cos": (ops.cos, [X], {}),
     "multiply by a matrix": (ops.multiply, [values(3, 300, 500), values(300, 500)], {}),
     "divide by a column": (ops.divide, [X, values(300, 1) + 9], {}),
     "divide by a row": (ops.divide, [X, values(1000) + 9], {}),
@@ -127,6 +140,13 @@ def test_sizes_that_do_not_broadcast_are_an_error_however_they_are_cut():
     for op in (ops.divide, ops.atan2):
         with pytest.raises(RuntimeError, match=r"do not broadcast"):
             op(x, y)
+
+
+def test_large_gradients_are_added_up():
+    x = torch.from_numpy(X.copy()).requires_grad_(True)
+    for _ in range(2):
+        (x * 2 + x + x.T.T).sum().backward()
+    assert_array_equal(x.grad.numpy(), np.full(X.shape, 8.0))
 
 
 def test_large_tensors_have_the_gradients_of_small_ones():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 from typing import Any
 
@@ -248,3 +249,55 @@ def test_plan_counts_bytes() -> None:
         arena = f.plan.arena_bytes(batch=batch)
         assert arena == padded(batch * 4 * 8)
         assert f.plan.peak_bytes({"batch": batch}) == arena + batch * 4 * 8 + 16 * 8
+
+
+def test_plan_names_the_group_that_needs_most_and_what_is_live_there() -> None:
+    x = sg.placeholder("x", ("n", 64), "float64")
+    w = sg.variable(np.ones((64, 64)))
+    line = f"{__file__}:{line_number() + 1}"
+    wide = sg.concatenate([x, x, x], axis=1) @ sg.constant(np.ones((192, 128)))
+    y = wide[:, :64] @ w
+    plan = sg.compile([x], sg.tanh(y) @ w).plan
+    for n in (1, 100):
+        peak = plan.peak(n=n)
+        assert peak is not None
+        assert (peak.ops, peak.source) == (("matmul",), line)
+        assert [one.bytes for one in peak.buffers] == [n * 192 * 8, n * 128 * 8]
+        assert [one.op for one in peak.buffers] == ["concatenate", "matmul"]
+        assert {one.source for one in peak.buffers} == {line}
+        assert peak.bytes == sum(one.bytes for one in peak.buffers) <= plan.arena_bytes(n=n)
+    text = str(plan).splitlines()
+    last = next(i for i, one in enumerate(text) if "groups of loops" in one)
+    inside, held = 1024 * 320 * 8, 8 * (1024 * 64 + 64 * 64 + 192 * 128)
+    assert text[last + 1 :] == [
+        f"arena {inside} bytes, in all {inside + held} bytes, n = 1024",
+        f"most is in use in group {peak.group} (matmul, {line}): {inside}",
+        f"b{peak.buffers[0].slot:<4} {1024 * 192 * 8:>12} concatenate ({line})",
+        f"b{peak.buffers[1].slot:<4} {1024 * 128 * 8:>12} matmul ({line})",
+    ]
+
+
+def line_number() -> int:
+    frame = inspect.currentframe()
+    assert frame is not None
+    assert frame.f_back is not None
+    return frame.f_back.f_lineno
+
+
+def test_plan_of_a_graph_without_intermediate_values_has_no_peak_in_its_arena() -> None:
+    x = sg.placeholder("x", ("n",))
+    plan = sg.compile([x], x + 1).plan
+    peak = plan.peak(n=5)
+    assert peak is not None
+    assert (peak.bytes, peak.buffers) == (0, ())
+    assert "most is in use" not in str(plan)
+    none = sg.compile([], []).plan
+    assert none.peak() is None
+    assert str(none).endswith("arena 0 bytes, in all 0 bytes")
+
+
+def test_the_arena_is_as_large_as_what_lives_at_once_where_sizes_differ() -> None:
+    # by first fit, the second piece would lie where the third does not fit
+    sizes = ((3, 0, 2), (1, 1, 3), (4, 3, 4))
+    slots = tuple(Slot("arena", i, (1000 * n,), BYTE, a, b) for i, (n, a, b) in enumerate(sizes))
+    assert MemoryPlan(slots, {}, {}, ()).layout({})[1] == padded(4000) + padded(1000)

@@ -143,10 +143,15 @@ def at_line(source: str) -> Iterator[None]:
         _line.reset(token)
 
 
+def is_own(filename: str) -> bool:
+    """Whether a file belongs to the project's own packages."""
+    return filename.startswith(_PACKAGES)
+
+
 def user_line() -> str:
     """`file:line` of the innermost frame outside the project's own packages."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGES):
+    while frame.f_back is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 

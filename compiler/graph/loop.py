@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from compiler.dims import Size
 from compiler.graph.body import Body, between
 from compiler.graph.expression import Expression, construct
 from compiler.op import Attrs
 from compiler.ops import control
+
+Pair: TypeAlias = "tuple[Expression, Expression]"
+"""What a body reads, and the expression outside that it stands for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,16 +36,15 @@ class Loop:
     """A scan whose body is made of expressions.
 
     Attributes:
-        consts, xs: pairs of what the body reads and of the expression outside that it stands for;
-            of `xs` the body reads the slices.
+        consts, xs: what the body reads, of the xs the slices, and what it stands for outside.
         carries: what goes from step to step.
         ys: what the body gives to be stacked.
         length, reverse: the number of steps, and whether the last slice comes first.
     """
 
-    consts: Sequence[tuple[Expression, Expression]]
+    consts: Sequence[Pair]
     carries: Sequence[Carry]
-    xs: Sequence[tuple[Expression, Expression]]
+    xs: Sequence[Pair]
     ys: Sequence[Expression]
     length: Size
     reverse: bool
@@ -51,19 +54,32 @@ class Loop:
         """What the body gives: the next carries and the ys."""
         return [*(carry.next for carry in self.carries), *self.ys]
 
+    @property
+    def border(self) -> dict[int, Expression]:
+        """What the body starts from, by serial."""
+        inner = [one for one, _ in (*self.consts, *self.xs)]
+        return {one.serial: one for one in (*inner, *(carry.inner for carry in self.carries))}
+
+    @property
+    def nodes(self) -> list[Expression]:
+        """The expressions that the body computes, operands first."""
+        return between(self.outputs, self.border)
+
+    def read(self) -> tuple[list[Pair], list[Pair]]:
+        """The consts and the xs that the body reads."""
+        read = {output.serial for output in self.outputs}
+        for node in self.nodes:
+            read.update(operand.serial for operand in node.operands)
+        return (
+            [pair for pair in self.consts if pair[0].serial in read],
+            [pair for pair in self.xs if pair[0].serial in read],
+        )
+
     def close(self) -> list[Expression]:
-        """The last carries and the stacked ys, as expressions. Consts and xs that the body does
-        not read are left out.
-        """
+        """The last carries and the stacked ys as expressions, of a scan of what the body reads."""
         if not self.outputs:
             return []
-        pairs = (*self.consts, *self.xs)
-        border = {inner.serial for inner, _ in pairs} | {one.inner.serial for one in self.carries}
-        read = {output.serial for output in self.outputs}
-        for node in between(self.outputs, dict.fromkeys(border)):
-            read.update(operand.serial for operand in node.operands)
-        consts = [pair for pair in self.consts if pair[0].serial in read]
-        xs = [pair for pair in self.xs if pair[0].serial in read]
+        consts, xs = self.read()
         inner = [one for one, _ in consts] + [one.inner for one in self.carries]
         outer = [one for _, one in consts] + [one.first for one in self.carries]
         attrs = {

@@ -80,7 +80,7 @@ def silu(x: Any, out: Any = None) -> Any:
 @writes
 def silu_vjp(positions: Sequence[int], g: Any, o: Any, x: Any, into: Any = (None,)) -> Any:
     """g s (1 + x (1 - s)) with s = sigmoid(x)."""
-    s = sigmoid(x, scratch(x))
+    s = sigmoid(x, scratch(x, 0))
     result = _one_minus(s, into[0])
     np.multiply(result, x, result)
     np.add(result, 1, result)
@@ -122,7 +122,7 @@ def gelu_vjp(
     positions: Sequence[int], g: Any, o: Any, x: Any, *, approximate: str, into: Any = (None,)
 ) -> Any:
     """g ((1 + t) / 2 + x t' / 2)."""
-    slope = np.multiply(x, x, scratch(x))
+    slope = np.multiply(x, x, scratch(x, 0))
     if approximate == "tanh":
         t = _gelu_tanh(x, into[0])
         np.multiply(slope, 3 * _CUBIC * _ROOT_TWO_BY_PI, slope)

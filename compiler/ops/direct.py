@@ -93,21 +93,23 @@ def _vector(x: Any) -> Any:
     return x.reshape(-1) if x.ndim else x
 
 
-def _normalised(rows: Any, eps: float, out: Any = None) -> tuple[Any, Any]:
-    """The rows with mean 0 and variance 1, and per row the factor that did it."""
+def _centre(rows: Any, eps: float, out: Any) -> Any:
+    """Write the rows less their means to `out`; per row 1 / sqrt(variance + eps)."""
     size = rows.shape[1]
-    normal = np.subtract(rows, _sums(rows, 1) / size, out)
-    scale = 1 / np.sqrt(np.vecdot(normal, normal)[:, None] / size + eps)
-    return np.multiply(normal, scale, normal), scale
+    np.subtract(rows, _sums(rows, 1) / size, out)
+    return 1 / np.sqrt(np.vecdot(out, out)[:, None] / size + eps)
 
 
 @writes
 def layer_norm(x: Any, weight: Any, bias: Any, *, axes: int, eps: float, out: Any = None) -> Any:
     """(x - mean) / sqrt(variance + eps) * weight + bias over the last `axes` axes."""
     x = floats(x)
-    result, _ = _normalised(_rows(x, axes), eps, None if out is None else _rows(out, axes))
-    np.multiply(result, _vector(weight), result)
-    return np.add(result, _vector(bias), result).reshape(x.shape)
+    out = np.empty(x.shape, x.dtype) if out is None else out
+    rows = _rows(out, axes)
+    np.multiply(rows, _centre(_rows(x, axes), eps, rows), rows)
+    np.multiply(rows, _vector(weight), rows)
+    np.add(rows, _vector(bias), rows)
+    return out
 
 
 @writes
@@ -125,21 +127,24 @@ def layer_norm_vjp(
 ) -> Any:
     """The cotangents of x, weight and bias, normalised once for all of them."""
     rows, results = _rows(g, axes), {}
+    if 0 in positions:
+        weighted = np.multiply(rows, _vector(weight), scratch(rows, 0))
     if 2 in positions:
         results[2] = _column_sum(rows, bias)
     if 0 in positions or 1 in positions:
-        normal, scale = _normalised(_rows(x, axes), eps, scratch(rows))
+        normal = scratch(rows, 1)
+        scale = _centre(_rows(x, axes), eps, normal)
+        np.multiply(normal, scale, normal)
     if 1 in positions:
         results[1] = _column_dot(rows, normal, weight)
     if 0 in positions:
-        target = into[positions.index(0)]
-        rows = np.multiply(rows, _vector(weight), scratch(rows))
         size = rows.shape[1]
-        along = np.vecdot(rows, normal)[:, None] / size
-        np.subtract(rows, _sums(rows, 1) / size, rows)
-        np.subtract(rows, np.multiply(normal, along, normal), rows)
-        found = np.multiply(rows, scale, rows if target is None else _rows(target, axes))
-        results[0] = found.reshape(x.shape) if target is None else target
+        along = np.vecdot(weighted, normal)[:, None] / size
+        np.subtract(weighted, _sums(weighted, 1) / size, weighted)
+        np.subtract(weighted, np.multiply(normal, along, normal), weighted)
+        target = into[positions.index(0)]
+        results[0] = np.empty(x.shape, x.dtype) if target is None else target
+        np.multiply(weighted, scale, _rows(results[0], axes))
     return [results[i] for i in positions]
 
 

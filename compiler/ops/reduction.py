@@ -54,10 +54,6 @@ def _numpy(ufunc: np.ufunc) -> Callable[..., Any]:
     return evaluate
 
 
-def _sum_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-    return total(x, axes, keepdims)
-
-
 _multiply: Any = np.multiply.reduce
 
 
@@ -88,7 +84,7 @@ def _prod_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) 
 
 
 sum = reduction(
-    "sum", _sum_numpy, "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
+    "sum", total, "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
     doc="The sum; of integers and bools int64.",
 )  # fmt: skip
 prod = reduction(

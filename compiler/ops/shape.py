@@ -96,9 +96,19 @@ def _broadcast_type(x: TensorType, *, shape: Shape) -> TensorType:
 
 
 def _broadcast_numpy(x: Any, shape: tuple[int, ...]) -> Any:
+    extra = len(shape) - x.ndim
+    strides = (0,) * extra
     if x.ndim:
-        return np.broadcast_to(x, shape)
-    view = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))  # a tenth of broadcast_to's time
+        if extra < 0 or not x.flags.forc:
+            return np.broadcast_to(x, shape)
+        for size, stride, wanted in zip(x.shape, x.strides, shape[extra:], strict=True):
+            if size == wanted:
+                strides += (stride,)
+            elif size == 1:
+                strides += (0,)
+            else:
+                return np.broadcast_to(x, shape)  # which says what is wrong
+    view = np.ndarray(shape, x.dtype, x, 0, strides)  # a tenth of broadcast_to's time
     view.flags.writeable = False
     return view
 

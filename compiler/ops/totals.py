@@ -30,17 +30,26 @@ class _Ones(dict[int, Any]):
 _ones32, _ones64 = _Ones(_F32), _Ones(_F64)
 
 
+def whole(x: Any) -> Any:
+    """The sum of all elements: `total` along all axes."""
+    dtype, size = x.dtype, x.size
+    ones = _ones32 if dtype is _F32 else _ones64 if dtype is _F64 else None
+    if ones is None or size > SMALL:
+        return _add(x, None, None if dtype.kind == "f" else _INT64)
+    return x.ravel().dot(ones[size])
+
+
 def total(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """The sum along `axes`, sorted: of floats in their dtype, of integers and bools int64."""
-    dtype = x.dtype
+    ndim, count = x.ndim, len(axes)
+    if count == ndim and not keepdims:
+        return whole(x)
+    dtype, size = x.dtype, x.size
     ones = _ones32 if dtype is _F32 else _ones64 if dtype is _F64 else None
-    size = x.size
     if ones is None or not axes or not 0 < size <= SMALL:
         return _add(x, axes, None if dtype.kind == "f" else _INT64, None, keepdims)
-    ndim, count = x.ndim, len(axes)
     if count == ndim:
-        result = (x if ndim == 1 else x.reshape(-1)).dot(ones[size])
-        return result.reshape((1,) * ndim) if keepdims else result
+        return x.ravel().dot(ones[size]).reshape((1,) * ndim)
     shape = x.shape
     if axes[-1] == count - 1:  # the first ones
         rows = math.prod(shape[:count])

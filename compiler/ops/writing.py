@@ -6,6 +6,7 @@ a large result is computed in its place.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -35,14 +36,32 @@ def floats(x: Any) -> Any:
     return x if x.dtype.kind == "f" else x.astype(np.float64)
 
 
-def scratch(like: Any) -> Any:
-    """An array for intermediate values; a large one at a multiple of 64 bytes.
+KEPT = 1 << 20
+"""The bytes of the largest scratch array that a thread keeps."""
 
-    NumPy's own begin at any multiple of 16, and a sum of two rows that is stored across the lines
-    of the cache takes twice as long.
+
+class _Scratch(threading.local):
+    def __init__(self) -> None:
+        self.kept: dict[int, Any] = {}
+
+
+_scratch = _Scratch()
+
+
+def scratch(like: Any, number: int) -> Any:
+    """An array for intermediate values, as large as another; a large one starts a cache line.
+
+    Each number names an array of the thread, which the next call with this number may hand out
+    again. NumPy's own arrays begin at any multiple of 16 bytes; a sum of two rows that is stored
+    across the lines of the cache takes twice as long.
     """
     if like.size < LARGE:
         return np.empty(like.shape, like.dtype)
-    raw = np.empty(like.nbytes + 63, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + like.nbytes].view(like.dtype).reshape(like.shape)
+    size = like.nbytes
+    raw = _scratch.kept.get(number)
+    if raw is None or len(raw) < size:
+        raw = np.empty(size + 63, np.uint8)
+        raw = raw[-raw.ctypes.data % 64 :][:size]
+        if size <= KEPT:
+            _scratch.kept[number] = raw
+    return raw[:size].view(like.dtype).reshape(like.shape)

@@ -58,6 +58,13 @@ class MatmulGroup:
 Group = LoopGroup | MatmulGroup
 
 
+def computed(group: Group) -> list[int]:
+    """The nodes that a group computes, in order."""
+    if isinstance(group, MatmulGroup):
+        return [group.node]
+    return [*group.members, *(store.target for store in group.stores)]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Fusion:
     """The graph in groups.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -57,24 +58,37 @@ class MemoryPlan:
     commits: tuple[tuple[int, int], ...]
 
     def layout(self, sizes: Mapping[Unknown, int]) -> tuple[dict[int, int], int]:
-        """The offset in bytes of each arena slot, and the arena's size: first fit by lifetime."""
+        """The offset in bytes of each arena slot, and the arena's size.
+
+        The largest slot first, each into the smallest gap between those that live at the same time
+        (Pisarchyk, Lee 2020, "Efficient memory management for deep neural net inference", greedy
+        by size).
+        """
+        lengths = {
+            i: -(-max(slot.bytes(sizes), 1) // ALIGNMENT) * ALIGNMENT
+            for i, slot in enumerate(self.slots)
+            if slot.kind == "arena"
+        }
         offsets: dict[int, int] = {}
-        end = 0
-        live: list[tuple[int, int, int]] = []  # (offset, end, last group), sorted by offset
-        arena = [(slot.first, i) for i, slot in enumerate(self.slots) if slot.kind == "arena"]
-        for first, i in sorted(arena):
-            live = [piece for piece in live if piece[2] >= first]
-            length = -(-max(self.slots[i].bytes(sizes), 1) // ALIGNMENT) * ALIGNMENT
-            at = 0
-            for offset, stop, _ in live:
-                if offset - at >= length:
-                    break
-                at = max(at, stop)
-            offsets[i] = at
-            live.append((at, at + length, self.slots[i].last))
-            live.sort()
-            end = max(end, at + length)
-        return offsets, end
+        placed: list[tuple[int, int, int, int]] = []  # (offset, end, first, last), by offset
+        for i in sorted(lengths, key=lambda i: (-lengths[i], self.slots[i].first, i)):
+            first, last = self.slots[i].first, self.slots[i].last
+            beside = [(at, end) for at, end, begin, until in placed
+                      if begin <= last and first <= until]  # fmt: skip
+            offsets[i] = _smallest_gap(beside, lengths[i])
+            insort(placed, (offsets[i], offsets[i] + lengths[i], first, last))
+        return offsets, max((end for _, end, _, _ in placed), default=0)
+
+
+def _smallest_gap(taken: Sequence[tuple[int, int]], length: int) -> int:
+    """Where `length` bytes fit best between pieces of memory, which are sorted by offset."""
+    found: list[tuple[int, int]] = []
+    free = 0
+    for at, end in taken:
+        if at - free >= length:
+            found.append((at - free, free))
+        free = max(free, end)
+    return min(found)[1] if found else free
 
 
 def plan_memory(

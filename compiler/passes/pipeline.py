@@ -12,11 +12,19 @@ from compiler.errors import OptionError
 from compiler.graph.expression import Expression
 from compiler.op import Attrs, Op
 from compiler.ops.regions import checkpoint
+from compiler.passes.hoist import hoist_invariants, hoist_products
+from compiler.passes.loops import optimise_bodies
+from compiler.passes.merge import merge_scans
+from compiler.passes.prune import prune_loops
 from compiler.passes.replay import replay
 from compiler.passes.rules import RULES, Rule, drop_broadcasts, fold_constants
+from compiler.passes.sink import sink_products, sink_sums
 
 NUMERICS = ("strict", "fast")
 _ALWAYS = (fold_constants, drop_broadcasts)
+LOOPS: tuple[Any, ...] = (
+    merge_scans, hoist_invariants, hoist_products, sink_sums, sink_products, prune_loops,
+)  # fmt: skip
 
 Pass = Callable[["nx.MultiDiGraph[int]"], "nx.MultiDiGraph[int]"]
 
@@ -41,13 +49,15 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
     return [
         partial(replay, rules=_table(chosen), always=[open_regions, *always]),
         expand_composites,
+        partial(optimise_bodies, optimise=partial(optimise, numerics=numerics, disabled=disabled)),
+        *(one for one in LOOPS if one.__name__ not in disabled),
         partial(replay, rules=_table(primitive), always=always),
     ]
 
 
 def rule_names() -> set[str]:
     """The names of all rewrites that can be switched off."""
-    return {rule.name for rule in RULES} | {rewrite.__name__ for rewrite in _ALWAYS}
+    return {rule.name for rule in RULES} | {one.__name__ for one in (*_ALWAYS, *LOOPS)}
 
 
 def open_regions(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:

@@ -78,7 +78,7 @@ class Executable:
     @property
     def plan(self) -> Plan:
         """The buffers, and the bytes that they take for given sizes."""
-        return Plan(self.kernel.memory, len(self.kernel.fusion.groups))
+        return Plan(self.kernel.memory, self.kernel.fusion)
 
     def __repr__(self) -> str:
         feeds = ", ".join(f"{feed.name}: {feed.type}" for feed in self.feeds)

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
-from dynamic.errors import AutogradError
+from compiler.op import Operand
+from dynamic.edges import GradientEdge, get_gradient_edge
+from dynamic.inplace import touch
+from dynamic.multi_grad import register_multi_grad_hook
+from dynamic.mutation import allow_mutation_on_saved_tensors
 from dynamic.nodes import GraphNode as Node
-from dynamic.nodes import graph_edge
 from dynamic.saved_tensors import disable_saved_tensors_hooks, saved_tensors_hooks
 
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
     "saved_tensors_hooks",
 ]
 
 
-class GradientEdge(NamedTuple):
-    """A node, and which of its outputs is meant."""
+def increment_version(tensor: Any | Iterable[Any]) -> None:
+    """Count a change of the memory of tensors that was made behind their back."""
+    for one in (tensor,) if isinstance(tensor, Operand) else tensor:
+        touch(one)
 
-    node: Any
-    output_nr: int
 
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
+    """Inside, what the graph saves is a copy in main memory, as all tensors are here."""
 
-def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """The node and the output of it that is a tensor; RuntimeError if that requires no grad."""
-    if tensor._node is None:
-        raise AutogradError(
-            "It is not possible to get the gradient edge for a Tensor that does not require "
-            "gradients"
-        )
-    return GradientEdge(*graph_edge(tensor._node))
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda tensor: tensor.clone(), lambda kept: kept)

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import dynamic.short  # noqa: F401 - the short ways of Tensor, which a tracer must not take
 from compiler import ops
 from compiler.op import Attrs, Op
 from dynamic import eager_ops
 from dynamic.errors import AutogradError
+from dynamic.short import METHODS
 from dynamic.tensor import Tensor, as_operands
 
 _numbers = itertools.count(1)
@@ -157,14 +157,12 @@ class Tracer(Tensor, plain=False):
 
 
 def _general(name: str) -> Any:
-    """The operator that `Tensor` itself takes a shorter way for, or None."""
-    if not name.startswith("__") or hasattr(object, name):
-        return None
+    """The method that Tensor inherits, and has a shorter way for, which reads the arrays."""
     return next((vars(base)[name] for base in Tensor.__mro__[1:] if name in vars(base)), None)
 
 
-for _name in tuple(vars(Tensor)):
-    if callable(_general(_name)):  # the shorter way reads the arrays
+for _name in METHODS:
+    if _general(_name) is not None:
         setattr(Tracer, _name, _general(_name))
 
 

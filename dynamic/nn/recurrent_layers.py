@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ from compiler.errors import OptionError
 from dynamic.creation import empty
 from dynamic.errors import ArgumentError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn import init
+from dynamic.nn import init, recurrent_arrays
 from dynamic.nn.errors import ModuleError, warn
 from dynamic.nn.functional.sizes import differ
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
 from dynamic.nn.recurrent import nonlinear_step, step_gru, step_lstm
+from dynamic.nn.recurrent_arrays import Sweep
+from dynamic.nn.recurrent_sweep import fits, sweep
 
 
 class _Recurrent(Module):
@@ -157,15 +160,34 @@ class _Recurrent(Module):
         self, input: Any, state: tuple[Any, ...], key: str, backwards: bool
     ) -> tuple[Any, tuple[Any, ...]]:
         """One layer in one direction: the outputs (length, n, size), and the last state."""
-        bias = self._parameters.get(f"bias_ih{key}")
-        x = F.linear(input, self._parameters[f"weight_ih{key}"], bias)
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+        *weights, projection = (self._parameters.get(name + key) for name in names)
+        if projection is None and fits(input, state, weights):
+            return sweep(self._kind(), self._stepwise, input, state, weights, backwards)
+        return self._stepwise(input, state, weights, backwards, projection)
+
+    def _stepwise(
+        self,
+        input: Any,
+        state: tuple[Any, ...],
+        weights: Sequence[Any],
+        backwards: bool,
+        projection: Any = None,
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """`_sweep` in ops, step by step."""
+        x = F.linear(input, weights[0], weights[2])
         outputs = []
         for step in reversed(_steps(x)) if backwards else _steps(x):
-            state = self._advance(step, state, key)
+            state = self._advance(step, state, weights[1], weights[3])
+            if projection is not None:
+                state = (F.linear(state[0], projection), *state[1:])
             outputs.append(state[0])
         return ops.stack(outputs[::-1] if backwards else outputs), state
 
-    def _advance(self, x: Any, state: tuple[Any, ...], key: str) -> tuple[Any, ...]:
+    def _advance(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def _kind(self) -> Sweep:
         raise NotImplementedError
 
     def _prepared(self, input: Any) -> Any:
@@ -254,9 +276,11 @@ class RNN(_Single):
         super().__init__(input_size, hidden_size, num_layers, *args, **kwargs)
         self.nonlinearity = nonlinearity
 
-    def _advance(self, x: Any, state: tuple[Any, ...], key: str) -> tuple[Any, ...]:
-        own, step = self._parameters, nonlinear_step(self.nonlinearity)
-        return (step(x, state[0], own[f"weight_hh{key}"], own.get(f"bias_hh{key}")),)
+    def _advance(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
+        return (nonlinear_step(self.nonlinearity)(x, state[0], weight, bias),)
+
+    def _kind(self) -> Sweep:
+        return recurrent_arrays.Plain(self.nonlinearity)
 
 
 class GRU(_Single):
@@ -264,9 +288,11 @@ class GRU(_Single):
 
     _gates = 3
 
-    def _advance(self, x: Any, state: tuple[Any, ...], key: str) -> tuple[Any, ...]:
-        own = self._parameters
-        return (step_gru(x, state[0], own[f"weight_hh{key}"], own.get(f"bias_hh{key}")),)
+    def _advance(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
+        return (step_gru(x, state[0], weight, bias),)
+
+    def _kind(self) -> Sweep:
+        return recurrent_arrays.GRU()
 
 
 class LSTM(_Recurrent):
@@ -277,10 +303,11 @@ class LSTM(_Recurrent):
 
     _gates = 4
 
-    def _advance(self, x: Any, state: tuple[Any, ...], key: str) -> tuple[Any, ...]:
-        own = self._parameters
-        h, c = step_lstm(x, (state[0], state[1]), own[f"weight_hh{key}"], own.get(f"bias_hh{key}"))
-        return (F.linear(h, own[f"weight_hr{key}"]) if self.proj_size else h), c
+    def _advance(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
+        return step_lstm(x, (state[0], state[1]), weight, bias)
+
+    def _kind(self) -> Sweep:
+        return recurrent_arrays.LSTM()
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, tuple[Any, Any]]:
         """The outputs of the last layer, and the last states (h, c) of each layer and direction."""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import OptionError
-from compiler.graph.expression import user_line
 from dynamic.errors import AutogradError
 from dynamic.grad_mode import enable_grad
 from dynamic.optim.errors import GroupCountError
@@ -16,6 +15,7 @@ from dynamic.optim.line_search import Point, StrongWolfe
 from dynamic.optim.optimizer import Optimizer
 from dynamic.optim.options import check_rate, number
 from dynamic.tensor import wrap
+from dynamic.versions import user_place
 
 
 class LBFGS(Optimizer):
@@ -154,13 +154,13 @@ class LBFGS(Optimizer):
 
     def _move(self, d: Any, step: float) -> None:
         """Add step * d, a vector of all parameters, to these."""
-        line, start = user_line(), 0
+        place, start = user_place(), 0
         for param in self.param_groups[0]["params"]:
             values = param._array
             np.add(values, step * d[start : start + values.size].reshape(values.shape), values)
             start += values.size
             param._counter[0] += 1
-            param._counter[1] = line
+            param._counter[1] = place
 
 
 class _Memory:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import OptionError
-from compiler.graph.expression import user_line
 from dynamic.dtypes import get_default_dtype
 from dynamic.errors import ArgumentError
 from dynamic.grad_mode import enable_grad
@@ -19,6 +18,7 @@ from dynamic.optim.checkpoint import Checkpoints
 from dynamic.optim.errors import AbstractMethodError
 from dynamic.optim.hooks import Hook, with_hooks
 from dynamic.tensor import Tensor, wrap
+from dynamic.versions import user_place
 
 
 class Optimizer(Checkpoints):
@@ -119,7 +119,7 @@ class Optimizer(Checkpoints):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        line = user_line()
+        place = user_place()
         for group in self.param_groups:
             for param in group["params"]:
                 grad = param.grad
@@ -130,7 +130,7 @@ class Optimizer(Checkpoints):
                 self._update(param, g if g.flags.c_contiguous else np.array(g, order="C"), group)
                 counter = param._counter
                 counter[0] += 1
-                counter[1] = line
+                counter[1] = place
         return loss
 
     def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:

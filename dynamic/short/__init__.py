@@ -12,13 +12,16 @@ from typing import Any
 
 from compiler import ops
 from compiler.op import Op
-from dynamic.short import pairs, single, views
+from dynamic.short import inplace, pairs, single, views
+from dynamic.tensor import Tensor
 
 SHORT: dict[Op, Any] = {
     **pairs.PAIRS, **single.UNARY, **single.ALONG_AXIS, ops.reshape: views.reshape
 }  # fmt: skip
 """The short way of an op as a function, for the ops that have one."""
 
-pairs.install()
-single.install()
-views.install()
+METHODS = pairs.METHODS | single.METHODS | views.METHODS | inplace.METHODS
+"""What Tensor inherits in a general form as well, which tracers take."""
+
+for _name, _method in METHODS.items():
+    setattr(Tensor, _name, _method)

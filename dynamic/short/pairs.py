@@ -124,24 +124,22 @@ _COMPARISONS = {
     "eq": ops.equal, "ne": ops.not_equal, "lt": ops.less, "le": ops.less_equal, "gt": ops.greater,
     "ge": ops.greater_equal,
 }  # fmt: skip
-_METHODS = {
+_FUNCTIONS = {
     "mul": ops.multiply, "div": ops.divide, "true_divide": ops.divide, "mm": ops.matmul,
     "mv": ops.matmul, "matmul": ops.matmul, "pow": ops.power, "maximum": ops.maximum,
     "minimum": ops.minimum, "atan2": ops.atan2, **_COMPARISONS,
 }  # fmt: skip
 
-_operators = {op: forward(op) for op in (*_ARITHMETIC.values(), *_METHODS.values())}
+_operators = {op: forward(op) for op in (*_ARITHMETIC.values(), *_FUNCTIONS.values())}
 PAIRS: dict[Op, Any] = {op: pair(op, operator) for op, operator in _operators.items()}
 """The short way of an op of two operands as a function."""
 
 
-def install() -> None:
-    """Give Tensor the short ways as its operators and methods."""
-    for name, op in (_ARITHMETIC | _COMPARISONS).items():
-        setattr(Tensor, f"__{name}__", _operators[op])
-    for name, op in _ARITHMETIC.items():
-        setattr(Tensor, f"__r{name}__", backward(op))
-    for name, op in _METHODS.items():
-        setattr(Tensor, name, PAIRS[op])
-    for name, op in (("add", ops.add), ("sub", ops.subtract)):
-        setattr(Tensor, name, scaled(op, _operators[op]))
+METHODS: dict[str, Any] = {
+    **{f"__{name}__": _operators[op] for name, op in (_ARITHMETIC | _COMPARISONS).items()},
+    **{f"__r{name}__": backward(op) for name, op in _ARITHMETIC.items()},
+    **{name: PAIRS[op] for name, op in _FUNCTIONS.items()},
+    "add": scaled(ops.add, _operators[ops.add]),
+    "sub": scaled(ops.subtract, _operators[ops.subtract]),
+}
+"""Operators and methods of Tensor."""

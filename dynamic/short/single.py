@@ -8,6 +8,7 @@ from typing import Any
 
 from compiler import ops
 from compiler.op import Attrs, Op, all_ops
+from compiler.ops import totals
 from dynamic import eager_ops
 from dynamic.blockwise import LARGE
 from dynamic.dtypes import F32, F64
@@ -58,37 +59,50 @@ def along_axis(op: Op) -> Any:
     return _described(function, op)
 
 
-def reduction(whole: Op, along: Op | None, general: Callable[..., Any], **options: Any) -> Any:
+def reduction(
+    op: Op, along: Op | None, general: Callable[..., Any], whole: Any = None, **options: Any
+) -> Any:
     """A method that reduces all axes, or one; `general` is the method for every other call.
 
-    `along` is the op where an axis is given, None if `general` makes something else of it; the
-    `options` are attributes beside the axes.
+    `along` is the op where an axis is given, None if `general` makes something else of it; `whole`
+    a shorter form of the op on all axes; the `options` are attributes beside the axes.
     """
-    evaluate = partial(whole.evaluate, **options) if options else whole.evaluate
-    plan = recipe(whole, (True,))
+    evaluate = partial(op.evaluate, **options) if options else op.evaluate
+    floating = op.floating
     along_plan = None if along is None else recipe(along, (True,))
+    plan = recipe(op, (True,))
     every = [{"axes": tuple(range(n)), "keepdims": False, **options} for n in _RANKS]
     single = [
         [[{"axes": (i,), "keepdims": kept, **options} for i in range(n)] for n in _RANKS]
         for kept in (False, True)
     ]
+    if whole is None:
 
-    def method(self: Any, dim: Any = None, keepdim: bool = False, **rest: Any) -> Any:
-        if type(self) in PLAIN and not rest:
-            x = self._array
-            if (x.dtype is F32 or x.dtype is F64) and 0 < x.size < LARGE and x.ndim < len(_RANKS):
+        def whole(x: Any) -> Any:
+            return evaluate(x, axes=every[x.ndim]["axes"], keepdims=False)
+
+    def method(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+        if dtype is not None:
+            return general(self, dim, keepdim, dtype=dtype)
+        x = self._array
+        if x.size < LARGE and (not floating or x.dtype.kind == "f"):
+            try:
                 if dim is None and not keepdim:
-                    attrs = every[x.ndim]
-                    value = evaluate(x, axes=attrs["axes"], keepdims=False)
-                    return new_value(plan, self, value, attrs)
-                if along_plan is not None and type(dim) is int and -x.ndim <= dim < x.ndim:
+                    return new_value(plan, self, whole(x), every[x.ndim])
+                if type(dim) is int and along_plan is not None:
                     attrs = single[bool(keepdim)][x.ndim][dim]
                     value = evaluate(x, axes=attrs["axes"], keepdims=attrs["keepdims"])
                     return new_value(along_plan, self, value, attrs)
-        return general(self, dim, keepdim, **rest)
+            except (IndexError, ValueError):  # no such axis, more than are ready, or no element
+                pass
+        return general(self, dim, keepdim)
 
     method.__doc__ = general.__doc__
     return method
+
+
+def _mean(x: Any) -> Any:
+    return totals.whole(x) / x.size
 
 
 def _has_one_operand(op: Op) -> bool:
@@ -104,25 +118,31 @@ ALONG_AXIS: dict[Op, Any] = {op: along_axis(op) for op in (ops.softmax, ops.log_
 
 
 _SHARED = {"ties": "even"}
-_REDUCTIONS: tuple[tuple[str, Op, Op | None, Attrs], ...] = (
-    ("sum", ops.sum, eager_ops.sum_dim, {}),
-    ("mean", ops.mean, eager_ops.mean_dim, {}),
-    ("prod", ops.prod, eager_ops.prod_dim, {}),
-    ("amax", ops.max, ops.max, _SHARED),
-    ("amin", ops.min, ops.min, _SHARED),
-    ("max", ops.max, None, _SHARED),
-    ("min", ops.min, None, _SHARED),
-    ("logsumexp", ops.logsumexp, ops.logsumexp, {}),
+_REDUCTIONS: tuple[tuple[str, Op, Op | None, Any, Attrs], ...] = (
+    ("sum", ops.sum, eager_ops.sum_dim, totals.whole, {}),
+    ("mean", ops.mean, eager_ops.mean_dim, _mean, {}),
+    ("prod", ops.prod, eager_ops.prod_dim, None, {}),
+    ("amax", ops.max, ops.max, None, _SHARED),
+    ("amin", ops.min, ops.min, None, _SHARED),
+    ("max", ops.max, None, None, _SHARED),
+    ("min", ops.min, None, None, _SHARED),
+    ("logsumexp", ops.logsumexp, ops.logsumexp, None, {}),
 )
 
 
-def install() -> None:
-    """Give Tensor the short ways as its operators and methods."""
-    short = UNARY | ALONG_AXIS
-    for name, op in vars(ops).items():
-        if isinstance(op, Op) and op in short and op is not ops.round:  # it takes decimals
-            setattr(Tensor, name, short[op])
-    for name, op in (("neg", ops.negative), ("__neg__", ops.negative), ("__abs__", ops.abs)):
-        setattr(Tensor, name, short[op])
-    for name, whole, along, options in _REDUCTIONS:
-        setattr(Tensor, name, reduction(whole, along, getattr(Tensor, name), **options))
+_functions = UNARY | ALONG_AXIS
+METHODS: dict[str, Any] = {
+    name: _functions[op]
+    for name, op in vars(ops).items()
+    if isinstance(op, Op) and op in _functions and op is not ops.round  # it takes decimals
+}
+METHODS |= {
+    "neg": UNARY[ops.negative],
+    "__neg__": UNARY[ops.negative],
+    "__abs__": UNARY[ops.abs],
+    **{
+        name: reduction(op, along, getattr(Tensor, name), whole, **options)
+        for name, op, along, whole, options in _REDUCTIONS
+    },
+}
+"""Operators and methods of Tensor."""

@@ -22,6 +22,7 @@ from dynamic.observers import observe
 from dynamic.saved_tensors import Packed, saved_tensors_hooks
 from dynamic.tape import Node
 from dynamic.tensor import Tensor
+from dynamic.versions import line_of
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
 
@@ -250,7 +251,7 @@ class _Argument:
                     f"inplace operation: a tensor of shape {list(tensor.shape)} that a function "
                     "under checkpoint was called with is at version "
                     f"{self._counter[0]}; expected version {self._version} instead. It was "
-                    f"modified last at {self._counter[1]}."
+                    f"modified last at {line_of(self._counter[1])}."
                 )
         leaf = tensor.detach()
         return leaf.requires_grad_() if self._needed else leaf

@@ -13,6 +13,7 @@ from typing import Any
 from compiler.errors import MissingExtraError, OptionError
 
 ROUNDS, SECONDS, STARTS = 9, 0.3, 3
+INTERRUPTED = 130
 
 
 def add_commands(commands: Any) -> None:
@@ -183,8 +184,12 @@ def install_peers(given: argparse.Namespace) -> int:
     console = Console(stderr=True)
     for name in names:
         found = peers.interpreter(name)
-        if found is None:
-            with console.status(name) as status:
-                found = peers.install(name, lambda line: status.update(escape(line)))
+        try:
+            if found is None:
+                with console.status(name) as status:
+                    found = peers.install(name, lambda line: status.update(escape(line)))
+        except KeyboardInterrupt:
+            console.print(f"{name}: interrupted; the same command goes on from here")
+            return INTERRUPTED
         print(f"{name}: {found}")
     return 0

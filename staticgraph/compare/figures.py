@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
 CONFIDENCE = 0.95
 
@@ -63,6 +62,3 @@ def break_even(once: float, call: float, other_once: float, other_call: float) -
     if behind > 0:
         return Ahead(None)
     return Ahead(1, None if gained == 0 else 1 + math.floor(behind / gained))
-
-
-__all__ = ["Ahead", "Interval", "break_even", "geometric_mean", "median", "median_interval"]

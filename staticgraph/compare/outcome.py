@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 
 from staticgraph.compare.agreement import TOLERANCE
-from staticgraph.compare.figures import Ahead, break_even, median, median_interval
+from staticgraph.compare.figures import Ahead, break_even, median_interval
 from staticgraph.compare.kinds import COMPILED
 from staticgraph.compare.limits import Bound, bound
 from staticgraph.compare.race import Taken

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 SIZES = tuple(2**20 * 4**i for i in range(5))  # 1 MiB to 256 MiB
-WIDTH = 2048  # of the matrices
+WIDTH = 1536  # of the matrices
 CALLS = 1000
 
 

@@ -94,7 +94,7 @@ class Process:
         try:
             stamp, line = self._lines.get(timeout=longest)
         except queue.Empty:
-            raise ContenderError(f"no answer within {longest:.0f} s") from None
+            raise ContenderError(f"no answer within {longest:g} s") from None
         if not line:
             raise ContenderError(self._last_words())
         answer = json.loads(line)

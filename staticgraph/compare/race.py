@@ -71,7 +71,6 @@ class Race:
 
     def run(self) -> None:
         """Measure everything."""
-        self.folder.mkdir(parents=True)
         arrays = self.workload.data(np.random.default_rng(DATA_SEED))
         for name, array in arrays.items():
             path = self.folder / f"{name}.npy"
@@ -90,8 +89,8 @@ class Race:
 
     def _each(self, what: str, act: Callable[[Taken], None], first: int = 0) -> None:
         """Do something with each contender that has not failed; each round another one begins."""
-        order = self.taken[first % len(self.taken) :] + self.taken[: first % len(self.taken)]
-        for taken in order:
+        for i in range(len(self.taken)):
+            taken = self.taken[(first + i) % len(self.taken)]
             self.watch(f"{taken.contender.label}: {what}")
             if taken.failure is None:
                 try:
@@ -155,7 +154,9 @@ class Race:
         variables = thread_variables(contender.threads)
         for name, value in contender.kind.cache.items():
             variables[name] = value.format(self._caches[contender.kind.name])
-        return Process(contender.interpreter, task, variables, self.folder / "log")
+        self._made += 1
+        log = self.folder / f"log{self._made}"
+        return Process(contender.interpreter, task, variables, log)
 
     def _empty_cache(self, kind: str) -> None:
         self._made += 1

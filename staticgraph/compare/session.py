@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from staticgraph.compare.command import INTERRUPTED
 from staticgraph.compare.kinds import KINDS, THREAD_VARIABLES, Contender
 from staticgraph.compare.limits import measure_limits, strongest
 from staticgraph.compare.machine import this_machine
@@ -24,7 +25,7 @@ from staticgraph.compare.report.markdown import markdown
 from staticgraph.compare.report.table import print_limits, print_outcome, print_summary
 from staticgraph.compare.workloads import WORKLOADS
 
-FAILED, INTERRUPTED = 1, 130
+FAILED = 1
 LIMIT_SECONDS = 0.05  # for each of some twenty quantities
 
 
@@ -84,15 +85,15 @@ class Session:
 
     def measure(self) -> None:
         """Measure everything; an interruption ends it, and `complete` stays False."""
-        with tempfile.TemporaryDirectory(prefix="staticgraph-compare-") as folder:
-            try:
-                for name in self.plan.workloads:
-                    self._measure_limits()
-                    self._measure_workload(name, Path(folder) / name)
-                    print_outcome(self.console, self.outcome(name))
-                self.complete = True
-            except KeyboardInterrupt:
-                self.console.print("interrupted: this is what was measured", style="yellow")
+        try:
+            for name in self.plan.workloads:
+                self._measure_limits()
+                with tempfile.TemporaryDirectory(prefix="staticgraph-compare-") as folder:
+                    self._measure_workload(name, Path(folder))
+                print_outcome(self.console, self.outcome(name))
+            self.complete = True
+        except KeyboardInterrupt:
+            self.console.print("interrupted: this is what was measured", style="yellow")
 
     def report(self) -> Report:
         """What is written."""

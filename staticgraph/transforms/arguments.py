@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, TypeAlias
 
 from compiler import ops
@@ -26,10 +27,9 @@ def transformed(name: str, f: Callable[..., Any], apply: Callable[..., Any], key
     if not callable(f):
         raise OptionError(f"{name}: {f!r} cannot be called")
     made = Function(apply, {}, f"{name}({_name_of(f)})", {}, of=f)
-    try:
-        known: dict[Any, Function] = vars(f).setdefault("_transformed", {})
-    except TypeError:
-        return made  # it has no attributes
+    if not isinstance(f, FunctionType | Function):
+        return made  # what else has attributes may be copied or pickled with them
+    known: dict[Any, Function] = vars(f).setdefault("_transformed", {})
     return known.setdefault((name, key), made)
 
 

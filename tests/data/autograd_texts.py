@@ -5,6 +5,8 @@ preamble defines. The numbers of the errors are rows of the list of 40 behaviour
 engine follows; row 40, which is not among them, is about compiled regions.
 """
 
+from typing import Any
+
 PREAMBLE = """
 from torch.autograd import Function, forward_ad
 from torch.autograd.function import once_differentiable
@@ -129,6 +131,97 @@ WARNINGS = [
     (33, "checkpoint(lambda a: a * 2, torch.ones(2), use_reentrant=True)"),
 ]
 """Rows, each with a program that warns once."""
+
+SAVED = [
+    "x + y",
+    "x - y",
+    "x * y",
+    "x * 2",
+    "x / y",
+    "x / 2",
+    "x ** 2",
+    "x ** y",
+    "2 ** x",
+    "x @ w",
+    "x.exp()",
+    "x.log()",
+    "x.sin()",
+    "x.cos()",
+    "x.tanh()",
+    "x.sigmoid()",
+    "x.relu()",
+    "x.sqrt()",
+    "x.rsqrt()",
+    "x.abs()",
+    "x.reciprocal()",
+    "x.sum()",
+    "x.sum(0)",
+    "x.mean()",
+    "x.mean(1)",
+    "x.prod()",
+    "x.max()",
+    "x.amax(1)",
+    "x.softmax(1)",
+    "x.log_softmax(1)",
+    "x.logsumexp(1)",
+    "x.transpose(0, 1)",
+    "x.reshape(3, 2)",
+    "x.unsqueeze(0)",
+    "x.squeeze()",
+    "x.expand(2, 2, 3)",
+    "x.index_select(0, i)",
+    "torch.cat([x, y])",
+    "torch.stack([x, y])",
+    "torch.where(x > 2, x, y)",
+    "x.clamp(2.5, 4.5)",
+    "x.masked_fill(x > 2, 0.)",
+    "x.cumsum(0)",
+    "F.mse_loss(x, y)",
+    "F.gelu(x)",
+    "F.silu(x)",
+    "F.elu(x)",
+    "F.leaky_relu(x)",
+    "F.conv2d(m, k)",
+    "torch.maximum(x, y)",
+    "torch.atan2(x, y)",
+    "x.permute(1, 0)",
+    "x.flip(0)",
+    "torch.dot(b, b)",
+    "torch.bmm(x[None], w[None])",
+    "torch.mv(x, w[:, 0])",
+    "x.erf()",
+]
+"""Expressions whose `grad_fn._saved_*` are compared."""
+
+
+def saved(torch: Any, expression: str) -> dict[str, str]:
+    """What the node of an expression keeps, by name, as text: of tensors the elements."""
+    names = {
+        "torch": torch,
+        "F": torch.nn.functional,
+        "i": torch.tensor([0, 1]),
+        **{
+            name: torch.tensor(values, requires_grad=True)
+            for name, values in {
+                "x": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],
+                "y": [[2.0, 1.0, 3.0], [1.0, 5.0, 2.0]],
+                "w": [[1.0, 0.5], [2.0, 1.0], [0.0, 1.0]],
+                "b": [1.0, 2.0],
+                "m": [[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]],
+                "k": [[[[1.0, 2.0]]]],
+            }.items()
+        },
+    }
+    node = eval(expression, names).grad_fn
+    found = {}
+    for name in dir(node):
+        if name.startswith("_saved_"):
+            value = getattr(node, name)
+            tensor = isinstance(value, torch.Tensor)
+            rounded = (value.detach().double() * 1e4).round().tolist() if tensor else value
+            found[name] = f"tensor {rounded}" if tensor else repr(rounded)
+    return found
+
 
 SCRIPTS = {
     "row 5": "y = (x + 1).sum()\ny.backward()\ny.backward()\nprint(x.grad)",

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from tests.data import tutorial_scripts
-from tests.data.autograd_texts import ERRORS, SCRIPTS, WARNINGS, namespace
+from tests.data.autograd_texts import ERRORS, SAVED, SCRIPTS, WARNINGS, namespace, saved
 from tests.data.tutorial_scripts import source
 
 HERE = Path(__file__).parent
@@ -52,6 +52,7 @@ def main() -> None:
         "errors": {program: _error(program) for _, program in ERRORS},
         "warnings": {program: _warning(program) for _, program in WARNINGS},
         "printed": {name: _printed(program, namespace(torch)) for name, program in SCRIPTS.items()},
+        "saved": {expression: saved(torch, expression) for expression in SAVED},
         "tutorials": {
             name: _printed(source(name, "torch"), {}) for name in tutorial_scripts.SCRIPTS
         },

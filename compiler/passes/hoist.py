@@ -1,0 +1,128 @@
+"""Hoist out of scans what need not wait for the step before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import networkx as nx
+
+from compiler.graph.body import replaced
+from compiler.graph.expression import Expression
+from compiler.graph.loop import Loop, Pair, open_loop
+from compiler.graph.view import Node
+from compiler.lowering import Alias, Gather, IndexMap
+from compiler.ops import control
+from compiler.passes.lift import Lifted, lift
+from compiler.passes.loops import rewrite_loops
+
+
+def hoist_invariants(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+    """The graph in which what is the same in all steps of a scan is computed before it.
+
+    What only moves elements stays inside, where it costs nothing.
+    """
+    return _hoisting(graph, _invariants)
+
+
+def hoist_products(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+    """The graph in which a product of slices of the xs with a const is one product before the scan:
+    `x[t] @ W` for all t is `reshape(x, (t * m, k)) @ W`, whose slices the scan takes.
+
+    So are ys that come from the xs alone.
+    """
+    return _hoisting(graph, _products)
+
+
+def _hoisting(graph: nx.MultiDiGraph[int], hoisted: Callable[[Loop], Loop]) -> nx.MultiDiGraph[int]:
+    def rewrite(node: Node, made: Mapping[int, Any]) -> Sequence[Expression] | None:
+        if node.op is not control.scan:
+            return None
+        return hoisted(open_loop([made[operand] for operand in node.operands], node.attrs)).close()
+
+    return rewrite_loops(graph, rewrite)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kinds:
+    """The values of a body that do not depend on the carries, by serial.
+
+    Attributes:
+        fixed: the same in every step.
+        sliced: of the slices of the xs, and of what is fixed.
+    """
+
+    fixed: dict[int, Expression] = field(default_factory=dict)
+    sliced: dict[int, Expression] = field(default_factory=dict)
+
+
+def kinds_of(loop: Loop) -> Kinds:
+    """What the values of a body depend on."""
+    kinds = Kinds(
+        {one.serial: one for one, _ in loop.consts}, {one.serial: one for one, _ in loop.xs}
+    )
+    runs = isinstance(loop.length, int) and loop.length > 0
+    for node in loop.nodes:
+        serials = {operand.serial for operand in node.operands}
+        if serials <= kinds.fixed.keys():
+            # an index out of range is no error in a loop of no steps
+            if runs or not isinstance(node.op.lowering, Gather):
+                kinds.fixed[node.serial] = node
+        elif serials <= kinds.fixed.keys() | kinds.sliced.keys():
+            kinds.sliced[node.serial] = node
+    return kinds
+
+
+def is_weighted(node: Expression, kinds: Kinds) -> bool:
+    """Whether a value is a product of what differs from step to step with what does not."""
+    if node.op.name != "matmul":
+        return False
+    left, right = (operand.serial in kinds.fixed for operand in node.operands)
+    return left is not right
+
+
+def stood_for(loop: Loop) -> dict[int, Lifted]:
+    """What stands outside for the consts and the slices, by serial."""
+    known = {inner.serial: Lifted(outer, False) for inner, outer in loop.consts}
+    return known | {inner.serial: Lifted(outer, True) for inner, outer in loop.xs}
+
+
+def _invariants(loop: Loop) -> Loop:
+    kinds = kinds_of(loop)
+    outer = {inner.serial: outer for inner, outer in loop.consts}
+    read = [
+        operand
+        for node in loop.nodes
+        if node.serial not in kinds.fixed
+        for operand in node.operands
+    ]
+    new: dict[int, Expression] = {}
+    for one in (*read, *loop.outputs):
+        source = _moved(one)
+        if source.serial in kinds.fixed and source.operands and source.serial not in outer:
+            new[source.serial] = source
+    values = replaced(list(new.values()), outer)
+    pairs: list[Pair] = list(zip(new.values(), values, strict=True))
+    return replace(loop, consts=[*loop.consts, *pairs])
+
+
+def _moved(node: Expression) -> Expression:
+    """What a value is, before its elements were moved."""
+    while isinstance(node.op.lowering, IndexMap | Alias):
+        node = node.operands[0]
+    return node
+
+
+def _products(loop: Loop) -> Loop:
+    kinds = kinds_of(loop)
+    known = stood_for(loop)
+    made: dict[int, Lifted | None] = {}
+    pairs: list[Pair] = []
+    given = {y.serial for y in loop.ys}
+    for node in loop.nodes:
+        if node.serial in kinds.sliced and (is_weighted(node, kinds) or node.serial in given):
+            lifted = lift(node, known, loop.length, made)
+            if lifted is not None:
+                pairs.append((node, lifted.value))
+    return replace(loop, xs=[*loop.xs, *pairs])

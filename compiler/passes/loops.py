@@ -1,0 +1,58 @@
+"""What the passes on loops and branches share, and the optimisation of their bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import networkx as nx
+
+from compiler.graph.body import Body
+from compiler.graph.build import rebuilt
+from compiler.graph.expression import Expression, at_line
+from compiler.graph.loop import items_of
+from compiler.graph.view import Node, nodes_of
+from compiler.ops import control
+
+Rewrite = Callable[[Node, Mapping[int, Any]], "Sequence[Expression | None] | None"]
+"""Per item of a loop or branch the expression that takes its place, given those made for other
+nodes; None where the item is not used, or for all where nothing changes."""
+
+
+def rewrite_loops(graph: nx.MultiDiGraph[int], rewrite: Rewrite) -> nx.MultiDiGraph[int]:
+    """The graph in which each loop or branch is replaced by what `rewrite` gives."""
+    if not any(data["op"].vjp_items is not None for _, data in graph.nodes.items()):
+        return graph
+    made: dict[int, Any] = {}
+    for node in nodes_of(graph).values():
+        if node.op is control.item and not isinstance(made[node.operands[0]], Expression):
+            made[node.id] = made[node.operands[0]][node.attrs["index"]]
+            continue
+        results = None
+        if node.op.vjp_items is not None:
+            with at_line(node.source):
+                results = rewrite(node, made)
+        made[node.id] = _again(node, made) if results is None else results
+    return rebuilt(graph, made)
+
+
+def _again(node: Node, made: Mapping[int, Any]) -> Expression:
+    operands = tuple(made[operand] for operand in node.operands)
+    return Expression(node.op, operands, node.attrs, node.name, node.source, node.type)
+
+
+def optimise_bodies(
+    graph: nx.MultiDiGraph[int], optimise: Callable[[nx.MultiDiGraph[int]], nx.MultiDiGraph[int]]
+) -> nx.MultiDiGraph[int]:
+    """The graph with the bodies of its loops and branches optimised."""
+
+    def rewrite(node: Node, made: Mapping[int, Any]) -> list[Expression]:
+        operands = tuple(made[operand] for operand in node.operands)
+        attrs = {
+            key: Body(optimise(value.graph)) if isinstance(value, Body) else value
+            for key, value in node.attrs.items()
+        }
+        type: Any = node.type
+        return items_of(Expression(node.op, operands, attrs), len(type.items))
+
+    return rewrite_loops(graph, rewrite)

@@ -1,0 +1,94 @@
+"""Merge scans that repeat the same steps: a forward scan and the one that also stacks residuals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import networkx as nx
+
+from compiler.graph.body import Body, replaced
+from compiler.graph.expression import Expression
+from compiler.graph.loop import Loop, open_loop
+from compiler.graph.view import Node, nodes_of
+from compiler.ops import control
+from compiler.passes.loops import rewrite_loops
+
+
+def merge_scans(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+    """The graph in which scans with the same carries are one, with the ys of all.
+
+    The gradient of a scan needs values of the forward steps: it makes a second scan that stacks
+    them (`compiler.control.gradients`), which takes the place of the first.
+    """
+    groups = _groups(nodes_of(graph))
+    results: dict[int, list[Expression]] = {}
+
+    def rewrite(node: Node, made: Mapping[int, Any]) -> Sequence[Expression] | None:
+        members = groups.get(node.id)
+        if members is not None:
+            loops = [open_loop([made[i] for i in one.operands], one.attrs) for one in members]
+            for member, items in zip(members, _merged(loops), strict=True):
+                results[member.id] = items
+        return results.get(node.id)
+
+    return rewrite_loops(graph, rewrite)
+
+
+def _groups(nodes: Mapping[int, Node]) -> dict[int, list[Node]]:
+    """By the first of them, the scans of which all operands are there before the first."""
+    leaders: dict[Any, int] = {}
+    groups: dict[int, list[Node]] = {}
+    for node in nodes.values():
+        if node.op is not control.scan:
+            continue
+        key = _carried(node)
+        leader = leaders.setdefault(key, node.id)
+        if all(operand < leader for operand in node.operands):
+            groups.setdefault(leader, []).append(node)
+    return {leader: members for leader, members in groups.items() if len(members) > 1}
+
+
+def _carried(node: Node) -> Any:
+    """What scans that repeat the same steps have in common: what makes the next carries."""
+    loop: Any = open_loop(node.operands, node.attrs)  # type: ignore[arg-type]
+    alone = replace(loop, ys=[])
+    consts, xs = alone.read()
+    inner = [one for one, _ in consts] + [one.inner for one in loop.carries]
+    body = Body.of([*inner, *(one for one, _ in xs)], alone.outputs)
+    outer = [one for _, one in consts] + [one.first for one in loop.carries]
+    return body, *outer, *(one for _, one in xs), loop.length, loop.reverse
+
+
+def _merged(loops: Sequence[Loop]) -> list[list[Expression]]:
+    """The items of each loop, all of one loop."""
+    first = loops[0]
+    consts, xs, ys = list(first.consts), list(first.xs), list(first.ys)
+    places = [list(range(len(ys)))]
+    for loop in loops[1:]:
+        made = {
+            mine.inner.serial: its.inner
+            for mine, its in zip(loop.carries, first.carries, strict=True)
+        }
+        _join(made, consts, loop.consts)
+        _join(made, xs, loop.xs)
+        places.append([len(ys) + i for i in range(len(loop.ys))])
+        ys += replaced(loop.ys, made)
+    items = replace(first, consts=consts, xs=xs, ys=ys).close()
+    carries = len(first.carries)
+    return [items[:carries] + [items[carries + i] for i in mine] for mine in places]
+
+
+def _join(
+    made: dict[int, Expression],
+    pairs: list[tuple[Expression, Expression]],
+    others: Sequence[tuple[Expression, Expression]],
+) -> None:
+    """Let what another loop reads be what this one reads, where it is the same outside."""
+    known = {outer.serial: inner for inner, outer in pairs}
+    for inner, outer in others:
+        if outer.serial in known:
+            made[inner.serial] = known[outer.serial]
+        else:
+            pairs.append((inner, outer))

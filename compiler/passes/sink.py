@@ -1,0 +1,279 @@
+"""Sink below scans what no step waits for: products of all steps at once, from stacked operands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import networkx as nx
+
+from compiler import ops
+from compiler.control.gradients import stand_in
+from compiler.graph.body import between, replaced
+from compiler.graph.expression import Expression, construct
+from compiler.graph.loop import Carry, Loop, open_loop
+from compiler.graph.view import Node
+from compiler.ops import control
+from compiler.passes.hoist import Kinds, is_weighted, kinds_of, stood_for
+from compiler.passes.lift import Lifted, lift
+from compiler.passes.loops import rewrite_loops
+from compiler.passes.rules import scalar_value
+from compiler.types import TensorType
+
+_LINEAR = frozenset(("expand_dims", "negative", "reshape", "squeeze", "transpose"))
+"""Ops of one operand that may as well be applied to a sum of it."""
+
+
+def sink_sums(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+    """The graph in which sums over the steps of a scan are taken after it.
+
+    A carry `c + a.T @ b` that nothing else reads (the gradient of a weight) becomes one product of
+    the stacked a and b, and `c + sum(b)` (the gradient of a bias) a sum of the stack, if b is
+    stacked anyway: else the sum is cheaper inside.
+    """
+    return _sinking(graph, _sink_sums)
+
+
+def sink_products(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+    """The graph in which ys that are products with consts, and what follows from them, are computed
+    after the scan: `h[t] @ W` for all t is `reshape(h, (t * m, k)) @ W`.
+    """
+    return _sinking(graph, _sink_products)
+
+
+@dataclass(slots=True, eq=False)
+class Sinking:
+    """A loop while parts of it are moved below it.
+
+    Attributes:
+        loop: it, of which the carries may change.
+        stacks: the values that are stacked for what is below, by serial, each with a placeholder
+            for the stack.
+        below: by position the outputs that are computed below; of a carry, what is added to it.
+    """
+
+    loop: Loop
+    stacks: dict[int, tuple[Expression, Expression]] = field(default_factory=dict)
+    below: dict[int, Expression] = field(default_factory=dict)
+
+    @property
+    def outside(self) -> dict[int, Lifted]:
+        """What stands outside for the consts and the slices."""
+        return stood_for(self.loop)
+
+    def stack(self, node: Expression) -> Expression:
+        """What stands for the stacked values of a node; elements are moved below.
+
+        What comes from the xs alone is computed from them.
+        """
+        lifted = lift(node, self.outside, self.loop.length, {})
+        if lifted is None:
+            source = _renamed(node)
+            new = source, _standing(source, self.loop)
+            _, outer = self.stacks.setdefault(source.serial, new)
+            lifted = lift(node, {source.serial: Lifted(outer, True)}, self.loop.length, {})
+            assert lifted is not None
+        return lifted.value
+
+    def is_stacked(self, node: Expression) -> bool:
+        """Whether the values of a node are stacked, or come from the xs alone."""
+        source = _renamed(node)
+        if source.serial in self.stacks or any(y is source for y in self.loop.ys):
+            return True
+        return lift(source, self.outside, self.loop.length, {}) is not None
+
+    def _starts_from_nothing(self, place: int) -> bool:
+        """Whether a carry is zero, and all that is added to it is added below."""
+        carry = self.loop.carries[place]
+        return carry.next is carry.inner and scalar_value(carry.first) == 0
+
+    def close(self) -> list[Expression]:
+        """What takes the place of the loop's items."""
+        carries = len(self.loop.carries)
+        kept = {carries + i: y for i, y in enumerate(self.loop.ys) if carries + i not in self.below}
+        stacked = [node for node, _ in self.stacks.values()]
+        items = replace(self.loop, ys=[*kept.values(), *stacked]).close()
+        results = dict(enumerate(items[:carries])) | dict(zip(kept, items[carries:], strict=False))
+        made = {
+            standing.serial: stack
+            for (_, standing), stack in zip(
+                self.stacks.values(), items[carries + len(kept) :], strict=True
+            )
+        }
+        values = replaced(list(self.below.values()), made)
+        for place, value in zip(self.below, values, strict=True):
+            if place < carries and not self._starts_from_nothing(place):
+                value = results[place] + value
+            results[place] = value
+        return [results[place] for place in range(len(self.loop.outputs))]
+
+
+def _sinking(
+    graph: nx.MultiDiGraph[int], sink: Callable[[Sinking, Kinds], None]
+) -> nx.MultiDiGraph[int]:
+    def rewrite(node: Node, made: Mapping[int, Any]) -> Sequence[Expression] | None:
+        if node.op is not control.scan:
+            return None
+        sinking = Sinking(open_loop([made[operand] for operand in node.operands], node.attrs))
+        sink(sinking, kinds_of(sinking.loop))
+        return sinking.close() if sinking.below else None
+
+    return rewrite_loops(graph, rewrite)
+
+
+def _sink_sums(sinking: Sinking, kinds: Kinds) -> None:
+    loop = sinking.loop
+    readers = Counter(operand.serial for node in loop.nodes for operand in node.operands)
+    readers.update(output.serial for output in loop.outputs)
+    terms = {i: _terms(carry, readers) for i, carry in enumerate(loop.carries)}
+    left: dict[int, list[Expression]] = {i: list(several) for i, several in terms.items()}
+    for below in (_product_below, _sum_below):
+        for i, several in left.items():
+            for term in list(several):
+                value = below(term, sinking, kinds)
+                if value is not None:
+                    several.remove(term)
+                    before = sinking.below.get(i)
+                    sinking.below[i] = value if before is None else before + value
+    carries = list(loop.carries)
+    for i in sinking.below:
+        total = carries[i].inner
+        for term in left[i]:
+            total = total + term
+        carries[i] = replace(carries[i], next=total)
+    sinking.loop = replace(loop, carries=carries)
+
+
+def _terms(carry: Carry, readers: Mapping[int, int]) -> list[Expression]:
+    """The terms that a carry adds up, if it does nothing else; nothing otherwise."""
+    if carry.inner.dtype.kind != "f" or readers[carry.inner.serial] != 1:
+        return []
+    terms: list[Expression] = []
+    found = False
+    stack = [carry.next]
+    while stack:
+        node = stack.pop()
+        whole = node.shape == carry.inner.shape
+        if node is carry.inner:
+            found = True
+        elif node.op is ops.add and readers[node.serial] == 1 and whole:
+            stack.extend(node.operands)
+        else:
+            terms.append(node)
+    fits = all(term.shape == carry.inner.shape for term in terms)
+    return terms if found and fits and carry.next is not carry.inner else []
+
+
+def _renamed(node: Expression) -> Expression:
+    """What a value was before its elements were moved."""
+    while node.op.name in _LINEAR and node.op is not ops.negative:
+        node = node.operands[0]
+    return node
+
+
+def _linear(term: Expression) -> tuple[Expression, list[Expression]]:
+    """What a term is a linear function of, and the ops that make it, the last first."""
+    chain = []
+    while term.op.name in _LINEAR:
+        chain.append(term)
+        term = term.operands[0]
+    return term, chain
+
+
+def _applied(value: Expression, chain: Sequence[Expression]) -> Expression:
+    for node in reversed(chain):
+        value = construct(node.op, (value,), node.attrs)
+    return value
+
+
+def _product_below(term: Expression, sinking: Sinking, kinds: Kinds) -> Expression | None:
+    """sum over t of a[t] @ b[t], as one product: the axis that is summed grows by the steps."""
+    node, chain = _linear(term)
+    if node.op is not ops.matmul or any(one.ndim != 2 for one in node.operands):
+        return None
+    if any(one.serial in kinds.fixed for one in node.operands):
+        return None
+    left, right = node.operands
+    turned = left.operands[0] if left.op is ops.transpose else ops.swapaxes(left, 0, 1)
+    rows = [_flat(sinking.stack(one)) for one in (turned, right)]
+    return _applied(ops.matmul(rows[0].T, rows[1]), chain)
+
+
+def _flat(stack: Expression) -> Expression:
+    length, rows, columns = stack.shape
+    return ops.reshape(stack, (length * rows, columns))
+
+
+def _sum_below(term: Expression, sinking: Sinking, kinds: Kinds) -> Expression | None:
+    """sum over t of sum(a[t])."""
+    node, chain = _linear(term)
+    if node.op is not ops.sum or not sinking.is_stacked(node.operands[0]):
+        return None
+    axes = (0, *(axis + 1 for axis in node.attrs["axes"]))
+    keepdims = node.attrs["keepdims"]
+    value = ops.sum(sinking.stack(node.operands[0]), axis=axes, keepdims=keepdims)
+    return _applied(ops.squeeze(value, 0) if keepdims else value, chain)
+
+
+def _sink_products(sinking: Sinking, kinds: Kinds) -> None:
+    loop = sinking.loop
+    waited = {node.serial for node in between([one.next for one in loop.carries], loop.border)}
+    free = {
+        node.serial
+        for node in loop.nodes
+        if node.op is not control.item  # of a loop, which stays
+        and node.serial not in waited
+        and node.serial not in kinds.fixed
+    }
+    staying = dict(enumerate(loop.ys, start=len(loop.carries)))
+    for place in list(staying):
+        value = _value_below(staying[place], sinking, kinds, free)
+        if value is not None:
+            sinking.below[place] = value
+            del staying[place]
+    for place in list(staying):  # from what is stacked anyway
+        others = {y.serial for other, y in staying.items() if other != place}
+        value = _value_below(staying[place], sinking, kinds, free - others)
+        if value is not None:
+            sinking.below[place] = value
+            del staying[place]
+
+
+def _value_below(
+    y: Expression, sinking: Sinking, kinds: Kinds, free: Set[int]
+) -> Expression | None:
+    """The stack of y computed from stacks, if that takes no more of them than it has products."""
+    loop = sinking.loop
+    cone = _within([y], free)
+    products = sum(is_weighted(node, kinds) for node in cone)
+    entering = {one.serial: one for node in cone for one in node.operands if one.serial not in free}
+    varying = [entering[serial] for serial in sorted(entering.keys() - kinds.fixed.keys())]
+    if not products or sum(not sinking.is_stacked(one) for one in varying) > products:
+        return None
+    known = sinking.outside
+    trial = {one.serial: Lifted(_standing(one, loop), True) for one in varying}
+    if lift(y, known | trial, loop.length, {}) is None:
+        return None
+    stacks = {one.serial: Lifted(sinking.stack(one), True) for one in varying}
+    lifted = lift(y, known | stacks, loop.length, {})
+    assert lifted is not None
+    return lifted.value
+
+
+def _within(outputs: Sequence[Expression], serials: Set[int]) -> list[Expression]:
+    """What the outputs depend on, as far as it is among `serials`."""
+    found: dict[int, Expression] = {}
+    stack = list(outputs)
+    while stack:
+        node = stack.pop()
+        if node.serial in serials and node.serial not in found:
+            found[node.serial] = node
+            stack.extend(node.operands)
+    return list(found.values())
+
+
+def _standing(node: Expression, loop: Loop) -> Expression:
+    """A placeholder for the stack of a node's values."""
+    return stand_in(TensorType((loop.length, *node.shape), node.dtype), node.name)

@@ -1,0 +1,94 @@
+"""A layer of a recurrent network over a whole sequence as one node of the tape.
+
+Values and gradients are computed on arrays (`recurrent_arrays`). Where a gradient is to be
+differentiated again, the layer is computed step by step instead, with ops that know how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dynamic.autograd import grad
+from dynamic.autograd.function import Function
+from dynamic.func.tracer import Tracer
+from dynamic.grad_mode import is_grad_enabled
+from dynamic.nn.recurrent_arrays import Sweep, gradients
+from dynamic.tensor import Tensor, wrap
+
+Stepwise = Callable[..., tuple[Any, tuple[Any, ...]]]
+"""The same layer in ops: `(x, state, weights, reverse) -> (outputs, last states)`."""
+
+
+def fits(x: Any, state: Sequence[Any], weights: Sequence[Any]) -> bool:
+    """Whether these are plain tensors of one dtype, of at least one element each."""
+    tensors = [x, *state, *(weight for weight in weights if weight is not None)]
+    return all(
+        isinstance(one, Tensor)
+        and not isinstance(one, Tracer)
+        and one._array.dtype == x._array.dtype
+        and one._array.dtype.kind == "f"
+        and one._array.size > 0
+        for one in tensors
+    )
+
+
+def sweep(
+    kind: Sweep, stepwise: Stepwise, x: Any, state: Sequence[Any], weights: Sequence[Any],
+    reverse: bool,
+) -> tuple[Any, tuple[Any, ...]]:  # fmt: skip
+    """The outputs (length, n, size) of one layer in one direction, and the last states."""
+    out, *finals = _Sweep.apply(kind, stepwise, len(state), reverse, x, *state, *weights)
+    return out, tuple(finals)
+
+
+class _Sweep(Function):
+    """The layer as a function of x, the first states and the weights."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, kind: Sweep, stepwise: Stepwise, states: int, reverse: bool, *tensors: Any
+    ) -> tuple[Any, ...]:
+        """The outputs and the last states."""
+        x, *rest = (None if one is None else one._array for one in tensors)
+        out, finals, saved = kind.forward(x, rest[:states], rest[states:], reverse)
+        results = tuple(wrap(one) for one in (out, *finals))
+        ctx.options = (kind, stepwise, states, reverse)
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*tensors, results[0], *(wrap(one) for one in saved))
+        return results
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+        """The cotangents of x, the first states and the weights."""
+        kind, stepwise, states, reverse = ctx.options
+        needed = ctx.needs_input_grad[4:]
+        tensors, rest = ctx.saved_tensors[: len(needed)], ctx.saved_tensors[len(needed) :]
+        if is_grad_enabled():
+            return (None,) * 4 + _again(stepwise, states, reverse, tensors, needed, grads)
+        g, *finals = (None if one is None else one._array for one in grads)
+        out, *saved = (one._array for one in rest)
+        x, *others = (None if one is None else one._array for one in tensors)
+        state, weights = others[:states], others[states:]
+        first, parts, ours = kind.backward(g, finals, x, state, weights, reverse, out, saved)
+        wanted = (needed[0], *needed[1 + states :])
+        dx, *dw = gradients(wanted, x, state[0], weights[0], out, parts, ours, reverse)
+        starts = zip(first, needed[1 : 1 + states], strict=True)
+        found = [dx, *(one if need else None for one, need in starts), *dw]
+        return (None,) * 4 + tuple(None if one is None else wrap(one) for one in found)
+
+
+def _again(
+    stepwise: Stepwise, states: int, reverse: bool, tensors: Sequence[Any],
+    needed: Sequence[bool], grads: Sequence[Any],
+) -> tuple[Any, ...]:  # fmt: skip
+    """The cotangents, recorded: those of the layer step by step."""
+    # clones, so that a tensor in two places has a cotangent for each
+    copies = [one.clone() if need else one for one, need in zip(tensors, needed, strict=True)]
+    x, state, weights = copies[0], copies[1 : 1 + states], copies[1 + states :]
+    out, finals = stepwise(x, tuple(state), weights, reverse)
+    given = [(one, g) for one, g in zip((out, *finals), grads, strict=True) if g is not None]
+    inputs = [one for one, need in zip(copies, needed, strict=True) if need]
+    outputs, cotangents = zip(*given, strict=True)
+    found = iter(grad(outputs, inputs, cotangents, create_graph=True, allow_unused=True))
+    return tuple(next(found) if need else None for need in needed)

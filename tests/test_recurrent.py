@@ -1,0 +1,185 @@
+"""Recurrent layers: a whole sequence as one node gives what it gives step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import dynamic as torch
+from dynamic import nn
+from dynamic.autograd import forward_ad, gradcheck, gradgradcheck
+
+KINDS: dict[str, Any] = {
+    "tanh": lambda **options: nn.RNN(3, 4, dtype=torch.float64, **options),
+    "relu": lambda **options: nn.RNN(3, 4, nonlinearity="relu", dtype=torch.float64, **options),
+    "gru": lambda **options: nn.GRU(3, 4, dtype=torch.float64, **options),
+    "lstm": lambda **options: nn.LSTM(3, 4, dtype=torch.float64, **options),
+}
+OPTIONS: list[dict[str, Any]] = [
+    {}, {"bias": False}, {"bidirectional": True}, {"num_layers": 2, "batch_first": True},
+]  # fmt: skip
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> Any:
+    torch.manual_seed(0)
+    return KINDS[request.param]
+
+
+def sequence(*shape: int, seed: int = 0) -> Any:
+    values = np.random.default_rng(seed).standard_normal(shape)
+    return torch.from_numpy(values).requires_grad_(True)
+
+
+def states(layer: Any, batch: int) -> Any:
+    directions = 2 if layer.bidirectional else 1
+    shape = (layer.num_layers * directions, batch, 4)
+    if isinstance(layer, nn.LSTM):
+        return sequence(*shape, seed=1), sequence(*shape, seed=2)
+    return sequence(*shape, seed=1)
+
+
+def flat(results: Any) -> list[Any]:
+    if isinstance(results, torch.Tensor):
+        return [results]
+    return [one for part in results for one in flat(part)]
+
+
+def in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dynamic.nn.recurrent_layers.fits", lambda *operands: False)
+
+
+def values_and_gradients(layer: Any, inputs: list[Any], used: slice) -> list[Any]:
+    """The results, and the gradients of a weighted sum of those of them that are `used`."""
+    x, *state = inputs
+    hx = tuple(state) if len(state) > 1 else state[0]
+    results = flat(layer(x, hx))
+    loss = sum(
+        (one * torch.from_numpy(np.cos(np.arange(one.numel()) + i).reshape(one.shape))).sum()
+        for i, one in enumerate(results[used])
+    )
+    leaves = [*inputs, *layer.parameters()]
+    found = torch.autograd.grad(loss, leaves, allow_unused=True)
+    return [*results, *found]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("used", [slice(None), slice(0, 1), slice(1, None)], ids=str)
+def test_one_node_gives_what_the_steps_give(kind, options, used, monkeypatch):
+    layer = kind(**options)
+    inputs = [sequence(5, 5, 3), *flat(states(layer, 5))]
+    found = values_and_gradients(layer, inputs, used)
+    in_steps(monkeypatch)
+    expected = values_and_gradients(layer, inputs, used)
+    for one, other in zip(found, expected, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            assert one.dtype == other.dtype
+            assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-11, atol=1e-13)
+
+
+def test_only_what_requires_grad_gets_a_gradient(kind):
+    layer = kind()
+    layer.weight_ih_l0.requires_grad_(False)
+    layer.bias_hh_l0.requires_grad_(False)
+    x = sequence(4, 2, 3).detach()
+    layer(x)[0].sum().backward()
+    assert x.grad is None
+    assert layer.weight_ih_l0.grad is None
+    assert layer.bias_hh_l0.grad is None
+    assert layer.weight_hh_l0.grad.shape == layer.weight_hh_l0.shape
+    assert layer.bias_ih_l0.grad.shape == layer.bias_ih_l0.shape
+
+
+def test_gradients_to_second_order_are_difference_quotients(kind):
+    layer = kind(bidirectional=True)
+    inputs = (sequence(3, 2, 3), *flat(states(layer, 2)))
+
+    def run(x: Any, *state: Any) -> tuple[Any, ...]:
+        return tuple(flat(layer(x, state if len(state) > 1 else state[0])))
+
+    assert gradcheck(run, inputs)
+    assert gradgradcheck(run, inputs)
+
+
+def test_second_gradients_of_the_weights_are_those_of_the_steps(kind, monkeypatch):
+    layer = kind()
+    x = sequence(4, 2, 3)
+    parameters = list(layer.parameters())
+
+    def second() -> list[Any]:
+        first = torch.autograd.grad((layer(x)[0] ** 2).sum(), [x, *parameters], create_graph=True)
+        return list(torch.autograd.grad(sum((g**2).sum() for g in first), [x, *parameters]))
+
+    found = second()
+    in_steps(monkeypatch)
+    for one, other in zip(found, second(), strict=True):
+        assert_allclose(one.numpy(), other.numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_transforms_and_forward_mode_see_the_steps(kind, monkeypatch):
+    layer = kind()
+    x, tangent = sequence(4, 2, 3).detach(), sequence(4, 2, 3, seed=3).detach()
+
+    def run(x: Any) -> Any:
+        return layer(x)[0]
+
+    with forward_ad.dual_level():
+        dual = forward_ad.unpack_dual(run(forward_ad.make_dual(x, tangent))).tangent
+    by_jvp = torch.func.jvp(run, (x,), (tangent,))[1]
+    batches = torch.stack([x, tangent])
+    by_vmap = torch.func.vmap(run)(batches)
+    gradient = torch.func.grad(lambda x: (run(x) ** 2).sum())(x)
+    step = 1e-6
+    quotient = (run(x + step * tangent) - run(x - step * tangent)) / (2 * step)
+    in_steps(monkeypatch)
+    assert_allclose(dual.detach().numpy(), quotient.detach().numpy(), rtol=1e-5, atol=1e-8)
+    assert_allclose(by_jvp.detach().numpy(), dual.detach().numpy(), rtol=1e-12)
+    for one, other in zip(by_vmap, batches, strict=True):
+        assert_allclose(one.detach().numpy(), run(other).detach().numpy(), rtol=1e-12)
+    expected = torch.func.grad(lambda x: (run(x) ** 2).sum())(x)
+    assert_allclose(gradient.detach().numpy(), expected.detach().numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_a_tensor_in_two_places_gets_both_gradients(kind):
+    layer = kind()
+    layer.bias_hh_l0 = layer.bias_ih_l0
+    for create_graph in (False, True):
+        out = layer(sequence(4, 2, 3))[0].sum()
+        (both,) = torch.autograd.grad(out, layer.bias_ih_l0, create_graph=create_graph)
+        shift = torch.zeros(both.shape, dtype=torch.float64)
+        shift[1] = 1e-6
+        bias = layer.bias_ih_l0.detach().clone()
+        sums = []
+        with torch.no_grad():
+            for sign in (1, -1):
+                layer.bias_ih_l0.copy_(bias + sign * shift)
+                sums.append(layer(sequence(4, 2, 3))[0].sum().item())
+            layer.bias_ih_l0.copy_(bias)
+        assert_allclose(both[1].item(), (sums[0] - sums[1]) / 2e-6, rtol=1e-6)
+
+
+def test_what_is_saved_is_freed_and_must_not_be_changed(kind):
+    layer = kind()
+    x = sequence(4, 2, 3)
+    out = layer(x)[0]
+    out.sum().backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        out.sum().backward()
+    out = layer(x)[0]
+    with torch.no_grad():
+        layer.weight_hh_l0.mul_(2.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
+def test_a_sequence_of_float32_stays_float32(kind):
+    layer = kind().to(torch.float32)
+    x = sequence(4, 2, 3).detach().to(torch.float32).requires_grad_(True)
+    out = layer(x)[0]
+    out.sum().backward()
+    assert (out.dtype, x.grad.dtype) == (torch.float32, torch.float32)
+    assert all(one.grad.dtype == torch.float32 for one in layer.parameters())
