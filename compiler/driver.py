@@ -17,8 +17,8 @@ from compiler.passes.roots import separate_roots
 from compiler.passes.sizes import unify_sizes
 from compiler.runtime.entry import Argument
 from compiler.runtime.executable import Executable
-from compiler.runtime.threads import check_count
 from compiler.runtime.sizes import Feed
+from compiler.runtime.threads import check_count
 
 Kind = TypeVar("Kind", bound=Executable)
 

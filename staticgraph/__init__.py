@@ -118,6 +118,7 @@ from compiler.ops import (
     var,
     where,
 )
+from compiler.runtime.threads import get_num_threads, set_num_threads
 from staticgraph import optim
 from staticgraph.checkpoint import checkpoint
 from staticgraph.compilation import compile, run
@@ -152,7 +153,7 @@ __all__ = [
     "logical_or", "logical_xor", "logsumexp", "matmul", "max", "max_pool2d", "maximum", "mean",
     "min", "minimum", "mse_loss", "multiply", "negative", "not_equal", "one_hot", "ones",
     "optim", "outer", "pad", "permute", "placeholder", "pow", "power", "prod", "reciprocal",
-    "relu", "remainder", "reshape", "round", "rsqrt", "run", "save", "scan", "sigmoid", "sign",
+    "relu", "remainder", "reshape", "round", "rsqrt", "run", "save", "scan", "set_num_threads", "sigmoid", "sign",
     "silu", "sin", "sinh", "sliding_windows", "softmax", "softplus", "split", "sqrt", "square",
     "squeeze", "stack", "std", "stop_gradient", "subtract", "sum", "swapaxes", "take",
     "take_along_axis", "tan", "tanh", "transpose", "trunc", "value_and_grad", "var", "variable",

@@ -71,7 +71,7 @@ class Printer:
             depth += 1
         rows = self.body.rows
         if self.plan is not None and not self.nest.rows:
-            rows = rows[:-1]
+            rows = rows[:1]
         for stage, row in enumerate(rows):
             for line in row:
                 yield INDENT * depth + self._text(line)
@@ -99,7 +99,7 @@ class Printer:
         for i, total in enumerate(self.plan.totals):
             yield from self._combine(total, self._memory(("total", i)))
         if not self.nest.rows:
-            for line in self.body.rows[-1]:
+            for line in (line for row in self.body.rows[1:] for line in row):
                 yield self._text(line)
         for line in self.body.after:
             yield self._text(line)

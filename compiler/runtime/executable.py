@@ -13,8 +13,8 @@ from compiler.dims import Unknown, atoms, evaluate
 from compiler.emit.chunks import Chunks
 from compiler.emit.kernel import Kernel
 from compiler.errors import GraphError, OutOfRangeError
-from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime import threads
+from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime.blas import find_blas, limit_threads
 from compiler.runtime.entry import Entry
 from compiler.runtime.out_of_range import out_of_range
