@@ -86,7 +86,7 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
         else:
             target[...] = function(*operands, **attrs)
 
-    with _rows_as_they_are(cut.width):
+    with rows_as_they_are(cut.width):
         run(task, len(cut.slices))
     return result
 
@@ -133,7 +133,7 @@ def cotangents(
             if cotangent is not target and not is_passed:
                 target[...] = cotangent
 
-    with _rows_as_they_are(cut.width):
+    with rows_as_they_are(cut.width):
         run(task, count)
     return [
         result if cuts[i] else np.add.reduce(result, 0)
@@ -157,7 +157,7 @@ def add_into(x: Any, y: Any) -> None:
 
 
 @contextmanager
-def _rows_as_they_are(width: int) -> Iterator[None]:
+def rows_as_they_are(width: int) -> Iterator[None]:
     """Have NumPy loop over rows where they lie.
 
     Where its buffer is larger than a row, it copies operands that broadcast into the buffer

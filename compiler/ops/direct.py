@@ -107,8 +107,10 @@ def layer_norm(x: Any, weight: Any, bias: Any, *, axes: int, eps: float, out: An
     out = np.empty(x.shape, x.dtype) if out is None else out
     rows = _rows(out, axes)
     np.multiply(rows, _centre(_rows(x, axes), eps, rows), rows)
-    np.multiply(rows, _vector(weight), rows)
-    np.add(rows, _vector(bias), rows)
+    if weight.ndim or weight != 1:
+        np.multiply(rows, _vector(weight), rows)
+    if bias.ndim or bias != 0:
+        np.add(rows, _vector(bias), rows)
     return out
 
 

@@ -11,7 +11,9 @@ from compiler import ops
 from compiler.errors import OptionError
 from dynamic.errors import AutogradError, SizeError
 from dynamic.grad_mode import no_grad
+from dynamic.nn.functional import batch
 from dynamic.nn.functional.sizes import differ
+from dynamic.tensor import wrap
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "rms_norm"]
 
@@ -101,28 +103,72 @@ def batch_norm(
         for name, value in (("running_mean", running_mean), ("running_var", running_var)):
             if value is None:
                 raise AutogradError(f"{name} must be defined in evaluation mode")
-        scale = ops.rsqrt(running_var + eps)
-        normal = (input - _per_channel(running_mean, input)) * _per_channel(scale, input)
-        return _scaled(normal, weight, bias)
-    shape = tuple(input.shape)
-    count = math.prod(shape) // max(shape[1], 1)
-    if count == 1:
-        raise OptionError(
-            f"Expected more than 1 value per channel when training, got input size {input.shape}"
-        )
+        count = 0
+    else:
+        count = math.prod(input.shape) // max(input.shape[1], 1)
+        if count == 1:
+            raise OptionError(
+                "Expected more than 1 value per channel when training, got input size "
+                f"{input.shape}"
+            )
+    if _is_plain(input, weight, bias, running_mean, running_var):
+        return _on_arrays(input, running_mean, running_var, weight, bias, count, momentum, eps)
+    if not training:
+        return _scaled(_by_statistics(input, running_mean, running_var, eps), weight, bias)
+    if running_mean is not None:
+        axes = (0, *range(2, input.ndim))
+        with no_grad():
+            mean, var = ops.mean(input, axis=axes), ops.var(input, axis=axes, correction=1)
+        _track(running_mean, running_var, mean, var, momentum)
+    return _scaled(_by_own_statistics(input, count, eps), weight, bias)
+
+
+def _is_plain(input: Any, weight: Any, bias: Any, mean: Any, var: Any) -> bool:
+    """Whether `batch` can normalise these."""
+    return batch.fits(input, weight, bias, mean, var) and all(
+        one is None or not one.requires_grad for one in (mean, var)
+    )
+
+
+def _on_arrays(
+    input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, count: int,
+    momentum: float, eps: float,
+) -> Any:  # fmt: skip
+    """`batch_norm` as one node; `count` is 0 in evaluation."""
+    if count:
+        mean, var = batch.moments(input)
+        if running_mean is not None:
+            unbiased = wrap(var * (count / (count - 1)))
+            _track(running_mean, running_var, wrap(mean), unbiased, momentum)
+    else:
+        # copies: the running ones may change before the gradient is taken
+        mean, var = running_mean._array.copy(), running_var._array.copy()
+
+    def in_ops(input: Any, weight: Any, bias: Any) -> Any:
+        if count:
+            return _scaled(_by_own_statistics(input, count, eps), weight, bias)
+        return _scaled(_by_statistics(input, wrap(mean), wrap(var), eps), weight, bias)
+
+    return batch.normalised(
+        in_ops, input, weight, bias, mean, 1 / np.sqrt(var + eps), constant=not count
+    )
+
+
+def _by_statistics(input: Any, mean: Any, var: Any, eps: float) -> Any:
+    return (input - _per_channel(mean, input)) * _per_channel(ops.rsqrt(var + eps), input)
+
+
+def _by_own_statistics(input: Any, count: int, eps: float) -> Any:
     order = (1, 0, *range(2, input.ndim))
     channels = ops.transpose(input, order)
-    rows = ops.reshape(channels, (shape[1], count))
+    rows = ops.reshape(channels, (input.shape[1], count))
     normal = ops.reshape(ops.layer_norm(rows, (count,), eps=eps), tuple(channels.shape))
-    if running_mean is not None:
-        _track(running_mean, running_var, rows, momentum)
-    return _scaled(ops.transpose(normal, order), weight, bias)
+    return ops.transpose(normal, order)
 
 
-def _track(running_mean: Any, running_var: Any, rows: Any, momentum: float) -> None:
-    """Move the running statistics towards the mean and unbiased variance of each row."""
+def _track(running_mean: Any, running_var: Any, mean: Any, var: Any, momentum: float) -> None:
+    """Move the running statistics towards those of a batch."""
     with no_grad():
-        mean, var = ops.mean(rows, axis=1), ops.var(rows, axis=1, correction=1)
         running_mean.copy_(running_mean * (1 - momentum) + mean * momentum)
         running_var.copy_(running_var * (1 - momentum) + var * momentum)
 

@@ -1,0 +1,208 @@
+"""Batch normalisation of plain tensors on arrays, as one node of the tape.
+
+Arrays are (n, c, length), and are computed in blocks along n that stay in the cache. A block gives
+the mean and the squared deviations of its own for each channel; they are combined exactly (Chan,
+Golub, LeVeque 1983). Blocks depend on shapes alone, and so do the results.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ops.writing import scratch
+from dynamic.autograd import grad
+from dynamic.autograd.function import Function
+from dynamic.blockwise import BLOCK, rows_as_they_are
+from dynamic.func.tracer import Tracer
+from dynamic.grad_mode import is_grad_enabled
+from dynamic.parallel import run
+from dynamic.tensor import Tensor, wrap
+
+InOps = Callable[[Any, Any, Any], Any]
+"""The same in ops, of x, weight and bias."""
+
+
+def fits(x: Any, *others: Any) -> bool:
+    """Whether these are plain tensors of one dtype, or None; x with at least one element."""
+    return all(
+        one is None
+        or (
+            isinstance(one, Tensor)
+            and not isinstance(one, Tracer)
+            and one._array.dtype == x._array.dtype
+            and one._array.dtype.kind == "f"
+        )
+        for one in (x, *others)
+    ) and bool(x._array.size)
+
+
+def moments(x: Any) -> tuple[Any, Any]:
+    """The mean and the variance of each channel of a tensor (n, c, ...)."""
+    array = _as_channels(x._array)
+    count = array.shape[0] * array.shape[2]
+    blocks = _blocks(array)
+    means, squares = np.empty((2, len(blocks), array.shape[1]), array.dtype)
+    sizes = np.array([block.stop - block.start for block in blocks], array.dtype)[:, None]
+
+    def task(i: int) -> None:
+        part = array[blocks[i]]
+        means[i] = _sum(part) / (len(part) * array.shape[2])
+        centred = np.subtract(part, means[i][:, None], scratch(part, 0))
+        squares[i] = _dot(centred, centred)
+
+    _each(task, array, blocks)
+    mean = np.add.reduce(means * (sizes / len(array)), 0)
+    between = np.square(means - mean) * (sizes * array.shape[2])
+    return mean, (np.add.reduce(squares, 0) + np.add.reduce(between, 0)) / count
+
+
+def normalised(
+    in_ops: InOps, x: Any, weight: Any, bias: Any, mean: Any, scale: Any, constant: bool
+) -> Any:
+    """(x - mean) * scale * weight + bias for arrays `mean` and `scale` of each channel.
+
+    `constant`: whether these do not depend on x.
+    """
+    return _Normalised.apply(in_ops, mean, scale, constant, x, weight, bias)
+
+
+class _Normalised(Function):
+    """The function of x, weight and bias."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, in_ops: InOps, mean: Any, scale: Any, constant: bool, *tensors: Any
+    ) -> Any:
+        """The value."""
+        array = _as_channels(tensors[0]._array)
+        weight, bias = (None if one is None else one._array for one in tensors[1:])
+        factor = (scale if weight is None else scale * weight)[:, None]
+        blocks = _blocks(array)
+        result = np.empty(array.shape, array.dtype)
+
+        def task(i: int) -> None:
+            out = np.subtract(array[blocks[i]], mean[:, None], result[blocks[i]])
+            np.multiply(out, factor, out)
+            if bias is not None:
+                np.add(out, bias[:, None], out)
+
+        _each(task, array, blocks)
+        ctx.options = (in_ops, constant)
+        ctx.save_for_backward(*tensors, wrap(mean), wrap(scale))
+        return wrap(result.reshape(tensors[0].shape))
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> tuple[Any, ...]:
+        """The cotangents of x, weight and bias."""
+        in_ops, constant = ctx.options
+        *tensors, mean, scale = ctx.saved_tensors
+        needed = ctx.needs_input_grad[4:]
+        if is_grad_enabled():
+            return (None,) * 4 + _again(in_ops, tensors, needed, g)
+        x, weight = tensors[0]._array, None if tensors[1] is None else tensors[1]._array
+        array, grads = _as_channels(x), _as_channels(g._array)
+        mean, scale = mean._array, scale._array
+        dots, sums = _sums(array, grads, mean)
+        found: list[Any] = [None, None, None]
+        if needed[0]:
+            factor = (scale if weight is None else scale * weight)[:, None]
+            statistics = None
+            if not constant:
+                count = array.shape[0] * array.shape[2]
+                along, shift = dots * scale * scale / count, sums / count
+                statistics = mean[:, None], along[:, None], shift[:, None]
+            found[0] = _by_x(array, grads, factor, statistics).reshape(x.shape)
+        if needed[1]:
+            found[1] = dots * scale
+        if needed[2]:
+            found[2] = sums
+        return (None,) * 4 + tuple(None if one is None else wrap(one) for one in found)
+
+
+def _again(
+    in_ops: InOps, tensors: Sequence[Any], needed: Sequence[bool], g: Any
+) -> tuple[Any, ...]:
+    """The cotangents, recorded: those of the value in ops."""
+    # clones, so that a tensor in two places has a cotangent for each
+    copies = [one.clone() if need else one for one, need in zip(tensors, needed, strict=True)]
+    inputs = [one for one, need in zip(copies, needed, strict=True) if need]
+    found = iter(grad(in_ops(*copies), inputs, g, create_graph=True))
+    return tuple(next(found) if need else None for need in needed)
+
+
+def _sums(array: Any, grads: Any, mean: Any) -> tuple[Any, Any]:
+    """For each channel the sums of grads * (array - mean), and of grads."""
+    blocks = _blocks(array)
+    dots, sums = np.empty((2, len(blocks), array.shape[1]), array.dtype)
+
+    def task(i: int) -> None:
+        part = array[blocks[i]]
+        centred = np.subtract(part, mean[:, None], scratch(part, 0))
+        dots[i] = _dot(grads[blocks[i]], centred)
+        sums[i] = _sum(grads[blocks[i]])
+
+    _each(task, array, blocks)
+    return np.add.reduce(dots, 0), np.add.reduce(sums, 0)
+
+
+def _by_x(array: Any, grads: Any, factor: Any, statistics: tuple[Any, Any, Any] | None) -> Any:
+    """(grads - shift - (array - mean) * along) * factor, of `statistics` (mean, along, shift).
+
+    None if the statistics do not depend on x: grads * factor.
+    """
+    blocks = _blocks(array)
+    result = np.empty(array.shape, array.dtype)
+
+    def task(i: int) -> None:
+        part, out = array[blocks[i]], result[blocks[i]]
+        if statistics is None:
+            np.multiply(grads[blocks[i]], factor, out)
+            return
+        mean, along, shift = statistics
+        centred = np.subtract(part, mean, scratch(part, 0))
+        np.multiply(centred, along, centred)
+        change = np.subtract(grads[blocks[i]], shift, scratch(part, 1))
+        np.subtract(change, centred, change)
+        np.multiply(change, factor, out)
+
+    _each(task, array, blocks)
+    return result
+
+
+def _as_channels(x: Any) -> Any:
+    """(n, c, ...) as (n, c, length)."""
+    return x.reshape(*x.shape[:2], -1)
+
+
+def _blocks(array: Any) -> list[slice]:
+    """Slices along the first axis."""
+    row = array.shape[1] * array.shape[2]
+    count = min(len(array), max(1, 2 * math.ceil(array.size / (2 * BLOCK))))
+    count = 1 if array.size < BLOCK or not row else count
+    ends = [len(array) * i // count for i in range(count + 1)]
+    return [slice(start, stop) for start, stop in itertools.pairwise(ends)]
+
+
+def _each(task: Callable[[int], None], array: Any, blocks: Sequence[slice]) -> None:
+    width = array.shape[1] if array.shape[2] == 1 else array.shape[2]
+    with rows_as_they_are(width):
+        run(task, len(blocks))
+
+
+def _sum(part: Any) -> Any:
+    """The sum of each channel."""
+    if part.shape[2] == 1:
+        return np.add.reduce(part[:, :, 0], 0)
+    return np.add.reduce(np.add.reduce(part, 2), 0)
+
+
+def _dot(part: Any, other: Any) -> Any:
+    """The sum of products of each channel."""
+    if part.shape[2] == 1:
+        return np.einsum("nc,nc->c", part[:, :, 0], other[:, :, 0])
+    return np.add.reduce(np.vecdot(part, other), 0)
