@@ -25,7 +25,7 @@ _FUNCTIONS = {
     pool.YIELD: "sched_yield",
 }
 _VARIABLES = ("STATICGRAPH_NUM_THREADS", "OMP_NUM_THREADS")
-_starting = threading.Lock()
+_starting = [threading.Lock()]  # one at a time; another one in a forked child
 
 
 def get_num_threads() -> int:
@@ -72,7 +72,7 @@ def start(count: int | None = None) -> None:
     words = _pool()
     if words is None:
         return
-    with _starting:
+    with _starting[0]:
         for number in range(words[pool.WORKERS] + 1, count or words[pool.LIMIT]):
             name = f"staticgraph-{number}"
             arguments = (words.ctypes.data, number)
@@ -110,7 +110,7 @@ def _make_locks(words: Any) -> None:
 def _forget_threads() -> None:
     """In a forked child: the threads are not there, and their locks may be held by them."""
     global _starting
-    _starting = threading.Lock()
+    _starting = [threading.Lock()]  # one at a time; another one in a forked child
     words = _pool()
     for place in (pool.WORKERS, pool.SLEEPERS, pool.BUSY):
         words[place] = 0
