@@ -135,6 +135,51 @@ def large_graphs(torch: Any) -> dict[str, Step]:
     return {"elementwise 1e6": elementwise, "layer norm + softmax": normalised}
 
 
+def large_layers(torch: Any) -> dict[str, Step]:
+    """Activations, batch normalisation and recurrent layers on large arrays, with gradients."""
+    functional, nn = torch.nn.functional, torch.nn
+    x, images = tensor(torch, 4096, 1024), tensor(torch, 64, 64, 32, 32)
+    scale, shift = torch.ones(64).requires_grad_(True), torch.zeros(64).requires_grad_(True)
+    sequence = tensor(torch, 50, 32, 128, grad=False)
+    layers = {"LSTM 50x32x128": nn.LSTM(128, 128), "GRU 50x32x128": nn.GRU(128, 128)}
+
+    def activation(function: Callable[[Any], Any]) -> Step:
+        def step() -> Any:
+            loss = function(x).sum()
+            loss.backward()
+            x.grad = None
+            return loss
+
+        return step
+
+    def batch_norm() -> Any:
+        h = functional.batch_norm(images, None, None, scale, shift, True)
+        loss = (h * images).sum()
+        loss.backward()
+        images.grad = scale.grad = shift.grad = None
+        return loss
+
+    def recurrent(layer: Any) -> Step:
+        for i, parameter in enumerate(layer.parameters()):
+            parameter.data.copy_(tensor(torch, *parameter.shape, scale=0.1, grad=False, seed=i))
+
+        def step() -> Any:
+            loss = (layer(sequence)[0] ** 2).sum()
+            loss.backward()
+            layer.zero_grad()
+            return loss
+
+        return step
+
+    return {
+        "gelu 4e6": activation(functional.gelu),
+        "silu 4e6": activation(functional.silu),
+        "relu 4e6": activation(torch.relu),
+        "batch norm 4e6": batch_norm,
+        **{name: recurrent(layer) for name, layer in layers.items()},
+    }
+
+
 def workloads(torch: Any) -> dict[str, tuple[Step, float]]:
     """Every workload with the limit of its ratio."""
     small = {
@@ -143,7 +188,10 @@ def workloads(torch: Any) -> dict[str, tuple[Step, float]]:
         "mlp_small": mlp(torch, 64, 64, 128, 10),
         "mlp_small, optim.SGD": mlp(torch, 64, 64, 128, 10, optimizer=True),
     }
-    large = {"mlp_large": mlp(torch, 256, 784, 512, 512, 10), **large_graphs(torch)}
+    large = {
+        "mlp_large": mlp(torch, 256, 784, 512, 512, 10), **large_graphs(torch),
+        **large_layers(torch),
+    }  # fmt: skip
     limited = {name: (step, SMALL_LIMIT) for name, step in small.items()}
     return limited | {name: (step, LARGE_LIMIT) for name, step in large.items()}
 

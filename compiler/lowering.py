@@ -110,9 +110,19 @@ class Matmul:
     """A product of matrices over the last two axes: a call of the BLAS."""
 
 
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """Loops and branches: graphs of their own, which are attributes; the value is a tuple."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One of the tensors that a nested op leaves in memory."""
+
+
 Lowering: TypeAlias = (
     "Pointwise | IndexMap | Gather | Scatter | Iota | SizeValue | Reduce | Window | Overlap | Alias"
-    " | Matmul"
+    " | Matmul | Nested | Item"
 )
 
 TypeRule: TypeAlias = "Callable[..., TensorType]"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from compiler import ops as _ops
 from compiler.control import cond, scan, while_loop
-from dynamic import autograd, func, nn, optim, utils
+from dynamic import autograd, func, linalg, nn, optim, utils
 from dynamic import operations as _operations
 from dynamic.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from dynamic.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
@@ -106,6 +106,7 @@ from dynamic.functions import (
     var,
 )
 from dynamic.grad_mode import is_inference_mode_enabled
+from dynamic.linalg import functions as _linear
 from dynamic.memory import keep_freed_memory as _keep_freed_memory
 from dynamic.parallel import get_num_threads, set_num_threads
 from dynamic.printing import set_printoptions
@@ -116,6 +117,8 @@ from dynamic.tensor import Tensor
 
 _keep_freed_memory()
 globals().update({name: _operations.FUNCTIONS[name] for name in _operations.PUBLIC})
+globals().update(_operations.IN_PLACE)
+globals().update(_linear.SHARED)
 _shared = {name: getattr(_ops, name) for name in _ops.PUBLIC if name not in globals()}
 globals().update({name: _SHORT.get(shared, shared) for name, shared in _shared.items()})
 if TYPE_CHECKING:
@@ -153,5 +156,5 @@ __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "cond", "scan", "vmap", "while_loop",
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
     "zeros", "zeros_like", "floor_divide", "mean", "prod", "sum", *_ops.PUBLIC,
-    *_operations.PUBLIC, "cuda", "device",
+    *_operations.PUBLIC, *_operations.IN_PLACE, *_linear.SHARED, "cuda", "device", "linalg",
 ]  # fmt: skip

@@ -9,7 +9,6 @@ and so do the results, bit by bit, whatever the number of threads.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,15 +19,13 @@ import numpy as np
 
 from compiler import ops
 from compiler.op import Attrs, Op
-from compiler.ops.writing import is_writing
+from compiler.ops.writing import is_writing, slices
 from dynamic.large_rules import RULES
 from dynamic.nodes import Spec
 from dynamic.parallel import run
 
 LARGE = 1 << 18
 """The least number of elements that is worth more than one block."""
-BLOCK = 1 << 17
-"""The elements of a block: a NumPy call takes long enough that threads seldom meet at the GIL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,17 +198,10 @@ def _cut(op: Op, operands: Sequence[Any], attrs: Attrs, results: Sequence[Any] =
         return None  # they do not broadcast: the op says so
     length = math.prod(lead)
     row = max(math.prod(shape[axes:]) for shape in full)
-    count = min(length, 2 * math.ceil(length * row / (2 * BLOCK)))
-    if count < 2:
+    places = slices(length, row)
+    if len(places) < 2:
         return None
-    width = max(shape[-1] for shape in full)
-    return _Cut(axes, lead, cuts, _slices(length, count), width)
-
-
-def _slices(length: int, count: int) -> tuple[slice, ...]:
-    """`count` slices of nearly the same length."""
-    ends = [length * i // count for i in range(count + 1)]
-    return tuple([slice(start, stop) for start, stop in itertools.pairwise(ends)])
+    return _Cut(axes, lead, cuts, places, max(shape[-1] for shape in full))
 
 
 def _common(shapes: Sequence[tuple[int, ...]], limit: int) -> int:

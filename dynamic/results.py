@@ -27,7 +27,7 @@ class Max(NamedTuple):
     indices: Any
 
     def __repr__(self) -> str:
-        return _show("max", self)
+        return named("max", self)
 
 
 class Min(NamedTuple):
@@ -37,11 +37,13 @@ class Min(NamedTuple):
     indices: Any
 
     def __repr__(self) -> str:
-        return _show("min", self)
+        return named("min", self)
 
 
-def _show(name: str, result: Max | Min) -> str:
-    return f"torch.return_types.{name}(\nvalues={result.values!r},\nindices={result.indices!r})"
+def named(name: str, result: Any) -> str:
+    """A named tuple as PyTorch prints what the function of this name returns."""
+    fields = ",\n".join(f"{key}={value!r}" for key, value in result._asdict().items())
+    return f"torch.return_types.{name}(\n{fields})"
 
 
 def sizes_of(sizes: Sequence[Any]) -> tuple[Any, ...]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from compiler.op import Operand
 from dynamic.errors import ArgumentError, AutogradError, MissingAttributeError
 from dynamic.saved_tensors import Packed, PackedNode
 from dynamic.tape import FREED, Node
@@ -219,7 +218,7 @@ class SavedTensor:
                 "Hint: only one pair of hooks is allowed at a time."
             )
         tensor: Any = self.data
-        if not isinstance(tensor, Operand):
+        if not hasattr(tensor, "_array"):
             raise AutogradError(
                 "Calling register_hooks on a saved tensor with value None is forbidden"
             )

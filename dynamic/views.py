@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -162,6 +163,19 @@ class CopySlices(GraphNode):
             self.function.release()
 
 
+reshaped: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+"""The tensors, by their id, that are no views and whose shape was changed in place."""
+
+
+def _require_layout(array: Any, expected: Any) -> None:
+    """RuntimeError unless two arrays are the same elements of the same memory."""
+    if span(array, expected) != span(expected, expected) or array.strides != expected.strides:
+        raise AutogradError(
+            "a view was made before the shape of its base was changed in place (as by t_() or "
+            "squeeze_()): make it again"
+        )
+
+
 class AsStridedBackward0(GraphNode):
     """A view of a tensor that was mutated after the view was made."""
 
@@ -177,6 +191,7 @@ class AsStridedBackward0(GraphNode):
         for op, attrs in steps:
             self.specs.append(Spec(step_array.shape, step_array.dtype))
             step_array = op.evaluate(step_array, **attrs)
+        _require_layout(array, step_array)
         self.serial = next_number()
 
     def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
@@ -342,6 +357,11 @@ def make_view(view: Any, of: Any, op: Op, attrs: Attrs, origin: str | None = Non
     view._counter = of._counter
 
 
+def _step(array: Any, step: ViewStep) -> Any:
+    op, attrs = step
+    return op.evaluate(array, **attrs)
+
+
 def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:
     """Put on the tape that `tensor` was overwritten by what `node` made.
 
@@ -353,6 +373,8 @@ def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:
         tensor._rebased += 1
         return
     base = view.base
+    if reshaped and id(base) in reshaped:
+        _require_layout(tensor._array, functools.reduce(_step, view.steps, base._array))
     if node is not None or base._node is not None:
         inlined = is_operand and isinstance(node, Node)
         slices = CopySlices(tensor, node, inlined)

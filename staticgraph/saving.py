@@ -17,12 +17,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
 from compiler.driver import Options
 from compiler.errors import FormatError, OptionError
+from compiler.graph.attributes import check_attributes
+from compiler.graph.build import build
 from compiler.graph.expression import Expression
 from compiler.graph.serialise import Form, Reader, Writer
+from compiler.passes.pipeline import expand_composites
 from compiler.runtime.state import State
 from compiler.types import as_dtype
 from staticgraph.compilation import compile
@@ -247,8 +251,19 @@ def _checked(reader: Reader, record: Any) -> tuple[tuple[Any, ...], dict[str, An
     for one in outputs:
         if not hasattr(one.type, "shape"):
             raise FormatError(f"an output is {one}, no tensor")
+    check_graph(build(inputs, outputs, updates))
     structured = _read_structure(reader, record.get("structure"))(outputs)
     return (inputs, structured, updates), {**options, "name": record["name"]}
+
+
+def check_graph(graph: nx.MultiDiGraph[int]) -> None:
+    """FormatError unless kernels of the graph, and of what its composites stand for, are safe."""
+    check_attributes(graph)
+    try:
+        expanded = expand_composites(graph)
+    except Exception as error:  # whatever an expansion raises for attributes it does not know
+        raise FormatError(f"a composite cannot be expanded: {error!r}") from None
+    check_attributes(expanded)
 
 
 def _variable(op: Any, operands: Any, attrs: Any, name: str | None, source: str) -> Expression:

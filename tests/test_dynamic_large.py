@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic as torch
 from compiler import ops
+from compiler.ops import writing
 from dynamic import blockwise, memory, parallel
 
 
@@ -135,7 +136,7 @@ def test_sums_of_rows_in_float32_are_as_exact_as_numpys():
 
 
 def test_sizes_that_do_not_broadcast_are_an_error_however_they_are_cut():
-    block = blockwise.BLOCK
+    block = writing.BLOCK
     x, y = torch.ones(3 * block), torch.ones(block)
     for op in (ops.divide, ops.atan2):
         with pytest.raises(RuntimeError, match=r"do not broadcast"):

@@ -147,7 +147,7 @@ def test_jvp() -> None:
 
 
 def test_the_tangent_of_integers_is_0() -> None:
-    (best, double), (zero, tangent) = sg.jvp(lambda x: (sg.argmax(x), 2 * x), (V,), (W,))
+    (best, _), (zero, tangent) = sg.jvp(lambda x: (sg.argmax(x), 2 * x), (V,), (W,))
     assert best == V.argmax()
     assert zero == 0
     _close(tangent, 2 * W)
@@ -234,7 +234,7 @@ def test_transforms_of_tensors_are_recorded() -> None:
     (own,) = dynamic.autograd.grad((found**2).sum(), w)
     (by_x,) = dynamic.autograd.grad(energy(x, w), x, create_graph=True)
     _close(own, dynamic.autograd.grad((by_x**2).sum(), w)[0])
-    value, pull = sg.vjp(energy, x, w)
+    _, pull = sg.vjp(energy, x, w)
     _close(pull(dynamic.tensor(1.0, dtype=dynamic.float64))[0].detach(), found.detach())
 
 

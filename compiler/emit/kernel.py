@@ -15,16 +15,17 @@ import networkx as nx
 
 from compiler import dims
 from compiler.dims import Size, Unknown
-from compiler.emit.body import Body, Names, build_body
-from compiler.emit.chunks import Chunks, plan_chunks
-from compiler.emit.loops import INDENT, nest_of
+from compiler.emit.body import Body
+from compiler.emit.calls import Calls
+from compiler.emit.frame import Binder, Entries
+from compiler.emit.loops import INDENT
 from compiler.emit.matmul import BLAS_DTYPES
-from compiler.emit.program import Call, Instruction, Operand, Share, TableLayout
+from compiler.emit.program import Instruction, TableLayout
+from compiler.emit.region import Region, place_region, region_of
 from compiler.emit.scalar import pointer_type
-from compiler.emit.unit import GroupLoops, Parameter, Unit, UnitPrinter, loop_units
-from compiler.passes.fuse import fuse
-from compiler.passes.groups import Fusion, Group, LoopGroup
-from compiler.passes.memory import MemoryPlan, Slot, plan_memory
+from compiler.passes.groups import Fusion, MatmulGroup
+from compiler.passes.memory import MemoryPlan, Slot
+from compiler.types import mapped
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +36,7 @@ class Kernel:
         source: readable Python: the units and the kernel that calls them.
         units: the source of each unit.
         program: which unit runs when, and on what.
+        graphs: the graph and the bodies below it, each with the number of its first node.
     """
 
     source: str
@@ -45,204 +47,101 @@ class Kernel:
     table: TableLayout
     fusion: Fusion
     bodies: dict[int, Body]
+    graphs: tuple[tuple[int, nx.MultiDiGraph[int]], ...]
+
+    def located(self, number: int) -> tuple[nx.MultiDiGraph[int], int]:
+        """The graph in which a node of the kernel is, and its number there."""
+        first, graph = max(
+            (pair for pair in self.graphs if pair[0] <= number), key=lambda pair: pair[0]
+        )
+        return graph, number - first
 
 
 def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
     """Fuse, plan and print a graph of primitive ops; `separate` keeps every node on its own."""
-    fusion = fuse(graph, separate)
-    unknowns = _unknowns(fusion)
+    root = region_of(graph, separate)
+    unknowns = _unknowns(root)
     labels = {atom: f"n{i}" for i, atom in enumerate(unknowns)}
 
     def size(value: Size) -> str:
         return dims.source(value, labels)
 
-    loops = {
-        i: _loops(fusion, build_body(fusion, group, Names(size)))
-        for i, group in enumerate(fusion.groups)
-        if isinstance(group, LoopGroup)
-    }
-    bodies = {i: part.body for i, part in loops.items()}
-    chunked = {i: part.plan for i, part in loops.items() if part.plan is not None}
-    roots = graph.graph
-    memory = plan_memory(
-        fusion, bodies, chunked, roots["inputs"], roots["outputs"], roots["updates"], not separate
-    )
+    place_region(root, size, separate)
     arguments = tuple(
         sorted(
-            (slot for slot in memory.slots if slot.kind in ("input", "output")),
+            (slot for slot in root.memory.slots if slot.kind in ("input", "output")),
             key=lambda slot: (slot.kind, slot.position),
         )
     )
-    table = _table(memory, unknowns, fusion)
-    printer = _KernelPrinter(fusion, loops, memory, table, labels)
-    main = list(printer.lines())
-    table = replace(table, derived=printer.derived)
-    units = tuple(f"def unit_{i}{text}\n" for i, text in enumerate(printer.units))
-    source = "\n\n".join([*units, "\n".join(main) + "\n"])
-    program = tuple(printer.program)
-    return Kernel(source, units, program, arguments, memory, table, fusion, bodies)
+    entries = Entries()
+    table = _table(root, unknowns, entries)
+    binder = Binder(entries)
+    binder.bind(root)
+    calls = Calls(table, labels, binder.frames, entries)
+    main = list(_lines(root, table, labels, calls))
+    table = replace(table, computed=entries.sizes(), length=entries.new())
+    units = tuple(f"def unit_{i}{text}\n" for i, text in enumerate(calls.units))
+    return Kernel(
+        "\n\n".join([*units, "\n".join(main) + "\n"]),
+        units,
+        tuple(calls.program),
+        arguments,
+        root.memory,
+        table,
+        root.fusion,
+        root.bodies,
+        tuple((region.first, region.graph) for region in root.all()),
+    )
 
 
-def _loops(fusion: Fusion, body: Body) -> GroupLoops:
-    nest = nest_of(body)
-    return GroupLoops(body, nest, plan_chunks(fusion.nodes, body, nest))
-
-
-def _unknowns(fusion: Fusion) -> list[Unknown]:
+def _unknowns(root: Region) -> list[Unknown]:
     """Every unknown size in the order in which the nodes mention them."""
     found: dict[Unknown, None] = {}
-    for node in fusion.nodes.values():
-        shapes = [node.type.shape, tuple(v for v in node.attrs.values() if isinstance(v, dims.Dim))]
-        shapes += [v for v in node.attrs.values() if isinstance(v, tuple)]
-        for shape in shapes:
-            for part in shape:
-                if isinstance(part, dims.Dim):
-                    found.update(dict.fromkeys(sorted(part.atoms(), key=lambda a: a.order())))
+
+    def note(size: dims.Dim) -> Size:
+        found.update(dict.fromkeys(sorted(size.atoms(), key=lambda atom: atom.order())))
+        return size
+
+    for region in root.all():
+        for node in region.fusion.nodes.values():
+            held = [value for value in node.attrs.values() if isinstance(value, dims.Dim)]
+            several = [value for value in node.attrs.values() if isinstance(value, tuple)]
+            mapped((node.type, *held, *several), note)
     return list(found)
 
 
-def _table(memory: MemoryPlan, unknowns: Sequence[Unknown], fusion: Fusion) -> TableLayout:
-    address, at = [], 0
-    for slot in memory.slots:
-        address.append(at)
-        at += 1 + (len(slot.shape) if slot.kind in ("input", "output") else 0)
-    unknown = {atom: at + i for i, atom in enumerate(unknowns)}
-    at += len(unknowns)
+def _table(root: Region, unknowns: Sequence[Unknown], entries: Entries) -> TableLayout:
+    """The layout, of which what the program computes is not known yet."""
+    for slot in root.memory.slots:
+        root.entries.append(entries.new())
+        for _ in slot.shape if slot.kind in ("input", "output") else ():
+            entries.new()
+    unknown = {atom: entries.new() for atom in unknowns}
     used = {
-        fusion.nodes[group.node].type.dtype.name
-        for group in fusion.groups
-        if not isinstance(group, LoopGroup)
+        region.fusion.nodes[group.node].type.dtype.name
+        for region in root.all()
+        for group in region.fusion.groups
+        if isinstance(group, MatmulGroup)
     }
-    gemm = {name: at + i for i, name in enumerate(sorted(used & set(BLAS_DTYPES)))}
-    at += len(gemm)
-    return TableLayout(tuple(address), unknown, gemm, {}, zero=at, own=at + 1, failed=at + 2)
+    gemm = {name: entries.new() for name in sorted(used & set(BLAS_DTYPES))}
+    own, failed, pool, _ = (entries.new() for _ in range(4))
+    address, zero = tuple(root.entries), entries.computed(0)
+    return TableLayout(address, unknown, gemm, zero, own, failed, pool, computed=(), length=0)
 
 
-class _KernelPrinter:
-    """Prints the kernel's lines; finds its units and program on the way."""
-
-    def __init__(
-        self,
-        fusion: Fusion,
-        loops: dict[int, GroupLoops],
-        memory: MemoryPlan,
-        table: TableLayout,
-        labels: dict[Unknown, str],
-    ) -> None:
-        self.fusion = fusion
-        self.loops = loops
-        self.memory = memory
-        self.table = table
-        self.labels = labels
-        self.units: dict[str, int] = {}
-        self.program: list[Instruction] = []
-        self.derived: dict[Size | Chunks, int] = {}
-
-    def size(self, value: Size) -> str:
-        return dims.source(value, self.labels)
-
-    def lines(self) -> Iterator[str]:
-        yield "def kernel(t):"
-        for line in self._body():
-            yield INDENT + line if line else line
-
-    def _body(self) -> Iterator[str]:
-        for atom, label in self.labels.items():
-            yield f"{label} = t[{self.table.unknown[atom]}]"
-        for i, slot in enumerate(self.memory.slots):
-            shape = ", ".join(self.size(size) for size in slot.shape)
-            yield (
-                f"b{i} = {pointer_type(slot.dtype)}(t, {self.table.address[i]})"
-                f"  # {slot.kind} {slot.dtype.name}[{shape}]"
-            )
-        for i, group in enumerate(self.fusion.groups):
-            yield ""
-            yield self._comment(self._nodes(group))
-            for unit in self._units(i, group):
-                yield from self._call(unit)
-        for variable, new in self.memory.commits:
-            yield ""
-            yield self._comment([new])
-            yield from self._call(self._printer().copy(variable, new))
-        yield "return 0"
-
-    def _printer(self) -> UnitPrinter:
-        return UnitPrinter(self.fusion.nodes, self.memory, self.labels)
-
-    def _units(self, index: int, group: Group) -> Iterator[Unit]:
-        if isinstance(group, LoopGroup):
-            parts = self.fusion.nodes, self.memory, self.labels
-            yield from loop_units(*parts, index, self.loops[index])
-        else:
-            yield self._printer().matmul(group)
-
-    def _nodes(self, group: Group) -> list[int]:
-        if isinstance(group, LoopGroup):
-            return [*group.members, *(store.target for store in group.stores)]
-        return [group.node]
-
-    def _comment(self, nodes: Sequence[int]) -> str:
-        """What the user wrote: ops and lines; escaped, for file names may hold anything."""
-        ops = ", ".join(f"%{node} {self.fusion.nodes[node].op.name}" for node in nodes)
-        lines = ", ".join(dict.fromkeys(self.fusion.nodes[node].source for node in nodes))
-        return f"# {ops}  <- {lines!a}"
-
-    def _call(self, unit: Unit) -> Iterator[str]:
-        """The lines that call a unit, which is numbered here."""
-        own = ("first", "last", "chunk") if unit.chunks else ()
-        parameters = [f"{one.name}: {one.type}" for one in unit.parameters]
-        parameters += [f"{name}: i64" for name in own]
-        body = "\n".join(INDENT + line for line in (*unit.lines, "return 0"))
-        text = f"({', '.join(parameters)}) -> i64:\n{body}"
-        number = self.units.setdefault(text, len(self.units))
-        operands = tuple(self._operand(one) for one in unit.parameters)
-        words = [self._text(one) for one in unit.parameters]
-        pad = ""
-        if unit.chunks is None:
-            self.program.append(Call(number, operands))
-        else:
-            chunks, extent = self._derived(unit.chunks), self._derived(unit.chunks.extent)
-            self.program.append(Share(number, operands, chunks, extent))
-            yield f"for chunk in range(t[{chunks}]):"
-            pad = INDENT
-            bounds = (f"{part} * t[{extent}] // t[{chunks}]" for part in ("chunk", "(chunk + 1)"))
-            words += [*bounds, "chunk"]
-        called = f"unit_{number}({', '.join(words)})"
-        if not unit.fallible:
-            yield pad + called
-            return
-        yield f"{pad}status = {called}"
-        yield f"{pad}if status != 0:"
-        yield f"{pad}{INDENT}return status"
-
-    def _derived(self, value: Size | Chunks) -> int:
-        """The entry of what the sizes of a call determine."""
-        return self.derived.setdefault(value, self.table.fixed + len(self.derived))
-
-    def _operand(self, one: Parameter) -> Operand:
-        """What a unit gets for a parameter."""
-        table, key = self.table, one.key
-        if isinstance(key, Unknown):
-            return Operand(table.unknown[key])
-        if isinstance(key, Chunks):
-            return Operand(self._derived(key))
-        if isinstance(key, str):
-            return Operand(table.gemm[key])
-        if one.role == "node":
-            return Operand(table.zero, key)
-        if one.role == "failed":
-            return Operand(table.own, 8 * table.failed)
-        return Operand(table.address[key], one.first * self.memory.slots[key].dtype.itemsize)
-
-    def _text(self, one: Parameter) -> str:
-        """The same as text."""
-        table, key = self.table, one.key
-        if isinstance(key, Unknown):
-            return one.name
-        if isinstance(key, Chunks | str):
-            return f"t[{self._operand(one).entry}]"
-        if one.role == "node":
-            return str(key)
-        if one.role == "failed":
-            return f"offset(p_i64(t, {table.own}), {table.failed})"
-        return f"offset(b{key}, {one.first})" if one.first else f"b{key}"
+def _lines(
+    root: Region, table: TableLayout, labels: dict[Unknown, str], calls: Calls
+) -> Iterator[str]:
+    """The lines of the kernel, the calls of which are noted on the way."""
+    yield "def kernel(t):"
+    for atom, label in labels.items():
+        yield f"{INDENT}{label} = t[{table.unknown[atom]}]"
+    for i, slot in enumerate(root.memory.slots):
+        shape = ", ".join(dims.source(size, labels) for size in slot.shape)
+        yield (
+            f"{INDENT}b{i} = {pointer_type(slot.dtype)}(t, {table.address[i]})"
+            f"  # {slot.kind} {slot.dtype.name}[{shape}]"
+        )
+    for line in calls.kernel(root):
+        yield INDENT + line if line else line
+    yield f"{INDENT}return 0"

@@ -20,11 +20,11 @@ from llvmlite import ir
 
 from compiler.emit.lower.translate import Translator, type_named
 from compiler.emit.lower.values import INT64, Pointer
+from compiler.emit.program import OF_A_CHUNK
 from compiler.runtime.cache.objects import target_machine
 
 WORDS = INT64.ir.as_pointer()
 STEP = ir.FunctionType(INT64.ir, [WORDS, WORDS, INT64.ir, INT64.ir, INT64.ir])
-OF_A_CHUNK = ["first", "last", "chunk"]
 
 
 def compile_native(sources: Sequence[str]) -> bytes:
@@ -39,7 +39,7 @@ def compile_native(sources: Sequence[str]) -> bytes:
     for i, source in enumerate(sources):
         (tree,) = ast.parse(source).body
         assert isinstance(tree, ast.FunctionDef)
-        is_chunk = [one.arg for one in tree.args.args[-3:]] == OF_A_CHUNK
+        is_chunk = [one.arg for one in tree.args.args[-3:]] == [*OF_A_CHUNK]
         _define_step(module, step_symbol(i), _define_unit(module, tree), is_chunk)
     parsed = llvm.parse_assembly(str(module))
     optimise(parsed, machine)

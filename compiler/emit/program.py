@@ -12,6 +12,9 @@ from typing import TypeAlias
 from compiler.dims import Size, Unknown
 from compiler.emit.chunks import Chunks
 
+OF_A_CHUNK = ("first", "last", "chunk")
+"""What a unit that does one chunk of a loop takes at last: its iterations and its number."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableLayout:
@@ -22,37 +25,25 @@ class TableLayout:
             output's axes follow it.
         unknown: the entry of each unknown size.
         gemm: the entry of the address of the BLAS for each dtype that the kernel multiplies.
-        derived: entries that the sizes of a call determine: sizes, and numbers of chunks.
         zero: the entry that holds 0.
         own: the entry that holds the address of the table.
         failed: the entry that receives an index out of range.
+        pool: the entry of the address of the threads' pool, 0 for none; the next one holds how many
+            threads may work, 0 for as many as are set.
+        computed: entries that hold what the sizes of a call determine: what loops count, how many
+            bytes they go on, and in how many chunks they are cut.
+        length: the number of entries.
     """
 
     address: tuple[int, ...]
     unknown: dict[Unknown, int]
     gemm: dict[str, int]
-    derived: dict[Size | Chunks, int]
     zero: int
     own: int
     failed: int
-
-    @property
-    def pool(self) -> int:
-        """The entry of the address of the threads' pool, 0 for none.
-
-        The next one holds how many threads may work.
-        """
-        return self.failed + 1
-
-    @property
-    def fixed(self) -> int:
-        """The first of the derived entries, which come last."""
-        return self.failed + 3
-
-    @property
-    def length(self) -> int:
-        """The number of entries."""
-        return self.fixed + len(self.derived)
+    pool: int
+    computed: tuple[tuple[int, Size | Chunks], ...]
+    length: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from compiler.emit.scalar import pointer_type
 from compiler.graph.view import Node
 from compiler.passes.groups import MatmulGroup
 from compiler.passes.memory import MemoryPlan
+from compiler.types import TensorType
 
 _NAME = re.compile(r"[a-z_]\w*")
 
@@ -32,9 +33,9 @@ class GroupLoops:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a unit takes: `role` is slot, unknown, gemm, failed, node or chunks.
+    """What a unit takes: `role` is slot, unknown, gemm, failed, node, chunks or entry.
 
-    A slot's pointer is that of its element `first`.
+    A slot's pointer is that of its element `first`; an entry is one of the table, for an address.
     """
 
     name: str
@@ -136,6 +137,12 @@ class UnitPrinter:
             self.pointer,
         )
 
+    def copy_entry(self, target: int, source: int, type: TensorType) -> Unit:
+        """The unit that copies an array, of which entries of the table hold the addresses."""
+        kind = pointer_type(type.dtype)
+        pair = (self._parameter("entry", entry, kind) for entry in (target, source))
+        return self._flat(type.size, "{}[i] = {}[i]".format(*pair))
+
     def size(self, value: Size) -> str:
         """The text of a size."""
         return dims.source(value, self.labels)
@@ -157,8 +164,8 @@ class UnitPrinter:
         found = self.parameters.get((role, key, first))
         if found is None:
             name = role
-            if role in ("slot", "node"):
-                name = f"{'b' if role == 'slot' else 'node'}{self.pointers}"
+            if role in ("slot", "node", "entry"):
+                name = f"{'node' if role == 'node' else 'b'}{self.pointers}"
                 self.pointers += 1
             found = Parameter(name, type, role, key, first)
             self.parameters[role, key, first] = found

@@ -17,7 +17,7 @@ import numpy as np
 
 from compiler import dims
 from compiler.dims import Dim, Opaque, Size, Unknown
-from compiler.errors import FormatError
+from compiler.errors import FormatError, StaticGraphError
 from compiler.graph.body import Body
 from compiler.graph.build import build
 from compiler.graph.expression import Expression
@@ -103,8 +103,8 @@ class Reader:
         for i, one in enumerate(_list(record, "nodes")):
             try:
                 nodes.append(self._node(one, nodes, variable))
-            except FormatError as error:
-                raise FormatError(f"node {i}: {error}") from None
+            except StaticGraphError as error:
+                raise FormatError(f"node {i} ({_label(one)}): {error}") from None
             except Exception as error:  # whatever an op raises for attributes it does not know
                 raise FormatError(f"node {i} ({_label(one)}): {error!r}") from None
         inputs, outputs = (

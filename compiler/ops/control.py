@@ -13,6 +13,7 @@ import numpy as np
 
 from compiler.dims import Size
 from compiler.errors import DTypeError, GraphError, ShapeError
+from compiler.lowering import Item, Nested
 from compiler.op import Op, register
 from compiler.types import TensorType, TupleType, unify
 
@@ -22,6 +23,7 @@ item = register(
         infer_type=lambda values, index: values.items[index],
         evaluate=lambda values, index: values[index],
         vjp=(lambda g, o, values, *, index: {index: g},),
+        lowering=Item(),
         doc="One tensor of a tuple.",
     )
 )
@@ -76,6 +78,7 @@ scan = register(
         infer_type=_scan_type,
         evaluate=_scan_numpy,
         vjp_items=_scan_vjp,
+        lowering=Nested(),
         doc="A loop: `body(consts, carry, slices of xs) -> (carry, ys)`, once per slice. The "
         "operands are the consts, the first carry and the xs; the value is the last carry and the "
         "stacked ys. In reverse, the last slice comes first.",
@@ -111,6 +114,7 @@ while_loop = register(
         infer_type=_while_type,
         evaluate=_while_numpy,
         vjp_items=_while_vjp,
+        lowering=Nested(),
         doc="A loop while `test(consts, carry)` holds: `body(consts, carry) -> carry`. The "
         "operands are the consts and the first carry, the value is the last carry.",
     )
@@ -143,6 +147,7 @@ cond = register(
             (on_true if pred else on_false)(*arrays)
         ),
         vjp_items=_cond_vjp,
+        lowering=Nested(),
         doc="The value of one of two bodies that take the same operands, by a leading bool.",
     )
 )

@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ops.writing import scratch
+
 _NEAR = (
     0.12837916709551256,
     -0.37612638903183543,
@@ -78,9 +80,9 @@ def erf(x: Any) -> Any:
 
 
 def _single(x: Any) -> Any:
+    sums = np.full(x.shape, _SINGLE[-1], x.dtype)
     with np.errstate(over="ignore"):  # tanh(inf) is 1, as it should be
-        square = np.square(x)
-        sums = np.full_like(x, _SINGLE[-1])
+        square = np.multiply(x, x, scratch(x, 2))
         for coefficient in _SINGLE[-2::-1]:
             np.multiply(sums, square, sums)
             np.add(sums, coefficient, sums)

@@ -18,7 +18,7 @@ from compiler.ops.comparison import equal, where
 from compiler.ops.declare import as_operand, composite, one_axis, size_value
 from compiler.ops.reduction import positions
 from compiler.ops.shape import expand_dims, flip, reshape, squeeze, strided_slice
-from compiler.types import DType, TensorType, as_dtype, normalise_axis, unify
+from compiler.types import DType, Shape, TensorType, as_dtype, normalise_axis, unify
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -202,8 +202,15 @@ def _take_add_bind(g: Any, index: Any, axis: int, size: Size) -> tuple[Sequence[
     return (g, index), {"axis": axis, "size": size}
 
 
+def _require_agreement(op: str, g: TensorType, part: Shape, index: TensorType) -> None:
+    """ShapeError unless a part of the shape of `g` is that of the index."""
+    if len(part) != index.ndim or None in map(unify, part, index.shape):
+        raise ShapeError(f"{op}: {g} has no axes like those of the index {index}")
+
+
 def _take_add_type(g: TensorType, index: TensorType, *, axis: int, size: Size) -> TensorType:
     _require_index("take_add", index)
+    _require_agreement("take_add", g, g.shape[axis : axis + index.ndim], index)
     result = TensorType((*g.shape[:axis], size, *g.shape[axis + index.ndim :]), g.dtype)
     _require_element("take_add", result, axis, index)
     return result
@@ -286,6 +293,7 @@ take_along_axis = register(
 
 def _along_add_type(g: TensorType, index: TensorType, *, axis: int, size: Size) -> TensorType:
     _require_index("along_add", index)
+    _require_agreement("along_add", g, g.shape, index)
     result = TensorType((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
     _require_element("along_add", result, axis, index)
     return result

@@ -6,6 +6,8 @@ a large result is computed in its place.
 
 from __future__ import annotations
 
+import itertools
+import math
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -36,8 +38,22 @@ def floats(x: Any) -> Any:
     return x if x.dtype.kind == "f" else x.astype(np.float64)
 
 
-KEPT = 1 << 20
+BLOCK = 1 << 18
+"""The elements of a block of a large array at most: arrays of a few blocks stay in the cache, and
+a NumPy call on one takes long enough that threads seldom meet at the GIL."""
+KEPT = 8 * BLOCK
 """The bytes of the largest scratch array that a thread keeps."""
+
+
+def slices(length: int, row: int) -> tuple[slice, ...]:
+    """Slices of `length` rows of `row` elements: one, or an even number of equal blocks.
+
+    They depend on nothing else, and so do results that are computed in blocks.
+    """
+    size = length * row
+    count = 1 if 2 * size < BLOCK else min(length, 2 * math.ceil(size / (2 * BLOCK)))
+    ends = [length * i // count for i in range(count + 1)]
+    return tuple([slice(start, stop) for start, stop in itertools.pairwise(ends)])
 
 
 class _Scratch(threading.local):

@@ -19,7 +19,9 @@ from compiler.lowering import (
     Gather,
     Index,
     IndexMap,
+    Item,
     Matmul,
+    Nested,
     Overlap,
     Pointwise,
     Reduce,
@@ -41,6 +43,7 @@ from compiler.passes.groups import (
     Group,
     LoopGroup,
     MatmulGroup,
+    NestedGroup,
     Store,
     View,
     blas_layout,
@@ -113,6 +116,10 @@ class _Fuser:
             self._place_overlap(node, lowering)
         elif isinstance(lowering, Scatter):
             self._place_scatter(node, lowering)
+        elif isinstance(lowering, Nested):
+            self._place_nested(node)
+        elif isinstance(lowering, Item):
+            self._place_item(node)
 
     # -- pointwise ---------------------------------------------------------------------------
 
@@ -347,6 +354,24 @@ class _Fuser:
         return self._new_loops(shape, ndim - trailing if trailing else None)
 
     # -- what is not a loop over its own elements ----------------------------------------------
+
+    def _place_nested(self, node: Node) -> None:
+        for operand in node.operands:
+            self._materialise(operand)
+        group = NestedGroup(self._next_order(), node.id)
+        self.groups.append(group)
+        self.home[node.id] = group
+        self.deferred.add(node.id)
+        for operand in node.operands:
+            self.readers[operand] = group.order
+
+    def _place_item(self, node: Node) -> None:
+        group = self.home[node.operands[0]]
+        assert isinstance(group, NestedGroup)
+        group.items[node.attrs["index"]] = node.id
+        self.home[node.id] = group
+        self.deferred.add(node.id)
+        self.stored.add(node.id)
 
     def _materialise(self, node_id: int) -> None:
         """See that a value lies in memory, in row-major order."""

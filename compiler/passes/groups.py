@@ -55,12 +55,21 @@ class MatmulGroup:
     right: View
 
 
-Group = LoopGroup | MatmulGroup
+@dataclass(slots=True, eq=False)
+class NestedGroup:
+    """A loop or a branch, which computes the `items` of its node: nodes by their index."""
+
+    order: int
+    node: int
+    items: dict[int, int] = field(default_factory=dict)
+
+
+Group = LoopGroup | MatmulGroup | NestedGroup
 
 
 def computed(group: Group) -> list[int]:
     """The nodes that a group computes, in order."""
-    if isinstance(group, MatmulGroup):
+    if not isinstance(group, LoopGroup):
         return [group.node]
     return [*group.members, *(store.target for store in group.stores)]
 

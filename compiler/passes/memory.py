@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from compiler.affine import Affine
 from compiler.dims import Unknown, evaluate
 from compiler.emit.body import Access, Body, Memory
 from compiler.emit.chunks import ChunkPlan, Chunks, own_memory
 from compiler.lowering import Alias
-from compiler.passes.groups import Fusion, MatmulGroup
+from compiler.passes.groups import Fusion, MatmulGroup, NestedGroup
 from compiler.types import DType, Shape
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
@@ -42,6 +42,14 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Nest:
+    """What a loop or a branch uses inside: arena slots and constants; and whether it may fail."""
+
+    slots: tuple[Slot, ...]
+    fallible: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class MemoryPlan:
     """Where values lie.
 
@@ -50,12 +58,14 @@ class MemoryPlan:
         place: the slot of each value that lies in memory.
         own: the slot of what a group has memory of its own for, by (group, memory).
         commits: values to be copied over a variable when everything else is done.
+        nested: the slots that loops and branches use inside, by group.
     """
 
     slots: tuple[Slot, ...]
     place: Mapping[int, int]
     own: Mapping[tuple[int, Memory], int]
     commits: tuple[tuple[int, int], ...]
+    nested: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def layout(self, sizes: Mapping[Unknown, int]) -> tuple[dict[int, int], int]:
         """The offset in bytes of each arena slot, and the arena's size.
@@ -99,9 +109,15 @@ def plan_memory(
     outputs: Sequence[int],
     updates: Sequence[tuple[int, int]],
     in_place: bool = True,
+    nested: Mapping[int, Nest] | None = None,
 ) -> MemoryPlan:
-    """Plan the memory of a fused graph; with `in_place` off, no two values share any."""
-    return _Planner(fusion, bodies, chunked, inputs, outputs, updates, in_place).plan()
+    """Plan the memory of a fused graph; with `in_place` off, no two values share any.
+
+    `nested`: what loops and branches use inside, by group.
+    """
+    return _Planner(
+        fusion, bodies, chunked, inputs, outputs, updates, in_place, nested or {}
+    ).plan()
 
 
 class _Planner:
@@ -114,6 +130,7 @@ class _Planner:
         outputs: Sequence[int],
         updates: Sequence[tuple[int, int]],
         in_place: bool,
+        nested: Mapping[int, Nest],
     ) -> None:
         self.fusion = fusion
         self.nodes = fusion.nodes
@@ -121,6 +138,7 @@ class _Planner:
         self.chunked = chunked
         self.updates = updates
         self.in_place = in_place
+        self.nested = nested
         self.kind: dict[int, tuple[str, int]] = {}
         for position, node in enumerate(inputs):
             self.kind[node] = ("input", position)
@@ -152,8 +170,14 @@ class _Planner:
 
     def _accesses_of(self, index: int) -> list[Access]:
         group = self.fusion.groups[index]
+        anywhere = Affine()
+        if isinstance(group, NestedGroup):
+            read = map(self.storage, self.nodes[group.node].operands)
+            return [
+                *(Access(node, anywhere, 0, False, whole=False) for node in read),
+                *(Access(node, anywhere, 0, True, whole=False) for node in group.items.values()),
+            ]
         if isinstance(group, MatmulGroup):
-            anywhere = Affine()
             return [
                 Access(self.storage(group.left.base), anywhere, 0, False, whole=False),
                 Access(self.storage(group.right.base), anywhere, 0, False, whole=False),
@@ -167,7 +191,9 @@ class _Planner:
     def _update_in_place(self, variable: int, new: int) -> bool:
         """Whether the new value may be written over the variable as soon as it is known."""
         at = self.last_write(new)
-        fallible = max((i for i, body in self.bodies.items() if body.checks), default=-1)
+        checking = [i for i, body in self.bodies.items() if body.checks]
+        checking += [i for i, nest in self.nested.items() if nest.fallible]
+        fallible = max(checking, default=-1)
         if not self.in_place or at <= fallible or self.last.get(variable, -1) > at:
             return False
         if not self._replaces(self.accesses[at], new, variable):
@@ -259,7 +285,11 @@ class _Planner:
                 dtype = self._dtype(memory, plan)
                 chunks = plan.chunks if plan else None
                 slots.append(Slot("arena", 0, (size,), dtype, index, index, chunks))
-        return MemoryPlan(tuple(slots), place, own, commits)
+        nested: dict[int, tuple[int, ...]] = {}
+        for index, nest in self.nested.items():
+            nested[index] = tuple(range(len(slots), len(slots) + len(nest.slots)))
+            slots += [replace(slot, first=index, last=index) for slot in nest.slots]
+        return MemoryPlan(tuple(slots), place, own, commits, nested)
 
     def _dtype(self, memory: Memory, plan: ChunkPlan | None) -> DType:
         kind, number = memory

@@ -47,12 +47,14 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
     kinds = ("exact", "stable", "fast") if numerics == "fast" else ("exact", "stable")
     chosen = [rule for rule in RULES if rule.kind in kinds and rule.name not in disabled]
     always = [rewrite for rewrite in _ALWAYS if rewrite.__name__ not in disabled]
+    # in a body, products stay what they are: they may move out of the loop
+    inside = {*disabled, *(rewrite.__name__ for rewrite in _LAST)}
     last = [rewrite for rewrite in _LAST if rewrite.__name__ not in disabled]
     primitive = [rule for rule in chosen if not rule.composite]
     return [
         partial(replay, rules=_table(chosen), always=[open_regions, *always]),
         expand_composites,
-        partial(optimise_bodies, optimise=partial(optimise, numerics=numerics, disabled=disabled)),
+        partial(optimise_bodies, optimise=partial(optimise, numerics=numerics, disabled=inside)),
         *(one for one in LOOPS if one.__name__ not in disabled),
         partial(replay, rules=_table(primitive), always=[*always, *last]),
     ]

@@ -6,13 +6,12 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.errors import GraphError
 from compiler.graph.build import build, expressions_of
 from compiler.graph.expression import Expression
-from compiler.lowering import Gather, Matmul, Overlap, Pointwise, Reduce, Scatter, Window
+from compiler.lowering import Gather, Item, Matmul, Overlap, Pointwise, Reduce, Scatter, Window
 from compiler.ops.arithmetic import copy
 
-_COMPUTED = Pointwise | Gather | Matmul | Reduce | Scatter | Window | Overlap
+_COMPUTED = Pointwise | Gather | Matmul | Reduce | Scatter | Window | Overlap | Item
 
 
 def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
@@ -20,16 +19,7 @@ def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
 
     An output that is an input, a constant, or only moves elements would share their memory; an
     update that is a product of matrices cannot be written over the old value that it reads.
-
-    Raises:
-        GraphError: the graph has loops or branches, of which no native code is made yet.
     """
-    for _, data in sorted(graph.nodes.items()):
-        if data["op"].vjp_items is not None:
-            raise GraphError(
-                f"compile: {data['op'].name} ({data['source']}) is not compiled yet: run it op by "
-                "op with debug=True, or on eager tensors"
-            )
     made = expressions_of(graph)
     taken: set[int] = set()
     copies = {value.operands[0].serial: value for value in made.values() if value.op is copy}

@@ -1,8 +1,9 @@
 """Products of matrices with vectors as sums.
 
-Such a product reads a matrix once and does nothing with it but add: a loop is as fast as the memory,
-and other loops over the matrix can be part of it. Measured on X (100000, 50) in float64: gemv reads
-20 GB/s, a loop 50 GB/s, and the gradient of a linear model reads X once for `X @ w` and `X.T @ g`.
+Such a product reads a matrix once and does nothing with it but add: a loop is as fast as the
+memory, and other loops over the matrix can be part of it. Measured on X (100000, 50) in float64:
+gemv reads 20 GB/s, a loop 50 GB/s, and the gradient of a linear model reads X once for `X @ w` and
+`X.T @ g`.
 """
 
 from __future__ import annotations
@@ -24,21 +25,23 @@ def sum_vector_products(
     a, b = operands
     if max(a.ndim, b.ndim) > 2 or a.ndim == b.ndim == 1:
         return None
-    shape = op.infer_type(a.type, b.type).shape
     if a.ndim == b.ndim == 2 and a.shape[1] == 1:
         return ops.multiply(a, b)
     if b.ndim == 1 or b.shape[1] == 1:
-        total = _sum(a, b, 1)
-    elif a.ndim == 1 or a.shape[0] == 1:
-        total = _sum(b, a, 0)
-    else:
-        return None
-    return ops.reshape(total, shape)
+        column = b if b.ndim == 1 else ops.squeeze(b, 1)
+        total = _sum(a, column, 1)
+        return total if b.ndim == 1 else ops.expand_dims(total, total.ndim)
+    if a.ndim == 1 or a.shape[0] == 1:
+        row = a if a.ndim == 1 else ops.squeeze(a, 0)
+        total = _sum(b, row, 0)
+        return total if a.ndim == 1 else ops.expand_dims(total, 0)
+    return None
 
 
 def _sum(matrix: Expression, vector: Expression, axis: int) -> Expression:
     """The sum over an axis of a matrix times a vector along it."""
-    vector = ops.reshape(vector, (matrix.shape[axis],))
+    if matrix.ndim == 1:
+        return ops.sum(ops.multiply(matrix, vector), 0)
     if matrix.op is ops.transpose and matrix.attrs["axes"] == (1, 0):
         (matrix,) = matrix.operands
         axis = 1 - axis

@@ -127,7 +127,7 @@ class Executable:
         table = self.kernel.table
         sizes = {atom: int(workspace.table[at]) for atom, at in table.unknown.items()}
         index = int(workspace.table[table.failed])
-        return out_of_range(self.graph, self.lowered, node, index, sizes)
+        return out_of_range(self.graph, *self.kernel.located(node), index, sizes)
 
     def _layout_for(self, sizes: Mapping[Unknown, int]) -> Layout:
         key = tuple(sizes.values())
@@ -143,19 +143,19 @@ class Executable:
     def _make_layout(self, sizes: Mapping[Unknown, int]) -> Layout:
         memory, table = self.kernel.memory, self.kernel.table
         entries = [(at, sizes[atom]) for atom, at in table.unknown.items()]
+        shares = False
+        for at, value in table.computed:
+            if isinstance(value, Chunks):
+                entries.append((at, value.count(sizes)))
+                shares = shares or entries[-1][1] > 1
+            else:
+                entries.append((at, evaluate(value, sizes)))
         for slot in self.kernel.arguments:
             shape = tuple(evaluate(size, sizes) for size in slot.shape)
             at = table.address[memory.slots.index(slot)]
             entries += [(at + 1 + axis, size) for axis, size in enumerate(shape)]
         offsets, length = memory.layout(sizes)
         placed = tuple((table.address[slot], offset) for slot, offset in offsets.items())
-        shares = False
-        for value, at in table.derived.items():
-            if isinstance(value, Chunks):
-                entries.append((at, value.count(sizes)))
-                shares = shares or entries[-1][1] > 1
-            else:
-                entries.append((at, evaluate(value, sizes)))
         return Layout(tuple(entries), placed, length, shares)
 
     def _new_workspace(self) -> Workspace:
@@ -168,7 +168,7 @@ class Executable:
             blas = find_blas()
             for dtype, at in table.gemm.items():
                 words[at] = blas.gemm[dtype]
-        words[table.zero], words[table.own] = 0, words.ctypes.data
+        words[table.own] = words.ctypes.data
         words[table.pool], words[table.pool + 1] = threads.pool_address(), self.threads or 0
         workspace = Workspace(words)
         if not any(atoms(feed.type.shape) for feed in self.feeds):
@@ -177,7 +177,8 @@ class Executable:
         return workspace
 
     def _leaf_array(self, node: int) -> Any:
-        attrs = self.lowered.nodes[node]["attrs"]
+        graph, node = self.kernel.located(node)
+        attrs = graph.nodes[node]["attrs"]
         array = attrs["key"].array if "key" in attrs else attrs["value"].array
         self._held.append(array)
         return array

@@ -123,7 +123,9 @@ class Plan:
             if place == slot and node in self.fusion.home
         ]
         before = [node for node in held if order[id(self.fusion.home[node])] <= group]
-        latest = self.fusion.nodes[max(before or held)]
+        # what no value of the graph lies in, a loop uses inside
+        inside = computed(self.fusion.groups[group])
+        latest = self.fusion.nodes[max(before or held or inside)]
         return latest.op.name, latest.source
 
     def _unknowns(self) -> set[Unknown]:

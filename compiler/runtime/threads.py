@@ -109,8 +109,7 @@ def _make_locks(words: Any) -> None:
 
 def _forget_threads() -> None:
     """In a forked child: the threads are not there, and their locks may be held by them."""
-    global _starting
-    _starting = [threading.Lock()]  # one at a time; another one in a forked child
+    _starting[0] = threading.Lock()
     words = _pool()
     for place in (pool.WORKERS, pool.SLEEPERS, pool.BUSY):
         words[place] = 0

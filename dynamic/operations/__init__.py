@@ -12,27 +12,37 @@ from dynamic.operations import (
     arranging,
     attributes,
     cumulative,
+    distances,
+    elements,
     numeric_types,
+    places,
     pointwise,
     products,
     sampling,
+    scatter_reductions,
     scattering,
+    shape_in_place,
     sorting,
+    statistics,
 )
 from dynamic.tensor import Tensor
 
 _MODULES: tuple[ModuleType, ...] = (
-    arranging, cumulative, numeric_types, pointwise, products, sampling, scattering, sorting,
+    arranging, cumulative, distances, elements, numeric_types, places, pointwise, products,
+    sampling, scatter_reductions, scattering, sorting, statistics,
 )  # fmt: skip
 FUNCTIONS: dict[str, Any] = {
     name: getattr(module, name) for module in _MODULES for name in module.__all__
 }
 """Every function by its name."""
 
-ONLY_METHODS = {"repeat"}
+ONLY_METHODS = {"repeat", "unfold"}
 ONLY_FUNCTIONS = {
-    "block_diag", "broadcast_tensors", "can_cast", "cartesian_prod", "column_stack", "dstack",
-    "einsum", "finfo", "hstack", "iinfo", "is_floating_point", "meshgrid", "normal", "poisson",
+    "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "bucketize", "can_cast",
+    "cartesian_prod", "cdist", "column_stack", "combinations", "concat", "cumulative_trapezoid",
+    "dstack", "einsum", "finfo", "isin", "rsub", "threshold", "logspace", "pdist",
+    "row_stack", "searchsorted", "trapezoid", "trapz", "vander", "hstack", "iinfo", "is_floating_point", "meshgrid", "normal",
+    "poisson",
     "promote_types", "result_type", "std_mean", "tensordot", "tril_indices", "triu_indices",
     "var_mean", "vstack",
 }  # fmt: skip
@@ -58,20 +68,47 @@ def _in_place(function: Any) -> Any:
     return method
 
 
-for _name, _function in FUNCTIONS.items():
+for _name, _known in FUNCTIONS.items():
     if _name not in ONLY_FUNCTIONS:
-        setattr(Tensor, _name, _method(_function))
-for _name, _function in attributes.SHARED.items():
+        setattr(Tensor, _name, _method(_known))
+for _name, _known in attributes.SHARED.items():
     if not hasattr(Tensor, _name):
-        setattr(Tensor, _name, _method(_function))
+        setattr(Tensor, _name, _method(_known))
 for _name in attributes.__all__:
     setattr(Tensor, _name, getattr(attributes, _name))
 for _name, _property in attributes.PROPERTIES.items():
     setattr(Tensor, _name, _property)
+for _name in shape_in_place.__all__:
+    setattr(Tensor, _name, getattr(shape_in_place, _name))
 for _name in (
-    "addcdiv", "addcmul", "addmm", "baddbmm", "clamp_max", "clamp_min", "cumprod", "cumsum", "fmod",
-    "index_add", "index_copy", "index_fill", "lerp", "masked_scatter", "nan_to_num", "scatter",
-    "scatter_add", "tril", "triu",
+    "acosh", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "asinh", "atanh", "baddbmm",
+    "bitwise_not", "clamp_max", "clamp_min", "cumprod", "cumsum", "deg2rad", "exp2", "fmod", "frac",
+    "hypot", "index_add", "index_copy", "index_fill", "lerp", "log10", "log2", "logit",
+    "masked_scatter", "nan_to_num", "put", "rad2deg", "scatter", "scatter_add", "scatter_reduce",
+    "tril", "triu", "xlogy",
 ):  # fmt: skip
     if not hasattr(Tensor, _name + "_"):
         setattr(Tensor, _name + "_", _in_place(FUNCTIONS[_name]))
+
+
+def _function(name: str) -> Any:
+    def function(input: Any, *args: Any, **options: Any) -> Any:
+        return getattr(input, name)(*args, **options)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = getattr(Tensor, name).__doc__
+    return function
+
+
+IN_PLACE = {
+    name: _function(name)
+    for name in (
+        "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arcsin_", "arctan_", "asin_", "asinh_",
+        "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "cos_", "cosh_",
+        "deg2rad_", "detach_", "erf_", "exp2_", "exp_", "expm1_", "fill_", "fix_", "floor_",
+        "frac_", "index_put_", "log10_", "log1p_", "log2_", "log_", "logit_", "nan_to_num_", "neg_",
+        "negative_", "rad2deg_", "reciprocal_", "relu_", "round_", "rsqrt_", "sigmoid_", "sin_",
+        "sinh_", "sqrt_", "square_", "tan_", "tanh_", "trunc_", "xlogy_", "zero_",
+    )
+}  # fmt: skip
+"""The in-place methods that PyTorch has as functions too."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,33 @@ from compiler import ops
 from compiler.op import Op, Operand
 from compiler.types import TensorType, normalise_axis
 from dynamic.dtypes import F64, INT64
+from dynamic.results import named
+from dynamic.tensor import wrap
 
-__all__ = ["cumprod", "cumsum", "diff", "logcumsumexp"]
+__all__ = [
+    "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "diff", "logcumsumexp",
+    "trapezoid", "trapz",
+]  # fmt: skip
+
+
+class CumMax(NamedTuple):
+    """The largest elements so far, and where they are."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return named("cummax", self)
+
+
+class CumMin(NamedTuple):
+    """The smallest elements so far, and where they are."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return named("cummin", self)
 
 
 def _total_type(x: TensorType, *, axis: int) -> TensorType:
@@ -83,6 +108,54 @@ def _running(op: Op) -> Any:
 
 
 cumsum, cumprod = _running(_cumsum), _running(_cumprod)
+
+
+def _extrema(input: Any, dim: int, function: np.ufunc, reached: np.ufunc) -> tuple[Any, Any]:
+    """The running extrema and the last places where they are, by nan as well as by value."""
+    if not input.ndim:
+        normalise_axis("cummax", dim, 1)
+        return input.clone(), wrap(np.zeros((), INT64))
+    axis = normalise_axis("cummax", dim, input.ndim)
+    x = input._array
+    there = reached(x, function.accumulate(x, axis)) | (x != x)
+    shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+    places = np.where(there, np.arange(x.shape[axis]).reshape(shape), 0)
+    indices = np.maximum.accumulate(places, axis)
+    return ops.take_along_axis(input, indices, axis), wrap(indices)
+
+
+def cummax(input: Any, dim: int) -> Any:
+    """The largest element up to each along an axis, and where it is; of equal ones the last."""
+    return CumMax(*_extrema(input, dim, np.maximum, np.greater_equal))
+
+
+def cummin(input: Any, dim: int) -> Any:
+    """The smallest element up to each along an axis, and where it is; of equal ones the last."""
+    return CumMin(*_extrema(input, dim, np.minimum, np.less_equal))
+
+
+def _trapezoids(y: Any, x: Any, dx: Any, dim: int) -> Any:
+    axis = normalise_axis("trapezoid", dim, y.ndim)
+    size = y.shape[axis]
+    left, right = y.narrow(axis, 0, size - 1), y.narrow(axis, 1, size - 1)
+    if x is None:
+        return (left + right) * (dx / 2)
+    if x.ndim == 1:
+        x = ops.reshape(x, (-1,) + (1,) * (y.ndim - 1 - axis))
+    return (left + right) * diff(x, dim=axis - y.ndim if x.ndim < y.ndim else axis) / 2
+
+
+def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
+    """The integral of y along an axis by the trapezoidal rule, at places x or `dx` apart."""
+    return _trapezoids(y, x, dx, dim).sum(dim)
+
+
+trapz = trapezoid
+
+
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
+    """The integrals of y up to each place from the second on: see `trapezoid`."""
+    return cumsum(_trapezoids(y, x, dx, dim), dim)
 
 
 def logcumsumexp(input: Any, dim: int) -> Any:

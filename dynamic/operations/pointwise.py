@@ -15,9 +15,10 @@ from dynamic.errors import AutogradError
 from dynamic.tensor import Tensor, wrap
 
 __all__ = [
-    "acosh", "addcdiv", "addcmul", "allclose", "arccos", "arcsin", "arctan", "arctan2", "asinh",
-    "atanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "clamp_max", "clamp_min",
-    "deg2rad", "equal", "exp2", "fmod", "frac", "hypot", "isclose", "lerp", "log2", "log10",
+    "absolute", "acosh", "addcdiv", "addcmul", "allclose", "arccos", "arccosh", "arcsin", "arcsinh",
+    "arctan", "arctan2", "arctanh", "asinh", "atanh", "bitwise_and", "bitwise_not", "bitwise_or",
+    "bitwise_xor", "clamp_max", "clamp_min", "deg2rad", "equal", "exp2", "fix", "fmod", "frac",
+    "hypot", "isclose", "lerp", "log2", "log10",
     "logaddexp", "logaddexp2", "logit", "nan_to_num", "nanmean", "nansum", "positive", "rad2deg",
     "sgn", "std_mean", "var_mean", "xlogy",
 ]  # fmt: skip
@@ -97,6 +98,7 @@ logaddexp2 = _binary(
     ("ab", "ab"), True, "log2(2**a + 2**b), without overflow.",
 )  # fmt: skip
 
+arccosh, arcsinh, arctanh, absolute, fix = acosh, asinh, atanh, ops.absolute, ops.trunc
 arccos, arcsin, arctan, arctan2 = ops.acos, ops.asin, ops.atan, ops.atan2
 sgn = ops.sign
 

@@ -11,17 +11,13 @@ from compiler.op import Op
 from compiler.types import TensorType, normalise_axis
 from dynamic.dtypes import INT64
 from dynamic.errors import AutogradError
+from dynamic.results import named
 from dynamic.tensor import wrap
 
 __all__ = [
     "aminmax", "argsort", "kthvalue", "median", "msort", "sort", "topk", "unique",
     "unique_consecutive",
 ]  # fmt: skip
-
-
-def _named(name: str, result: Any) -> str:
-    fields = ",\n".join(f"{key}={value!r}" for key, value in result._asdict().items())
-    return f"torch.return_types.{name}(\n{fields})"
 
 
 class Sorted(NamedTuple):
@@ -31,7 +27,7 @@ class Sorted(NamedTuple):
     indices: Any
 
     def __repr__(self) -> str:
-        return _named("sort", self)
+        return named("sort", self)
 
 
 class TopK(NamedTuple):
@@ -41,7 +37,7 @@ class TopK(NamedTuple):
     indices: Any
 
     def __repr__(self) -> str:
-        return _named("topk", self)
+        return named("topk", self)
 
 
 class KthValue(NamedTuple):
@@ -51,7 +47,7 @@ class KthValue(NamedTuple):
     indices: Any
 
     def __repr__(self) -> str:
-        return _named("kthvalue", self)
+        return named("kthvalue", self)
 
 
 class Median(NamedTuple):
@@ -61,7 +57,7 @@ class Median(NamedTuple):
     indices: Any
 
     def __repr__(self) -> str:
-        return _named("median", self)
+        return named("median", self)
 
 
 class MinMax(NamedTuple):
@@ -71,7 +67,7 @@ class MinMax(NamedTuple):
     max: Any
 
     def __repr__(self) -> str:
-        return _named("aminmax", self)
+        return named("aminmax", self)
 
 
 def _order(x: Any, *, axis: int, descending: bool) -> Any:

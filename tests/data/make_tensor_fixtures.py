@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from tests.data.tensor_cases import ERRORS, TEXTS, VALUES
+from tests.data import linalg_cases, more_tensor_cases, tensor_cases
 from tests.expressions import error, record, text
 
 HERE = Path(__file__).parent
@@ -21,12 +21,15 @@ HERE = Path(__file__).parent
 def main() -> None:
     """Run all expressions and write the files."""
     torch.set_num_threads(1)
-    record(torch, VALUES, HERE / "tensor_values.npz")
-    texts = {
-        "texts": {expression: text(torch, expression) for expression in TEXTS},
-        "errors": {expression: error(torch, expression) for expression in ERRORS},
-    }
-    (HERE / "tensor_texts.json").write_text(json.dumps(texts, indent=1) + "\n")
+    for name, cases in (
+        ("tensor", tensor_cases), ("more_tensor", more_tensor_cases), ("linalg", linalg_cases),
+    ):  # fmt: skip
+        record(torch, cases.VALUES, HERE / f"{name}_values.npz")
+        texts = {
+            "texts": {expression: text(torch, expression) for expression in cases.TEXTS},
+            "errors": {expression: error(torch, expression) for expression in cases.ERRORS},
+        }
+        (HERE / f"{name}_texts.json").write_text(json.dumps(texts, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -7,17 +7,15 @@ Golub, LeVeque 1983). Blocks depend on shapes alone, and so do the results.
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from compiler.ops.writing import scratch
+from compiler.ops.writing import scratch, slices
 from dynamic.autograd import grad
 from dynamic.autograd.function import Function
-from dynamic.blockwise import BLOCK, rows_as_they_are
+from dynamic.blockwise import rows_as_they_are
 from dynamic.func.tracer import Tracer
 from dynamic.grad_mode import is_grad_enabled
 from dynamic.parallel import run
@@ -179,13 +177,9 @@ def _as_channels(x: Any) -> Any:
     return x.reshape(*x.shape[:2], -1)
 
 
-def _blocks(array: Any) -> list[slice]:
+def _blocks(array: Any) -> tuple[slice, ...]:
     """Slices along the first axis."""
-    row = array.shape[1] * array.shape[2]
-    count = min(len(array), max(1, 2 * math.ceil(array.size / (2 * BLOCK))))
-    count = 1 if array.size < BLOCK or not row else count
-    ends = [len(array) * i // count for i in range(count + 1)]
-    return [slice(start, stop) for start, stop in itertools.pairwise(ends)]
+    return slices(len(array), array.shape[1] * array.shape[2])
 
 
 def _each(task: Callable[[int], None], array: Any, blocks: Sequence[slice]) -> None:

@@ -1,0 +1,26 @@
+"""Linear algebra on matrices and batches of them, evaluated by NumPy's LAPACK (torch.linalg)."""
+
+from __future__ import annotations
+
+from dynamic.linalg.checks import LinAlgError
+from dynamic.linalg.decompositions import cholesky, eigh, eigvalsh, qr, svd, svdvals
+from dynamic.linalg.norms import cond, matrix_norm, norm, vector_norm
+from dynamic.linalg.products import (
+    cross,
+    diagonal,
+    matmul,
+    matrix_exp,
+    matrix_power,
+    matrix_rank,
+    multi_dot,
+    vander,
+    vecdot,
+)
+from dynamic.linalg.solving import det, inv, lstsq, pinv, slogdet, solve, solve_triangular
+
+__all__ = [
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv",
+    "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
+    "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vander",
+    "vecdot", "vector_norm",
+]  # fmt: skip

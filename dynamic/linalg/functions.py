@@ -1,0 +1,56 @@
+"""What of linear algebra is in the main package too, and as methods of tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamic.linalg import decompositions, products, solving
+from dynamic.linalg.solving import transposed
+from dynamic.tensor import Tensor
+
+
+def cholesky(input: Any, upper: bool = False) -> Any:
+    """The Cholesky factors: see `linalg.cholesky`."""
+    return decompositions.cholesky(input, upper=upper)
+
+
+def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
+    """X with A X = B, given the Cholesky factor L of A."""
+    lower = transposed(L) if upper else L
+    return solving.solve(transposed(lower), solving.solve(lower, B))
+
+
+def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+    """The inverse of A, given its Cholesky factor L."""
+    inverse = solving.inv(transposed(L) if upper else L)
+    return transposed(inverse) @ inverse
+
+
+def pinverse(input: Any, rcond: float = 1e-15) -> Any:
+    """The pseudoinverses of matrices: see `linalg.pinv`."""
+    return solving.pinv(input, rtol=rcond)
+
+
+def chain_matmul(*matrices: Any) -> Any:
+    """The product of several matrices: see `linalg.multi_dot`."""
+    return products.multi_dot(matrices)
+
+
+SHARED = {
+    "chain_matmul": chain_matmul,
+    "cholesky": cholesky,
+    "cholesky_inverse": cholesky_inverse,
+    "cholesky_solve": cholesky_solve,
+    "det": solving.det,
+    "inverse": solving.inv,
+    "logdet": solving.logdet,
+    "matrix_exp": products.matrix_exp,
+    "matrix_power": products.matrix_power,
+    "pinverse": pinverse,
+    "slogdet": solving.slogdet,
+}
+"""Functions of the main package."""
+
+for _name, _function in SHARED.items():
+    if _name != "chain_matmul":
+        setattr(Tensor, _name, _function)

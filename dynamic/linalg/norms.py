@@ -1,0 +1,86 @@
+"""Norms of vectors and matrices, and what follows from them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from compiler import ops
+from compiler.types import normalise_axes, normalise_axis
+from dynamic.errors import AutogradError
+from dynamic.linalg.checks import require_matrices
+from dynamic.linalg.decompositions import svdvals
+from dynamic.linalg.solving import inv
+from dynamic.norms import vector_norm as _vector_norm
+
+
+def vector_norm(
+    x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """The p-norms of vectors along axes, of all elements if None: p is any number, inf or -inf."""
+    x = x if dtype is None else x.to(dtype)
+    attrs = {
+        "p": float(ord), "axes": normalise_axes("vector_norm", dim, x.ndim), "keepdims": keepdim,
+    }  # fmt: skip
+    return x.apply(_vector_norm, (x,), attrs)
+
+
+def matrix_norm(
+    A: Any,
+    ord: Any = "fro",
+    dim: tuple[int, int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Any:
+    """The norms of matrices in the planes of two axes.
+
+    `ord` is 'fro' (Frobenius), 'nuc' (the sum of the singular values), 2 and -2 (the largest and
+    the smallest of them), 1 and -1 (of the sums of columns), inf and -inf (of rows).
+    """
+    A = A if dtype is None else A.to(dtype)
+    require_matrices("linalg.matrix_norm", A)
+    first, second = (normalise_axis("matrix_norm", one, A.ndim) for one in dim)
+    if first == second:
+        raise AutogradError(f"linalg.matrix_norm: dims must be different. Got ({first}, {second})")
+    if ord == "fro":
+        return vector_norm(A, 2, (first, second), keepdim)
+    if ord in (1, -1, math.inf, -math.inf):
+        along, over = (first, second) if abs(ord) == 1 else (second, first)
+        sums = ops.sum(ops.absolute(A), along, True)
+        found = ops.max(sums, (over,), True) if ord > 0 else ops.min(sums, (over,), True)
+    elif ord in ("nuc", 2, -2):
+        values = svdvals(A.movedim((first, second), (-2, -1)))
+        if ord == "nuc":
+            found = ops.sum(values, -1)
+        else:
+            found = ops.max(values, (-1,)) if ord > 0 else ops.min(values, (-1,))
+        return ops.expand_dims(found, (first, second)) if keepdim else found
+    else:
+        raise AutogradError(f"linalg.matrix_norm: Order {ord} not supported.")
+    return found if keepdim else ops.squeeze(found, (first, second))
+
+
+def norm(
+    A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """A vector norm, or a matrix norm if two axes are named or meant: see both.
+
+    Without `ord` the square root of the sum of all squares.
+    """
+    axes = None if dim is None else (dim,) if hasattr(dim, "__index__") else tuple(dim)
+    if ord is not None and (len(axes) == 2 if axes is not None else A.ndim == 2):
+        return matrix_norm(A, ord, (-2, -1) if axes is None else axes, keepdim, dtype=dtype)
+    if ord is not None and isinstance(ord, str):
+        raise AutogradError(f"linalg.norm: order {ord} can only be used with matrices")
+    return vector_norm(A, 2 if ord is None else ord, axes, keepdim, dtype=dtype)
+
+
+def cond(A: Any, p: Any = None) -> Any:
+    """The condition numbers of matrices: the norm times that of the inverse; 2-norms if None."""
+    require_matrices("linalg.cond", A)
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        ratio = values[..., 0] / values[..., -1]
+        return 1 / ratio if p == -2 else ratio
+    return matrix_norm(A, p) * matrix_norm(inv(A), p)

@@ -1,0 +1,99 @@
+"""Products and powers of matrices, and ranks."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from dynamic.errors import AutogradError
+from dynamic.linalg.checks import require_matrices, require_square
+from dynamic.linalg.solving import inv
+from dynamic.operations.arranging import diagonal as _diagonal
+from dynamic.operations.distances import cross as _cross
+from dynamic.operations.places import vander as _vander
+from dynamic.tensor import wrap
+
+matmul = ops.matmul
+
+
+def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+    """The vector products along an axis of size 3."""
+    return _cross(input, other, dim)
+
+
+def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The diagonals of matrices, along a new last axis."""
+    return _diagonal(A, offset, dim1, dim2)
+
+
+def vander(x: Any, *, N: int | None = None) -> Any:
+    """The powers of numbers from 0 on."""
+    return _vander(x, N, increasing=True)
+
+
+def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+    """The inner products along an axis."""
+    return ops.sum(x * y, dim)
+
+
+def multi_dot(tensors: Sequence[Any]) -> Any:
+    """The product of several matrices, of which the first and the last may be vectors."""
+    if len(tensors) < 2:
+        raise AutogradError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    return functools.reduce(ops.matmul, tensors)
+
+
+def matrix_power(A: Any, n: int) -> Any:
+    """Integer powers of square matrices, by squaring; negative ones of the inverses."""
+    require_square("linalg.matrix_power", A)
+    if n < 0:
+        return matrix_power(inv(A), -n)
+    if n == 0:
+        eye = np.eye(A.shape[-1], dtype=A._array.dtype)
+        return A * 0 + wrap(eye)
+    result = None
+    while n:
+        if n % 2:
+            result = A if result is None else result @ A
+        n //= 2
+        A = A @ A if n else A
+    return result
+
+
+_DEGREE = 18
+
+
+def matrix_exp(A: Any) -> Any:
+    """The exponentials of square matrices: a Taylor polynomial of degree 18, scaled and squared.
+
+    The matrix is scaled until its norm is below 1, where the rest of the series is below 1e-17.
+    """
+    require_square("linalg.matrix_exp", A)
+    size = float(np.abs(A._array).sum(-1).max(initial=0))
+    halvings = max(0, math.ceil(math.log2(size)) + 1) if size > 0 else 0
+    scaled = A * 0.5**halvings
+    eye = wrap(np.eye(A.shape[-1], dtype=A._array.dtype))
+    result = eye + scaled * 0
+    for k in range(_DEGREE, 0, -1):
+        result = eye + (scaled @ result) / k
+    for _ in range(halvings):
+        result = result @ result
+    return result
+
+
+def matrix_rank(
+    A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+) -> Any:
+    """How many singular values exceed max(atol, rtol times the largest); int64, no gradient."""
+    require_matrices("linalg.matrix_rank", A)
+    values = np.linalg.svd(A._array, compute_uv=False)
+    if rtol is None:
+        default = max(A.shape[-2:]) * float(np.finfo(A._array.dtype).eps)
+        rtol = default if not atol else 0.0
+    limit = np.maximum(atol or 0.0, rtol * values.max(-1, keepdims=True, initial=0))
+    return wrap(np.asarray((values > limit).sum(-1), np.int64))

@@ -1,0 +1,63 @@
+"""Distances between vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from dynamic.errors import AutogradError
+
+__all__ = ["cdist", "cross", "dist", "pdist"]
+
+
+def dist(input: Any, other: Any, p: float = 2) -> Any:
+    """The p-norm of the difference of two tensors, which broadcast."""
+    return (input - other).norm(p)
+
+
+def cdist(
+    x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+) -> Any:
+    """The p-norm distances of all pairs of rows: (..., m, k), (..., n, k) -> (..., m, n).
+
+    The gradient at distance 0 is 0. `compute_mode` changes nothing: differences are always taken.
+    """
+    for name, one in (("X1", x1), ("X2", x2)):
+        if one.ndim < 2:
+            raise AutogradError(f"cdist only supports at least 2D tensors, {name} got: {one.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise AutogradError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
+    if p < 0:
+        raise AutogradError("cdist only supports non-negative p values")
+    return (ops.expand_dims(x1, -2) - ops.expand_dims(x2, -3)).norm(p, -1)
+
+
+def pdist(input: Any, p: float = 2.0) -> Any:
+    """The p-norm distances of each row from those after it, in one vector."""
+    if input.ndim != 2:
+        raise AutogradError("pdist only supports 2D tensors, got: " + f"{input.ndim}D")
+    if p < 0:
+        raise AutogradError("pdist only supports non-negative p values")
+    first, second = np.triu_indices(input.shape[0], 1)
+    return (ops.take(input, first, 0) - ops.take(input, second, 0)).norm(p, -1)
+
+
+def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+    """The vector product along an axis of size 3: the first such axis if None."""
+    if dim is None:
+        shape = np.broadcast_shapes(input.shape, other.shape)
+        if 3 not in shape:
+            raise AutogradError("no dimension of size 3 in input")
+        dim = shape.index(3) - len(shape)
+    for one in (input, other):
+        if one.shape[dim] != 3:
+            raise AutogradError(
+                "linalg.cross: inputs dimension "
+                f"{dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
+            )
+    (a, b, c), (d, e, f) = input.unbind(dim), other.unbind(dim)
+    return ops.stack([b * f - c * e, c * d - a * f, a * e - b * d], dim)

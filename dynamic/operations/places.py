@@ -1,0 +1,164 @@
+"""Elements and parts taken from, and put to, places of a tensor."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.types import normalise_axis
+from dynamic.creation import as_tensor
+from dynamic.errors import AutogradError
+from dynamic.operations.arranging import diag_embed
+from dynamic.tensor import wrap
+
+__all__ = [
+    "atleast_3d", "broadcast_shapes", "combinations", "concat", "diagflat", "diagonal_scatter",
+    "hsplit", "index_put", "logspace", "put", "row_stack", "select_scatter", "slice_scatter",
+    "split_with_sizes", "unfold", "vander", "vsplit",
+]  # fmt: skip
+
+
+def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """The input with the elements of `source` at places in the flat tensor, or added there."""
+    places = ops.reshape(index, (-1,))
+    source = ops.reshape(source, (-1,))
+    if accumulate:
+        added = ops.take_add(source, places, 0, input.numel())
+        return input + ops.reshape(added, tuple(input.shape))
+    result = ops.reshape(input, (-1,)).clone()
+    result[places] = source
+    return ops.reshape(result, tuple(input.shape))
+
+
+def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """The input with `input[indices] = values`, or with them added."""
+    if not accumulate:
+        return input.clone().index_put_(indices, values)
+    places = np.arange(input.numel()).reshape(input.shape)[
+        tuple(getattr(one, "_array", one) for one in indices)
+    ]
+    source = ops.broadcast_to(values, places.shape)
+    flat = ops.take_add(ops.reshape(source, (-1,)), places.reshape(-1), 0, input.numel())
+    return input + ops.reshape(flat, tuple(input.shape))
+
+
+def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
+    """The input with `src` at one index of an axis."""
+    result = input.clone()
+    result.select(dim, index).copy_(src)
+    return result
+
+
+def slice_scatter(
+    input: Any,
+    src: Any,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Any:
+    """The input with `src` in a slice of an axis."""
+    result = input.clone()
+    axis = normalise_axis("slice_scatter", dim, input.ndim)
+    result[(slice(None),) * axis + (slice(start, end, step),)] = src
+    return result
+
+
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """The input with `src` on the diagonals of the planes of two axes."""
+    mask = diag_embed(wrap(np.ones(src.shape, np.bool_)), offset, dim1, dim2)
+    placed = diag_embed(src, offset, dim1, dim2)
+    rows, columns = input.shape[dim1], input.shape[dim2]
+    cut = [slice(None)] * input.ndim
+    cut[dim1], cut[dim2] = slice(rows), slice(columns)
+    grow = [(0, 0)] * input.ndim
+    for dim, size in ((dim1, rows), (dim2, columns)):
+        grow[dim] = (0, max(0, size - mask.shape[dim]))
+    mask, placed = (ops.pad(one, grow)[tuple(cut)] for one in (mask, placed))
+    return ops.where(mask, placed, input)
+
+
+def diagflat(input: Any, offset: int = 0) -> Any:
+    """The matrix with all elements on a diagonal."""
+    return diag_embed(ops.reshape(input, (-1,)), offset)
+
+
+def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
+    """The windows of an axis, along a new last axis."""
+    axis = normalise_axis("unfold", dimension, input.ndim)
+    if size > input.shape[axis]:
+        raise AutogradError(
+            f"maximum size for tensor at dimension {axis} is {input.shape[axis]} but size is {size}"
+        )
+    moved = ops.sliding_windows(input.movedim(axis, -1), (size,), (step,), (1,))
+    return moved.movedim(-2, axis)
+
+
+def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Views of the listed sizes along an axis."""
+    found: tuple[Any, ...] = input.split(list(split_sizes), dim)
+    return found
+
+
+def vsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+    """Views cut along the first axis: so many parts, or before each index."""
+    found: tuple[Any, ...] = input.tensor_split(indices_or_sections, 0)
+    return found
+
+
+def hsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+    """Views cut along the second axis, of vectors along their only one: see `vsplit`."""
+    found: tuple[Any, ...] = input.tensor_split(indices_or_sections, min(input.ndim - 1, 1))
+    return found
+
+
+def concat(tensors: Any, dim: int = 0) -> Any:
+    """Tensors joined along an axis that they have."""
+    return ops.concatenate(tensors, dim)
+
+
+def row_stack(tensors: Any) -> Any:
+    """Tensors joined along their first axis, vectors as rows."""
+    grown = [as_tensor(one) for one in tensors]
+    return ops.concatenate([x if x.ndim > 1 else ops.reshape(x, (1, -1)) for x in grown], 0)
+
+
+def atleast_3d(input: Any) -> Any:
+    """The tensor with at least three axes."""
+    if input.ndim > 2:
+        return input
+    return ops.expand_dims(input, 2) if input.ndim == 2 else ops.reshape(input, (1, -1, 1))
+
+
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that tensors of these shapes broadcast to."""
+    from dynamic.results import Size
+
+    return Size(np.broadcast_shapes(*shapes))
+
+
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """All choices of r elements of a vector, in order, one per row."""
+    if input.ndim != 1:
+        raise AutogradError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    chosen = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = np.array(list(chosen(range(input.shape[0]), r)), np.int64).reshape(-1, r)
+    return ops.take(input, rows, 0)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """The powers of the elements of a vector from 0 to N - 1, falling unless `increasing`."""
+    size = x.shape[-1] if N is None else N
+    powers = np.arange(size)
+    powers = powers if increasing else powers[::-1]
+    return ops.expand_dims(x, -1) ** wrap(powers.astype(x._array.dtype))
+
+
+def logspace(start: float, end: float, steps: int, base: float = 10.0, **options: Any) -> Any:
+    """`steps` numbers from base**start to base**end, evenly spaced in their exponents."""
+    from dynamic.creation import linspace
+
+    return base ** linspace(start, end, steps, **options)

@@ -1,0 +1,80 @@
+"""Methods that change a tensor's shape, or its diagonal, in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.op import Attrs, Op
+from compiler.types import normalise_axis
+from dynamic import eager_ops
+from dynamic.errors import AutogradError
+from dynamic.inplace import check_writable, touch
+from dynamic.reductions import axis_of
+from dynamic.views import reshaped
+
+__all__ = ["fill_diagonal_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"]
+
+
+def _become(tensor: Any, op: Op, attrs: Attrs) -> Any:
+    """The tensor, which now is what the view op makes of it."""
+    check_writable(tensor)
+    before = tensor.constant(tensor._array)
+    before._node, before._counter = tensor._node, tensor._counter
+    before._note = tensor._note
+    after = before.apply(op, (before,), attrs)
+    if tensor._note is None:
+        reshaped[id(tensor)] = tensor
+    else:
+        tensor._note = after._note
+    tensor._array, tensor._node = after._array, after._maker
+    touch(tensor)
+    return tensor
+
+
+def transpose_(self: Any, dim0: int, dim1: int) -> Any:
+    """In place: two axes exchanged."""
+    ndim = self._array.ndim
+    order = list(range(ndim))
+    i, j = axis_of("transpose", dim0, ndim), axis_of("transpose", dim1, ndim)
+    order[i], order[j] = order[j], order[i]
+    return _become(self, eager_ops.swap, {"axes": tuple(order)})
+
+
+swapaxes_ = swapdims_ = transpose_
+
+
+def t_(self: Any) -> Any:
+    """In place: the axes of a matrix exchanged; a vector stays."""
+    ndim = self._array.ndim
+    if ndim > 2:
+        raise AutogradError(f"t_() expects a tensor with <= 2 dimensions, but self is {ndim}D")
+    return _become(self, eager_ops.transpose_2d, {"axes": tuple(reversed(range(ndim)))})
+
+
+def fill_diagonal_(self: Any, fill_value: float, wrap: bool = False) -> Any:
+    """In place: one number on the main diagonal, which starts again below it if `wrap`."""
+    shape = self._array.shape
+    if len(shape) < 2:
+        raise AutogradError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise AutogradError("all dimensions of input must be of equal length")
+    mask = np.zeros(shape, np.bool_)
+    np.fill_diagonal(mask, True, wrap)
+    return self.masked_fill_(self.constant(mask), fill_value)
+
+
+def unsqueeze_(self: Any, dim: int) -> Any:
+    """In place: a new axis of size 1."""
+    return _become(self, ops.expand_dims, {"axes": (axis_of("unsqueeze", dim, self.ndim + 1),)})
+
+
+def squeeze_(self: Any, dim: Any = None) -> Any:
+    """In place: without the axes of size 1, or those of `dim` that have size 1."""
+    shape = self._array.shape
+    dims = range(len(shape)) if dim is None else (dim,) if hasattr(dim, "__index__") else dim
+    axes = tuple(normalise_axis("squeeze", one, len(shape)) for one in dims)
+    ones = tuple(axis for axis in axes if shape[axis] == 1)
+    return _become(self, ops.squeeze, {"axes": ones})

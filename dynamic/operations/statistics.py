@@ -1,0 +1,270 @@
+"""Order statistics, covariances, histograms, and where numbers fall among others."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler import ops
+from compiler.types import normalise_axis
+from dynamic.creation import as_tensor
+from dynamic.dtypes import INT64
+from dynamic.errors import AutogradError
+from dynamic.operations.sorting import argsort
+from dynamic.results import named
+from dynamic.tensor import Tensor, wrap
+
+__all__ = [
+    "bucketize", "corrcoef", "cov", "histc", "isin", "mode", "nanmedian", "nanquantile", "quantile",
+    "searchsorted",
+]  # fmt: skip
+
+
+class NanMedian(NamedTuple):
+    """The middle elements of those that are not nan, and where they are."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return named("nanmedian", self)
+
+
+class Mode(NamedTuple):
+    """The most frequent elements along an axis, and where they are."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return named("mode", self)
+
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantile(
+    input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip: bool
+) -> Any:
+    if interpolation not in _INTERPOLATIONS:
+        raise AutogradError(
+            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            f"but got {interpolation}"
+        )
+    levels = as_tensor(q, dtype=input.dtype)._array
+    if levels.ndim > 1:
+        raise AutogradError("quantile() q must be a scalar or 1D tensor")
+    if ((levels < 0) | (levels > 1)).any():
+        if not levels.ndim:
+            raise AutogradError(f"quantile() q must be in the range [0, 1] but got {q}")
+        raise AutogradError("quantile() q values must be in the range [0, 1]")
+    if not input.numel():
+        raise AutogradError("quantile() input tensor must be non-empty")
+    x = ops.reshape(input, (-1,)) if dim is None or not input.ndim else input
+    axis = 0 if dim is None else normalise_axis("quantile", dim, x.ndim)
+    rows = ops.take_along_axis(x, argsort(x, axis), axis).movedim(axis, -1)
+    found = _between(rows, levels.reshape(-1), interpolation, skip)
+    if keepdim:
+        if dim is None:
+            found = ops.reshape(found, (-1,) + (1,) * input.ndim)
+        else:
+            found = ops.expand_dims(found, axis + 1)
+    return found if levels.ndim else found[0]
+
+
+def _between(rows: Any, levels: Any, interpolation: str, skip: bool) -> Any:
+    """The quantiles of rows in order, nan last: a new first axis, and the last one gone."""
+    missing = np.isnan(rows._array)
+    counts = (~missing).sum(-1) if skip else np.full(rows.shape[:-1], rows.shape[-1])
+    ranks = levels.reshape(-1, *(1,) * counts.ndim) * np.maximum(counts - 1, 0)
+    if not skip:
+        ranks = np.where(missing[..., -1], rows.shape[-1] - 1, ranks)
+    ranks = ranks.astype(rows._array.dtype)
+    below = np.floor(ranks)
+    if interpolation == "nearest":
+        below = np.rint(ranks)
+    elif interpolation == "higher":
+        below = np.ceil(ranks)
+    low = _at(rows, below)
+    if interpolation in ("lower", "higher", "nearest"):
+        return low
+    part = np.full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - below
+    return low.lerp(_at(rows, np.ceil(ranks)), wrap(part))
+
+
+def _at(rows: Any, places: Any) -> Any:
+    columns = np.moveaxis(places.astype(np.int64), 0, -1)
+    return ops.take_along_axis(rows, wrap(columns), -1).movedim(-1, 0)
+
+
+def quantile(
+    input: Any,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+) -> Any:
+    """The q-quantiles along an axis, or of all elements: a new first axis if q is a vector.
+
+    `interpolation` between neighbours is linear, lower, higher, midpoint or nearest. nan if there
+    is a nan.
+    """
+    return _quantile(input, q, dim, keepdim, interpolation, False)
+
+
+def nanquantile(
+    input: Any,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+) -> Any:
+    """The quantiles of the elements that are not nan: see `quantile`."""
+    return _quantile(input, q, dim, keepdim, interpolation, True)
+
+
+def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The middle element of those that are not nan; with `dim` also where it is."""
+    if dim is None:
+        flat: Any = nanmedian(ops.reshape(input, (-1,)), 0)
+        return flat.values
+    axis = normalise_axis("nanmedian", dim, input.ndim)
+    order = argsort(input, axis)
+    counts = (~np.isnan(input._array)).sum(axis, keepdims=True)
+    rank = wrap(np.maximum((counts - 1) // 2, 0))
+    places = ops.take_along_axis(order, rank, axis)
+    values = ops.take_along_axis(input, places, axis)
+    if keepdim:
+        return NanMedian(values, places)
+    return NanMedian(values.squeeze(axis), places.squeeze(axis))
+
+
+def _most_frequent(row: Any) -> Any:
+    order = np.argsort(row, kind="stable")
+    _, starts, counts = np.unique(
+        row[order], return_index=True, return_counts=True, equal_nan=False
+    )
+    best = np.argmax(counts)
+    return order[starts[best] + counts[best] - 1]
+
+
+def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent element along an axis, of several the smallest, and its last place."""
+    if not input.ndim:
+        return Mode(input.clone(), wrap(np.zeros((), INT64)))
+    axis = normalise_axis("mode", dim, input.ndim)
+    found = np.apply_along_axis(_most_frequent, axis, input._array)
+    places = wrap(np.expand_dims(found, axis).astype(np.int64))
+    values = ops.take_along_axis(input, places, axis)
+    if keepdim:
+        return Mode(values, places)
+    return Mode(values.squeeze(axis), places.squeeze(axis))
+
+
+def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    """The covariances of variables, one per row, over observations, one per column.
+
+    `fweights` counts and `aweights` weighs the observations.
+    """
+    if input.ndim > 2:
+        raise AutogradError(
+            "cov(): expected input to have two or fewer dimensions but got an input with "
+            f"{input.ndim} dimensions"
+        )
+    x = input if input.ndim == 2 else ops.reshape(input, (1, -1))
+    weights = None
+    for given in (fweights, aweights):
+        if given is not None:
+            given = given.to(x.dtype)
+            weights = given if weights is None else weights * given
+    if weights is None:
+        total: Any = x.shape[1]
+        centred = x - x.mean(1, True)
+        scaled = centred
+        norm: Any = total - correction
+    else:
+        total = weights.sum()
+        centred = x - (x * weights).sum(1, True) / total
+        scaled = centred * weights
+        norm = total - correction
+        if aweights is not None:
+            norm = total - correction * (weights * aweights.to(x.dtype)).sum() / total
+    limited = ops.maximum(as_tensor(norm, dtype=x.dtype), 0.0)
+    found = (scaled @ centred.transpose(0, 1)) / limited
+    return found if input.ndim == 2 else found.reshape(())
+
+
+def corrcoef(input: Any) -> Any:
+    """The correlations of variables, one per row, within [-1, 1]."""
+    found = cov(input)
+    if not found.ndim:
+        return found / found
+    scale = found.diagonal().sqrt()
+    return (found / scale.unsqueeze(1) / scale.unsqueeze(0)).clamp(-1, 1)
+
+
+def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    """How many elements fall into each of `bins` equal bins of [min, max], the range if equal."""
+    array = input._array
+    low, high = (
+        (min, max) if min != max else (array.min(initial=np.inf), array.max(initial=-np.inf))
+    )
+    if low == high:
+        low, high = low - 1, high + 1
+    counted, _ = np.histogram(array[(array >= low) & (array <= high)], bins, (low, high))
+    return wrap(counted.astype(array.dtype))
+
+
+def searchsorted(
+    sorted_sequence: Any,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Any = None,
+) -> Any:
+    """Where numbers would be inserted to keep rows in order: before equal ones, or after."""
+    if side not in (None, "left", "right"):
+        raise AutogradError(
+            "torch.searchsorted(): side can only be 'left' or 'right' but got " + side
+        )
+    where: Any = "right" if right or side == "right" else "left"
+    rows = sorted_sequence._array
+    if sorter is not None:
+        rows = np.take_along_axis(rows, sorter._array, -1)
+    values = np.asarray(input._array if isinstance(input, Tensor) else input)
+    if rows.ndim == 1:
+        found = np.searchsorted(rows, values, where)
+    else:
+        if rows.shape[:-1] != values.shape[:-1]:
+            raise AutogradError(
+                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
+                "dimensions of boundaries tensor and input value tensor must match, but we got "
+                f"boundaries tensor {list(rows.shape)} and input value tensor {list(values.shape)}"
+            )
+        flat = zip(
+            rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True
+        )
+        found = np.stack([np.searchsorted(row, value, where) for row, value in flat])
+        found = found.reshape(values.shape)
+    return wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
+
+
+def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+    """The bucket of each element between boundaries in order; see `searchsorted`."""
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Any:
+    """Per element whether it is among others."""
+    first, second = (
+        one._array if isinstance(one, Tensor) else np.asarray(one)
+        for one in (elements, test_elements)
+    )
+    return wrap(np.isin(first, second, assume_unique, invert))
