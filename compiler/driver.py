@@ -19,6 +19,7 @@ from compiler.passes.sizes import unify_sizes
 from compiler.runtime.entry import Argument
 from compiler.runtime.executable import Executable
 from compiler.runtime.sizes import Feed
+from compiler.runtime.threads import check_count
 
 Kind = TypeVar("Kind", bound=Executable)
 
@@ -31,6 +32,7 @@ class Options:
         numerics: "strict" (every rewrite exact or more stable) or "fast" (may round differently).
         disabled: names of rewrites to leave out.
         fuse: False gives every node a loop and memory of its own.
+        threads: how many threads a call may use; None for as many as are set.
         backend: what compiles the emitted source: "llvm" (our lowering of it) or "numba".
     """
 
@@ -38,6 +40,7 @@ class Options:
     disabled: frozenset[str] = frozenset()
     fuse: bool = True
     backend: str = "llvm"
+    threads: int | None = None
 
 
 BACKENDS = ("llvm", "numba")
@@ -62,6 +65,8 @@ def compile_graph(
     """Compile a graph to a frontend's kind of executable; from the kernel cache if it is there."""
     if options.backend not in BACKENDS:
         raise OptionError(f"compile: backend is one of {BACKENDS}, not {options.backend!r}")
+    if options.threads is not None:
+        check_count("compile", options.threads)
     with collection_paused():
         lowered, kernel = lower(graph, options)
         from compiler.runtime.cache.loader import load_kernel, load_with_numba
@@ -70,8 +75,9 @@ def compile_graph(
         if options.backend == "numba":
             native = load_with_numba(kernel.source, inputs, outputs)
         else:
-            native = load_kernel(kernel.units, kernel.program, inputs, outputs)
-    return kind(graph, lowered, kernel, native, feeds_of(graph), restructure, name)
+            native = load_kernel(kernel.units, kernel.program, kernel.table.pool, inputs, outputs)
+    feeds = feeds_of(graph)
+    return kind(graph, lowered, kernel, native, feeds, restructure, name, options.threads)
 
 
 @contextmanager

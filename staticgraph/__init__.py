@@ -118,6 +118,7 @@ from compiler.ops import (
     var,
     where,
 )
+from compiler.runtime.threads import get_num_threads, set_num_threads
 from staticgraph import optim
 from staticgraph.checkpoint import checkpoint
 from staticgraph.compilation import compile, run
@@ -146,15 +147,16 @@ __all__ = [
     "binary_cross_entropy_with_logits", "broadcast_to", "ceil", "checkpoint", "clip", "compile",
     "concatenate", "cond", "constant", "conv2d", "cos", "cosh", "cross_entropy", "divide",
     "dot", "elu", "equal", "erf", "exp", "expand_dims", "expm1", "flip", "floor",
-    "floor_divide", "full", "function", "gelu", "grad", "greater", "greater_equal", "hessian",
-    "isfinite", "isinf", "isnan", "jacobian", "jvp", "layer_norm", "leaky_relu", "less",
-    "less_equal", "load", "log", "log1p", "log_softmax", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "logsumexp", "matmul", "max", "max_pool2d", "maximum", "mean",
-    "min", "minimum", "mse_loss", "multiply", "negative", "not_equal", "one_hot", "ones",
-    "optim", "outer", "pad", "permute", "placeholder", "pow", "power", "prod", "reciprocal",
-    "relu", "remainder", "reshape", "round", "rsqrt", "run", "save", "scan", "sigmoid", "sign",
-    "silu", "sin", "sinh", "sliding_windows", "softmax", "softplus", "split", "sqrt", "square",
-    "squeeze", "stack", "std", "stop_gradient", "subtract", "sum", "swapaxes", "take",
-    "take_along_axis", "tan", "tanh", "transpose", "trunc", "value_and_grad", "var", "variable",
-    "vjp", "vmap", "where", "while_loop", "zeros",
+    "floor_divide", "full", "function", "gelu", "get_num_threads", "grad", "greater",
+    "greater_equal", "hessian", "isfinite", "isinf", "isnan", "jacobian", "jvp", "layer_norm",
+    "leaky_relu", "less", "less_equal", "load", "log", "log1p", "log_softmax", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "logsumexp", "matmul", "max", "max_pool2d",
+    "maximum", "mean", "min", "minimum", "mse_loss", "multiply", "negative", "not_equal",
+    "one_hot", "ones", "optim", "outer", "pad", "permute", "placeholder", "pow", "power",
+    "prod", "reciprocal", "relu", "remainder", "reshape", "round", "rsqrt", "run", "save",
+    "scan", "set_num_threads", "sigmoid", "sign", "silu", "sin", "sinh", "sliding_windows",
+    "softmax", "softplus", "split", "sqrt", "square", "squeeze", "stack", "std",
+    "stop_gradient", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh",
+    "transpose", "trunc", "value_and_grad", "var", "variable", "vjp", "vmap", "where",
+    "while_loop", "zeros",
 ]  # fmt: skip

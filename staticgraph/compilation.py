@@ -48,6 +48,7 @@ def compile(
     givens: Mapping[Expression, Any] | None = None,
     *,
     numerics: str = "strict",
+    threads: int | None = None,
     disable: Collection[str] = (),
     fuse: bool = True,
     backend: str = "llvm",
@@ -64,6 +65,8 @@ def compile(
             happen or none.
         givens: expressions to be replaced by others (of the same type) before compiling.
         numerics: "strict", or "fast" for rewrites that may round differently.
+        threads: how many threads a call may use, the BLAS included; None for `get_num_threads()`.
+            Loops of little work use one; results do not depend on the number.
         disable: names of rewrites to leave out.
         fuse: False computes every node by itself, in memory of its own.
         backend: "llvm", or "numba": Numba compiles the same source, in several times the time.
@@ -98,7 +101,7 @@ def compile(
         ]
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
     graph = build(list(inputs), flat, pairs)
-    options = Options(numerics, frozenset(disable), fuse, backend)
+    options = Options(numerics, frozenset(disable), fuse, backend, threads)
     if background or debug is not False:
         from staticgraph.interpreted import run_op_by_op
 

@@ -20,7 +20,7 @@ from compiler.runtime.interpret import interpret
 # the others: test_control_passes.py, test_recompute.py
 ALL = rule_names() - {rewrite.__name__ for rewrite in (*LOOPS, recompute_values)}
 KINDS = {rule.name: rule.kind for rule in RULES} | {"fold_constants": "exact"}
-KINDS["drop_broadcasts"] = "exact"
+KINDS |= {"drop_broadcasts": "exact", "sum_vector_products": "stable"}
 
 TINY = float(np.finfo(np.float64).smallest_subnormal)
 SPECIAL = np.array([
@@ -162,6 +162,13 @@ FIRES: dict[str, list[tuple[Callable[[], Expression], list[str]]]] = {
     "exp_minus_one": [(lambda: sg.exp(X) - 1, ["expm1"])],
     "reciprocal_of_sqrt": [(lambda: sg.reciprocal(sg.sqrt(X)), ["rsqrt"])],
     "divide_by_constant": [(lambda: X / 3, ["multiply"])],
+    "sum_vector_products": [
+        (lambda: sg.sin(M) @ sg.sin(ROW[0]), ["sin", "squeeze", "sin", "expand_dims", "multiply", "sum"]),
+        (lambda: sg.sin(M) @ sg.transpose(sg.sin(ROW)), ["sin", "sin", "transpose", "squeeze", "expand_dims", "multiply", "sum", "expand_dims"]),
+        (lambda: sg.sin(X[:5]) @ sg.sin(M), ["strided_slice", "sin", "sin", "expand_dims", "multiply", "sum"]),
+        (lambda: sg.transpose(sg.sin(M)) @ sg.sin(X[:5]), ["sin", "strided_slice", "sin", "expand_dims", "multiply", "sum"]),
+        (lambda: sg.transpose(sg.sin(ROW)) @ sg.sin(ROW), ["sin", "transpose", "multiply"]),
+    ],
     "divide_by_broadcast": [(lambda: M / ROW, ["reciprocal", "multiply"])],
 }  # fmt: skip
 

@@ -96,10 +96,26 @@ class Check:
     wrap: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Total:
+    """A kernel variable into which a reduction combines values."""
+
+    name: str
+    kind: str
+    dtype: DType
+
+
 @dataclass(slots=True, eq=False)
 class Body:
     """A group's statements: `fills` and `before` once, then per row, stage by stage, `rows[s]` and
     the pass `passes[s]` over its columns, at last `rows[-1]`; and `after` once.
+
+    Attributes:
+        sums: what the passes over a row combine.
+        totals: what is combined over all rows, and written in `after`.
+        gathered: per node the kind of a reduction that combines in memory.
+        placed: nodes of which an element may be written more than once, by way of an index.
+        whole: whether some value of a row is known only when all of it has been seen in order.
     """
 
     group: LoopGroup
@@ -112,6 +128,11 @@ class Body:
     accesses: list[Access] = field(default_factory=list)
     scratch: dict[int, Size] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
+    sums: list[Total] = field(default_factory=list)
+    totals: list[Total] = field(default_factory=list)
+    gathered: dict[int, str] = field(default_factory=dict)
+    placed: set[int] = field(default_factory=set)
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,6 +408,8 @@ class _Builder:
             inner, _ = lowering.split(loops, source.type, indices.type, **target.attrs)
             at = self._checked_index(target, indices, inner, target.type.shape[axis])
             index = (*index[:axis], at, *index[axis + 1 :])
+        if store.accumulate:
+            self.body.placed.add(target.id)
         code = f"{{o}} + {value.text}" if store.accumulate else value.text
         self._update(target.id, self._place(target.id, index), code, ELEMENT)
 
@@ -403,10 +426,12 @@ class _Builder:
         if self._across_rows(node):
             place = self._place(node.id, self._result_index(node))
             self._fill(node.id, identity(kind, dtype))
+            self.body.gathered[node.id] = kind
             self._update(node.id, place, combine(kind, dtype, "{o}", text), ELEMENT)
             return
         name = self.names.fresh("acc")
         self.partial[node.id] = (name,)
+        self.body.sums.append(Total(name, kind, dtype))
         self._line(Statement(f"{name} = {identity(kind, dtype)}", NOTHING), ROW)
         if kind == "sum" and dtype.kind == "f":
             code = f"{{a}} = {combine(kind, dtype, '{a}', text)}"
@@ -419,6 +444,7 @@ class _Builder:
         dtype = self.nodes[node.operands[0]].type.dtype
         best, at, better = (self.names.fresh(p) for p in ("best", "at", "better"))
         self.partial[node.id] = (at,)
+        self.body.whole = True
         self._line(Statement(f"{best} = {identity(kind, dtype)}", NOTHING), ROW)
         self._line(Statement(f"{at} = i64(0)", NOTHING), ROW)
         beats = f"{value.text} {'>' if kind == 'argmax' else '<'} {best}"
@@ -476,6 +502,7 @@ class _Builder:
         place = self._place(node.id, index)
         if place.terms:
             self._fill(node.id, identity(kind, node.type.dtype))
+            self.body.gathered[node.id] = kind
             self._update(node.id, place, combine(kind, node.type.dtype, "{o}", name), ROW)
         else:
             self._total(node, kind, name, place)
@@ -485,6 +512,7 @@ class _Builder:
         dtype = node.type.dtype
         wide = np.dtype(np.float64) if dtype.kind == "f" else dtype
         total = self.names.fresh("total")
+        self.body.totals.append(Total(total, kind, wide))
         self.body.before.append(Statement(f"{total} = {identity(kind, wide)}", NOTHING))
         code = f"{total} = {combine(kind, wide, total, cast(name, dtype, wide))}"
         self._line(Statement(code, NOTHING), ROW)

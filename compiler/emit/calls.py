@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from compiler import dims
 from compiler.dims import Unknown
-from compiler.emit.frame import Frame
+from compiler.emit.chunks import Chunks
+from compiler.emit.frame import Entries, Frame
 from compiler.emit.loops import INDENT
-from compiler.emit.program import Branch, Call, Instruction, Loop, Operand, Set, TableLayout, While
+from compiler.emit.program import (
+    OF_A_CHUNK,
+    Branch,
+    Call,
+    Instruction,
+    Loop,
+    Operand,
+    Set,
+    Share,
+    TableLayout,
+    While,
+)
 from compiler.emit.region import Region
-from compiler.emit.unit import Parameter, Unit, UnitPrinter
+from compiler.emit.unit import Parameter, Unit, UnitPrinter, loop_units
 from compiler.graph.view import Node
 from compiler.ops import control
 from compiler.passes.groups import Group, LoopGroup, NestedGroup
@@ -30,10 +41,12 @@ class Calls:
         table: TableLayout,
         labels: dict[Unknown, str],
         frames: Mapping[tuple[int, int], Frame],
+        entries: Entries,
     ) -> None:
         self.table = table
         self.labels = labels
         self.frames = frames
+        self.entries = entries
         self.units: dict[str, int] = {}
         self.program: list[Instruction] = []
         self.depth = 0
@@ -44,8 +57,7 @@ class Calls:
         for variable, new in root.memory.commits:
             yield ""
             yield _comment(root.fusion.nodes, [new])
-            length = dims.source(root.fusion.nodes[new].type.size, self.labels)
-            yield from self._call(root, self._printer(root).copy(variable, new, length))
+            yield from self._call(root, self._printer(root).copy(variable, new))
 
     def _groups(self, region: Region) -> Iterator[str]:
         for i, group in enumerate(region.fusion.groups):
@@ -53,9 +65,12 @@ class Calls:
             yield _comment(region.fusion.nodes, _shown(group))
             if isinstance(group, NestedGroup):
                 yield from self._nested(region, i)
+            elif isinstance(group, LoopGroup):
+                parts = region.fusion.nodes, region.memory, self.labels
+                for unit in loop_units(*parts, i, region.loops[i]):
+                    yield from self._call(region, unit)
             else:
-                unit = self._printer(region).group(group, region.bodies.get(i), i)
-                yield from self._call(region, unit)
+                yield from self._call(region, self._printer(region).matmul(group))
 
     def _printer(self, region: Region) -> UnitPrinter:
         return UnitPrinter(region.fusion.nodes, region.memory, self.labels)
@@ -119,22 +134,30 @@ class Calls:
 
     def _call(self, region: Region, unit: Unit) -> Iterator[str]:
         """The lines that call a unit, which is numbered here."""
-        parameters = ", ".join(f"{one.name}: {one.type}" for one in unit.parameters)
+        parameters = [f"{one.name}: {one.type}" for one in unit.parameters]
+        parameters += [f"{name}: i64" for name in OF_A_CHUNK] if unit.chunks else []
         body = "\n".join(INDENT + line for line in (*unit.lines, "return 0"))
-        number = self.units.setdefault(f"({parameters}) -> i64:\n{body}", len(self.units))
-        operands, texts = [], []
-        for one in unit.parameters:
-            operand, text = self._operand(region, one)
-            operands.append(operand)
-            texts.append(text)
-        self.program.append(Call(number, tuple(operands)))
-        called = f"unit_{number}({', '.join(texts)})"
+        text = f"({', '.join(parameters)}) -> i64:\n{body}"
+        number = self.units.setdefault(text, len(self.units))
+        pairs = [self._operand(region, one) for one in unit.parameters]
+        operands, words = tuple(one for one, _ in pairs), [word for _, word in pairs]
+        pad = ""
+        if unit.chunks is None:
+            self.program.append(Call(number, operands))
+        else:
+            count, extent = map(self.entries.computed, (unit.chunks, unit.chunks.extent))
+            self.program.append(Share(number, operands, count, extent))
+            yield f"for chunk in range(t[{count}]):"
+            pad = INDENT
+            words += [f"{part} * t[{extent}] // t[{count}]" for part in ("chunk", "(chunk + 1)")]
+            words.append("chunk")
+        called = f"unit_{number}({', '.join(words)})"
         if not unit.fallible:
-            yield called
+            yield pad + called
             return
-        yield f"status = {called}"
-        yield "if status != 0:"
-        yield f"{INDENT}return status"
+        yield f"{pad}status = {called}"
+        yield f"{pad}if status != 0:"
+        yield f"{pad}{INDENT}return status"
 
     def _operand(self, region: Region, one: Parameter) -> tuple[Operand, str]:
         """What a unit gets for a parameter: for the program, and as text."""
@@ -142,8 +165,8 @@ class Calls:
         if one.role == "unknown":
             assert isinstance(key, Unknown)
             return Operand(table.unknown[key]), one.name
-        if one.role == "gemm":
-            entry = table.gemm[str(key)]
+        if one.role in ("gemm", "chunks"):
+            entry = self.entries.computed(key) if isinstance(key, Chunks) else table.gemm[str(key)]
             return Operand(entry), f"t[{entry}]"
         assert isinstance(key, int)
         if one.role == "node":

@@ -7,16 +7,37 @@ region around it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from compiler.dims import Size
+from compiler.emit.chunks import Chunks
 from compiler.emit.region import Region, is_inner, output_types
 from compiler.ops import control
 from compiler.types import TensorType
 
-Entry = Callable[[], int]
-Computed = Callable[[Size], int]
+
+class Entries:
+    """Gives out the entries of a table."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.of: dict[Size | Chunks, int] = {}
+
+    def new(self) -> int:
+        """An entry for anything."""
+        self.count += 1
+        return self.count - 1
+
+    def computed(self, value: Size | Chunks) -> int:
+        """The entry that holds a size, or a number of chunks, in every call."""
+        if value not in self.of:
+            self.of[value] = self.new()
+        return self.of[value]
+
+    def sizes(self) -> tuple[tuple[int, Size | Chunks], ...]:
+        """The computed entries and what they hold."""
+        return tuple((entry, value) for value, entry in self.of.items())
 
 
 @dataclass(slots=True, eq=False)
@@ -42,16 +63,10 @@ class Frame:
 
 
 class Binder:
-    """Gives entries to the slots of all bodies.
+    """Gives entries to the slots of all bodies."""
 
-    Args:
-        entry: a new entry of the table.
-        computed: the entry that holds a size.
-    """
-
-    def __init__(self, entry: Entry, computed: Computed) -> None:
-        self.entry = entry
-        self.computed = computed
+    def __init__(self, entries: Entries) -> None:
+        self.entries = entries
         self.frames: dict[tuple[int, int], Frame] = {}
 
     def bind(self, region: Region) -> None:
@@ -100,7 +115,7 @@ class Binder:
         operands, attrs = self._operands(region, index), node.attrs
         start = attrs["consts"] + attrs["carries"]
         states = self._carries(frame, region, index, operands[attrs["consts"] : start], inner)
-        frame.count = self.computed(attrs["length"])
+        frame.count = self.entries.computed(attrs["length"])
         (body,) = region.below[index]
         inputs = operands[: attrs["consts"]] + [old for old, _ in states]
         for stack, place in zip(operands[start:], body.graph.graph["inputs"][start:], strict=True):
@@ -122,10 +137,12 @@ class Binder:
         self, frame: Frame, type: TensorType, stack: int, length: Size, reverse: bool
     ) -> int:
         """The entry of a slice, which moves along a stack."""
-        entry = self.entry()
+        entry = self.entries.new()
         step = type.size * type.dtype.itemsize
-        frame.starts.append((entry, stack, self.computed((length - 1) * step if reverse else 0)))
-        frame.moves.append((entry, self.computed(-step if reverse else step)))
+        frame.starts.append(
+            (entry, stack, self.entries.computed((length - 1) * step if reverse else 0))
+        )
+        frame.moves.append((entry, self.entries.computed(-step if reverse else step)))
         return entry
 
     def _while(

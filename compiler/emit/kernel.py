@@ -9,8 +9,7 @@ same way, such as repeated layers, share a unit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import count
+from dataclasses import dataclass, replace
 
 import networkx as nx
 
@@ -18,7 +17,7 @@ from compiler import dims
 from compiler.dims import Size, Unknown
 from compiler.emit.body import Body
 from compiler.emit.calls import Calls
-from compiler.emit.frame import Binder
+from compiler.emit.frame import Binder, Entries
 from compiler.emit.loops import INDENT
 from compiler.emit.matmul import BLAS_DTYPES
 from compiler.emit.program import Instruction, TableLayout
@@ -74,9 +73,13 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
             key=lambda slot: (slot.kind, slot.position),
         )
     )
-    table, binder = _table(root, unknowns)
-    calls = Calls(table, labels, binder.frames)
+    entries = Entries()
+    table = _table(root, unknowns, entries)
+    binder = Binder(entries)
+    binder.bind(root)
+    calls = Calls(table, labels, binder.frames, entries)
     main = list(_lines(root, table, labels, calls))
+    table = replace(table, computed=entries.sizes(), length=entries.new())
     units = tuple(f"def unit_{i}{text}\n" for i, text in enumerate(calls.units))
     return Kernel(
         "\n\n".join([*units, "\n".join(main) + "\n"]),
@@ -107,35 +110,23 @@ def _unknowns(root: Region) -> list[Unknown]:
     return list(found)
 
 
-def _table(root: Region, unknowns: Sequence[Unknown]) -> tuple[TableLayout, Binder]:
-    free = count()
-    address = []
+def _table(root: Region, unknowns: Sequence[Unknown], entries: Entries) -> TableLayout:
+    """The layout, of which what the program computes is not known yet."""
     for slot in root.memory.slots:
-        address.append(next(free))
+        root.entries.append(entries.new())
         for _ in slot.shape if slot.kind in ("input", "output") else ():
-            next(free)
-    unknown = {atom: next(free) for atom in unknowns}
+            entries.new()
+    unknown = {atom: entries.new() for atom in unknowns}
     used = {
         region.fusion.nodes[group.node].type.dtype.name
         for region in root.all()
         for group in region.fusion.groups
         if isinstance(group, MatmulGroup)
     }
-    gemm = {name: next(free) for name in sorted(used & set(BLAS_DTYPES))}
-    zero, own, failed = next(free), next(free), next(free)
-    computed: dict[Size, int] = {0: zero}
-
-    def entry_of(size: Size) -> int:
-        if size not in computed:
-            computed[size] = next(free)
-        return computed[size]
-
-    root.entries = address
-    binder = Binder(lambda: next(free), entry_of)
-    binder.bind(root)
-    sizes = tuple((entry, size) for size, entry in computed.items() if entry != zero)
-    layout = TableLayout(tuple(address), unknown, gemm, zero, own, failed, sizes, length=next(free))
-    return layout, binder
+    gemm = {name: entries.new() for name in sorted(used & set(BLAS_DTYPES))}
+    own, failed, pool, _ = (entries.new() for _ in range(4))
+    address, zero = tuple(root.entries), entries.computed(0)
+    return TableLayout(address, unknown, gemm, zero, own, failed, pool, computed=(), length=0)
 
 
 def _lines(

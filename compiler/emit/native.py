@@ -1,9 +1,12 @@
 """Compile units, functions of the emitted language, to object code with LLVM alone.
 
 A unit becomes two functions: the loops, whose pointers LLVM may take to be apart, for every value
-that lives at the time has memory of its own; and a step `int64 (int64 *table, int64 *operands)`,
+that lives at the time has memory of its own; and a step
+
+    int64 step(int64 *table, int64 *operands, int64 first, int64 last, int64 chunk)
+
 which reads the arguments where the program's operands say: pairs of an entry of the table and of
-what is added to it.
+what is added to it. A unit that does one chunk of a loop also gets the last three.
 """
 
 from __future__ import annotations
@@ -17,9 +20,11 @@ from llvmlite import ir
 
 from compiler.emit.lower.translate import Translator, type_named
 from compiler.emit.lower.values import INT64, Pointer
+from compiler.emit.program import OF_A_CHUNK
 from compiler.runtime.cache.objects import target_machine
 
-TABLE = ir.IntType(64).as_pointer()
+WORDS = INT64.ir.as_pointer()
+STEP = ir.FunctionType(INT64.ir, [WORDS, WORDS, INT64.ir, INT64.ir, INT64.ir])
 
 
 def compile_native(sources: Sequence[str]) -> bytes:
@@ -34,7 +39,8 @@ def compile_native(sources: Sequence[str]) -> bytes:
     for i, source in enumerate(sources):
         (tree,) = ast.parse(source).body
         assert isinstance(tree, ast.FunctionDef)
-        _define_step(module, step_symbol(i), _define_unit(module, tree))
+        is_chunk = [one.arg for one in tree.args.args[-3:]] == [*OF_A_CHUNK]
+        _define_step(module, step_symbol(i), _define_unit(module, tree), is_chunk)
     parsed = llvm.parse_assembly(str(module))
     optimise(parsed, machine)
     return bytes(machine.emit_object(parsed))
@@ -81,16 +87,18 @@ def _annotation(argument: ast.arg) -> str:
     return argument.annotation.id
 
 
-def _define_step(module: Any, symbol: str, unit: Any) -> None:
-    step = ir.Function(module, ir.FunctionType(INT64.ir, [TABLE, TABLE]), symbol)
+def _define_step(module: Any, symbol: str, unit: Any, is_chunk: bool) -> None:
+    step = ir.Function(module, STEP, symbol)
     builder = ir.IRBuilder(step.append_basic_block("entry"))
-    table, operands = step.args
-    arguments = []
-    for i, argument in enumerate(unit.args):
+    table, operands, *chunk = step.args
+    read, arguments = unit.args, []
+    if not is_chunk:
+        chunk = []
+    for i, argument in enumerate(read[: len(read) - len(chunk)]):
         entry, addend = (
             builder.load(builder.gep(operands, [INT64.ir(2 * i + part)])) for part in range(2)
         )
         word = builder.add(builder.load(builder.gep(table, [entry])), addend)
         is_pointer = isinstance(argument.type, ir.PointerType)
         arguments.append(builder.inttoptr(word, argument.type) if is_pointer else word)
-    builder.ret(builder.call(unit, arguments))
+    builder.ret(builder.call(unit, [*arguments, *chunk]))

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from compiler.dims import Size, Unknown
+from compiler.emit.chunks import Chunks
+
+OF_A_CHUNK = ("first", "last", "chunk")
+"""What a unit that does one chunk of a loop takes at last: its iterations and its number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +28,10 @@ class TableLayout:
         zero: the entry that holds 0.
         own: the entry that holds the address of the table.
         failed: the entry that receives an index out of range.
-        computed: entries that hold sizes: what loops count, and how many bytes they go on.
+        pool: the entry of the address of the threads' pool, 0 for none; the next one holds how many
+            threads may work, 0 for as many as are set.
+        computed: entries that hold what the sizes of a call determine: what loops count, how many
+            bytes they go on, and in how many chunks they are cut.
         length: the number of entries.
     """
 
@@ -34,7 +41,8 @@ class TableLayout:
     zero: int
     own: int
     failed: int
-    computed: tuple[tuple[int, Size], ...]
+    pool: int
+    computed: tuple[tuple[int, Size | Chunks], ...]
     length: int
 
 
@@ -52,6 +60,19 @@ class Call:
 
     unit: int
     operands: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Calls of one unit for the chunks of a loop, which threads share.
+
+    `chunks` and `extent` are the entries of the number of chunks and of iterations.
+    """
+
+    unit: int
+    operands: tuple[Operand, ...]
+    chunks: int
+    extent: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +118,4 @@ class Branch:
     no: tuple[Instruction, ...]
 
 
-Instruction: TypeAlias = "Call | Set | Loop | While | Branch"
+Instruction: TypeAlias = "Call | Share | Set | Loop | While | Branch"

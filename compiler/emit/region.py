@@ -14,6 +14,9 @@ import networkx as nx
 
 from compiler.dims import Size
 from compiler.emit.body import Body, Names, build_body
+from compiler.emit.chunks import plan_chunks
+from compiler.emit.loops import nest_of
+from compiler.emit.unit import GroupLoops
 from compiler.graph.view import Node
 from compiler.ops import control
 from compiler.passes.fuse import fuse
@@ -39,7 +42,7 @@ class Region:
         first, end: the numbers of its nodes and those below begin at `first` and end before `end`;
             in errors and slots, a node of the kernel is named by `first` and its own number.
         below: per nested group the regions of its bodies.
-        bodies: the statements of the groups of loops.
+        loops: the statements, nesting and chunks of the groups of loops.
         memory: where the values lie.
         entries: per slot of `memory` the entry of the kernel's table with its address.
     """
@@ -49,7 +52,7 @@ class Region:
     first: int
     end: int
     below: dict[int, tuple[Region, ...]] = field(default_factory=dict)
-    bodies: dict[int, Body] = field(default_factory=dict)
+    loops: dict[int, GroupLoops] = field(default_factory=dict)
     memory: MemoryPlan = field(init=False)
     entries: list[int] = field(default_factory=list)
 
@@ -77,6 +80,11 @@ class Region:
         """Whether an index in it or below may be out of range."""
         return any(body.checks for region in self.all() for body in region.bodies.values())
 
+    @property
+    def bodies(self) -> dict[int, Body]:
+        """The statements of the groups of loops."""
+        return {index: loops.body for index, loops in self.loops.items()}
+
 
 def region_of(graph: nx.MultiDiGraph[int], separate: bool, first: int = 0) -> Region:
     """The groups of a graph and of the bodies below it."""
@@ -102,8 +110,8 @@ def place_region(region: Region, size: Callable[[Size], str], separate: bool) ->
         slots = [slot for one in regions for slot in one.memory.slots if is_inner(slot)]
         slots += [Slot("arena", 0, t.shape, t.dtype) for t in _buffers(region, index)]
         nests[index] = Nest(tuple(slots), any(one.is_fallible for one in regions))
-    region.bodies = {
-        i: build_body(region.fusion, group, Names(size))
+    region.loops = {
+        i: _loops(region.fusion, build_body(region.fusion, group, Names(size)))
         for i, group in enumerate(region.fusion.groups)
         if isinstance(group, LoopGroup)
     }
@@ -111,6 +119,7 @@ def place_region(region: Region, size: Callable[[Size], str], separate: bool) ->
     memory = plan_memory(
         region.fusion,
         region.bodies,
+        {i: loops.plan for i, loops in region.loops.items() if loops.plan is not None},
         roots["inputs"],
         roots["outputs"],
         roots["updates"],
@@ -125,6 +134,11 @@ def place_region(region: Region, size: Callable[[Size], str], separate: bool) ->
             for i, slot in enumerate(memory.slots)
         ),
     )
+
+
+def _loops(fusion: Fusion, body: Body) -> GroupLoops:
+    nest = nest_of(body)
+    return GroupLoops(body, nest, plan_chunks(fusion.nodes, body, nest))
 
 
 def _numbered(slot: Slot, first: int) -> Slot:

@@ -14,9 +14,10 @@ from typing import Any
 
 from llvmlite import ir
 
+from compiler.emit import pool
 from compiler.emit.lower.translate import Translator
 from compiler.emit.lower.values import INT64, POINTERS
-from compiler.runtime.program import CALL, END, IF, LOOP, SET, WHILE
+from compiler.runtime.program import CALL, END, IF, LOOP, SET, SHARE, WHILE
 
 SOURCE = f"""
 def run(program, t):
@@ -24,7 +25,11 @@ def run(program, t):
     while at[0] != {END}:
         kind = at[0]
         if kind == {CALL}:
-            status = call(at[2], t, offset(at, 3))
+            status = call(at[2], t, offset(at, 3), 0, 0, 0)
+            if status != 0:
+                return status
+        elif kind == {SHARE}:
+            status = share(at, t)
             if status != 0:
                 return status
         elif kind == {SET}:
@@ -74,12 +79,20 @@ def run(program, t):
 
 
 def define_run(module: ir.Module, symbol: str) -> Any:
-    """Add the function to a module."""
-    (tree,) = ast.parse(SOURCE).body
-    assert isinstance(tree, ast.FunctionDef)
+    """Add the function to a module, and those that it calls."""
     words = POINTERS["p_i64"]
-    function = ir.Function(module, ir.FunctionType(INT64.ir, [words.ir] * 2), symbol)
-    translator = Translator(function, ["program", "t"], [words] * 2, INT64)
-    translator.functions["run"] = function
-    translator.run(tree.body)
-    return function
+    trees = ast.parse(pool.SOURCE + SOURCE).body
+    functions: dict[str, Any] = {}
+    for tree in trees:
+        assert isinstance(tree, ast.FunctionDef)
+        names = [one.arg for one in tree.args.args]
+        types = [words if name in ("pool", "program", "t") else INT64 for name in names]
+        external = {"run": symbol, "work": pool.SYMBOL}.get(tree.name)
+        kind = ir.FunctionType(INT64.ir, [type.ir for type in types])
+        function = functions[tree.name] = ir.Function(module, kind, external or tree.name)
+        if external is None:
+            function.linkage = "internal"
+        translator = Translator(function, names, types, INT64)
+        translator.functions |= functions
+        translator.run(tree.body)
+    return functions["run"]

@@ -1,4 +1,4 @@
-"""Print one group as the body of a function, with what it takes as parameters."""
+"""Print groups as bodies of functions, with what they take as parameters."""
 
 from __future__ import annotations
 
@@ -9,20 +9,31 @@ from dataclasses import dataclass
 from compiler import dims
 from compiler.dims import Size, Unknown
 from compiler.emit.body import Body, Check, Memory
-from compiler.emit.loops import INDENT, print_body
+from compiler.emit.chunks import ChunkPlan, Chunks, flat_chunks
+from compiler.emit.loops import INDENT, Nest
 from compiler.emit.matmul import print_matmul
+from compiler.emit.printing import Printer
 from compiler.emit.scalar import pointer_type
 from compiler.graph.view import Node
-from compiler.passes.groups import Group, LoopGroup, MatmulGroup
+from compiler.passes.groups import MatmulGroup
 from compiler.passes.memory import MemoryPlan
 from compiler.types import TensorType
 
 _NAME = re.compile(r"[a-z_]\w*")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupLoops:
+    """What is known of the loops of a group: statements, nesting, and chunks if there are any."""
+
+    body: Body
+    nest: Nest
+    plan: ChunkPlan | None
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a unit takes: `role` is slot, unknown, gemm, failed, node or entry.
+    """What a unit takes: `role` is slot, unknown, gemm, failed, node, chunks or entry.
 
     A slot's pointer is that of its element `first`; an entry is one of the table, for an address.
     """
@@ -30,21 +41,42 @@ class Parameter:
     name: str
     type: str
     role: str
-    key: int | str | Unknown
+    key: int | str | Unknown | Chunks
     first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The lines of a unit's body, its parameters, and whether it may fail."""
+    """The lines of a unit's body, its parameters, and whether it may fail.
+
+    With `chunks` it does one chunk, from `first` to `last`, of a loop.
+    """
 
     lines: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     fallible: bool = False
+    chunks: Chunks | None = None
+
+
+def loop_units(
+    nodes: Mapping[int, Node],
+    memory: MemoryPlan,
+    labels: Mapping[Unknown, str],
+    index: int,
+    part: GroupLoops,
+) -> Iterator[Unit]:
+    """The units that compute the loops of a group, the `index`-th, one after the other."""
+    body, plan = part.body, part.plan
+    for node, code in dict.fromkeys(body.fills):
+        if plan is None or node not in plan.gathered:
+            yield UnitPrinter(nodes, memory, labels).fill(node, code)
+    yield UnitPrinter(nodes, memory, labels).work(index, part)
+    if plan is not None and (plan.totals or plan.gathered):
+        yield UnitPrinter(nodes, memory, labels).finish(index, part)
 
 
 class UnitPrinter:
-    """Prints one group; names are given in the order of use, so that equal loops have one text."""
+    """Prints one unit; names are given in the order of use, so that equal loops have one text."""
 
     def __init__(
         self, nodes: Mapping[int, Node], memory: MemoryPlan, labels: Mapping[Unknown, str]
@@ -55,34 +87,61 @@ class UnitPrinter:
         self.parameters: dict[tuple[str, object, int], Parameter] = {}
         self.pointers = 0
 
-    def group(self, group: Group, body: Body | None, index: int) -> Unit:
-        """The unit of a group of the fusion, the `index`-th."""
-        if isinstance(group, MatmulGroup):
-            lines = list(print_matmul(self.nodes, group, self.size, self._node_pointer, self._gemm))
-            return self._made(lines)
-        assert isinstance(group, LoopGroup) and body is not None
-        lines = [
-            *self._fills(body),
-            *print_body(body, self.size, lambda memory: self._slot(index, memory), self.pointer),
-            *(line for check in body.checks for line in self._check(check)),
-        ]
-        return self._made(lines, bool(body.checks))
+    def matmul(self, group: MatmulGroup) -> Unit:
+        """The unit of a product."""
+        return self._made(
+            list(print_matmul(self.nodes, group, self.size, self._node_pointer, self._gemm))
+        )
 
-    def copy(self, target: int, source: int, length: str) -> Unit:
+    def work(self, index: int, part: GroupLoops) -> Unit:
+        """The loops of a group, or one chunk of them."""
+        checks = part.body.checks
+        lines = [
+            *self._printer(index, part).work(),
+            *(line for check in checks for line in self._check(check)),
+        ]
+        chunks = part.plan.chunks if part.plan else None
+        return self._made(lines, bool(checks), chunks)
+
+    def finish(self, index: int, part: GroupLoops) -> Unit:
+        """What combines the chunks of a group."""
+        assert part.plan is not None
+        lines = list(self._printer(index, part).finish())
+        self._parameter("chunks", part.plan.chunks, "i64")
+        return self._made(lines)
+
+    def fill(self, node: int, code: str) -> Unit:
+        """The unit that gives every element of a node a value."""
+        size = self.nodes[node].type.size
+        code = code.replace("{m}", f"{self._node_pointer(node, 0)}[i]")
+        return self._flat(size, code)
+
+    def copy(self, target: int, source: int) -> Unit:
         """The unit that copies the value of one node over that of another."""
         pair = (self._node_pointer(node, 0) for node in (target, source))
-        lines = [f"for i in range({length}):", "{}{}[i] = {}[i]".format(INDENT, *pair)]
-        return self._made(lines)
+        return self._flat(self.nodes[source].type.size, "{}[i] = {}[i]".format(*pair))
+
+    def _flat(self, size: Size, code: str) -> Unit:
+        chunks = flat_chunks(size)
+        bounds = "first, last" if chunks else self.size(size)
+        return self._made([f"for i in range({bounds}):", INDENT + code], chunks=chunks)
+
+    def _printer(self, index: int, part: GroupLoops) -> Printer:
+        return Printer(
+            self.nodes.__getitem__,
+            part.body,
+            part.nest,
+            part.plan,
+            self.size,
+            lambda memory: self._slot(index, memory),
+            self.pointer,
+        )
 
     def copy_entry(self, target: int, source: int, type: TensorType) -> Unit:
         """The unit that copies an array, of which entries of the table hold the addresses."""
         kind = pointer_type(type.dtype)
         pair = (self._parameter("entry", entry, kind) for entry in (target, source))
-        lines = [
-            f"for i in range({self.size(type.size)}):",
-            "{}{}[i] = {}[i]".format(INDENT, *pair),
-        ]
-        return self._made(lines)
+        return self._flat(type.size, "{}[i] = {}[i]".format(*pair))
 
     def size(self, value: Size) -> str:
         """The text of a size."""
@@ -93,15 +152,15 @@ class UnitPrinter:
         type = pointer_type(self.memory.slots[slot].dtype)
         return self._parameter("slot", slot, type, first)
 
-    def _made(self, lines: list[str], fallible: bool = False) -> Unit:
+    def _made(self, lines: list[str], fallible: bool = False, chunks: Chunks | None = None) -> Unit:
         names = set(_NAME.findall("\n".join(lines)))
         for atom, label in self.labels.items():
             if label in names:
                 key = ("unknown", atom, 0)
                 self.parameters[key] = Parameter(label, "i64", "unknown", atom)
-        return Unit(tuple(lines), tuple(self.parameters.values()), fallible)
+        return Unit(tuple(lines), tuple(self.parameters.values()), fallible, chunks)
 
-    def _parameter(self, role: str, key: int | str, type: str, first: int = 0) -> str:
+    def _parameter(self, role: str, key: int | str | Chunks, type: str, first: int = 0) -> str:
         found = self.parameters.get((role, key, first))
         if found is None:
             name = role
@@ -114,18 +173,13 @@ class UnitPrinter:
 
     def _slot(self, index: int, memory: Memory) -> int:
         kind, node = memory
-        return self.memory.scratch[index, node] if kind == "scratch" else self.memory.place[node]
+        return self.memory.place[node] if kind == "node" else self.memory.own[index, memory]
 
     def _node_pointer(self, node: int, first: int) -> str:
         return self.pointer(self.memory.place[node], first)
 
     def _gemm(self, dtype: str) -> str:
         return self._parameter("gemm", dtype, "i64")
-
-    def _fills(self, body: Body) -> Iterator[str]:
-        for node, code in dict.fromkeys(body.fills):
-            yield f"for i in range({self.size(self.nodes[node].type.size)}):"
-            yield INDENT + code.replace("{m}", f"{self._node_pointer(node, 0)}[i]")
 
     def _check(self, check: Check) -> Iterator[str]:
         bound = self.size(check.size)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from compiler.affine import Affine
 from compiler.dims import Unknown, evaluate
-from compiler.emit.body import Access, Body
+from compiler.emit.body import Access, Body, Memory
+from compiler.emit.chunks import ChunkPlan, Chunks, own_memory
 from compiler.lowering import Alias
 from compiler.passes.groups import Fusion, MatmulGroup, NestedGroup
 from compiler.types import DType, Shape
@@ -21,7 +22,7 @@ class Slot:
     """A piece of memory: `kind` is input, output, variable, constant or arena.
 
     `position` counts inputs and outputs, and is the node of a variable or constant. An arena slot
-    lives from group `first` to group `last`.
+    lives from group `first` to group `last`; `chunks` says that each chunk of the group has one.
     """
 
     kind: str
@@ -30,10 +31,11 @@ class Slot:
     dtype: DType
     first: int = 0
     last: int = 0
+    chunks: Chunks | None = None
 
     def bytes(self, sizes: Mapping[Unknown, int]) -> int:
         """The number of bytes, given the sizes that are unknown before run time."""
-        total = self.dtype.itemsize
+        total = self.dtype.itemsize * (self.chunks.count(sizes) if self.chunks else 1)
         for size in self.shape:
             total *= evaluate(size, sizes)
         return total
@@ -54,14 +56,14 @@ class MemoryPlan:
     Attributes:
         slots: all pieces of memory.
         place: the slot of each value that lies in memory.
-        scratch: the slot of each row kept by a loop group, by (group, node).
+        own: the slot of what a group has memory of its own for, by (group, memory).
         commits: values to be copied over a variable when everything else is done.
         nested: the slots that loops and branches use inside, by group.
     """
 
     slots: tuple[Slot, ...]
     place: Mapping[int, int]
-    scratch: Mapping[tuple[int, int], int]
+    own: Mapping[tuple[int, Memory], int]
     commits: tuple[tuple[int, int], ...]
     nested: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
@@ -102,6 +104,7 @@ def _smallest_gap(taken: Sequence[tuple[int, int]], length: int) -> int:
 def plan_memory(
     fusion: Fusion,
     bodies: Mapping[int, Body],
+    chunked: Mapping[int, ChunkPlan],
     inputs: Sequence[int],
     outputs: Sequence[int],
     updates: Sequence[tuple[int, int]],
@@ -112,7 +115,9 @@ def plan_memory(
 
     `nested`: what loops and branches use inside, by group.
     """
-    return _Planner(fusion, bodies, inputs, outputs, updates, in_place, nested or {}).plan()
+    return _Planner(
+        fusion, bodies, chunked, inputs, outputs, updates, in_place, nested or {}
+    ).plan()
 
 
 class _Planner:
@@ -120,6 +125,7 @@ class _Planner:
         self,
         fusion: Fusion,
         bodies: Mapping[int, Body],
+        chunked: Mapping[int, ChunkPlan],
         inputs: Sequence[int],
         outputs: Sequence[int],
         updates: Sequence[tuple[int, int]],
@@ -129,6 +135,7 @@ class _Planner:
         self.fusion = fusion
         self.nodes = fusion.nodes
         self.bodies = bodies
+        self.chunked = chunked
         self.updates = updates
         self.in_place = in_place
         self.nested = nested
@@ -270,16 +277,26 @@ class _Planner:
                 root = self.storage(node)
                 if self._leader(root) in place:
                     place[node] = place[self._leader(root)]
-        scratch: dict[tuple[int, int], int] = {}
+        own: dict[tuple[int, Memory], int] = {}
         for index, body in self.bodies.items():
-            for node, size in body.scratch.items():
-                scratch[index, node] = len(slots)
-                slots.append(Slot("arena", 0, (size,), self.nodes[node].type.dtype, index, index))
+            plan = self.chunked.get(index)
+            for memory, size in (plan.memory if plan else own_memory(body)).items():
+                own[index, memory] = len(slots)
+                dtype = self._dtype(memory, plan)
+                chunks = plan.chunks if plan else None
+                slots.append(Slot("arena", 0, (size,), dtype, index, index, chunks))
         nested: dict[int, tuple[int, ...]] = {}
         for index, nest in self.nested.items():
             nested[index] = tuple(range(len(slots), len(slots) + len(nest.slots)))
             slots += [replace(slot, first=index, last=index) for slot in nest.slots]
-        return MemoryPlan(tuple(slots), place, scratch, commits, nested)
+        return MemoryPlan(tuple(slots), place, own, commits, nested)
+
+    def _dtype(self, memory: Memory, plan: ChunkPlan | None) -> DType:
+        kind, number = memory
+        if kind == "total":
+            assert plan is not None
+            return plan.totals[number].dtype
+        return self.nodes[number].type.dtype
 
     def _slot_kind(self, node: int) -> tuple[str, int]:
         if node in self.kind:

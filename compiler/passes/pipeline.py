@@ -20,9 +20,11 @@ from compiler.passes.recompute import recompute_values
 from compiler.passes.replay import replay
 from compiler.passes.rules import RULES, Rule, drop_broadcasts, fold_constants
 from compiler.passes.sink import sink_products, sink_sums
+from compiler.passes.vectors import sum_vector_products
 
 NUMERICS = ("strict", "fast")
 _ALWAYS = (fold_constants, drop_broadcasts)
+_LAST = (sum_vector_products,)
 LOOPS: tuple[Any, ...] = (
     merge_scans, hoist_invariants, hoist_products, sink_sums, sink_products, prune_loops,
 )  # fmt: skip
@@ -46,19 +48,22 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
     kinds = ("exact", "stable", "fast") if numerics == "fast" else ("exact", "stable")
     chosen = [rule for rule in RULES if rule.kind in kinds and rule.name not in disabled]
     always = [rewrite for rewrite in _ALWAYS if rewrite.__name__ not in disabled]
+    # in a body, products stay what they are: they may move out of the loop
+    inside = {*disabled, *(rewrite.__name__ for rewrite in _LAST)}
+    last = [rewrite for rewrite in _LAST if rewrite.__name__ not in disabled]
     primitive = [rule for rule in chosen if not rule.composite]
     return [
         partial(replay, rules=_table(chosen), always=[open_regions, *always]),
         expand_composites,
-        partial(optimise_bodies, optimise=partial(optimise, numerics=numerics, disabled=disabled)),
+        partial(optimise_bodies, optimise=partial(optimise, numerics=numerics, disabled=inside)),
         *(one for one in LOOPS if one.__name__ not in disabled),
-        partial(replay, rules=_table(primitive), always=always),
+        partial(replay, rules=_table(primitive), always=[*always, *last]),
     ]
 
 
 def rule_names() -> set[str]:
     """The names of all rewrites that can be switched off."""
-    others = (*_ALWAYS, *LOOPS, recompute_values)
+    others = (*_ALWAYS, *_LAST, *LOOPS, recompute_values)
     return {rule.name for rule in RULES} | {one.__name__ for one in others}
 
 

@@ -10,10 +10,12 @@ import networkx as nx
 import numpy as np
 
 from compiler.dims import Unknown, atoms, evaluate
+from compiler.emit.chunks import Chunks
 from compiler.emit.kernel import Kernel
 from compiler.errors import GraphError, OutOfRangeError
+from compiler.runtime import threads
 from compiler.runtime.arguments import as_inputs, in_order
-from compiler.runtime.blas import find_blas
+from compiler.runtime.blas import find_blas, limit_threads
 from compiler.runtime.entry import Entry
 from compiler.runtime.out_of_range import out_of_range
 from compiler.runtime.plan import Plan
@@ -25,11 +27,15 @@ REMEMBERED = 128  # layouts for different sizes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """What the sizes of a call determine: the table's entries and the arena."""
+    """What the sizes of a call determine: the table's entries and the arena.
+
+    `shares` says that some loop is long enough for several threads.
+    """
 
     entries: tuple[tuple[int, int], ...]
     offsets: tuple[tuple[int, int], ...]
     arena: int
+    shares: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +55,7 @@ class Executable:
         graph: the networkx DAG as it was defined, frozen.
         lowered: the DAG after the passes: what the kernel computes.
         source: the kernel's source, readable Python.
+        threads: how many threads a call may use, the BLAS included; None for as many as are set.
     """
 
     graph: nx.MultiDiGraph[int]
@@ -58,6 +65,7 @@ class Executable:
     feeds: tuple[Feed, ...]
     restructure: Callable[[list[Any]], Any]
     name: str
+    threads: int | None = None
     _idle: list[Workspace] = field(default_factory=list)
     _layouts: dict[tuple[int, ...], Layout] = field(default_factory=dict)
     _held: list[Any] = field(default_factory=list)
@@ -93,7 +101,11 @@ class Executable:
         except IndexError:
             workspace = self._new_workspace()
         try:
-            results = self.native(workspace.table, *args)
+            if self.threads is None:
+                results = self.native(workspace.table, *args)
+            else:
+                with limit_threads(self.threads):
+                    results = self.native(workspace.table, *args)
             if results.__class__ is int:
                 results = self._run_checked(workspace, args)
         finally:
@@ -131,14 +143,20 @@ class Executable:
     def _make_layout(self, sizes: Mapping[Unknown, int]) -> Layout:
         memory, table = self.kernel.memory, self.kernel.table
         entries = [(at, sizes[atom]) for atom, at in table.unknown.items()]
-        entries += [(at, evaluate(size, sizes)) for at, size in table.computed]
+        shares = False
+        for at, value in table.computed:
+            if isinstance(value, Chunks):
+                entries.append((at, value.count(sizes)))
+                shares = shares or entries[-1][1] > 1
+            else:
+                entries.append((at, evaluate(value, sizes)))
         for slot in self.kernel.arguments:
             shape = tuple(evaluate(size, sizes) for size in slot.shape)
             at = table.address[memory.slots.index(slot)]
             entries += [(at + 1 + axis, size) for axis, size in enumerate(shape)]
         offsets, length = memory.layout(sizes)
         placed = tuple((table.address[slot], offset) for slot, offset in offsets.items())
-        return Layout(tuple(entries), placed, length)
+        return Layout(tuple(entries), placed, length, shares)
 
     def _new_workspace(self) -> Workspace:
         memory, table = self.kernel.memory, self.kernel.table
@@ -150,7 +168,8 @@ class Executable:
             blas = find_blas()
             for dtype, at in table.gemm.items():
                 words[at] = blas.gemm[dtype]
-        words[table.zero], words[table.own] = 0, words.ctypes.data
+        words[table.own] = words.ctypes.data
+        words[table.pool], words[table.pool + 1] = threads.pool_address(), self.threads or 0
         workspace = Workspace(words)
         if not any(atoms(feed.type.shape) for feed in self.feeds):
             # nothing is unknown: no input would be found not to fit a table without sizes
@@ -167,6 +186,8 @@ class Executable:
     def _set_up(self, workspace: Workspace, layout: Layout) -> None:
         if workspace.layout is layout:
             return
+        if layout.shares:
+            threads.start(self.threads)
         if workspace.arena is None or workspace.arena.size < layout.arena + ALIGNMENT:
             workspace.arena = np.empty(layout.arena + ALIGNMENT, np.uint8)
         for at, value in layout.entries:

@@ -111,9 +111,11 @@ class Plan:
 
     def _held(self, slot: int, group: int) -> tuple[str, str]:
         """The op whose value a slot holds while a group runs, and its line."""
-        for (at, node), scratch in self.memory.scratch.items():
-            if scratch == slot and at == group:
-                return self.fusion.nodes[node].op.name, self.fusion.nodes[node].source
+        for (at, (kind, number)), own in self.memory.own.items():
+            if own == slot and at == group:
+                if kind == "total":
+                    number = max(computed(self.fusion.groups[group]))
+                return self.fusion.nodes[number].op.name, self.fusion.nodes[number].source
         order = {id(one): i for i, one in enumerate(self.fusion.groups)}
         held = [
             node

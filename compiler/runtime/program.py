@@ -3,6 +3,8 @@
 An instruction begins with its kind and with how many words it has. A body is instructions and END.
 
     CALL    the address of a step, its operands: pairs (entry, addend)
+    SHARE   the address of a step, the entries of how many chunks and iterations there are and of
+            the pool, the operands
     SET     how many, triples (entry, entry, entry): the first becomes the sum of the others
     LOOP    the entry of the count, how many moves, pairs (entry, entry of what is added to it after
             each iteration), how many swaps, pairs of entries exchanged after each iteration, a body
@@ -16,38 +18,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.emit.program import Branch, Call, Instruction, Loop, Set, While
+from compiler.emit.program import Branch, Call, Instruction, Loop, Operand, Set, Share, While
 
-CALL, SET, LOOP, WHILE, IF, END = 0, 1, 2, 3, 4, -1
+CALL, SHARE, SET, LOOP, WHILE, IF, END = 0, 1, 2, 3, 4, 5, -1
 
 
-def program_words(program: Sequence[Instruction], addresses: Sequence[int]) -> list[int]:
-    """The words of a body; `addresses` are those of the units' steps."""
+def program_words(
+    program: Sequence[Instruction], addresses: Sequence[int], pool: int = 0
+) -> list[int]:
+    """The words of a body.
+
+    `addresses` are those of the units' steps, and `pool` the table's entry of the pool.
+    """
     words: list[int] = []
     for one in program:
-        kind, operands = _instruction(one, addresses)
+        kind, operands = _instruction(one, addresses, pool)
         words += [kind, 2 + len(operands), *operands]
     return [*words, END]
 
 
-def _instruction(one: Instruction, addresses: Sequence[int]) -> tuple[int, list[int]]:
+def _instruction(one: Instruction, addresses: Sequence[int], pool: int) -> tuple[int, list[int]]:
     match one:
         case Call():
-            pairs = [word for operand in one.operands for word in (operand.entry, operand.addend)]
-            return CALL, [addresses[one.unit], *pairs]
+            return CALL, [addresses[one.unit], *_pairs(one.operands)]
+        case Share():
+            where = [one.chunks, one.extent, pool]
+            return SHARE, [addresses[one.unit], *where, *_pairs(one.operands)]
         case Set():
             return SET, [len(one.sums), *_flat(one.sums)]
         case Loop():
-            body = program_words(one.body, addresses)
+            body = program_words(one.body, addresses, pool)
             moves = [len(one.moves), *_flat(one.moves)]
             return LOOP, [one.count, *moves, len(one.swaps), *_flat(one.swaps), *body]
         case While():
-            test, body = (program_words(part, addresses) for part in (one.test, one.body))
+            test, body = (program_words(part, addresses, pool) for part in (one.test, one.body))
             swaps = [len(one.swaps), *_flat(one.swaps)]
             return WHILE, [one.flag, len(test), *swaps, *test, *body]
         case Branch():
-            bodies = [program_words(part, addresses) for part in (one.yes, one.no)]
+            bodies = [program_words(part, addresses, pool) for part in (one.yes, one.no)]
             return IF, [one.flag, len(bodies[0]), *bodies[0], *bodies[1]]
+
+
+def _pairs(operands: Sequence[Operand]) -> list[int]:
+    return [word for one in operands for word in (one.entry, one.addend)]
 
 
 def _flat(groups: Sequence[Sequence[int]]) -> list[int]:

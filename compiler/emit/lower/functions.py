@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,7 +12,15 @@ from llvmlite import ir
 from compiler.emit import library, vecmath
 from compiler.emit.gemm import gemm_function
 from compiler.emit.lower import values
-from compiler.emit.lower.values import BOOL, FLOAT32, FLOAT64, INT64, SCALARS, Value
+from compiler.emit.lower.values import (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    POINTERS,
+    SCALARS,
+    Value,
+)
 
 
 def _convert(to: values.Scalar, translator: Any, value: Value) -> Value:
@@ -47,6 +56,60 @@ def _call(translator: Any, address: Value, *operands: Value) -> Value:
     kind = ir.FunctionType(INT64.ir, [one.ir.type for one in operands])
     function = translator.builder.inttoptr(address.ir, kind.as_pointer())
     return Value(translator.builder.call(function, [one.ir for one in operands]), INT64)
+
+
+def _pointer(translator: Any, address: Value) -> Value:
+    """The words at an address."""
+    kind = POINTERS["p_i64"]
+    return Value(translator.builder.inttoptr(address.ir, kind.ir), kind)
+
+
+def _word(translator: Any, pointer: Value, index: Value) -> Any:
+    return translator.builder.gep(pointer.ir, [index.ir], source_etype=INT64.ir)
+
+
+def _atomic_load(translator: Any, pointer: Value, index: Value) -> Value:
+    place = _word(translator, pointer, index)
+    return Value(translator.builder.load_atomic(place, "seq_cst", 8, typ=INT64.ir), INT64)
+
+
+def _atomic_store(translator: Any, pointer: Value, index: Value, value: Value) -> Value:
+    place = _word(translator, pointer, index)
+    translator.builder.store_atomic(value.ir, place, "seq_cst", 8)
+    return value
+
+
+def _atomic_add(translator: Any, pointer: Value, index: Value, value: Value) -> Value:
+    """Add to a word; what it was before."""
+    place = _word(translator, pointer, index)
+    return Value(translator.builder.atomic_rmw("add", place, value.ir, "seq_cst"), INT64)
+
+
+def _exchange(translator: Any, pointer: Value, index: Value, old: Value, new: Value) -> Value:
+    """Replace a word if it is `old`; whether it was."""
+    builder = translator.builder
+    place = _word(translator, pointer, index)
+    found = builder.cmpxchg(place, old.ir, new.ir, "seq_cst", "seq_cst")
+    return Value(builder.extract_value(found, 1), BOOL)
+
+
+def _pause(translator: Any) -> Value:
+    """Let the processor know that a loop waits."""
+    operands = _PAUSE.get(platform.machine())
+    if operands is not None:
+        name, *numbers = operands
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(32)] * len(numbers))
+        function = translator.module.globals.get(name) or ir.Function(translator.module, kind, name)
+        translator.builder.call(function, [ir.IntType(32)(number) for number in numbers])
+    return values.constant(0, INT64)
+
+
+_PAUSE: dict[str, tuple[Any, ...]] = {
+    "x86_64": ("llvm.x86.sse2.pause",),
+    "AMD64": ("llvm.x86.sse2.pause",),
+    "aarch64": ("llvm.aarch64.hint", 1),
+    "arm64": ("llvm.aarch64.hint", 1),
+}
 
 
 def _reordering(name: str, translator: Any, left: Value, right: Value) -> Value:
@@ -109,8 +172,12 @@ FUNCTIONS: dict[str, Function] = {
     **{name: partial(_library, function) for name, function in library.NAMES.items()},
     "abs": _abs,
     "address": _address,
+    "atomic_add": _atomic_add,
+    "atomic_load": _atomic_load,
+    "atomic_store": _atomic_store,
     "byte": _byte,
     "call": _call,
+    "exchange": _exchange,
     "fprod": partial(_reordering, "fmul"),
     "fsum": partial(_reordering, "fadd"),
     "gemm_f32": partial(_gemm, FLOAT32),
@@ -120,6 +187,8 @@ FUNCTIONS: dict[str, Function] = {
     "min": partial(_bound, "<"),
     "minimum": partial(_extremum, "minimum", "<"),
     "offset": _offset,
+    "pause": _pause,
+    "pointer": _pointer,
     "pow_f": partial(_formula, "pow"),
     "remainder_f": partial(_formula, "remainder"),
     "select": _select,

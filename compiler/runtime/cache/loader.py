@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from compiler.emit.pool import SYMBOL as WORK_SYMBOL
 from compiler.emit.program import Call, Instruction
 from compiler.runtime.cache.key import entry_key, kernel_key
 from compiler.runtime.cache.objects import Loaded, load_object, target_machine
@@ -32,12 +33,16 @@ counts: Counter[str] = Counter()
 def load_kernel(
     units: Sequence[str],
     program: Sequence[Instruction],
+    pool: int,
     inputs: Sequence[Argument],
     outputs: Sequence[Argument],
 ) -> Entry:
-    """The function `(table, *inputs) -> results` that runs a program: see `compiler.emit.entry`."""
+    """The function `(table, *inputs) -> results` that runs a program: see `compiler.emit.entry`.
+
+    `pool` is the table's entry of the threads' pool.
+    """
     code = _units(units)
-    return _entry(program_words(program, code.addresses), code, inputs, outputs)
+    return _entry(program_words(program, code.addresses, pool), code, inputs, outputs)
 
 
 def load_with_numba(source: str, inputs: Sequence[Argument], outputs: Sequence[Argument]) -> Entry:
@@ -52,7 +57,7 @@ def _entry(
     program: Sequence[int], owner: Any, inputs: Sequence[Argument], outputs: Sequence[Argument]
 ) -> Entry:
     """A function around a program; it keeps the owner of the code."""
-    entry_address, run_address = _entry_code().addresses
+    entry_address, run_address, _ = _entry_code().addresses
     if fields_are_right():
         entry = native_entry(entry_address, program, inputs, outputs)
     else:
@@ -79,6 +84,11 @@ def _units(units: Sequence[str]) -> Loaded:
     return load_object(code)
 
 
+def work_address() -> int:
+    """The address of what a thread of the pool runs."""
+    return _entry_code().addresses[2]
+
+
 @cache
 def _entry_code() -> Loaded:
     store, key = _place(entry_key, repr(FIELDS))
@@ -87,7 +97,7 @@ def _entry_code() -> Loaded:
         return loaded
     from compiler.emit.entry import entry_object
 
-    code = Code((ENTRY_SYMBOL, RUN_SYMBOL), entry_object(FIELDS, target_machine()))
+    code = Code((ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL), entry_object(FIELDS, target_machine()))
     if store is not None:
         store.put(key, code)
     return load_object(code)

@@ -1,0 +1,120 @@
+"""Which groups are computed in chunks, that threads may share, and how many there are.
+
+How many depends on sizes alone, and so do the results: each chunk sums into memory of its own, and
+the chunks' sums are added in their order, whoever computed them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from compiler import affine
+from compiler.dims import Size, Unknown, evaluate, product
+from compiler.emit.body import Body, Memory, Total
+from compiler.emit.loops import Loop, Nest
+from compiler.emit.scalar import CONSTRUCTORS
+from compiler.graph.view import Node
+
+GRAIN = 400_000  # statements that one chunk runs at least: 10 to 100 µs
+MOST = 32  # chunks
+MOST_GATHERED = 1 << 14  # elements that each chunk may sum on its own
+FUNCTION_COST = 8  # statements that take as long as one function such as exp
+CHEAP = {
+    "abs", "ceil", "copysign", "floor", "fprod", "fsum", "maximum", "minimum", "rint", "select",
+    "sign_f", "sign_i", "sign_u", "sqrt", "trunc", *CONSTRUCTORS.values(),
+}  # fmt: skip
+_CALLED = re.compile(r"(\w+)\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """A loop in chunks: how many iterations there are, and how many statements they run in all."""
+
+    extent: Size
+    work: Size
+
+    def count(self, sizes: Mapping[Unknown, int]) -> int:
+        """How many chunks there are, given the sizes that are unknown before run time."""
+        extent, work = (evaluate(size, sizes) for size in (self.extent, self.work))
+        return max(1, min(MOST, extent, work // GRAIN))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChunkPlan:
+    """How a group is computed in chunks.
+
+    Attributes:
+        totals: what each chunk leaves a value of.
+        memory: what each chunk has memory of its own for, and how many elements.
+        gathered: the nodes that each chunk sums in such memory.
+    """
+
+    chunks: Chunks
+    totals: tuple[Total, ...]
+    memory: Mapping[Memory, Size]
+    gathered: tuple[int, ...]
+
+
+def flat_chunks(size: Size) -> Chunks | None:
+    """The chunks of a loop that fills or copies `size` elements; None for few."""
+    return _worthwhile(Chunks(size, 2 * size))
+
+
+def plan_chunks(nodes: Mapping[int, Node], body: Body, nest: Nest) -> ChunkPlan | None:
+    """The plan for a group; None if it is little work, or its iterations depend on each other."""
+    loop = nest.outermost
+    if loop is None or not (nest.rows or _is_one_pass(body)):
+        return None
+    if not all(_moves(loop, body, target) for target in body.placed):
+        return None
+    gathered = [node for node in body.gathered if not _keeps(loop, nodes[node])]
+    sizes = {node: nodes[node].type.size for node in gathered}
+    if any(not isinstance(size, int) or size > MOST_GATHERED for size in sizes.values()):
+        return None
+    cost = sum(_cost(line.code) for part in body.passes for line in part)
+    chunks = _worthwhile(Chunks(loop.extent, product(body.group.domain) * cost))
+    if chunks is None:
+        return None
+    totals = tuple(body.totals if nest.rows else body.sums)
+    memory = own_memory(body)
+    memory |= {("partial", node): size for node, size in sizes.items()}
+    memory |= {("total", i): 1 for i in range(len(totals))}
+    return ChunkPlan(chunks, totals, memory, tuple(gathered))
+
+
+def own_memory(body: Body) -> dict[Memory, Size]:
+    """What a group has memory of its own for beside the values of nodes, and how many elements."""
+    return {("scratch", node): size for node, size in body.scratch.items()}
+
+
+def _cost(code: str) -> int:
+    return 1 + FUNCTION_COST * sum(name not in CHEAP for name in _CALLED.findall(code))
+
+
+def _worthwhile(chunks: Chunks) -> Chunks | None:
+    few = isinstance(chunks.work, int) and chunks.work < 2 * GRAIN
+    return None if few or chunks.extent == 1 else chunks
+
+
+def _is_one_pass(body: Body) -> bool:
+    """Whether a group without rows goes over its elements once, and writes nothing before."""
+    if any(body.passes[1:]) or body.whole or body.scratch:
+        return False
+    return not any(line.memory and line.code.startswith("{m}") for line in body.rows[0])
+
+
+def _keeps(loop: Loop, node: Node) -> bool:
+    """Whether a reduction keeps every axis of the loop: no two iterations meet an element."""
+    return not set(loop.axes) & set(node.attrs["axes"])
+
+
+def _moves(loop: Loop, body: Body, target: int) -> bool:
+    """Whether each iteration of the loop adds into a slice of its own of the target."""
+    return all(
+        any(part == affine.loop(axis) for part in store.index)
+        for store in body.group.stores
+        if store.target == target
+        for axis in loop.axes
+    )

@@ -1,0 +1,119 @@
+"""The threads that share the chunks of a loop: machine code, written in the emitted language.
+
+One loop is shared at a time: whoever finds the pool busy does all chunks alone, in order, with the
+same results. A ticket names the loop (its generation) and the next chunk; taking a chunk is one
+compare-and-exchange, so a thread that wakes up late takes nothing of a later loop. Waiting threads
+spin for a short time, for the next loop mostly comes soon, and then sleep.
+
+`compiler.runtime.threads` makes the pool's memory and the threads.
+"""
+
+from __future__ import annotations
+
+SYMBOL = "staticgraph_work"
+
+# Words of the pool; those that threads write are in cache lines of their own.
+GENERATION, TICKET, DONE, SLEEPERS, BUSY, STATUS = 0, 8, 16, 24, 32, 40
+CHUNKS, STEP, TABLE, OPERANDS, EXTENT, THREADS, WORKERS, LIMIT = 48, 49, 50, 51, 52, 53, 54, 55
+LOCK, UNLOCK, WAIT, BROADCAST, YIELD = 56, 57, 58, 59, 60
+MUTEX, CONDITION = 64, 80
+LENGTH = 96
+
+SPINS = 2000  # 20 to 100 µs, depending on the processor's pause
+PATIENCE = 300  # before the last chunks of others are waited for with yields
+TAG = 0x7FFFFFFF  # the bits of a generation that a ticket holds
+
+SOURCE = f"""
+def take_chunks(pool):
+    generation = atomic_load(pool, {GENERATION}) & {TAG}
+    chunks = pool[{CHUNKS}]
+    step = pool[{STEP}]
+    table = pointer(pool[{TABLE}])
+    operands = pointer(pool[{OPERANDS}])
+    extent = pool[{EXTENT}]
+    while 1 == 1:
+        ticket = atomic_load(pool, {TICKET})
+        chunk = ticket & {TAG}
+        if (ticket >> 32 != generation) | (chunk >= chunks):
+            return 0
+        if exchange(pool, {TICKET}, ticket, ticket + 1):
+            first = chunk * extent // chunks
+            last = (chunk + 1) * extent // chunks
+            status = call(step, table, operands, first, last, chunk)
+            if status != 0:
+                atomic_store(pool, {STATUS}, status)
+            added = atomic_add(pool, {DONE}, 1)
+
+
+def work(pool, number):
+    seen = atomic_load(pool, {GENERATION})
+    while 1 == 1:
+        spins = i64(0)
+        while (atomic_load(pool, {GENERATION}) == seen) & (spins < {SPINS}):
+            pause()
+            spins += 1
+        if atomic_load(pool, {GENERATION}) == seen:
+            mutex = address(pool, {MUTEX})
+            locked = call(pool[{LOCK}], mutex)
+            added = atomic_add(pool, {SLEEPERS}, 1)
+            while atomic_load(pool, {GENERATION}) == seen:
+                woken = call(pool[{WAIT}], address(pool, {CONDITION}), mutex)
+            added = atomic_add(pool, {SLEEPERS}, -1)
+            unlocked = call(pool[{UNLOCK}], mutex)
+        seen = atomic_load(pool, {GENERATION})
+        if number < pool[{THREADS}]:
+            taken = take_chunks(pool)
+
+
+def alone(program, t):
+    chunks = t[program[3]]
+    extent = t[program[4]]
+    for chunk in range(chunks):
+        first = chunk * extent // chunks
+        last = (chunk + 1) * extent // chunks
+        status = call(program[2], t, offset(program, 6), first, last, chunk)
+        if status != 0:
+            return status
+    return 0
+
+
+def share(program, t):
+    chunks = t[program[3]]
+    if (chunks == 1) | (t[program[5]] == 0):
+        return alone(program, t)
+    pool = pointer(t[program[5]])
+    threads = t[program[5] + 1]
+    threads = select(threads == 0, pool[{LIMIT}], threads)
+    if (pool[{WORKERS}] == 0) | (threads == 1):
+        return alone(program, t)
+    if exchange(pool, {BUSY}, 0, 1) == 0:
+        return alone(program, t)
+    pool[{CHUNKS}] = chunks
+    pool[{STEP}] = program[2]
+    pool[{TABLE}] = address(t, 0)
+    pool[{OPERANDS}] = address(program, 6)
+    pool[{EXTENT}] = t[program[4]]
+    pool[{THREADS}] = threads
+    atomic_store(pool, {STATUS}, 0)
+    atomic_store(pool, {DONE}, 0)
+    generation = atomic_load(pool, {GENERATION}) + 1
+    atomic_store(pool, {TICKET}, (generation & {TAG}) << 32)
+    atomic_store(pool, {GENERATION}, generation)
+    if atomic_load(pool, {SLEEPERS}) > 0:
+        mutex = address(pool, {MUTEX})
+        locked = call(pool[{LOCK}], mutex)
+        woken = call(pool[{BROADCAST}], address(pool, {CONDITION}))
+        unlocked = call(pool[{UNLOCK}], mutex)
+    taken = take_chunks(pool)
+    spins = i64(0)
+    while atomic_load(pool, {DONE}) < chunks:
+        pause()
+        spins += 1
+        if spins > {PATIENCE}:
+            yielded = call(pool[{YIELD}])
+    status = atomic_load(pool, {STATUS})
+    atomic_store(pool, {BUSY}, 0)
+    if status != 0:  # the same index is reported however many threads there were
+        return alone(program, t)
+    return 0
+"""

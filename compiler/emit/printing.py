@@ -1,0 +1,280 @@
+"""Print a group's statements as nested loops.
+
+A group that is computed in chunks is printed in two parts: `work` does the iterations from `first`
+to `last` of the outermost loop and leaves what it combined in memory of the chunk; `finish`
+combines the chunks in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from compiler.affine import Affine
+from compiler.dims import Dim, Size
+from compiler.emit.body import Body, Memory, Statement, Total
+from compiler.emit.chunks import ChunkPlan
+from compiler.emit.loops import INDENT, Loop, Nest, statements_of
+from compiler.emit.scalar import (
+    CONSTRUCTORS,
+    cast,
+    combine,
+    from_memory,
+    identity,
+    literal,
+    to_memory,
+)
+from compiler.graph.view import Node
+
+FLOAT64 = np.dtype(np.float64)
+BLOCK = 1024  # elements whose sum is rounded to the dtype before it is added to the total
+
+
+class Printer:
+    """Prints one group.
+
+    Args:
+        slot: the number of a piece of memory; equal for values that share one.
+        pointer: `(slot, first)`, the name of the address of its element `first`.
+        size: the text of a size.
+    """
+
+    def __init__(
+        self,
+        nodes: Callable[[int], Node],
+        body: Body,
+        nest: Nest,
+        plan: ChunkPlan | None,
+        size: Callable[[Size], str],
+        slot: Callable[[Memory], int],
+        pointer: Callable[[int, int], str],
+    ) -> None:
+        self.nodes = nodes
+        self.body = body
+        self.nest = nest
+        self.plan = plan
+        self.size = size
+        self.slot = slot
+        self.pointer = pointer
+        self.fixed: dict[int, int] = {}
+        self.first = self._first_elements(statements_of(body))
+
+    def work(self) -> Iterator[str]:
+        """The lines of the loops, or of one chunk of them."""
+        for line in self.body.before:
+            yield self._text(line)
+        yield from self._fills()
+        depth = 0
+        for loop in self.nest.rows:
+            yield f"{INDENT * depth}{self._header(loop)}"
+            depth += 1
+        rows = self.body.rows
+        if self.plan is not None and not self.nest.rows:
+            rows = rows[:1]
+        for stage, row in enumerate(rows):
+            for line in row:
+                yield INDENT * depth + self._text(line)
+            if stage < len(self.body.passes):
+                yield from self._pass(self.body.passes[stage], depth)
+        if self.plan is None:
+            for line in self.body.after:
+                yield self._text(line)
+            return
+        for i, total in enumerate(self.plan.totals):
+            yield to_memory(total.name, total.dtype).replace("{m}", self._own(("total", i)))
+
+    def finish(self) -> Iterator[str]:
+        """The lines that combine the chunks."""
+        assert self.plan is not None
+        for node in self.plan.gathered:
+            yield from self._gather(node)
+        if not self.plan.totals:
+            return
+        for line in self.body.before:
+            yield self._text(line)
+        if not self.nest.rows:
+            for line in self.body.rows[0]:
+                yield self._text(line)
+        for i, total in enumerate(self.plan.totals):
+            yield from self._combine(total, self._memory(("total", i)))
+        if not self.nest.rows:
+            for line in (line for row in self.body.rows[1:] for line in row):
+                yield self._text(line)
+        for line in self.body.after:
+            yield self._text(line)
+
+    # -- chunks ------------------------------------------------------------------------------
+
+    def _memory(self, memory: Memory) -> str:
+        return self.pointer(self.slot(memory), 0)
+
+    def _own(self, memory: Memory, index: str = "") -> str:
+        """An element of the chunk's own memory."""
+        assert self.plan is not None
+        size = self.plan.memory[memory]
+        place = "chunk" if size == 1 else f"chunk * {self._factor(size)}"
+        return f"{self._memory(memory)}[{place}{' + ' if index else ''}{index}]"
+
+    def _fills(self) -> Iterator[str]:
+        for node in self.plan.gathered if self.plan else ():
+            dtype = self.nodes(node).type.dtype
+            value = to_memory(identity(self.body.gathered[node], dtype), dtype)
+            yield f"for i in range({self.size(self.nodes(node).type.size)}):"
+            yield INDENT + value.replace("{m}", self._own(("partial", node), "i"))
+
+    def _gather(self, node: int) -> Iterator[str]:
+        """Combine what the chunks gathered for a node."""
+        kind, type = self.body.gathered[node], self.nodes(node).type
+        size, target = self.size(type.size), self._memory(("node", node))
+        source, element = self._memory(("partial", node)), from_memory(type.dtype)
+        old, new = element.replace("{m}", f"{target}[i]"), f"{source}[c * {size} + i]"
+        value = combine(kind, type.dtype, old, element.replace("{m}", new))
+        assign = to_memory("{value}", type.dtype).replace("{m}", f"{target}[i]")
+        yield f"for i in range({size}):"
+        yield INDENT + assign.replace("{value}", identity(kind, type.dtype))
+        yield "for c in range(chunks):"
+        yield f"{INDENT}for i in range({size}):"
+        yield INDENT * 2 + assign.replace("{value}", value)
+
+    def _combine(self, total: Total, memory: str) -> Iterator[str]:
+        """Combine what the chunks left of a total; float sums are added in float64."""
+        element = from_memory(total.dtype).replace("{m}", f"{memory}[c]")
+        wide = FLOAT64 if total.kind == "sum" and total.dtype.kind == "f" else total.dtype
+        name = f"whole_{total.name}"
+        yield f"{name} = {identity(total.kind, wide)}"
+        yield "for c in range(chunks):"
+        value = combine(total.kind, wide, name, cast(element, total.dtype, wide))
+        yield f"{INDENT}{name} = {value}"
+        yield f"{total.name} = {cast(name, wide, total.dtype)}"
+
+    # -- loops -------------------------------------------------------------------------------
+
+    def _pass(self, statements: list[Statement], depth: int) -> Iterator[str]:
+        """A pass over the columns, each statement in the outermost loop where it can stand."""
+        if not statements:
+            return
+        columns = self.nest.columns
+        places = {axis: i for i, loop in enumerate(columns) for axis in loop.axes}
+        by_depth: list[list[Statement]] = [[] for _ in range(len(columns) + 1)]
+        for one in statements:
+            inside = max((places[axis] + 1 for axis in one.axes if axis in places), default=0)
+            by_depth[inside].append(one)
+        sums = [one for one in statements if one.accumulator]
+        if sums and not self.nest.rows and len(columns) == 1 and self._is_long(columns[0]):
+            yield from self._blocks(by_depth, sums, depth)
+            return
+        for line in by_depth[0]:
+            yield INDENT * depth + self._text(line)
+        if all(loop.extent != 0 for loop in columns):
+            yield from self._nest(by_depth, 0, depth)
+
+    def _nest(self, by_depth: list[list[Statement]], level: int, depth: int) -> Iterator[str]:
+        """The loops from `level` on: headers and bodies, or copies where a loop is written out."""
+        columns = self.nest.columns
+        if level == len(columns):
+            return
+        loop = columns[level]
+        if level < self.nest.written_out:
+            yield INDENT * depth + self._header(loop)
+            for line in by_depth[level + 1]:
+                yield INDENT * (depth + 1) + self._text(line)
+            yield from self._nest(by_depth, level + 1, depth + 1)
+            return
+        assert isinstance(loop.extent, int)
+        for value in range(loop.extent):
+            self.fixed[loop.axes[-1]] = value
+            for line in by_depth[level + 1]:
+                yield INDENT * depth + self._text(line)
+            yield from self._nest(by_depth, level + 1, depth)
+        del self.fixed[loop.axes[-1]]
+
+    def _is_long(self, loop: Loop) -> bool:
+        return isinstance(loop.extent, Dim) or loop.extent > BLOCK
+
+    def _blocks(
+        self, by_depth: list[list[Statement]], sums: list[Statement], depth: int
+    ) -> Iterator[str]:
+        """One long loop in blocks, whose sums are added in float64: rounding does not pile up."""
+        (loop,) = self.nest.columns
+        start, end = self._bounds(loop)
+        pad, inner = INDENT * depth, INDENT * (depth + 1)
+        for line in by_depth[0]:
+            yield pad + self._text(line)
+        for one in sums:
+            yield f"{pad}wide_{one.accumulator} = f64(0.0)"
+        yield f"{pad}for block in range({start}, {end}, {BLOCK}):"
+        for one in sums:
+            assert one.dtype is not None
+            yield f"{inner}part_{one.accumulator} = {literal(0, one.dtype)}"
+        yield f"{inner}for {loop.variable} in range(block, min(block + {BLOCK}, {end})):"
+        for line in by_depth[1]:
+            yield inner + INDENT + self._text(line, "part_")
+        for one in sums:
+            name = one.accumulator
+            yield f"{inner}wide_{name} = wide_{name} + f64(part_{name})"
+        for one in sums:
+            assert one.dtype is not None
+            constructor = CONSTRUCTORS[one.dtype.name]
+            yield f"{pad}{one.accumulator} = {constructor}(wide_{one.accumulator})"
+
+    def _header(self, loop: Loop) -> str:
+        start, end = self._bounds(loop)
+        return f"for {loop.variable} in range({end if start == '0' else f'{start}, {end}'}):"
+
+    def _bounds(self, loop: Loop) -> tuple[str, str]:
+        if self.plan is not None and loop is self.nest.outermost:
+            return "first", "last"
+        return "0", self.size(loop.extent)
+
+    # -- statements --------------------------------------------------------------------------
+
+    def _first_elements(self, statements: Sequence[Statement]) -> dict[int, int]:
+        """Per slot the constant part of all its places, if it is one: the pointer has it then.
+
+        So the loops over different slices of one array are the same code.
+        """
+        found: dict[int, set[Size]] = {self.slot(("node", n)): {0} for n in self.body.gathered}
+        for one in statements:
+            if one.memory is not None:
+                found.setdefault(self.slot(one.memory), set()).add(one.place.constant)
+        alike = {slot: next(iter(places)) for slot, places in found.items() if len(places) == 1}
+        return {slot: place for slot, place in alike.items() if isinstance(place, int)}
+
+    def _text(self, line: Statement, prefix: str = "") -> str:
+        memory = self._element(line.memory, line.place) if line.memory is not None else ""
+        code = line.code.replace("{m}", memory).replace("{i}", self._affine(line.index))
+        return code.replace("{a}", prefix + line.accumulator)
+
+    def _element(self, memory: Memory, place: Affine) -> str:
+        """The text of an element of memory."""
+        if self.plan is not None:
+            kind, node = memory
+            own = ("partial", node) if kind == "node" and node in self.plan.gathered else memory
+            if own in self.plan.memory:
+                return self._own(own, self._affine(place))
+        slot = self.slot(memory)
+        first = self.first.get(slot, 0)
+        return f"{self.pointer(slot, first)}[{self._affine(place + -first)}]"
+
+    def _affine(self, form: Affine) -> str:
+        loops = (*self.nest.rows, *self.nest.columns)
+        merged = {axis for loop in loops for axis in loop.axes[:-1]}
+        for axis, value in self.fixed.items():
+            form = form + form.coefficient(axis) * value
+        parts = [
+            self._term(f"i{axis}", coefficient)
+            for axis, coefficient in form.terms
+            if axis not in merged and axis not in self.fixed
+        ]
+        parts += [self._term(name, coefficient) for name, coefficient in form.dynamic]
+        if form.constant != 0 or not parts:
+            parts.append(self.size(form.constant))
+        return " + ".join(parts)
+
+    def _term(self, name: str, coefficient: Size) -> str:
+        return name if coefficient == 1 else f"{name} * {self._factor(coefficient)}"
+
+    def _factor(self, size: Size) -> str:
+        text = self.size(size)
+        return f"({text})" if isinstance(size, Dim) else text

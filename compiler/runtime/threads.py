@@ -1,0 +1,132 @@
+"""The threads that share loops: how many, their memory, what happens at a fork.
+
+`compiler.emit.pool` is what they run. Results never depend on their number. A forked child has none
+and works alone until it compiles, or calls with new sizes, which starts them again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from compiler.emit import pool
+from compiler.errors import OptionError
+
+_FUNCTIONS = {
+    pool.LOCK: "pthread_mutex_lock",
+    pool.UNLOCK: "pthread_mutex_unlock",
+    pool.WAIT: "pthread_cond_wait",
+    pool.BROADCAST: "pthread_cond_broadcast",
+    pool.YIELD: "sched_yield",
+}
+_VARIABLES = ("STATICGRAPH_NUM_THREADS", "OMP_NUM_THREADS")
+_starting = [threading.Lock()]  # one at a time; another one in a forked child
+
+
+def get_num_threads() -> int:
+    """How many threads share large loops, the caller's included."""
+    words = _pool()
+    return int(words[pool.LIMIT]) if words is not None else 1
+
+
+def set_num_threads(count: int) -> None:
+    """Let `count` threads share large loops, and the BLAS use as many, in this process.
+
+    The default is STATICGRAPH_NUM_THREADS, or else OMP_NUM_THREADS, or else the number of
+    processors that the process may use. Results are bitwise the same for any number.
+
+    Raises:
+        OptionError: `count` is no int from 1.
+    """
+    from compiler.runtime import blas
+
+    check_count("set_num_threads", count)
+    blas.set_threads(count)
+    words = _pool()
+    if words is not None:
+        running = words[pool.WORKERS] > 0
+        words[pool.LIMIT] = count
+        if running:
+            start()
+
+
+def check_count(name: str, count: Any) -> None:
+    """OptionError unless `count` is an int from 1."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise OptionError(f"{name}: the number of threads is an int from 1, not {count!r}")
+
+
+def pool_address() -> int:
+    """The address of the pool; 0 where there are no POSIX threads, and all work is done alone."""
+    words = _pool()
+    return 0 if words is None else int(words.ctypes.data)
+
+
+def start(count: int | None = None) -> None:
+    """Have enough threads wait for work for `count` to share it, or as many as are set."""
+    words = _pool()
+    if words is None:
+        return
+    with _starting[0]:
+        for number in range(words[pool.WORKERS] + 1, count or words[pool.LIMIT]):
+            name = f"staticgraph-{number}"
+            arguments = (words.ctypes.data, number)
+            threading.Thread(target=_work(), args=arguments, name=name, daemon=True).start()
+            words[pool.WORKERS] = number
+
+
+@cache
+def _pool() -> Any:
+    """The words of the pool, in cache lines of their own; None without POSIX threads."""
+    library = ctypes.CDLL(None) if os.name == "posix" else None
+    if library is None or not all(hasattr(library, name) for name in _FUNCTIONS.values()):
+        return None
+    memory = np.zeros(pool.LENGTH + 8, np.int64)
+    skipped = -memory.ctypes.data % 64 // 8
+    words = memory[skipped : skipped + pool.LENGTH]
+    for place, name in _FUNCTIONS.items():
+        words[place] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    _make_locks(words)
+    words[pool.LIMIT] = _default_count()
+    os.register_at_fork(after_in_child=_forget_threads)
+    return words
+
+
+def _make_locks(words: Any) -> None:
+    library = ctypes.CDLL(None)
+    for place, name in (
+        (pool.MUTEX, "pthread_mutex_init"),
+        (pool.CONDITION, "pthread_cond_init"),
+    ):
+        words[place : place + 16] = 0
+        getattr(library, name)(ctypes.c_void_p(words[place:].ctypes.data), None)
+
+
+def _forget_threads() -> None:
+    """In a forked child: the threads are not there, and their locks may be held by them."""
+    _starting[0] = threading.Lock()
+    words = _pool()
+    for place in (pool.WORKERS, pool.SLEEPERS, pool.BUSY):
+        words[place] = 0
+    _make_locks(words)
+
+
+def _default_count() -> int:
+    for name in _VARIABLES:
+        given = os.environ.get(name, "").split(",")[0]
+        if given.isdecimal() and int(given) > 0:
+            return int(given)
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+@cache
+def _work() -> Any:
+    from compiler.runtime.cache.loader import work_address
+
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(work_address())

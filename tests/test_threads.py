@@ -1,0 +1,196 @@
+"""Loops in chunks: the same bits for any number of threads, callers, and after a fork."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import staticgraph as sg
+from compiler.autodiff import gradients
+from compiler.emit import chunks
+from compiler.emit.program import Share
+from compiler.errors import OptionError
+from compiler.graph.expression import Expression, ancestors
+from compiler.runtime import threads
+from compiler.runtime.interpret import interpret
+from tests.samples import SAMPLES
+from tests.trace import cotangents, symbolic, traced
+
+ROOT = Path(__file__).resolve().parent.parent
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def own_number() -> Iterator[None]:
+    """Leave the number of threads as it was."""
+    before = threads.get_num_threads()
+    yield
+    threads.set_num_threads(before)
+
+
+@pytest.fixture
+def tiny_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut every loop that can be cut into as many chunks as possible."""
+    monkeypatch.setattr(chunks, "GRAIN", 1)
+
+
+def shared(executable: Any) -> int:
+    return sum(isinstance(one, Share) for one in executable.kernel.program)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
+    outputs: list[Expression] = []
+    feeds: dict[Expression, np.ndarray] = {}
+    for i, sample in enumerate(SAMPLES[name][:4]):
+        results, fed = traced(name, sample, sizes=sample.sizes and i % 2 == 0)
+        outputs += results
+        leaves = [leaf for leaf in fed if leaf.dtype == np.float64]
+        if sample.order:
+            for result, weight in zip(results, cotangents(interpret(results, fed)), strict=True):
+                leaf = symbolic(weight, sizes=False)
+                fed[leaf] = weight
+                outputs += gradients((result * leaf).sum(), leaves)
+        feeds |= fed
+    reached = {node.serial for node in ancestors(outputs)}
+    inputs = [leaf for leaf in feeds if leaf.serial in reached]
+    arrays = [feeds[leaf] for leaf in inputs]
+    found = []
+    executable = sg.compile(inputs, outputs)
+    for count in (1, 3):
+        threads.set_num_threads(count)
+        found.append([value.tobytes() for value in executable(*arrays)])
+        for value, expected in zip(executable(*arrays), interpret(outputs, feeds), strict=True):
+            if value.dtype.kind == "f":
+                assert_allclose(value, expected, rtol=1e-13, atol=1e-14)
+            else:
+                np.testing.assert_array_equal(value, expected)
+    assert found[0] == found[1]
+
+
+def _graphs() -> dict[str, Callable[[], Any]]:
+    def rows() -> Any:
+        x = sg.placeholder("x", (None, 300))
+        g = sg.variable(RNG.normal(size=300).astype("float32"))
+        loss = (sg.softmax(sg.layer_norm(x, (300,), g, g * 2), -1) ** 2).sum()
+        return [x], [loss, *sg.grad(loss, [x, g])], [RNG.normal(size=(3000, 300)).astype("float32")]
+
+    def elements() -> Any:
+        x = sg.placeholder("x", (None,))
+        loss = (sg.tanh(x) * sg.exp(-x * x)).sum()
+        outputs = [loss / 3, sg.grad(loss, x), sg.max(x), sg.all(x > -9), sg.prod(x * 0 + 1)]
+        return [x], outputs, [RNG.normal(size=400_001).astype("float32")]
+
+    def columns() -> Any:
+        x = sg.placeholder("x", (None, 64), "float64")
+        outputs = [sg.sum(x, 0), sg.max(x, 0), sg.any(x > 4, 0), sg.exp(x).sum(0), sg.argmax(x)]
+        return [x], outputs, [RNG.normal(size=(40_000, 64))]
+
+    def images() -> Any:
+        x = sg.placeholder("x", (None, 3, 32, 32))
+        w = sg.variable(RNG.normal(size=(8, 3, 3, 3)).astype("float32"))
+        loss = (sg.max_pool2d(sg.relu(sg.conv2d(x, w, padding=1)), 2) ** 2).sum()
+        return [x], [loss, *sg.grad(loss, [x, w])], [RNG.normal(size=(64, 3, 32, 32)).astype("f")]
+
+    return {one.__name__: one for one in (rows, elements, columns, images)}
+
+
+@pytest.mark.parametrize("name", _graphs())
+def test_the_bits_do_not_depend_on_threads(name: str) -> None:
+    inputs, outputs, arrays = _graphs()[name]()
+    executable = sg.compile(inputs, outputs)
+    assert shared(executable)
+    found = set()
+    for count in (1, 2, 5):
+        threads.set_num_threads(count)
+        for _ in range(20):
+            found.add(b"".join(value.tobytes() for value in executable(*arrays)))
+    limited = sg.compile(inputs, outputs, threads=1)
+    found.add(b"".join(value.tobytes() for value in limited(*arrays)))
+    assert len(found) == 1
+
+
+def test_several_callers_at_once() -> None:
+    inputs, outputs, arrays = _graphs()["rows"]()
+    executable = sg.compile(inputs, outputs)
+    expected = [value.tobytes() for value in executable(*arrays)]
+    wrong: list[Any] = []
+
+    def call() -> None:
+        for _ in range(10):
+            found = [value.tobytes() for value in executable(*arrays)]
+            if found != expected:
+                wrong.append(found)
+
+    callers = [threading.Thread(target=call) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert not wrong
+
+
+FORK = """
+import os, warnings
+import numpy as np
+import staticgraph as sg
+from compiler.runtime import threads
+
+warnings.simplefilter("ignore", DeprecationWarning)  # a fork of a process with threads
+threads.set_num_threads(3)
+x = sg.placeholder("x", (None,))
+f = sg.compile([x], (sg.tanh(x) * sg.exp(-x * x)).sum())
+values = np.random.default_rng(0).normal(size=500_000).astype("float32")
+before = f(values)
+for _ in range(5):
+    child = os.fork()
+    if child == 0:
+        same = f(values) == before and f(values[:400_000]) == f(values[:400_000])
+        g = sg.compile([x], sg.exp(x).sum())
+        os._exit(0 if same and np.isfinite(g(values)) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert f(values) == before
+print("same")
+"""
+
+
+def test_a_forked_child_computes_the_same() -> None:
+    command = [sys.executable, "-c", FORK]
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, cwd=ROOT, timeout=120
+    )
+    assert done.stdout == "same\n", done.stderr
+
+
+def test_an_index_out_of_range_is_the_same_for_any_number(tiny_chunks: None) -> None:
+    x, i = sg.placeholder("x", (None,)), sg.placeholder("i", (None,), "int64")
+    pick = sg.compile([x, i], sg.take(x, i) * 2)
+    indices = np.zeros(100, np.int64)
+    indices[[17, 60, 90]] = 1000, 2000, 3000
+    for count in (1, 4):
+        threads.set_num_threads(count)
+        for _ in range(20):
+            with pytest.raises(sg.OutOfRangeError, match="1000"):
+                pick(np.zeros(3, "float32"), indices)
+
+
+def test_little_work_is_not_cut() -> None:
+    x = sg.placeholder("x", (100, 100))
+    assert not shared(sg.compile([x], sg.exp(x).sum()))
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True, "2"])
+def test_numbers_that_make_no_sense(count: Any) -> None:
+    with pytest.raises(OptionError, match="is an int from 1, not"):
+        sg.set_num_threads(count)
+    x = sg.placeholder("x", ())
+    with pytest.raises(OptionError, match="is an int from 1, not"):
+        sg.compile([x], x + 1, threads=count)
