@@ -193,6 +193,10 @@ def test_values_of_attributes(value: Any) -> None:
     assert repr(again) == repr(value)
 
 
+def test_numpys_integers_become_pythons() -> None:
+    assert Writer().value((np.int64(3), np.bool_(True))) == {"tuple": [3, True]}
+
+
 def test_nan_keeps_being_nan() -> None:
     assert np.isnan(Reader([], []).value(Writer().value(float("nan"))))
 
