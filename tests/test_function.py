@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -287,6 +288,20 @@ def test_variables_are_read_at_each_call() -> None:
     np.testing.assert_array_equal(compiled(x), x)
     w.value = np.full(2, 3, "float32")
     np.testing.assert_array_equal(compiled(x), x * np.float32(3))
+
+
+def test_threads_share_a_function() -> None:
+    compiled = sg.function(lambda x, w: sg.tanh(x @ w).sum(axis=0))
+
+    def work(seed: int) -> bool:
+        for step in range(20):
+            x = _array(seed % 3 + step % 4 + 1, 3, dtype="float64", seed=seed)
+            w = _array(3, seed % 2 + 1, dtype="float64", seed=step)
+            np.testing.assert_allclose(compiled(x, w), np.tanh(x @ w).sum(0), rtol=1e-12)
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(16)))
 
 
 def test_a_method_is_compiled_by_a_decorator() -> None:

@@ -219,6 +219,22 @@ def test_views_and_unaligned_layouts() -> None:
     _close(x.grad, expected)
 
 
+def test_an_operand_that_is_returned() -> None:
+    x = _tensor(3)
+    once, twice, square = sg.function(lambda x: (x, x, x * x))(x)
+    (once.sum() + 2 * twice.sum() + square.sum()).backward()
+    _close(x.grad, 3 + 2 * x.detach())
+    x.grad = None
+    sg.function(lambda x: x)(x).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.ones(3))
+
+
+def test_an_index_out_of_range_is_told() -> None:
+    x, index = _tensor(3), np.array([0, 5])
+    with pytest.raises(sg.OutOfRangeError, match=r"take: index 5 is out of range for axis 0 of .*py:"):
+        sg.function(lambda x, index: sg.take(x, index, 0))(x, index)
+
+
 def test_an_integer_result_has_no_gradient() -> None:
     x = _tensor(4, 3)
     best = sg.function(lambda x: sg.argmax(x, axis=1))(x)
