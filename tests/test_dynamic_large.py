@@ -80,6 +80,11 @@ CASES = {
     "layer norm of all": (ops.layer_norm, [X, X + 1, values()], {"axes": 2, "eps": 1e-5}),
     "var": (ops.var, [X], {"axes": (1,), "keepdims": False, "correction": 1}),
     "logsumexp": (ops.logsumexp, [X], {"axes": (1,), "keepdims": True}),
+    "sum of all": (ops.sum, [X], {"axes": (0, 1), "keepdims": False}),
+    "sum of all with axes": (ops.sum, [X], {"axes": (0, 1), "keepdims": True}),
+    "sum of all of a strided array": (ops.sum, [X.T], {"axes": (0, 1), "keepdims": False}),
+    "sum of the columns": (ops.sum, [X], {"axes": (0,), "keepdims": False}),
+    "sum of the rows": (ops.sum, [X], {"axes": (1,), "keepdims": False}),
     "mean of the columns": (ops.mean, [X], {"axes": (0,), "keepdims": False}),
 }  # fmt: skip
 
