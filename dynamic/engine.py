@@ -109,9 +109,13 @@ def _propagate(
         else:
             pending[node] = g
             heappush(heap, (-node.serial, node))
-    while heap:
-        node = heappop(heap)[-1]
-        g = pending.pop(node)
+    only: tuple[Any, Any] | None = None  # the one cotangent on its way, where there is no other
+    while heap or only is not None:
+        if only is None:
+            node = heappop(heap)[-1]
+            g = pending.pop(node)
+        else:
+            (node, g), only = only, None
         hooks = node.hooks
         if hooks is not None:
             g = at_tensor(hooks, dense(g), create_graph)
@@ -126,17 +130,22 @@ def _propagate(
             parts = _observed(node, g, create_graph, watch)
         if not retain_graph:
             node.release()
+        if len(parts) == 1 and not heap and type(parts[0][0]) is not AccumulateGrad:
+            only = parts[0]
+            continue
         for edge, part in parts:
-            before = pending.get(edge)
-            if before is not None:
-                pending[edge] = before + part
-            elif type(edge) is not AccumulateGrad:
-                pending[edge] = part
-                heappush(heap, (-edge.serial, edge))
-            elif edge.hooks is None and needed is None:
+            is_leaf = type(edge) is AccumulateGrad
+            if is_leaf and edge.hooks is None and needed is None:
                 # what is passed on, a view or read-only is not the leaf's own
                 own = part is not g and type(part) is np.ndarray and part.base is None
                 edge.accumulate(part, create_graph, own)
+                continue
+            before = pending.get(edge)
+            if before is not None:
+                pending[edge] = before + part
+            elif not is_leaf:
+                pending[edge] = part
+                heappush(heap, (-edge.serial, edge))
             else:
                 pending[edge] = part
                 key = 0.5

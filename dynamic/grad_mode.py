@@ -37,6 +37,10 @@ paused: list[None] = []
 takes ten times as long, so that what is empty costs nothing."""
 
 
+copying: list[None] = []
+"""Not empty while a thread may mutate saved tensors: read before `mode`, as `paused`."""
+
+
 def record_if(enabled: bool) -> bool:
     """Set whether this thread records; whether it did before."""
     before = mode.enabled

@@ -13,7 +13,7 @@ from compiler.op import Attrs, Op, Operand
 from dynamic import eager_ops
 from dynamic.dtypes import DTYPES
 from dynamic.errors import AutogradError, SizeError
-from dynamic.grad_mode import mode
+from dynamic.grad_mode import copying, mode
 from dynamic.leaf import AccumulateGrad
 from dynamic.tape import Node, record
 from dynamic.versions import UNTRACKED, user_place
@@ -45,7 +45,7 @@ def check_writable(tensor: Any, others: Sequence[Any] = ()) -> None:
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
             "a clone to get a normal tensor before doing inplace update."
         )
-    if mode.mutation is not None:
+    if copying and mode.mutation is not None:
         mode.mutation.before_write(tensor._counter)
     if not mode.enabled:
         return

@@ -54,6 +54,8 @@ class AccumulateGrad(GraphNode):
         if before is None:
             if create_graph:
                 self.grad = g.clone()
+            elif own and g.dtype is self.dtype:
+                self.grad = g
             else:
                 self.grad = np.asarray(g, self.dtype) if own else np.array(g, self.dtype)
         elif create_graph:

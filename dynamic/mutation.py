@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dynamic.errors import AutogradError
-from dynamic.grad_mode import mode
+from dynamic.grad_mode import copying, mode
 from dynamic.saved_tensors import saved_tensors_hooks
 
 
@@ -65,8 +65,10 @@ def allow_mutation_on_saved_tensors() -> Generator[AllowedMutation, None, None]:
     allowed = AllowedMutation()
     with saved_tensors_hooks(allowed.pack, allowed.unpack):
         mode.mutation = allowed
+        copying.append(None)
         try:
             yield allowed
         finally:
+            copying.pop()
             mode.mutation = None
             allowed.clear()

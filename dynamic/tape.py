@@ -245,6 +245,9 @@ def record(
     plan = recipe(op, tuple([edge is not None for edge in edges]), number)
     if not plan.steps:
         return None
+    if len(operands) == 2:
+        left, right = operands
+        return record_pair(plan, edges, left._array, right._array, left, right, result, attrs)
     if not plan.holds and None not in edges:
         return _node(plan, edges, (*edges, None), (), (), attrs, result._array)
     return _record_many(plan, edges, attrs, operands, result)
@@ -267,7 +270,14 @@ def record_one(plan: Recipe, attrs: Attrs, edge: Any, operand: Any, result: Any)
 
 
 def record_pair(
-    plan: Recipe, edges: tuple[Any, Any], x: Any, y: Any, left: Any, right: Any, result: Any
+    plan: Recipe,
+    edges: tuple[Any, ...],
+    x: Any,
+    y: Any,
+    left: Any,
+    right: Any,
+    result: Any,
+    attrs: Attrs,
 ) -> Node:
     """`record_one` for two operands: their arrays, and their tensors or None for a number."""
     array = result._array
@@ -277,7 +287,7 @@ def record_pair(
             first = Spec(x.shape, x.dtype)
         elif second is None:
             second = Spec(y.shape, y.dtype)
-        return _node(plan, edges, (first, second, None), (), (), _NO_ATTRS, array)
+        return _node(plan, edges, (first, second, None), (), (), attrs, array)
     keeps_x, keeps_y = plan.keeps
     c = d = made = None
     if keeps_x and left is not None:
@@ -292,10 +302,7 @@ def record_pair(
         None if made is None else array,
     )
     versions = (0 if c is None else c[0], 0 if d is None else d[0], 0)
-    return _node(plan, edges, saved, (c, d, made), versions, _NO_ATTRS, array)
-
-
-_NO_ATTRS: Attrs = {}
+    return _node(plan, edges, saved, (c, d, made), versions, attrs, array)
 
 
 def _record_many(

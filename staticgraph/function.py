@@ -210,7 +210,8 @@ class Function:
         operands: Sequence[Any],
     ) -> _Call:
         *rest, kinds = key
-        ranks = (*rest, tuple([(kind[0], len(kind)) for kind in kinds]))
+        count = len(found.arrays)  # of the tensors of modules all sizes are known
+        ranks = (*rest, tuple([(kind[0], len(kind)) for kind in kinds[:count]]), kinds[count:])
         signature = self._signatures.get(ranks)
         if signature is None:
             signature = _Signature(self, found, modules, tensors, operands)

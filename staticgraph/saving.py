@@ -121,7 +121,7 @@ def _record(writer: Writer, executable: Executable) -> Form:
 def _write_structure(writer: Writer, structure: Any) -> Form:
     """The structure of the outputs, from one in which they are numbered."""
     if isinstance(structure, dict):
-        return {"dict": [writer.value(key) for key in structure]}
+        return {"dict": [key if type(key) is str else writer.value(key) for key in structure]}
     if isinstance(structure, list | tuple):
         return type(structure).__name__
     return "single"

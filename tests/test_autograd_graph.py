@@ -242,6 +242,22 @@ def test_saved_tensors_that_may_be_mutated() -> None:
     assert x.grad.tolist() == [2.0, 0.0, 0.0]
 
 
+def test_saved_constants_that_may_be_mutated() -> None:
+    for change in (
+        lambda w: w.add_(1), lambda w: w.zero_(), lambda w: w.fill_(3), lambda w: w.mul_(w),
+        lambda w: w.copy_(torch.ones(3)), lambda w: w[1:].sub_(1), lambda w: w.__setitem__(0, 9.0),
+    ):  # fmt: skip
+        x = vector()
+        with allow_mutation_on_saved_tensors():
+            w = torch.tensor([4.0, 5.0, 6.0])
+            y = (x * w).sum()
+            change(w)
+            with torch.no_grad():
+                x.add_(1)
+            y.backward()
+        assert x.grad.tolist() == [4.0, 5.0, 6.0]
+
+
 def test_only_what_is_mutated_is_copied() -> None:
     with allow_mutation_on_saved_tensors() as allowed:
         y, w = vector() * 1, vector() * 1

@@ -397,3 +397,101 @@ def test_an_eager_tensor_does_not_meet_a_symbolic_value():
 
     with pytest.raises(StaticGraphError, match=r"an eager tensor meets a symbolic expression"):
         torch.ones(2) + constant(np.ones(2, np.float32))
+
+
+_SHORT_WAYS = {
+    "pair": lambda x: x + x, "number": lambda x: x * 2.0, "from a number": lambda x: 1.0 - x,
+    "comparison": lambda x: x < 1.0, "matmul": lambda x: x @ x, "function": torch.tanh,
+    "reduction": lambda x: x.sum(), "along": lambda x: x.mean(0), "extreme": lambda x: x.max(),
+    "softmax": lambda x: torch.softmax(x, -1), "negative": lambda x: -x,
+}  # fmt: skip
+_VIEWS = {
+    "index": lambda x: x[0], "slice": lambda x: x[:, 1:], "reshape": lambda x: x.reshape(4),
+    "view": lambda x: x.view(4), "flatten": lambda x: x.flatten(), "t": lambda x: x.t(),
+    "transpose": lambda x: x.transpose(0, 1), "permute": lambda x: x.permute(1, 0),
+    "unsqueeze": lambda x: x.unsqueeze(0), "squeeze": lambda x: x.squeeze(),
+    "expand": lambda x: x.expand(3, 2, 2), "T": lambda x: x.T, "mT": lambda x: x.mT,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*_SHORT_WAYS, *_VIEWS])
+def test_the_short_ways_keep_to_the_mode(name):
+    function = _SHORT_WAYS.get(name) or _VIEWS[name]
+    x = torch.tensor([[0.5, 2.0], [1.5, 0.25]], requires_grad=True)
+    recorded = function(x)
+    assert not recorded.is_inference() and recorded.is_leaf == (name == "comparison")
+    with torch.no_grad():
+        plain = function(x)
+        with torch.enable_grad():
+            assert function(x).is_leaf == recorded.is_leaf
+    assert plain.is_leaf and not plain.requires_grad and not plain.is_inference()
+    with torch.inference_mode():
+        made = function(x)
+        inside = function(torch.ones(2, 2))
+        with torch.enable_grad():
+            assert function(x).is_leaf
+    assert made.is_leaf and not made.requires_grad and inside.is_inference()
+    assert made.is_inference() == (name in _SHORT_WAYS)  # a view belongs to its base
+    assert recorded.tolist() == plain.tolist() == made.tolist()
+    if name in _VIEWS and name != "expand":  # which repeats its elements
+        with pytest.raises(RuntimeError, match="view was created in no_grad mode"):
+            plain.add_(1.0)
+        with pytest.raises(RuntimeError, match="view was created in inference mode"):
+            made.mul_(2.0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda x: x.add_(1.0), lambda x: x.mul_(torch.ones(2)), lambda x: x.zero_()],
+    ids=["number", "tensor", "zero"],
+)
+def test_in_place_keeps_to_the_mode(change):
+    with torch.inference_mode():
+        x = torch.ones(2)
+        change(x)
+    with pytest.raises(RuntimeError, match=r"^Inplace update to inference tensor outside"):
+        change(x)
+    leaf = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"^a leaf Variable that requires grad is being used"):
+        change(leaf)
+    with torch.no_grad():
+        change(leaf)
+    assert leaf._version == 1 and leaf.is_leaf
+    made = leaf * 1.0
+    change(made)
+    assert made.grad_fn is not None and made._version == 1
+
+
+def test_a_thread_that_does_not_record_leaves_the_others_alone():
+    x = torch.ones(2, requires_grad=True)
+    switched, done = threading.Event(), threading.Event()
+
+    def work():
+        with torch.inference_mode():
+            switched.set()
+            done.wait()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    switched.wait()
+    try:
+        for made in (x * 2.0, torch.tanh(x), x[0], x.sum(), 2.0 - x):
+            assert made.requires_grad and not made.is_inference()
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_a_view_learns_of_the_history_of_its_base_when_it_is_asked():
+    w = torch.ones(4, requires_grad=True)
+    base = torch.zeros(4)
+    view, row = base[1:], base.reshape(2, 2)[1]
+    base.mul_(w)
+    assert view.requires_grad and row.grad_fn.name() == "AsStridedBackward0"
+    view.add_(w[1:])
+    (row * torch.tensor([2.0, 3.0])).sum().backward()
+    assert w.grad.tolist() == [0.0, 0.0, 2.0, 3.0]
+    late = torch.ones(2)
+    before = late[0]
+    late.requires_grad_()
+    assert not before.requires_grad and late[0].requires_grad

@@ -11,7 +11,11 @@ import pytest
 import dynamic as torch
 from dynamic import nn
 from dynamic.autograd import Function
-from dynamic.autograd.graph import saved_tensors_hooks
+from dynamic.autograd.graph import (
+    allow_mutation_on_saved_tensors,
+    register_multi_grad_hook,
+    saved_tensors_hooks,
+)
 from dynamic.utils.checkpoint import checkpoint
 
 
@@ -117,7 +121,51 @@ def views_of_views(x, w):
     return part[0].detach().add_(1) + part.sum()
 
 
+def hooked_module(x, w):
+    net = nn.Linear(3, 3)
+    net.register_full_backward_hook(lambda module, given, found: (given[0] * 2,))
+    net.register_full_backward_pre_hook(lambda module, given: None)
+    result = net(x * w)
+    result.sum().backward(retain_graph=True)
+    return result
+
+
+def packed_sequences(x, w):
+    packed = nn.utils.rnn.pack_sequence([(x * w).reshape(1, 3), x.reshape(1, 3)])
+    return nn.GRU(3, 2)(packed)[0].data
+
+
+def several_hooks(x, w):
+    with register_multi_grad_hook([x, w], lambda found: None):
+        y = x.exp() * w
+        y.grad_fn._raw_saved_self.register_hooks(lambda tensor: tensor, lambda tensor: tensor)
+        y.sum().backward(retain_graph=True)
+    return y
+
+
+def mutated(x, w):
+    with allow_mutation_on_saved_tensors():
+        y = x * 1
+        z = (y * y * w).sum()
+        y.zero_()
+        z.backward(retain_graph=True)
+        return z
+
+
+def decomposed(x, w):
+    a = torch.diag(x + 1) @ torch.diag(w + 1)
+    u, s, v = torch.linalg.svd(a)
+    (slope,) = torch.autograd.grad((u * s) @ v, x, torch.ones(3, 3), create_graph=True)
+    return slope + torch.linalg.eigh(a)[1].sum() + torch.linalg.cholesky(a @ a.T).sum()
+
+
 GRAPHS = {
+    "backward hooks of modules": hooked_module,
+    "packed sequences": packed_sequences,
+    "hooks on several gradients": several_hooks,
+    "mutated": mutated,
+    "decomposed": decomposed,
+    "transposed in place": lambda x, w: (torch.outer(x, w).t_().unsqueeze_(0) * w).exp_(),
     **{name: module(name) for name in MODULES},
     "double backward": backward_twice,
     "checkpoint": checkpointed,

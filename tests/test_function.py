@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,27 @@ def test_declared_sizes() -> None:
         sg.function(f, shapes={"z": (3,)}, name="f")(x, y)
 
 
+def test_a_declared_size_does_not_fit_what_the_function_took_for_granted() -> None:
+    def f(x: Any) -> Any:
+        return x.sum() if x.shape[0] == 3 else x * 2
+
+    compiled = sg.function(f, shapes={"x": ("n",)})
+    np.testing.assert_array_equal(compiled(np.ones(2)), np.full(2, 2.0))
+    with pytest.raises(sg.ShapeError, match="f: n and 3 are not different"):
+        compiled(np.ones(3))
+
+
+def test_sizes_come_out_as_arrays() -> None:
+    rows, both = sg.function(lambda x: (x.shape[0], x.shape[0] * x.shape[1] + 1))(_array(2, 3))
+    assert (rows, both) == (2, 7)
+    assert rows.dtype == np.int64
+
+
+def test_a_callable_without_a_signature() -> None:
+    x = _array(2)
+    assert list(sg.function(dict)(a=x, b=x)) == ["a", "b"]
+
+
 def test_python_numbers_take_the_dtype_of_what_they_meet() -> None:
     f = Counted(lambda x, rate, n=1: x * (2 * rate) + n)
     compiled = sg.function(f)
@@ -266,6 +288,20 @@ def test_variables_are_read_at_each_call() -> None:
     np.testing.assert_array_equal(compiled(x), x)
     w.value = np.full(2, 3, "float32")
     np.testing.assert_array_equal(compiled(x), x * np.float32(3))
+
+
+def test_threads_share_a_function() -> None:
+    compiled = sg.function(lambda x, w: sg.tanh(x @ w).sum(axis=0))
+
+    def work(seed: int) -> bool:
+        for step in range(20):
+            x = _array(seed % 3 + step % 4 + 1, 3, dtype="float64", seed=seed)
+            w = _array(3, seed % 2 + 1, dtype="float64", seed=step)
+            np.testing.assert_allclose(compiled(x, w), np.tanh(x @ w).sum(0), rtol=1e-12)
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(16)))
 
 
 def test_a_method_is_compiled_by_a_decorator() -> None:

@@ -96,6 +96,23 @@ def test_changes_of_the_modules_are_seen() -> None:
     assert fast(x.float()).dtype == dynamic.float32
 
 
+def test_a_parameter_that_gets_another_shape_or_dtype_is_traced_again() -> None:
+    class Scale(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(dynamic.ones(3).double())
+
+        def forward(self, x: Any) -> Any:
+            return x * self.weight
+
+    module, x = Scale(), _data()
+    fast = sg.function(module)
+    for data in (dynamic.ones(1).double() * 2, dynamic.ones(5, 1).double() * 3, dynamic.ones(3)):
+        fast(x)
+        module.weight.data = data
+        _close(fast(x), module(x))
+
+
 def test_a_hook_that_comes_later_is_traced() -> None:
     model, x = _model(), _data()
     fast = sg.function(model)
@@ -176,6 +193,18 @@ def test_a_module_as_an_argument() -> None:
     with dynamic.no_grad():
         other[0].weight.mul_(2)
     _close(compiled(other, x.numpy(), target=target), loss(other, x, target=target))
+
+
+def test_a_module_given_twice() -> None:
+    model, x = nn.Linear(3, 3).double(), _data()
+    compiled = sg.function(lambda first, second, x: second(first(x)))
+    compiled(model, model, x).sum().backward()
+    found = model.weight.grad.clone()
+    model.zero_grad()
+    model(model(x)).sum().backward()
+    _close(found, model.weight.grad)
+    other = nn.Linear(3, 3).double()
+    _close(compiled(model, other, x), other(model(x)))
 
 
 def test_a_method_of_a_module() -> None:

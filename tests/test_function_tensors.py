@@ -11,6 +11,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
+from compiler.graph.evaluate import evaluate
 
 API = """
 import dynamic, staticgraph as sg
@@ -218,6 +219,22 @@ def test_views_and_unaligned_layouts() -> None:
     _close(x.grad, expected)
 
 
+def test_an_operand_that_is_returned() -> None:
+    x = _tensor(3)
+    once, twice, square = sg.function(lambda x: (x, x, x * x))(x)
+    (once.sum() + 2 * twice.sum() + square.sum()).backward()
+    _close(x.grad, 3 + 2 * x.detach())
+    x.grad = None
+    sg.function(lambda x: x)(x).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.ones(3))
+
+
+def test_an_index_out_of_range_is_told() -> None:
+    x, index = _tensor(3), np.array([0, 5])
+    with pytest.raises(sg.OutOfRangeError, match=r"take: index 5 is out of range for axis 0 of .*py:"):
+        sg.function(lambda x, index: sg.take(x, index, 0))(x, index)
+
+
 def test_an_integer_result_has_no_gradient() -> None:
     x = _tensor(4, 3)
     best = sg.function(lambda x: sg.argmax(x, axis=1))(x)
@@ -240,3 +257,34 @@ def test_what_is_dear_to_compute_is_kept_for_the_reverse_pass() -> None:
     backward = node._reverse._backward.executable
     products = [d for _, d in backward.graph.nodes(data=True) if d["op"].name == "matmul"]
     assert len(products) == 2  # not three
+
+
+def test_second_derivatives_where_an_operand_is_not_read() -> None:
+    compiled = sg.function(lambda x, b: (x**3).sum() * 2 + b.sum())
+    x, b = _tensor(3), _tensor(2, seed=1)
+    by_x, by_b = dynamic.autograd.grad(compiled(x, b), [x, b], create_graph=True)
+    np.testing.assert_array_equal(by_b.detach().numpy(), np.ones(2))
+    (found,) = dynamic.autograd.grad(by_x.sum(), x)
+    _close(found, 12 * x)
+
+
+def test_variables_of_graphs_are_those_of_the_forward_pass() -> None:
+    scale = sg.variable(np.full(3, 2.0), name="scale")
+    compiled = sg.function(lambda x: (x * x * scale).sum())
+    x = _tensor(3)
+    value = compiled(x)
+    scale.value = np.full(3, 5.0)
+    value.backward()
+    _close(x.grad, 4 * x)
+    batch = _tensor(2, 3).detach()
+    _close(dynamic.func.vmap(compiled)(batch), (batch * batch * 5).sum(1))
+
+
+def test_expressions_are_evaluated_on_any_operands() -> None:
+    x, y = sg.placeholder("x", (None, 3), "float64"), sg.placeholder("y", (3,), "float64")
+    result = sg.reshape(x * y, (-1,)) + sg.arange(x.shape[0] * 3)
+    data, other = np.ones((2, 3)), np.arange(3.0)
+    (found,) = evaluate([result], {x: data, y: other})
+    np.testing.assert_array_equal(found, np.tile(other, 2) + np.arange(6))
+    with pytest.raises(sg.GraphError, match=r"<placeholder 'y': float64\[3\]> .* has no value"):
+        evaluate([result], {x: data})

@@ -461,3 +461,21 @@ def test_the_printed_form_names_each_group():
     text = repr(optim.LBFGS(groups[:1]))
     assert text.startswith("LBFGS (\nParameter Group 0\n    history_size: 100\n")
     assert repr(optim.SGD(groups)).count("Parameter Group") == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"lr": -1}, "Learning rate should be >= 0 but is: -1"),
+        ({"beta2_decay": 1}, "beta2_decay should be <= 0 but is: 1"),
+        ({"eps": (-1, 1e-3)}, "epsilon1 should be >= 0 but is: -1"),
+        ({"eps": (None, -1)}, "epsilon2 should be >= 0 but is: -1"),
+        ({"d": 0.5}, "Clipping threshold d should be >= 1 but is: 0.5"),
+        ({"weight_decay": -1}, "weight_decay should be >= 0 but is: -1"),
+        ({"lr": dynamic.ones(2)}, "Tensor lr must be 1-element"),
+    ],
+)
+def test_options_of_adafactor_out_of_range_are_refused(options, text):
+    with pytest.raises(ValueError) as raised:
+        optim.Adafactor([dynamic.ones(1, requires_grad=True)], **options)
+    assert str(raised.value) == text

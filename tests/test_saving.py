@@ -193,6 +193,25 @@ def test_values_of_attributes(value: Any) -> None:
     assert repr(again) == repr(value)
 
 
+def test_text_that_could_not_be_read_is_not_written() -> None:
+    with pytest.raises(sg.FormatError, match="'mean of all' is no word"):
+        Writer().value("mean of all")
+
+
+def test_a_file_name_with_any_characters(tmp_path: Path) -> None:
+    names: dict[str, Any] = {}
+    text = "import staticgraph as sg\nx = sg.placeholder('x', (2,))\nf = sg.compile([x], x * 2)"
+    exec(compile(text, "a\n\udc80\u200b.py", "exec"), names)
+    names["f"].save(tmp_path / "f.sg")
+    loaded = sg.load(tmp_path / "f.sg")
+    assert loaded(np.ones(2, "float32")).tolist() == [2, 2]
+    assert loaded.feeds[0].source == "a???.py:2"
+
+
+def test_numpys_integers_become_pythons() -> None:
+    assert Writer().value((np.int64(3), np.bool_(True))) == {"tuple": [3, True]}
+
+
 def test_nan_keeps_being_nan() -> None:
     assert np.isnan(Reader([], []).value(Writer().value(float("nan"))))
 

@@ -168,6 +168,7 @@ def _options(**values: Any) -> Callable[[Any], None]:
 HUGE = {"tuple": [1 << 40, 1 << 40]}
 HUGE_TYPE = {"tensor": {"dtype": "float32", "shape": [1 << 40, 1 << 40]}}
 DEEP = json.loads('{"tuple":[' * 300 + "]}" * 300)
+DEEPER = json.loads('{"tuple":[' * 370 + "]}" * 370)
 DAMAGE = [
     (lambda content: [], "the format is None, this version reads 'staticgraph exec"),
     (lambda content: content.update(format="staticgraph executables 2"), "the format is 'stat"),
@@ -203,6 +204,9 @@ DAMAGE = [
     (_set_attr("constant", "value", {"array": 5}), "array: there is no number 5"),
     (_set_attr("variable", "key", {"variable": 5}), "variable: there is no number 5"),
     (_set_attr("variable", "key", 5), "variable: the key is no variable of the file"),
+    (_set("variable", attrs={"shape": {"tuple": [3]}, "dtype": {"dtype": "float32"},
+          "key": {"variable": 0}}, type={"tensor": {"dtype": "float32", "shape": [3]}}),
+     r"variable 'w': the type is float32\[3\], the array float32\[2\]"),
     (_set_attr("placeholder", "shape", {"tuple": [{"size": 3.5}, 2]}), "is no list"),
     (_set_attr("placeholder", "shape", {"tuple": [{"size": [[1.5]]}, 2]}), "is no whole number"),
     (_set_attr("placeholder", "shape", {"tuple": [{"size": [[1, "n"]]}, 2]}), "is no size"),
@@ -221,6 +225,7 @@ DAMAGE = [
     (_record(name=3), "is no executable"),
     (_record(structure="set"), "no outputs have the structure 'set'"),
     (_record(structure={"dict": ["a", "b"]}), "2 keys for 1 outputs"),
+    (_record(structure={"dict": [DEEPER]}), "graph.json: nested too deep"),
     (_record(options={}), "the options {} are not"),
     (_options(numerics="wild"), "numerics is one of"),
     (_options(disable="all"), "have not the types that they should"),
@@ -236,6 +241,27 @@ def test_hostile_graphs(change: Callable[[Any], Any], message: str, tmp_path: Pa
     path = _small(tmp_path / "f.sg")
     _changed(path, change)
     _refused(path, message)
+
+
+def _loop(path: Path) -> Path:
+    h, xs = sg.placeholder("h", (3,)), sg.placeholder("xs", (None, 3))
+    last, ys = sg.scan(lambda h, x: (h * x, h), h, xs)
+    sg.compile([h, xs], [last, ys]).save(path)
+    return path
+
+
+def test_hostile_loops(tmp_path: Path) -> None:
+    path = _loop(tmp_path / "f.sg")
+    _changed(path, lambda c: _node(c, "scan")["attrs"]["body"]["graph"].update(updates=[[0, 0]]))
+    _refused(path, "a body has no updates")
+    path = _loop(tmp_path / "f.sg")
+    _changed(path, _set_attr("scan", "consts", -1))
+    _refused(path, "node")
+    path = _loop(tmp_path / "f.sg")
+    graph = json.loads(_members(path)["graph.json"])["executables"][""]["graph"]
+    place = next(i for i, one in enumerate(graph["nodes"]) if one["op"] == "scan")
+    _changed(path, _graph(outputs=[place, place]))
+    _refused(path, "an output is <scan: .*>, no tensor")
 
 
 def test_no_json_or_json_that_is_nested_too_deep(tmp_path: Path) -> None:

@@ -63,13 +63,16 @@ class Writer:
             "attrs": {key: self.value(value) for key, value in node.attrs.items()},
             "type": self.value(node.type),
             "name": node.name,
-            "source": node.source,
+            # a name of a file may have any characters
+            "source": "".join(c if c.isprintable() else "?" for c in node.source),
         }
 
     def value(self, value: Any) -> Form:
         """The form of an attribute: itself, or `{kind: ...}`; FormatError if it has none."""
-        if value is None or type(value) in (bool, int, str):
+        if value is None or type(value) in (bool, int):
             return value
+        if type(value) is str:
+            return _text(value)
         if isinstance(value, np.integer | np.bool_):
             return value.item()
         for kind, form in FORMS.items():

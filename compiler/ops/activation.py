@@ -110,9 +110,9 @@ def _gelu_erf(x: Any) -> Any:
 def _gelu_tanh(x: Any, out: Any = None) -> Any:
     """tanh(sqrt(2 / pi) (x + 0.044715 x**3))."""
     result = np.multiply(x, x, np.empty_like(x) if out is None else out)
-    np.multiply(result, _CUBIC, result)
-    np.add(result, 1, result)
     np.multiply(result, x, result)
+    np.multiply(result, _CUBIC, result)
+    np.add(result, x, result)
     np.multiply(result, _ROOT_TWO_BY_PI, result)
     return np.tanh(result, result)
 
@@ -125,16 +125,18 @@ def gelu_vjp(
     slope = np.multiply(x, x, scratch(x, 0))
     if approximate == "tanh":
         t = _gelu_tanh(x, into[0])
-        np.multiply(slope, 3 * _CUBIC * _ROOT_TWO_BY_PI, slope)
-        np.add(slope, _ROOT_TWO_BY_PI, slope)
-        np.multiply(slope, _one_minus(np.square(t)), slope)
+        np.multiply(slope, 3 * _CUBIC, slope)
+        np.add(slope, 1, slope)
+        np.multiply(slope, _ROOT_TWO_BY_PI, slope)
+        np.multiply(slope, _one_minus(np.multiply(t, t, scratch(x, 1)), scratch(x, 1)), slope)
+        np.multiply(slope, 0.5, slope)
     else:
         t = _gelu_erf(x)
         np.multiply(slope, -0.5, slope)
         np.exp(slope, slope)
-        np.multiply(slope, _ROOT_TWO_BY_PI, slope)
+        np.multiply(slope, _ROOT_HALF / math.sqrt(math.pi), slope)
     np.multiply(slope, x, slope)
+    np.add(t, 1, t)
+    np.multiply(t, 0.5, t)
     np.add(slope, t, slope)
-    np.add(slope, 1, slope)
-    np.multiply(slope, g, slope)
-    return (np.multiply(slope, 0.5, slope if into[0] is None else into[0]),)
+    return (np.multiply(slope, g, t if into[0] is None else into[0]),)

@@ -11,6 +11,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from compiler.dims import Unknown
 from compiler.graph.build import expressions_of
 from compiler.graph.expression import Expression
 from compiler.runtime.arguments import as_inputs, in_order
@@ -34,6 +35,7 @@ class Interpreted:
     restructure: Callable[[list[Any]], Any]
     name: str
     _made: dict[int, Expression] = field(init=False)
+    _checked: dict[Unknown, int] | None = None
 
     def __post_init__(self) -> None:
         self._made = expressions_of(self.graph)
@@ -68,7 +70,10 @@ class Interpreted:
 
     def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         arrays = as_inputs(self.name, self.feeds, in_order(self.name, self.feeds, args, kwargs))
-        check_graph(self.graph, sizes_of(self.feeds, arrays))
+        sizes = sizes_of(self.feeds, arrays)
+        if sizes != self._checked:
+            check_graph(self.graph, sizes)
+            self._checked = sizes
         return arrays
 
     def _variables(self) -> dict[Expression, Any]:

@@ -2,6 +2,7 @@
 
 from dynamic.optim import lr_scheduler
 from dynamic.optim.adadelta import Adadelta
+from dynamic.optim.adafactor import Adafactor
 from dynamic.optim.adagrad import Adagrad
 from dynamic.optim.adam import Adam, AdamW
 from dynamic.optim.adamax import Adamax
@@ -15,6 +16,6 @@ from dynamic.optim.rprop import Rprop
 from dynamic.optim.sgd import SGD
 
 __all__ = [
-    "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer",
-    "RAdam", "RMSprop", "Rprop", "lr_scheduler",
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam",
+    "Optimizer", "RAdam", "RMSprop", "Rprop", "lr_scheduler",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dynamic.dtypes import F32, F64
-from dynamic.grad_mode import paused, recording
+from dynamic.grad_mode import copying, paused, recording
 from dynamic.inplace import touch
 from dynamic.tensor import PLAIN, Tensor
 from dynamic.versions import UNTRACKED
@@ -15,7 +15,7 @@ from dynamic.versions import UNTRACKED
 
 def _is_free(tensor: Any, other: Any) -> bool:
     """Whether a tensor may be overwritten without a look at the tape; `other` is an operand."""
-    if tensor._cell is UNTRACKED:
+    if copying or tensor._cell is UNTRACKED:
         return False
     if paused and not recording():
         return True

@@ -63,7 +63,9 @@ def forward(op: Op) -> Any:
             plan = table[first is not None, second is not None]
             right = None if table is number_plans else other
             if plan.steps:
-                result._maker = record_pair(plan, (first, second), x, y, self, right, result)
+                result._maker = record_pair(
+                    plan, (first, second), x, y, self, right, result, _NO_ATTRS
+                )
         return result
 
     return method
@@ -82,7 +84,7 @@ def backward(op: Op) -> Any:
         result = wrap(_asarray(evaluate(x, y)))
         node = self._node
         if node is not None and not (paused and not recording()):
-            result._maker = record_pair(plan, (None, node), x, y, None, self, result)
+            result._maker = record_pair(plan, (None, node), x, y, None, self, result, _NO_ATTRS)
         return result
 
     return method

@@ -241,6 +241,8 @@ WITHOUT = {
     "constant": "a leaf of a graph; the same as torch.tensor, without a gradient",
     "iota": "torch.arange, without operands: there is no gradient",
     "size_of": "a size as a value, without operands: there is no gradient",
+    "recompute": "x: a mark of the compiler's",
+    "checkpoint": "x: a mark of the compiler's",
     "overlap_add": "the adjoint of sliding_windows, which is compared with torch's as_strided; "
     "torch has it for two axes and one stride only (fold)",
     "scan": "a loop of a graph; torch runs loops in Python",
