@@ -15,6 +15,7 @@ from compiler.emit.program import (
     Instruction,
     Loop,
     Operand,
+    Origin,
     Set,
     Share,
     TableLayout,
@@ -34,6 +35,7 @@ class Calls:
     Attributes:
         units: the text of each unit, and its number.
         program: the instructions so far; those of a body while it is printed.
+        origins: what each instruction, those of bodies aside, comes from.
     """
 
     def __init__(
@@ -50,19 +52,22 @@ class Calls:
         self.units: dict[str, int] = {}
         self.program: list[Instruction] = []
         self.depth = 0
+        self.origin = Origin((), ())
+        self.origins: list[Origin] = []
 
     def kernel(self, root: Region) -> Iterator[str]:
         """The lines of the kernel's own groups."""
         yield from self._groups(root)
         for variable, new in root.memory.commits:
             yield ""
-            yield _comment(root.fusion.nodes, [new])
+            yield self._comment(root.fusion.nodes, [new])
             yield from self._call(root, self._printer(root).copy(variable, new))
+            self._note()
 
     def _groups(self, region: Region) -> Iterator[str]:
         for i, group in enumerate(region.fusion.groups):
             yield ""
-            yield _comment(region.fusion.nodes, _shown(group))
+            yield self._comment(region.fusion.nodes, _shown(group))
             if isinstance(group, NestedGroup):
                 yield from self._nested(region, i)
             elif isinstance(group, LoopGroup):
@@ -71,6 +76,21 @@ class Calls:
                     yield from self._call(region, unit)
             else:
                 yield from self._call(region, self._printer(region).matmul(group))
+            self._note()
+
+    def _comment(self, nodes: Mapping[int, Node], shown: Sequence[int]) -> str:
+        """What the user wrote: ops and lines; escaped, for file names may hold anything."""
+        self.origin = Origin(
+            tuple(nodes[node].op.name for node in shown),
+            tuple(dict.fromkeys(nodes[node].source for node in shown)),
+        )
+        ops = ", ".join(f"%{node} {nodes[node].op.name}" for node in shown)
+        return f"# {ops}  <- {', '.join(self.origin.lines)!a}"
+
+    def _note(self) -> None:
+        """Say of the instructions since the last time what they come from."""
+        if not self.depth:
+            self.origins += [self.origin] * (len(self.program) - len(self.origins))
 
     def _printer(self, region: Region) -> UnitPrinter:
         return UnitPrinter(region.fusion.nodes, region.memory, self.labels)
@@ -94,10 +114,12 @@ class Calls:
     def _inside(self, region: Region) -> tuple[list[str], tuple[Instruction, ...]]:
         """The lines and the instructions of a body."""
         outer, self.program = self.program, []
+        origin = self.origin
         self.depth += 1
         lines = [INDENT + line if line else line for line in self._groups(region)]
         self.depth -= 1
         inner, self.program = tuple(self.program), outer
+        self.origin = origin
         return lines, inner
 
     def _scan(self, frame: Frame, body: Region) -> Iterator[str]:
@@ -192,10 +214,3 @@ def _shown(group: Group) -> list[int]:
     if isinstance(group, LoopGroup):
         return [*group.members, *(store.target for store in group.stores)]
     return [group.node]
-
-
-def _comment(nodes: Mapping[int, Node], shown: Sequence[int]) -> str:
-    """What the user wrote: ops and lines; escaped, for file names may hold anything."""
-    ops = ", ".join(f"%{node} {nodes[node].op.name}" for node in shown)
-    lines = ", ".join(dict.fromkeys(nodes[node].source for node in shown))
-    return f"# {ops}  <- {lines!a}"

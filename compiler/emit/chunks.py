@@ -25,19 +25,26 @@ CHEAP = {
     "abs", "ceil", "copysign", "floor", "fprod", "fsum", "maximum", "minimum", "rint", "select",
     "sign_f", "sign_i", "sign_u", "sqrt", "trunc", *CONSTRUCTORS.values(),
 }  # fmt: skip
+BLAS_SHARES = 1 << 18  # multiplications: where OpenBLAS begins
 _CALLED = re.compile(r"(\w+)\(")
 
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """A loop in chunks: how many iterations there are, and how many statements they run in all."""
+    """A loop in chunks: how many iterations there are, and how many statements they run in all.
+
+    Iterations of more than `least_shared` statements, if it is given, are shared by themselves.
+    """
 
     extent: Size
     work: Size
+    least_shared: int | None = None
 
     def count(self, sizes: Mapping[Unknown, int]) -> int:
         """How many chunks there are, given the sizes that are unknown before run time."""
         extent, work = (evaluate(size, sizes) for size in (self.extent, self.work))
+        if self.least_shared is not None and work > self.least_shared * extent:
+            return 1
         return max(1, min(MOST, extent, work // GRAIN))
 
 
@@ -60,6 +67,14 @@ class ChunkPlan:
 def flat_chunks(size: Size) -> Chunks | None:
     """The chunks of a loop that fills or copies `size` elements; None for few."""
     return _worthwhile(Chunks(size, 2 * size))
+
+
+def product_chunks(batch: Size, products: Size) -> Chunks | None:
+    """The chunks of a batch of matrix products of so many multiplications in all.
+
+    The BLAS lets threads share one product of more than `BLAS_SHARES`.
+    """
+    return _worthwhile(Chunks(batch, products, BLAS_SHARES))
 
 
 def plan_chunks(nodes: Mapping[int, Node], body: Body, nest: Nest) -> ChunkPlan | None:

@@ -20,7 +20,7 @@ from compiler.emit.calls import Calls
 from compiler.emit.frame import Binder, Entries
 from compiler.emit.loops import INDENT
 from compiler.emit.matmul import BLAS_DTYPES
-from compiler.emit.program import Instruction, TableLayout
+from compiler.emit.program import Instruction, Origin, TableLayout
 from compiler.emit.region import Region, place_region, region_of
 from compiler.emit.scalar import pointer_type
 from compiler.passes.groups import Fusion, MatmulGroup
@@ -36,12 +36,14 @@ class Kernel:
         source: readable Python: the units and the kernel that calls them.
         units: the source of each unit.
         program: which unit runs when, and on what.
+        origins: what each instruction comes from.
         graphs: the graph and the bodies below it, each with the number of its first node.
     """
 
     source: str
     units: tuple[str, ...]
     program: tuple[Instruction, ...]
+    origins: tuple[Origin, ...]
     arguments: tuple[Slot, ...]
     memory: MemoryPlan
     table: TableLayout
@@ -85,6 +87,7 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
         "\n\n".join([*units, "\n".join(main) + "\n"]),
         units,
         tuple(calls.program),
+        tuple(calls.origins),
         arguments,
         root.memory,
         table,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from compiler.dims import Size
+from compiler.dims import Size, product
+from compiler.emit.chunks import Chunks, product_chunks
 from compiler.emit.loops import INDENT
 from compiler.emit.scalar import CONSTRUCTORS, literal
 from compiler.graph.view import Node
@@ -33,18 +34,25 @@ class _Matrix:
     batch: tuple[Size, ...]
 
 
-def print_matmul(
-    nodes: Mapping[int, Node],
-    group: MatmulGroup,
-    size: Callable[[Size], str],
-    pointer: Callable[[int, int], str],
-    gemm: Callable[[str], str],
-) -> Iterator[str]:
-    """The lines that compute one product.
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One product: its operands, the sizes (m, k), (k, n) -> (m, n) and those of the batch."""
 
-    `pointer(node, first)` names the address of element `first` of a node's memory, `gemm(dtype)`
-    the BLAS.
-    """
+    left: _Matrix
+    right: _Matrix
+    sizes: tuple[Size, Size, Size]
+    batch: Shape
+
+    @property
+    def chunks(self) -> Chunks | None:
+        """The chunks of the first axis of the batch."""
+        if not self.batch:
+            return None
+        return product_chunks(self.batch[0], product((*self.batch, *self.sizes)))
+
+
+def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
+    """The product of a group; a batch of rows that meet one matrix is one tall matrix."""
     node = nodes[group.node]
     left_shape, right_shape = (nodes[operand].type.shape for operand in node.operands)
     batch = _batch_shape(node.type.shape, left_shape, right_shape)
@@ -52,16 +60,31 @@ def print_matmul(
     right = _matrix(group.right, right_shape, len(batch), row=False)
     m: Size = left_shape[-2] if len(left_shape) > 1 else 1
     n: Size = right_shape[-1] if len(right_shape) > 1 else 1
-    k = left_shape[-1]
     if _rows_join(left, right, batch, m):
-        for extent in batch:
-            m = m * extent
+        m = product((*batch, m))
         batch = ()
         left = replace(left, batch=(), row_stride=left.leading)
         right = replace(right, batch=())
+    return Product(left, right, (m, n, left_shape[-1]), batch)
+
+
+def print_matmul(
+    node: Node,
+    of: Product,
+    size: Callable[[Size], str],
+    pointer: Callable[[int, int], str],
+    gemm: Callable[[str], str],
+) -> Iterator[str]:
+    """The lines that compute one product, or a chunk of a batch of them.
+
+    `pointer(node, first)` names the address of element `first` of a node's memory, `gemm(dtype)`
+    the BLAS.
+    """
+    left, right, batch, (m, n, k) = of.left, of.right, of.batch, of.sizes
     depth = 0
     for axis, extent in enumerate(batch):
-        yield f"{INDENT * depth}for i{axis} in range({size(extent)}):"
+        bounds = "first, last" if of.chunks is not None and axis == 0 else size(extent)
+        yield f"{INDENT * depth}for i{axis} in range({bounds}):"
         depth += 1
     steps = tuple(stride * (m * n) for stride in contiguous_strides(batch))
     c = _place(0, steps, size)

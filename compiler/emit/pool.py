@@ -3,7 +3,7 @@
 One loop is shared at a time: whoever finds the pool busy does all chunks alone, in order, with the
 same results. A ticket names the loop (its generation) and the next chunk; taking a chunk is one
 compare-and-exchange, so a thread that wakes up late takes nothing of a later loop. Waiting threads
-spin for a short time, for the next loop mostly comes soon, and then sleep.
+yield for a short time, for the next loop mostly comes soon, and then sleep.
 
 `compiler.runtime.threads` makes the pool's memory and the threads.
 """
@@ -19,7 +19,7 @@ LOCK, UNLOCK, WAIT, BROADCAST, YIELD = 56, 57, 58, 59, 60
 MUTEX, CONDITION = 64, 80
 LENGTH = 96
 
-SPINS = 2000  # 20 to 100 µs, depending on the processor's pause
+SPINS = 100  # yields before a thread sleeps: some 50 µs; the BLAS has threads of its own
 PATIENCE = 300  # before the last chunks of others are waited for with yields
 TAG = 0x7FFFFFFF  # the bits of a generation that a ticket holds
 
@@ -51,6 +51,7 @@ def work(pool, number):
         spins = i64(0)
         while (atomic_load(pool, {GENERATION}) == seen) & (spins < {SPINS}):
             pause()
+            yielded = call(pool[{YIELD}])
             spins += 1
         if atomic_load(pool, {GENERATION}) == seen:
             mutex = address(pool, {MUTEX})

@@ -47,6 +47,14 @@ class TableLayout:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What an instruction comes from: names of ops, and the user's lines."""
+
+    ops: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """The value of an entry of the table plus a constant: an address in bytes, a size, a number."""
 

@@ -11,7 +11,7 @@ from compiler.dims import Size, Unknown
 from compiler.emit.body import Body, Check, Memory
 from compiler.emit.chunks import ChunkPlan, Chunks, flat_chunks
 from compiler.emit.loops import INDENT, Nest
-from compiler.emit.matmul import print_matmul
+from compiler.emit.matmul import print_matmul, product_of
 from compiler.emit.printing import Printer
 from compiler.emit.scalar import pointer_type
 from compiler.graph.view import Node
@@ -88,10 +88,10 @@ class UnitPrinter:
         self.pointers = 0
 
     def matmul(self, group: MatmulGroup) -> Unit:
-        """The unit of a product."""
-        return self._made(
-            list(print_matmul(self.nodes, group, self.size, self._node_pointer, self._gemm))
-        )
+        """The unit of a product, or of a chunk of a batch of them."""
+        node, product = self.nodes[group.node], product_of(self.nodes, group)
+        lines = print_matmul(node, product, self.size, self._node_pointer, self._gemm)
+        return self._made(list(lines), chunks=product.chunks)
 
     def work(self, index: int, part: GroupLoops) -> Unit:
         """The loops of a group, or one chunk of them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
@@ -20,6 +20,9 @@ from compiler.runtime.entry import Entry
 from compiler.runtime.out_of_range import out_of_range
 from compiler.runtime.plan import Plan
 from compiler.runtime.sizes import Feed, check_graph, sizes_of
+
+if TYPE_CHECKING:
+    from compiler.runtime.profile import Profile
 
 ALIGNMENT = 64
 REMEMBERED = 128  # layouts for different sizes
@@ -80,6 +83,16 @@ class Executable:
         """The buffers, and the bytes that they take for given sizes."""
         return Plan(self.kernel.memory, self.kernel.fusion)
 
+    def profile(self, *args: Any, **kwargs: Any) -> Profile:
+        """How long each step of the kernel takes on some inputs; `print` shows a table.
+
+        Steps are fused ops; each is run by itself, in their order, for half a second in all. A loop
+        or branch is one step. Nothing is updated.
+        """
+        from compiler.runtime.profile import profile
+
+        return profile(self, args, kwargs)
+
     def __repr__(self) -> str:
         feeds = ", ".join(f"{feed.name}: {feed.type}" for feed in self.feeds)
         return f"<executable {self.name}({feeds})>"
@@ -103,19 +116,40 @@ class Executable:
         try:
             if self.threads is None:
                 results = self.native(workspace.table, *args)
+                if results.__class__ is int:
+                    results = self._run_checked(workspace, args)
             else:
                 with limit_threads(self.threads):
-                    results = self.native(workspace.table, *args)
-            if results.__class__ is int:
-                results = self._run_checked(workspace, args)
+                    results = self._run(workspace, args)
         finally:
             self._idle.append(workspace)
         return self.restructure(results)
+
+    def _run(self, workspace: Workspace, args: Sequence[Any]) -> list[Any]:
+        results = self.native(workspace.table, *args)
+        if results.__class__ is int:
+            results = self._run_checked(workspace, args)
+        return results
 
     def _run_checked(self, workspace: Workspace, args: Sequence[Any]) -> list[Any]:
         """Validate the inputs, set the workspace up for their sizes, and run."""
         arrays = as_inputs(self.name, self.feeds, args)
         self._set_up(workspace, self._layout_for(sizes_of(self.feeds, arrays)))
+        return self.run_in(workspace, arrays)
+
+    def workspace_for(self, arrays: Sequence[Any]) -> Workspace:
+        """A new workspace, set up for the sizes of validated inputs."""
+        workspace = self._new_workspace()
+        self._set_up(workspace, self._layout_for(sizes_of(self.feeds, arrays)))
+        return workspace
+
+    def states(self) -> list[Any]:
+        """The arrays of the variables that the kernel reads or updates."""
+        slots = self.kernel.memory.slots
+        return [self._leaf_array(slot.position) for slot in slots if slot.kind == "variable"]
+
+    def run_in(self, workspace: Workspace, arrays: Sequence[Any]) -> list[Any]:
+        """Run on validated inputs, in a workspace that is set up for their sizes."""
         results = self.native(workspace.table, *arrays)
         if not isinstance(results, int):
             return results

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
+
+import numpy as np
 
 from compiler.emit.pool import SYMBOL as WORK_SYMBOL
 from compiler.emit.program import Call, Instruction
@@ -43,6 +46,16 @@ def load_kernel(
     """
     code = _units(units)
     return _entry(program_words(program, code.addresses, pool), code, inputs, outputs)
+
+
+def load_steps(
+    units: Sequence[str], program: Sequence[Instruction], pool: int
+) -> tuple[list[Callable[[int], int]], Any]:
+    """Each instruction as a function of the table's address, and what keeps them in memory."""
+    code = _units(units)
+    run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2)(_entry_code().addresses[1])
+    words = [np.array(program_words([one], code.addresses, pool), np.int64) for one in program]
+    return [partial(run, one.ctypes.data) for one in words], (code, words)
 
 
 def load_with_numba(source: str, inputs: Sequence[Argument], outputs: Sequence[Argument]) -> Entry:

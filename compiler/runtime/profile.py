@@ -1,0 +1,95 @@
+"""Profiles: how long each step of a kernel takes, and which lines of the user it comes from."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from compiler.runtime.arguments import as_inputs, in_order
+from compiler.runtime.cache.loader import load_steps
+
+if TYPE_CHECKING:
+    from compiler.runtime.executable import Executable
+
+LEAST = 5  # runs
+SECONDS = 0.5
+WIDTH = 20  # characters of the longest bar
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """One step: the ops that it computes, their lines, its median time in seconds and its share."""
+
+    ops: tuple[str, ...]
+    lines: tuple[str, ...]
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The steps of a kernel in their order; `print` shows a table.
+
+    Attributes:
+        seconds: the sum of the medians of all steps.
+        runs: how often each was measured.
+    """
+
+    steps: tuple[StepTime, ...]
+    seconds: float
+    runs: int
+
+    def __str__(self) -> str:
+        lines = [f"{self.seconds * 1e6:10.1f} µs in all, medians of {self.runs} runs"]
+        longest = max((step.share for step in self.steps), default=1) or 1
+        for step in self.steps:
+            bar = "#" * round(WIDTH * step.share / longest)
+            text = f"{', '.join(step.ops)}  <- {', '.join(step.lines)}"
+            lines.append(
+                f"{step.seconds * 1e6:10.1f} µs {step.share:6.1%} {bar:<{WIDTH}} {text}".rstrip()
+            )
+        return "\n".join(lines)
+
+
+def profile(executable: Executable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Profile:
+    """Measure each step of a call on its own; variables are left as they were."""
+    name, feeds, kernel = executable.name, executable.feeds, executable.kernel
+    arrays = as_inputs(name, feeds, in_order(name, feeds, args, kwargs) if kwargs else args)
+    states = executable.states()
+    before = [state.copy() for state in states]
+    workspace = executable.workspace_for(arrays)
+    steps, owner = load_steps(kernel.units, kernel.program, kernel.table.pool)
+    table = workspace.table.ctypes.data
+    times: list[list[float]] = [[] for _ in steps]
+    try:
+        results = executable.run_in(workspace, arrays)
+        end = time.perf_counter() + SECONDS
+        while steps and (len(times[0]) < LEAST or time.perf_counter() < end):
+            for state, value in zip(states, before, strict=True):
+                state[...] = value
+            for step, found in zip(steps, times, strict=True):
+                start = time.perf_counter()
+                step(table)
+                found.append(time.perf_counter() - start)
+    finally:
+        for state, value in zip(states, before, strict=True):
+            state[...] = value
+    del results, owner  # the steps used their memory until now
+    return _profile(kernel.origins, times)
+
+
+def _profile(origins: Sequence[Any], times: Sequence[Sequence[float]]) -> Profile:
+    """One entry for the neighbours that come from the same ops."""
+    medians = [statistics.median(found) for found in times]
+    total = sum(medians)
+    merged: list[tuple[Any, float]] = []
+    for origin, seconds in zip(origins, medians, strict=True):
+        if merged and merged[-1][0] is origin:
+            merged[-1] = origin, merged[-1][1] + seconds
+        else:
+            merged.append((origin, seconds))
+    steps = (StepTime(o.ops, o.lines, seconds, seconds / (total or 1)) for o, seconds in merged)
+    return Profile(tuple(steps), total, len(times[0]) if times else 0)
