@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -66,7 +65,7 @@ class CallNode(GraphNode):
     """One call of a compiled function; its shape and dtype are those of its first output."""
 
     __slots__ = (
-        "_guards", "_heads", "_kept", "_name", "_needs", "_outputs", "_reverse", "_saved", "count",
+        "_guards", "_kept", "_name", "_needs", "_outputs", "_reverse", "_saved", "count",
     )  # fmt: skip
 
     def __init__(
@@ -90,7 +89,6 @@ class CallNode(GraphNode):
         self._needs = needs
         self._kept = kept
         self._outputs = [Spec(one.shape, one.dtype) for one in results]
-        self._heads: dict[int, weakref.ref[Output]] = {}
         self._saved: list[Any] | None = [
             value if i in reverse.reads else Spec(value.shape, value.dtype)
             for i, value in enumerate(values)
