@@ -17,15 +17,17 @@ _FITTING = 1 << 16
 """The most elements whose transposed copy stays in the cache."""
 
 
-def _extremes(ufunc: Any, position: Callable[..., Any]) -> Callable[..., Any]:
+def _extremes(
+    ufunc: Any, position: Callable[..., Any]
+) -> tuple[Callable[..., Any], Callable[[Any], Any]]:
+    """The reduction along some axes, and along all of them."""
     reduce = ufunc.reduce
 
     def evaluate(x: Any, axes: tuple[int, ...], keepdims: bool, **attrs: Any) -> Any:
         ndim, size = x.ndim, x.size
-        if len(axes) == ndim and not keepdims and 0 < size <= _SMALL:
-            flat = x.ravel()
-            return flat[position(flat)]  # to find out where it is takes less than to reduce
-        if axes == (ndim - 1,) and size <= _FITTING:
+        if len(axes) == ndim and not keepdims:
+            return whole(x)
+        if 2 * _MANY <= size <= _FITTING and axes == (ndim - 1,):
             shape = x.shape
             rows, columns = math.prod(shape[:-1]), shape[-1]
             if 1 < columns <= _SHORT and rows >= _MANY:
@@ -33,8 +35,14 @@ def _extremes(ufunc: Any, position: Callable[..., Any]) -> Callable[..., Any]:
                 return found.reshape(*shape[:-1], *(1,) * keepdims)
         return reduce(x, axes, None, None, keepdims)
 
-    return evaluate
+    def whole(x: Any) -> Any:
+        if 0 < x.size <= _SMALL:
+            flat = x.ravel()
+            return flat[position(flat)]  # to find out where it is takes less than to reduce
+        return reduce(x, None)
+
+    return evaluate, whole
 
 
-largest = _extremes(np.maximum, np.ndarray.argmax)
-smallest = _extremes(np.minimum, np.ndarray.argmin)
+largest, largest_of_all = _extremes(np.maximum, np.ndarray.argmax)
+smallest, smallest_of_all = _extremes(np.minimum, np.ndarray.argmin)

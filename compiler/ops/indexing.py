@@ -16,7 +16,7 @@ from compiler.op import Attrs, Op, Operand, register
 from compiler.ops.arithmetic import astype
 from compiler.ops.comparison import equal, where
 from compiler.ops.declare import as_operand, composite, one_axis, size_value
-from compiler.ops.extremes import largest
+from compiler.ops.extremes import largest_of_all
 from compiler.ops.reduction import positions
 from compiler.ops.shape import expand_dims, flip, reshape, squeeze, strided_slice
 from compiler.types import DType, Shape, TensorType, as_dtype, normalise_axis, unify
@@ -147,7 +147,7 @@ def check_range(op: str, index: Any, size: int, wrap: bool = True) -> Any:
     """The index as int64 >= 0; OutOfRangeError outside of [0, size), or [-size, size) if `wrap`."""
     index = index.astype(np.int64, copy=False)  # a narrow dtype may not hold the size
     # a negative index is a large one without its sign, so one sweep tells that all is well
-    if not index.size or largest(index.view(np.uint64), tuple(range(index.ndim)), False) < size:
+    if not index.size or largest_of_all(index.view(np.uint64)) < size:
         return index
     least = -size if wrap else 0
     if index.min() < least or index.max() >= size:

@@ -262,8 +262,16 @@ def _var_vjp(
     return (2 * g) * (a - mean(a, axis=axes, keepdims=True))
 
 
+def _var_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int) -> Any:
+    if x.dtype.kind != "f":
+        return _var(x, axes=axes, keepdims=keepdims, correction=correction)
+    centred = np.subtract(x, np.divide(total(x, axes, True), count(x, axes)))
+    np.multiply(centred, centred, centred)
+    return total(centred, axes, keepdims) / _freedom(x, axes, correction)
+
+
 var = composite(
-    "var", _var, bind=_variance_bind("var"), vjp=(_var_vjp,), saves=("a",),
+    "var", _var, evaluate=_var_numpy, bind=_variance_bind("var"), vjp=(_var_vjp,), saves=("a",),
     sliceable=sliceable_reduction, floating=True,
     doc="The mean squared distance to the mean, divided by n - correction (NumPy's default 0).",
 )  # fmt: skip
@@ -281,8 +289,12 @@ def _std_vjp(
     return _var_vjp(g, None, a, axes=axes, keepdims=keepdims, correction=correction)
 
 
+def _std_numpy(x: Any, **attrs: Any) -> Any:
+    return np.sqrt(_var_numpy(x, **attrs))
+
+
 std = composite(
-    "std", _std, bind=_variance_bind("std"), vjp=(_std_vjp,), saves=("ao",),
+    "std", _std, evaluate=_std_numpy, bind=_variance_bind("std"), vjp=(_std_vjp,), saves=("ao",),
     sliceable=sliceable_reduction, floating=True,
     doc="The square root of `var`; its gradient where it is 0 is 0, as PyTorch's.",
 )  # fmt: skip

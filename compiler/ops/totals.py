@@ -51,17 +51,17 @@ def total(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if count == ndim:
         return x.ravel().dot(ones[size]).reshape((1,) * ndim)
     shape = x.shape
+    if ndim == 2:
+        result = x.dot(ones[shape[1]]) if axes[0] else ones[shape[0]].dot(x)
+        return result[(slice(None), None) if axes[0] else None] if keepdims else result
     if axes[-1] == count - 1:  # the first ones
         rows = math.prod(shape[:count])
-        left, right = ones[rows], x if ndim == 2 else x.reshape(rows, -1)
+        result = ones[rows].dot(x.reshape(rows, -1))
     elif axes[0] == ndim - count:  # the last ones
         columns = math.prod(shape[ndim - count :])
-        left, right = x if ndim == 2 else x.reshape(-1, columns), ones[columns]
+        result = x.reshape(-1, columns).dot(ones[columns])
     else:
         return _add(x, axes, None, None, keepdims)
-    result = left.dot(right)
     if keepdims:
         return result.reshape([1 if axis in axes else n for axis, n in enumerate(shape)])
-    return (
-        result if ndim == 2 else result.reshape([n for i, n in enumerate(shape) if i not in axes])
-    )
+    return result.reshape([n for i, n in enumerate(shape) if i not in axes])

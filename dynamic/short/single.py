@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from compiler import ops
 from compiler.op import Attrs, Op, all_ops
 from compiler.ops import totals
+from compiler.ops.extremes import largest_of_all, smallest_of_all
 from dynamic import eager_ops
 from dynamic.blockwise import LARGE
 from dynamic.dtypes import F32, F64
@@ -65,10 +65,10 @@ def reduction(
     """A method that reduces all axes, or one; `general` is the method for every other call.
 
     `along` is the op where an axis is given, None if `general` makes something else of it; `whole`
-    a shorter form of the op on all axes; the `options` are attributes beside the axes.
+    a shorter form of the op on all axes; the `options` are attributes beside the axes, which only
+    the gradient rule reads.
     """
-    evaluate = partial(op.evaluate, **options) if options else op.evaluate
-    floating = op.floating
+    evaluate, floating = op.evaluate, op.floating
     along_plan = None if along is None else recipe(along, (True,))
     plan = recipe(op, (True,))
     every = [{"axes": tuple(range(n)), "keepdims": False, **options} for n in _RANKS]
@@ -81,7 +81,17 @@ def reduction(
         def whole(x: Any) -> Any:
             return evaluate(x, axes=every[x.ndim]["axes"], keepdims=False)
 
-    def method(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    def method(
+        self: Any,
+        dim: Any = None,
+        keepdim: bool = False,
+        *,
+        dtype: Any = None,
+        axis: Any = None,
+        keepdims: bool = False,
+    ) -> Any:
+        if axis is not None or keepdims:  # NumPy's names
+            return method(self, axis if dim is None else dim, keepdim or keepdims, dtype=dtype)
         if dtype is not None:
             return general(self, dim, keepdim, dtype=dtype)
         x = self._array
@@ -122,10 +132,14 @@ _REDUCTIONS: tuple[tuple[str, Op, Op | None, Any, Attrs], ...] = (
     ("sum", ops.sum, eager_ops.sum_dim, totals.whole, {}),
     ("mean", ops.mean, eager_ops.mean_dim, _mean, {}),
     ("prod", ops.prod, eager_ops.prod_dim, None, {}),
-    ("amax", ops.max, ops.max, None, _SHARED),
-    ("amin", ops.min, ops.min, None, _SHARED),
-    ("max", ops.max, None, None, _SHARED),
-    ("min", ops.min, None, None, _SHARED),
+    ("amax", ops.max, ops.max, largest_of_all, _SHARED),
+    ("amin", ops.min, ops.min, smallest_of_all, _SHARED),
+    ("max", ops.max, None, largest_of_all, _SHARED),
+    ("min", ops.min, None, smallest_of_all, _SHARED),
+    ("argmax", ops.argmax, ops.argmax, lambda x: x.argmax(), {}),
+    ("argmin", ops.argmin, ops.argmin, lambda x: x.argmin(), {}),
+    ("any", ops.any, ops.any, None, {}),
+    ("all", ops.all, ops.all, None, {}),
     ("logsumexp", ops.logsumexp, ops.logsumexp, None, {}),
 )
 
