@@ -31,10 +31,12 @@ def relu_vjp(positions: Sequence[int], g: Any, o: Any, a: Any, into: Any = (None
     """g where o > 0, else 0."""
     # np.where in half its time: g's bits, and those of -1 where it passes or 0 where it does not
     bits = np.dtype(f"i{g.itemsize}")
-    passes = np.subtract(np.less_equal(o, _ZEROS[o.dtype]).view(np.int8), _ONE).astype(bits)
+    passes = np.subtract(np.less_equal(o, _ZEROS[o.dtype]).view(np.int8), _ONE)
     if into[0] is None:
-        return (np.bitwise_and(g.view(bits), passes).view(g.dtype),)
-    np.bitwise_and(g.view(bits), passes, into[0].view(bits))
+        return (np.bitwise_and(g.view(bits), passes.astype(bits)).view(g.dtype),)
+    found = into[0].view(bits)
+    np.copyto(found, passes)
+    np.bitwise_and(found, g.view(bits), found)
     return into
 
 
@@ -97,14 +99,14 @@ _CUBIC = 0.044715
 def gelu(x: Any, *, approximate: str, out: Any = None) -> Any:
     """x (1 + t) / 2, where t is erf(x / sqrt(2)) or its form with tanh."""
     x = floats(x)
-    result = _gelu_tanh(x, out) if approximate == "tanh" else _gelu_erf(x)
+    result = _gelu_tanh(x, out) if approximate == "tanh" else _gelu_erf(x, out)
     np.add(result, 1, result)
     np.multiply(result, x, result)
-    return np.multiply(result, 0.5, result if out is None else out)
+    return np.multiply(result, 0.5, result)
 
 
-def _gelu_erf(x: Any) -> Any:
-    return erf(np.multiply(x, _ROOT_HALF))
+def _gelu_erf(x: Any, out: Any = None) -> Any:
+    return erf(np.multiply(x, _ROOT_HALF, scratch(x, 0)), out)
 
 
 def _gelu_tanh(x: Any, out: Any = None) -> Any:
@@ -122,16 +124,17 @@ def gelu_vjp(
     positions: Sequence[int], g: Any, o: Any, x: Any, *, approximate: str, into: Any = (None,)
 ) -> Any:
     """g ((1 + t) / 2 + x t' / 2)."""
-    slope = np.multiply(x, x, scratch(x, 0))
+    slope = np.multiply(x, x, np.empty_like(x) if into[0] is None else into[0])
     if approximate == "tanh":
-        t = _gelu_tanh(x, into[0])
+        t = _gelu_tanh(x, scratch(x, 0))
         np.multiply(slope, 3 * _CUBIC, slope)
         np.add(slope, 1, slope)
         np.multiply(slope, _ROOT_TWO_BY_PI, slope)
-        np.multiply(slope, _one_minus(np.multiply(t, t, scratch(x, 1)), scratch(x, 1)), slope)
+        falls = np.multiply(t, t, scratch(x, 1))
+        np.multiply(slope, np.subtract(1, falls, falls), slope)
         np.multiply(slope, 0.5, slope)
     else:
-        t = _gelu_erf(x)
+        t = _gelu_erf(x, scratch(x, 1))
         np.multiply(slope, -0.5, slope)
         np.exp(slope, slope)
         np.multiply(slope, _ROOT_HALF / math.sqrt(math.pi), slope)
@@ -139,4 +142,4 @@ def gelu_vjp(
     np.add(t, 1, t)
     np.multiply(t, 0.5, t)
     np.add(slope, t, slope)
-    return (np.multiply(slope, g, t if into[0] is None else into[0]),)
+    return (np.multiply(slope, g, slope),)

@@ -136,23 +136,28 @@ def layer_norm_vjp(
     """The cotangents of x, weight and bias, normalised once for all of them."""
     rows, results = _rows(g, axes), {}
     if 0 in positions:
-        weighted = np.multiply(rows, _vector(weight), scratch(rows, 0))
+        # a copy first: what follows is in place, in the cache
+        target = into[positions.index(0)]
+        results[0] = np.empty(x.shape, x.dtype) if target is None else target
+        found = _rows(results[0], axes)
+        np.copyto(found, rows)
+        rows = found
     if 2 in positions:
         results[2] = _column_sum(rows, bias)
     if 0 in positions or 1 in positions:
-        normal = scratch(rows, 1)
+        normal = scratch(rows, 0)
         scale = _centre(_rows(x, axes), eps, normal)
         np.multiply(normal, scale, normal)
     if 1 in positions:
         results[1] = _column_dot(rows, normal, weight)
     if 0 in positions:
         size = rows.shape[1]
-        along = np.vecdot(weighted, normal)[:, None] / size
-        np.subtract(weighted, _sums(weighted, 1) / size, weighted)
-        np.subtract(weighted, np.multiply(normal, along, normal), weighted)
-        target = into[positions.index(0)]
-        results[0] = np.empty(x.shape, x.dtype) if target is None else target
-        np.multiply(weighted, scale, _rows(results[0], axes))
+        if weight.ndim or weight != 1:
+            np.multiply(rows, _vector(weight), rows)
+        along = np.vecdot(rows, normal)[:, None] / size
+        np.subtract(rows, _sums(rows, 1) / size, rows)
+        np.subtract(rows, np.multiply(normal, along, normal), rows)
+        np.multiply(rows, scale, rows)
     return [results[i] for i in positions]
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ops.writing import scratch
+from compiler.ops.writing import scratch, writes
 
 _NEAR = (
     0.12837916709551256,
@@ -67,22 +67,25 @@ _BLOCK = 4096  # elements at a time, so that the temporaries stay in the cache
 _STEPS = np.array([[*_NEAR, *[0.0] * (len(_FAR) - len(_NEAR))], _FAR]).T[::-1, :, None]
 
 
-def erf(x: Any) -> Any:
+@writes
+def erf(x: Any, out: Any = None) -> Any:
     """The error function of a float32 or float64 array, element by element."""
     x = np.asarray(x)
+    result = np.empty(x.shape, x.dtype) if out is None else out
     if x.dtype == np.float32:
-        return _single(x)
+        return _single(x, result)
     flat = x.astype(np.float64).ravel()
     for start in range(0, flat.size, _BLOCK):
         block = flat[start : start + _BLOCK]
         np.copysign(_positive(np.abs(block)), block, out=block)
-    return flat.astype(x.dtype).reshape(x.shape)
+    np.copyto(result, flat.reshape(x.shape), casting="same_kind")
+    return result
 
 
-def _single(x: Any) -> Any:
-    sums = np.full(x.shape, _SINGLE[-1], x.dtype)
+def _single(x: Any, sums: Any) -> Any:
     with np.errstate(over="ignore"):  # tanh(inf) is 1, as it should be
         square = np.multiply(x, x, scratch(x, 2))
+        sums.fill(_SINGLE[-1])
         for coefficient in _SINGLE[-2::-1]:
             np.multiply(sums, square, sums)
             np.add(sums, coefficient, sums)

@@ -84,7 +84,9 @@ class _Normalised(Function):
         result = np.empty(array.shape, array.dtype)
 
         def task(i: int) -> None:
-            out = np.subtract(array[blocks[i]], mean[:, None], result[blocks[i]])
+            out = result[blocks[i]]
+            np.copyto(out, array[blocks[i]])  # so that the rest is in place, in the cache
+            np.subtract(out, mean[:, None], out)
             np.multiply(out, factor, out)
             if bias is not None:
                 np.add(out, bias[:, None], out)
@@ -158,15 +160,13 @@ def _by_x(array: Any, grads: Any, factor: Any, statistics: tuple[Any, Any, Any] 
 
     def task(i: int) -> None:
         part, out = array[blocks[i]], result[blocks[i]]
-        if statistics is None:
-            np.multiply(grads[blocks[i]], factor, out)
-            return
-        mean, along, shift = statistics
-        centred = np.subtract(part, mean, scratch(part, 0))
-        np.multiply(centred, along, centred)
-        change = np.subtract(grads[blocks[i]], shift, scratch(part, 1))
-        np.subtract(change, centred, change)
-        np.multiply(change, factor, out)
+        np.copyto(out, grads[blocks[i]])
+        if statistics is not None:
+            mean, along, shift = statistics
+            centred = np.subtract(part, mean, scratch(part, 0))
+            np.subtract(out, shift, out)
+            np.subtract(out, np.multiply(centred, along, centred), out)
+        np.multiply(out, factor, out)
 
     _each(task, array, blocks)
     return result
