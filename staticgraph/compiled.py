@@ -8,6 +8,7 @@ from typing import Any
 
 from compiler.autodiff import pullback
 from compiler.dims import Dim, Unknown, as_unknown
+from compiler.graph.build import build
 from compiler.graph.evaluate import evaluate
 from compiler.graph.expression import Expression, ancestors
 from compiler.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue, Window
@@ -107,17 +108,18 @@ class Reverse:
         trace = function.trace
         self._function = function
         self.floating = tuple(i for i, y in enumerate(trace.outputs) if y.dtype.kind == "f")
-        outputs = [trace.outputs[i] for i in self.floating]
+        floating = [trace.outputs[i] for i in self.floating]
         seeds = [
             placeholder(f"cotangent {i} of {trace.name}", y.shape, y.dtype)
-            for i, y in zip(self.floating, outputs, strict=True)
+            for i, y in zip(self.floating, floating, strict=True)
         ]
-        found = pullback(outputs, [trace.inputs[i] for i in needs], seeds)
+        found = pullback(floating, [trace.inputs[i] for i in needs], seeds)
         name = f"{trace.name}_pullback"
         inputs = (*seeds, *trace.inputs)
+        structure = (list, None, (LEAF,) * len(found))
+        outputs = tuple(found)
         self.pullback = Compiled(
-            Trace(name, inputs, tuple(found), (list, None, (LEAF,) * len(found)), ()),
-            function.options,
+            Trace(name, inputs, outputs, structure, (), build(inputs, outputs)), function.options
         )
         self.reads = frozenset(
             i - len(seeds) for i in needed_inputs(inputs, found, {}) if i >= len(seeds)

@@ -12,16 +12,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
+import networkx as nx
 import numpy as np
 
-from compiler.dims import Dim, Fact, atoms, collecting_facts
+from compiler.dims import Dim, Fact, collecting_facts
 from compiler.errors import OptionError, ShapeError
 from compiler.graph.build import build
 from compiler.graph.expression import Expression, constant, construct
 from compiler.ops import leaves
 from compiler.ops.declare import BOOL
 from compiler.runtime.sizes import Feed, check_graph, sizes_of
-from compiler.types import DType, TensorType, collecting_assumptions
+from compiler.types import DType, TensorType
 from staticgraph.leaves import placeholder
 from staticgraph.signature import Structure, flatten_outputs
 
@@ -51,6 +52,7 @@ class Trace:
         inputs: a placeholder per array.
         outputs: the arrays that it returns, in the structure `structure`.
         facts: what it takes for granted of unknown sizes.
+        graph: that of the outputs.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Trace:
     outputs: tuple[Expression, ...]
     structure: Structure
     facts: tuple[Fact, ...]
+    graph: nx.MultiDiGraph[int]
 
     def check(self, shapes: Sequence[tuple[int, ...]]) -> None:
         """ShapeError unless the trace fits arrays of these shapes."""
@@ -67,7 +70,7 @@ class Trace:
             if not fact.holds(sizes):
                 relation = "equal" if fact.equal else "different"
                 raise ShapeError(f"{self.name}: {fact.left} and {fact.right} are not {relation}")
-        check_graph(build(self.inputs, self.outputs), sizes)
+        check_graph(self.graph, sizes)
 
 
 def patterns(shapes: Sequence[Sequence[int]], declared: Sequence[Sequence[Any]]) -> list[Pattern]:
@@ -115,13 +118,12 @@ def trace(
         Whatever the function raises.
     """
     inputs = [_placeholder(leaf, axes) for leaf, axes in zip(leaves, pattern, strict=True)]
-    with collecting_facts() as facts, collecting_assumptions() as pairs:
+    with collecting_facts() as facts:
         result = function(inputs)
-        structure, outputs = flatten_outputs(name, result)
-        made = tuple(as_output(name, one) for one in outputs)
-    known = atoms([size for one in inputs for size in one.shape])
-    facts += [Fact(*pair, equal=True) for pair in pairs if atoms(pair) <= known]
-    return Trace(name, tuple(inputs), made, structure, tuple(dict.fromkeys(facts)))
+    structure, outputs = flatten_outputs(name, result)
+    made = tuple(as_output(name, one) for one in outputs)
+    graph = build(inputs, made)
+    return Trace(name, tuple(inputs), made, structure, tuple(dict.fromkeys(facts)), graph)
 
 
 def _placeholder(leaf: Leaf, axes: Sequence[int | str | None]) -> Expression:

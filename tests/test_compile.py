@@ -444,3 +444,16 @@ def test_a_training_loop_in_float32_learns_a_line() -> None:
     assert losses[-1] < 1e-10 < losses[0]
     assert_allclose([a.value, b.value], [3, -1], atol=1e-4)
     assert a.value.dtype == np.float32
+
+
+def test_sizes_taken_for_equal_must_be_equal_even_where_numpy_would_broadcast() -> None:
+    x, y = sg.placeholder("x", (None, 3)), sg.placeholder("y", (None, 3))
+    add = sg.compile([x, y], (x * 2) + sg.exp(y))
+    assert add(np.ones((5, 3), "float32"), np.ones((5, 3), "float32")).shape == (5, 3)
+    for left, right in ((5, 1), (1, 5)):
+        message = (
+            rf"add: x.0 = {left} and y.0 = {right} differ: a size that broadcasts is declared 1 "
+            r"\(.*test_compile.py:\d+\)"
+        )
+        with pytest.raises(sg.ShapeError, match=message):
+            add(np.ones((left, 3), "float32"), np.ones((right, 3), "float32"))

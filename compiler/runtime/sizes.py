@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import networkx as nx
 import numpy as np
 
-from compiler.dims import Dim, Unknown, as_unknown, evaluate
+from compiler.dims import Dim, Size, Unknown, as_unknown, atoms, evaluate
 from compiler.errors import DTypeError, FeedError, OutOfRangeError, ShapeError
 from compiler.graph.build import operands_of
 from compiler.graph.expression import Expression, constructing
-from compiler.types import DType, TensorType, Type, mapped
+from compiler.types import DType, TensorType, Type, collecting_assumptions, mapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,7 @@ def check_graph(graph: nx.MultiDiGraph[int], sizes: Mapping[Unknown, int]) -> No
     Raises:
         ShapeError, OutOfRangeError: what the op's type rule says, and the user's line.
     """
+    _check_broadcasts(graph, sizes)
     types: dict[int, Type] = {}
     with constructing(Expression):
         for node in sorted(graph):
@@ -119,6 +121,41 @@ def check_graph(graph: nx.MultiDiGraph[int], sizes: Mapping[Unknown, int]) -> No
                     raise ShapeError(f"{data['op'].name}: the result is {inferred}, not {type}")
             except (ShapeError, OutOfRangeError) as error:
                 raise error.__class__(f"{error} ({data['source']})") from None
+
+
+def _check_broadcasts(graph: nx.MultiDiGraph[int], sizes: Mapping[Unknown, int]) -> None:
+    """ShapeError for sizes of 1 that were taken for equal to others: NumPy would broadcast them."""
+    for node, left, right in _assumptions(graph):
+        found = evaluate(left, sizes), evaluate(right, sizes)
+        if found[0] != found[1] and 1 in found:
+            data = graph.nodes[node]
+            raise ShapeError(
+                f"{data['op'].name}: {left} = {found[0]} and {right} = {found[1]} differ: a size "
+                f"that broadcasts is declared 1 ({data['source']})"
+            )
+
+
+_assumed: WeakKeyDictionary[Any, list[tuple[int, Size, Size]]] = WeakKeyDictionary()
+
+
+def _assumptions(graph: nx.MultiDiGraph[int]) -> list[tuple[int, Size, Size]]:
+    """The sizes that type rules took for equal, with the node whose rule it was."""
+    found = _assumed.get(graph)
+    if found is None:
+        shapes = [graph.nodes[node]["type"].shape for node in graph.graph["inputs"]]
+        known = atoms([size for shape in shapes for size in shape])
+        pairs: dict[tuple[Size, Size], int] = {}
+        for node in sorted(graph):
+            operands = operands_of(graph, node)
+            if operands and _unknown(graph, node, operands):
+                types = (graph.nodes[operand]["type"] for operand in operands)
+                with collecting_assumptions() as collected, constructing(Expression):
+                    graph.nodes[node]["op"].infer_type(*types, **graph.nodes[node]["attrs"])
+                for pair in collected:
+                    if atoms(pair) <= known:
+                        pairs.setdefault(pair, node)
+        found = _assumed[graph] = [(node, *pair) for pair, node in pairs.items()]
+    return found
 
 
 def _unknown(graph: nx.MultiDiGraph[int], node: int, operands: Sequence[int]) -> bool:
