@@ -1,5 +1,8 @@
 """staticgraph: define a computation graph once, compile it, run it many times."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from compiler.control import cond, scan, while_loop
 from compiler.dims import Dim
 from compiler.errors import (
@@ -119,11 +122,6 @@ from compiler.ops import (
     where,
 )
 from compiler.runtime.threads import get_num_threads, set_num_threads
-from staticgraph import optim
-from staticgraph.checkpoint import checkpoint
-from staticgraph.compilation import compile, run
-from staticgraph.executable import Executable
-from staticgraph.function import Function, function
 from staticgraph.leaves import (
     Variable,
     arange,
@@ -134,8 +132,15 @@ from staticgraph.leaves import (
     variable,
     zeros,
 )
-from staticgraph.saving import load, save
-from staticgraph.transforms import grad, hessian, jacobian, jvp, value_and_grad, vjp, vmap
+
+if TYPE_CHECKING:
+    from staticgraph import optim
+    from staticgraph.regions import checkpoint
+    from staticgraph.compilation import compile, run
+    from staticgraph.executable import Executable
+    from staticgraph.functions import Function, function
+    from staticgraph.saving import load, save
+    from staticgraph.transforms import grad, hessian, jacobian, jvp, value_and_grad, vjp, vmap
 
 __version__ = "0.1.0"
 
@@ -160,3 +165,29 @@ __all__ = [
     "transpose", "trunc", "value_and_grad", "var", "variable", "vjp", "vmap", "where",
     "while_loop", "zeros",
 ]  # fmt: skip
+
+# What compiles is imported when it is first used: with networkx it takes longer than all the rest.
+_LATER = {
+    "regions": ("checkpoint",),
+    "compilation": ("compile", "run"),
+    "executable": ("Executable",),
+    "functions": ("Function", "function"),
+    "saving": ("load", "save"),
+    "transforms": ("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"),
+}
+_MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is not there yet."""
+    if name == "optim":
+        return import_module("staticgraph.optim")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")
+    found = getattr(import_module(f"staticgraph.{_MODULE_OF[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

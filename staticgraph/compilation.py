@@ -15,7 +15,7 @@ from compiler.graph.build import build
 from compiler.graph.expression import Expression, ancestors, at_line, constant, construct
 from compiler.ops import leaves
 from compiler.passes.sizes import substituted
-from compiler.runtime.sizes import to_array
+from compiler.runtime.arrays import to_array
 from compiler.types import unify
 from staticgraph.executable import Executable
 from staticgraph.leaves import Variable

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import DTypeError, FeedError, ShapeError
-from compiler.runtime.sizes import to_array
+from compiler.runtime.arrays import to_array
 from compiler.types import as_dtype, type_of
 
 

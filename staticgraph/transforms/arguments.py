@@ -12,7 +12,7 @@ from compiler.errors import DTypeError, OptionError, OutputError, ShapeError
 from compiler.graph.expression import Expression
 from compiler.tree import leaves, mapped, rebuilt
 from compiler.types import unify
-from staticgraph.function import Function
+from staticgraph.functions import Function
 from staticgraph.tracing import as_output
 
 Argnums: TypeAlias = "int | Sequence[int]"

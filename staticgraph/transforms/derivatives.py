@@ -15,7 +15,7 @@ from compiler.ops.declare import zeros_like
 from compiler.tree import leaves, rebuilt, structure
 from compiler.vectorize import batched, example
 from staticgraph.compilation import grad as grad_of_expression
-from staticgraph.function import Function
+from staticgraph.functions import Function
 from staticgraph.leaves import arange
 from staticgraph.transforms.arguments import (
     Argnums,

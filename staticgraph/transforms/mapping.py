@@ -11,7 +11,7 @@ from compiler.errors import OptionError, ShapeError
 from compiler.graph.expression import Expression
 from compiler.tree import leaves, mapped, rebuilt, spread_over, structure
 from compiler.vectorize import batched, example
-from staticgraph.function import Function
+from staticgraph.functions import Function
 from staticgraph.signature import is_array
 from staticgraph.tracing import as_output
 from staticgraph.transforms.arguments import expression, transformed
