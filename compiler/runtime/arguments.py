@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler.errors import FeedError
+import numpy as np
+
+from compiler.errors import DTypeError, FeedError, ShapeError
+from compiler.passes.memory import Slot
 from compiler.runtime.sizes import Feed, as_input
 
 
@@ -44,6 +47,37 @@ def as_inputs(name: str, feeds: Sequence[Feed], args: Sequence[Any]) -> list[Any
     for feed in feeds[len(args) :]:
         raise _missing(name, feed)
     return [as_input(feed, value) for feed, value in zip(feeds, args, strict=True)]
+
+
+def check_outputs(
+    name: str,
+    given: Sequence[Any],
+    outputs: Sequence[Slot],
+    shapes: Sequence[tuple[int, ...]],
+    taken: Sequence[Any],
+) -> None:
+    """Check arrays that results are to be written into; `taken` are those that a call reads.
+
+    Raises:
+        FeedError, DTypeError, ShapeError: too many or too few, or one that does not fit.
+    """
+    if len(given) != len(outputs):
+        raise FeedError(f"{name}: out: {len(given)} arrays given, {len(outputs)} expected")
+    for i, (array, slot, shape) in enumerate(zip(given, outputs, shapes, strict=True)):
+        place = f"{name}: out[{i}]"
+        if type(array) is not np.ndarray:
+            raise FeedError(f"{place}: a {type(array).__name__} given, a NumPy array expected")
+        if array.dtype != slot.dtype:
+            raise DTypeError(f"{place}: {array.dtype} given, {slot.dtype} expected")
+        if array.shape != shape:
+            raise ShapeError(f"{place}: shape {array.shape} given, {shape} expected")
+        if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):
+            raise FeedError(f"{place}: an array that is row-major, aligned and writable expected")
+        for other in (*taken, *given[:i]):
+            if np.may_share_memory(array, other):
+                raise FeedError(
+                    f"{place}: shares memory with an input, a variable or another output"
+                )
 
 
 def _missing(name: str, feed: Feed) -> FeedError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,9 @@ from compiler.emit.chunks import Chunks
 from compiler.emit.kernel import Kernel
 from compiler.errors import GraphError, OutOfRangeError
 from compiler.runtime import threads
-from compiler.runtime.arguments import as_inputs, in_order
+from compiler.runtime.arguments import as_inputs, check_outputs, in_order
 from compiler.runtime.blas import find_blas, limit_threads
-from compiler.runtime.entry import Entry
+from compiler.runtime.cache.loader import Entries
 from compiler.runtime.out_of_range import out_of_range
 from compiler.runtime.plan import Plan
 from compiler.runtime.sizes import Feed, check_graph, sizes_of
@@ -32,13 +33,14 @@ REMEMBERED = 128  # layouts for different sizes
 class Layout:
     """What the sizes of a call determine: the table's entries and the arena.
 
-    `shares` says that some loop is long enough for several threads.
+    `shares` says that some loop is long enough for several threads; `outputs` are their shapes.
     """
 
     entries: tuple[tuple[int, int], ...]
     offsets: tuple[tuple[int, int], ...]
     arena: int
     shares: bool
+    outputs: tuple[tuple[int, ...], ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -64,14 +66,18 @@ class Executable:
     graph: nx.MultiDiGraph[int]
     lowered: nx.MultiDiGraph[int]
     kernel: Kernel
-    native: Entry
+    native: Entries
     feeds: tuple[Feed, ...]
     restructure: Callable[[list[Any]], Any]
     name: str
     threads: int | None = None
+    call: Any = field(init=False)
     _idle: list[Workspace] = field(default_factory=list)
     _layouts: dict[tuple[int, ...], Layout] = field(default_factory=dict)
     _held: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.call = self.native.call  # one step less in every call
 
     @property
     def source(self) -> str:
@@ -100,14 +106,22 @@ class Executable:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arrays, by position or by the placeholders' names.
 
+        Args:
+            out: unless a placeholder has this name: where the results go, an array or a sequence of
+                arrays in the order of the outputs. Each is row-major, writable, of the shape and
+                dtype of its output, and shares no memory with another or with an input.
+
         Returns:
-            New arrays, in the structure that was compiled. Variables are updated in place.
+            New arrays, or those of `out`, in the structure that was compiled. Variables are updated
+            in place.
 
         Raises:
-            FeedError, DTypeError, ShapeError: the inputs do not fit; nothing was updated.
-            OutOfRangeError: an index operand points outside its axis; nothing was updated.
+            FeedError, DTypeError, ShapeError: the inputs or `out` do not fit; nothing was updated.
+            OutOfRangeError: an index operand points outside its axis; no variable was updated.
         """
         if kwargs:
+            if "out" in kwargs and all(feed.name != "out" for feed in self.feeds):
+                return self._call_into(kwargs.pop("out"), args, kwargs)
             args = in_order(self.name, self.feeds, args, kwargs)
         try:
             workspace = self._idle.pop()
@@ -115,7 +129,7 @@ class Executable:
             workspace = self._new_workspace()
         try:
             if self.threads is None:
-                results = self.native(workspace.table, *args)
+                results = self.call(workspace.table, *args)
                 if results.__class__ is int:
                     results = self._run_checked(workspace, args)
             else:
@@ -125,8 +139,27 @@ class Executable:
             self._idle.append(workspace)
         return self.restructure(results)
 
+    def _call_into(self, out: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Run with the results in the arrays of `out`."""
+        arrays = as_inputs(self.name, self.feeds, in_order(self.name, self.feeds, args, kwargs))
+        layout = self._layout_for(sizes_of(self.feeds, arrays))
+        given = [out] if isinstance(out, np.ndarray) else list(out)
+        outputs = [slot for slot in self.kernel.arguments if slot.kind == "output"]
+        check_outputs(self.name, given, outputs, layout.outputs, [*arrays, *self.states()])
+        try:
+            workspace = self._idle.pop()
+        except IndexError:
+            workspace = self._new_workspace()
+        try:
+            self._set_up(workspace, layout)
+            with nullcontext() if self.threads is None else limit_threads(self.threads):
+                self._checked(workspace, self.native.fill(workspace.table, *arrays, *given))
+        finally:
+            self._idle.append(workspace)
+        return self.restructure(given)
+
     def _run(self, workspace: Workspace, args: Sequence[Any]) -> list[Any]:
-        results = self.native(workspace.table, *args)
+        results = self.call(workspace.table, *args)
         if results.__class__ is int:
             results = self._run_checked(workspace, args)
         return results
@@ -150,7 +183,9 @@ class Executable:
 
     def run_in(self, workspace: Workspace, arrays: Sequence[Any]) -> list[Any]:
         """Run on validated inputs, in a workspace that is set up for their sizes."""
-        results = self.native(workspace.table, *arrays)
+        return self._checked(workspace, self.call(workspace.table, *arrays))
+
+    def _checked(self, workspace: Workspace, results: Any) -> list[Any]:
         if not isinstance(results, int):
             return results
         if results > 0:
@@ -177,7 +212,7 @@ class Executable:
     def _make_layout(self, sizes: Mapping[Unknown, int]) -> Layout:
         memory, table = self.kernel.memory, self.kernel.table
         entries = [(at, sizes[atom]) for atom, at in table.unknown.items()]
-        shares = False
+        shares, outputs = False, []
         for at, value in table.computed:
             if isinstance(value, Chunks):
                 entries.append((at, value.count(sizes)))
@@ -188,16 +223,20 @@ class Executable:
             shape = tuple(evaluate(size, sizes) for size in slot.shape)
             at = table.address[memory.slots.index(slot)]
             entries += [(at + 1 + axis, size) for axis, size in enumerate(shape)]
+            if slot.kind == "output":
+                outputs.append(shape)
         offsets, length = memory.layout(sizes)
         placed = tuple((table.address[slot], offset) for slot, offset in offsets.items())
-        return Layout(tuple(entries), placed, length, shares)
+        return Layout(tuple(entries), placed, length, shares, tuple(outputs))
 
     def _new_workspace(self) -> Workspace:
         memory, table = self.kernel.memory, self.kernel.table
         words = np.full(table.length, -1, np.int64)
         for i, slot in enumerate(memory.slots):
             if slot.kind in ("variable", "constant"):
-                words[table.address[i]] = self._leaf_array(slot.position).ctypes.data
+                array = self._leaf_array(slot.position)
+                self._held.append(array)
+                words[table.address[i]] = array.ctypes.data
         if table.gemm:
             blas = find_blas()
             for dtype, at in table.gemm.items():
@@ -213,9 +252,7 @@ class Executable:
     def _leaf_array(self, node: int) -> Any:
         graph, node = self.kernel.located(node)
         attrs = graph.nodes[node]["attrs"]
-        array = attrs["key"].array if "key" in attrs else attrs["value"].array
-        self._held.append(array)
-        return array
+        return attrs["key"].array if "key" in attrs else attrs["value"].array
 
     def _set_up(self, workspace: Workspace, layout: Layout) -> None:
         if workspace.layout is layout:

@@ -6,6 +6,7 @@ import ctypes
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -39,13 +40,13 @@ def load_kernel(
     pool: int,
     inputs: Sequence[Argument],
     outputs: Sequence[Argument],
-) -> Entry:
-    """The function `(table, *inputs) -> results` that runs a program: see `compiler.emit.entry`.
+) -> Entries:
+    """The functions that run a program: see `compiler.emit.entry`.
 
     `pool` is the table's entry of the threads' pool.
     """
     code = _units(units)
-    return _entry(program_words(program, code.addresses, pool), code, inputs, outputs)
+    return _entries(program_words(program, code.addresses, pool), code, inputs, outputs)
 
 
 def load_steps(
@@ -58,25 +59,40 @@ def load_steps(
     return [partial(run, one.ctypes.data) for one in words], (code, words)
 
 
-def load_with_numba(source: str, inputs: Sequence[Argument], outputs: Sequence[Argument]) -> Entry:
+def load_with_numba(
+    source: str, inputs: Sequence[Argument], outputs: Sequence[Argument]
+) -> Entries:
     """The same for a kernel's whole source, compiled by Numba; nothing is cached."""
     from compiler.emit.with_numba import compile_with_numba
 
     step = compile_with_numba(source)
-    return _entry(program_words([Call(0, ())], [step.address]), step, inputs, outputs)
+    return _entries(program_words([Call(0, ())], [step.address]), step, inputs, outputs)
 
 
-def _entry(
+@dataclass(frozen=True, slots=True, eq=False)
+class Entries:
+    """Two ways to call a program: `(table, *inputs) -> list of new arrays, or an int`, and
+    `(table, *inputs, *outputs) -> empty list, or an int`.
+    """
+
+    call: Entry
+    fill: Entry
+
+
+def _entries(
     program: Sequence[int], owner: Any, inputs: Sequence[Argument], outputs: Sequence[Argument]
-) -> Entry:
-    """A function around a program; it keeps the owner of the code."""
+) -> Entries:
+    """Functions around a program; they keep the owner of the code."""
+    made = []
     entry_address, run_address, _ = _entry_code().addresses
-    if fields_are_right():
-        entry = native_entry(entry_address, program, inputs, outputs)
-    else:
-        entry = python_entry(run_address, program, inputs, outputs)
-    weakref.finalize(entry, _drop, owner).atexit = False
-    return entry
+    for taken, given in ((inputs, outputs), ((*inputs, *outputs), ())):
+        if fields_are_right():
+            entry = native_entry(entry_address, program, taken, given)
+        else:
+            entry = python_entry(run_address, program, taken, given)
+        weakref.finalize(entry, _drop, owner).atexit = False
+        made.append(entry)
+    return Entries(*made)
 
 
 def _units(units: Sequence[str]) -> Loaded:
