@@ -101,8 +101,12 @@ def test_more_second_derivatives_of_factors() -> None:
 
 
 def test_what_has_no_gradient_says_so() -> None:
+    a = _matrix(3, 2)
+    assert torch.linalg.qr(a, mode="r").R.shape == (2, 2)
+    torch.linalg.svd(a).S.sum().backward()
+    assert a.grad is not None
     with pytest.raises(RuntimeError, match=r"^svd_backward: The singular vectors with full_matri"):
-        torch.linalg.svd(_matrix(3, 2))
+        torch.linalg.svd(_matrix(3, 2))[0].sum().backward()
     with pytest.raises(RuntimeError, match=r"a vector of 2 elements for matrices of 3 columns$"):
         torch.linalg.solve(_matrix(3, 3), torch.ones(2))
     with pytest.raises(RuntimeError, match=r"^linalg.norm: order fro can only be used with matri"):
