@@ -200,7 +200,7 @@ def short_name(node: Any) -> str:
 _new = object.__new__
 
 
-def _node(
+def new_node(
     plan: Recipe,
     edges: tuple[Any, ...],
     saved: tuple[Any, ...],
@@ -249,7 +249,7 @@ def record(
         left, right = operands
         return record_pair(plan, edges, left._array, right._array, left, right, result, attrs)
     if not plan.holds and None not in edges:
-        return _node(plan, edges, (*edges, None), (), (), attrs, result._array)
+        return new_node(plan, edges, (*edges, None), (), (), attrs, result._array)
     return _record_many(plan, edges, attrs, operands, result)
 
 
@@ -257,7 +257,7 @@ def record_one(plan: Recipe, attrs: Attrs, edge: Any, operand: Any, result: Any)
     """`record` for one tensor, made by the node `edge`, and a result that nobody has seen yet."""
     array = result._array
     if not plan.holds:
-        return _node(plan, (edge,), (edge, None), (), (), attrs, array)
+        return new_node(plan, (edge,), (edge, None), (), (), attrs, array)
     own = made = None
     version = 0
     if plan.keeps[0]:
@@ -266,7 +266,7 @@ def record_one(plan: Recipe, attrs: Attrs, edge: Any, operand: Any, result: Any)
     if plan.keeps_output:
         made = result._cell = [0, None]
     saved = (edge if own is None else operand._array, None if made is None else array)
-    return _node(plan, (edge,), saved, (own, made), (version, 0), attrs, array)
+    return new_node(plan, (edge,), saved, (own, made), (version, 0), attrs, array)
 
 
 def record_pair(
@@ -287,7 +287,7 @@ def record_pair(
             first = Spec(x.shape, x.dtype)
         elif second is None:
             second = Spec(y.shape, y.dtype)
-        return _node(plan, edges, (first, second, None), (), (), attrs, array)
+        return new_node(plan, edges, (first, second, None), (), (), attrs, array)
     keeps_x, keeps_y = plan.keeps
     c = d = made = None
     if keeps_x and left is not None:
@@ -302,7 +302,7 @@ def record_pair(
         None if made is None else array,
     )
     versions = (0 if c is None else c[0], 0 if d is None else d[0], 0)
-    return _node(plan, edges, saved, (c, d, made), versions, attrs, array)
+    return new_node(plan, edges, saved, (c, d, made), versions, attrs, array)
 
 
 def _record_many(
@@ -325,4 +325,4 @@ def _record_many(
     saved.append(array if plan.keeps_output else None)
     guards.append(result._counter if plan.keeps_output else None)
     versions = tuple([0 if guard is None else guard[0] for guard in guards])
-    return _node(plan, edges, tuple(saved), tuple(guards), versions, attrs, array)
+    return new_node(plan, edges, tuple(saved), tuple(guards), versions, attrs, array)

@@ -22,7 +22,7 @@ from dynamic.grad_mode import mode, paused, recording
 from dynamic.inplace import into
 from dynamic.inplace_methods import InPlace
 from dynamic.methods import Methods
-from dynamic.tape import Recipe, record, record_one
+from dynamic.tape import Recipe, new_node, record, record_one
 from dynamic.versions import UNTRACKED
 from dynamic.views import View, make_view, refresh, shares_memory, view_note
 
@@ -173,7 +173,10 @@ def new_value(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor
     elif plan.steps:
         edge = operand._maker if operand._note is None else operand._node
         if edge is not None:
-            result._maker = record_one(plan, attrs, edge, operand, result)
+            if plan.holds:
+                result._maker = record_one(plan, attrs, edge, operand, result)
+            else:
+                result._maker = new_node(plan, (edge,), (edge, None), (), (), attrs, result._array)
     return result
 
 
@@ -191,7 +194,7 @@ def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
         result._note = view_note(operand, plan.op, attrs)
         edge = operand._node
     if edge is not None and not (paused and not recording()):
-        result._maker = record_one(plan, attrs, edge, operand, result)
+        result._maker = new_node(plan, (edge,), (edge, None), (), (), attrs, array)
     return result
 
 

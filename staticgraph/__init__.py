@@ -135,10 +135,10 @@ from staticgraph.leaves import (
 
 if TYPE_CHECKING:
     from staticgraph import optim
-    from staticgraph.regions import checkpoint
     from staticgraph.compilation import compile, run
     from staticgraph.executable import Executable
     from staticgraph.functions import Function, function
+    from staticgraph.regions import checkpoint
     from staticgraph.saving import load, save
     from staticgraph.transforms import grad, hessian, jacobian, jvp, value_and_grad, vjp, vmap
 

@@ -24,7 +24,7 @@ from staticgraph.signature import (
     leaf_names,
     take_apart,
 )
-from staticgraph.tracing import Leaf, Traces, declared_axes
+from staticgraph.tracing import Leaf, Trace, Traces, declared_axes
 
 REMEMBERED = 4096
 """Kinds of calls (types and shapes of the arguments) whose trace is found at once."""
@@ -173,6 +173,11 @@ class Function:
         call, _, _ = self._find(take_apart(self.name, args, kwargs))
         return call.compiled.part.executable
 
+    @property
+    def traces(self) -> list[Trace]:
+        """What was traced so far: more than one of a kind where sizes have to be known."""
+        return [trace for one in self._signatures.values() for trace in one.traces()]
+
     def _find(self, found: Arguments) -> tuple[_Call, list[Any], Any]:
         """What serves a call, its operands (arrays, then tensors of modules), and the state."""
         modules = [*self._own, *found.modules]
@@ -308,6 +313,10 @@ class _Signature:
             declared,
             functools.partial(Compiled, options=function._options),
         )
+
+    def traces(self) -> list[Trace]:
+        """The traces, in the order in which they were made."""
+        return [compiled.trace for compiled in self._traces.kept()]
 
     def call(self, operands: Sequence[Any]) -> _Call:
         """What serves operands of these shapes."""

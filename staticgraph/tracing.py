@@ -62,6 +62,12 @@ class Trace:
     facts: tuple[Fact, ...]
     graph: nx.MultiDiGraph[int]
 
+    def __str__(self) -> str:
+        inputs, outputs = (
+            ", ".join(str(one.type) for one in x) for x in (self.inputs, self.outputs)
+        )
+        return f"{self.name}({inputs}) -> {outputs}"
+
     def check(self, shapes: Sequence[tuple[int, ...]]) -> None:
         """ShapeError unless the trace fits arrays of these shapes."""
         feeds = [Feed(str(one.name), one.type, one.source) for one in self.inputs]
@@ -186,6 +192,10 @@ class Traces(Generic[Made]):
                 if pattern not in self._made:
                     self._failed.add(pattern)
         return self._checked(found[-1], shapes)
+
+    def kept(self) -> list[Made]:
+        """What was made of the traces that are kept."""
+        return [made for _, made in self._made.values()]
 
     def _checked(self, pattern: Pattern, shapes: Sequence[tuple[int, ...]]) -> Made:
         found = self._made.get(pattern)

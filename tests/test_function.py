@@ -331,6 +331,17 @@ def test_its_executable_can_be_read() -> None:
     assert executable(_array(2, 3), _array(3, 1)) == compiled(_array(2, 3), _array(3, 1))
 
 
+def test_its_traces_say_what_had_to_be_known() -> None:
+    compiled = sg.function(lambda x, b: x + b, name="add")
+    compiled(_array(4, 3), _array(4, 3))
+    compiled(_array(4, 3), _array(1, 3))
+    compiled(_array(5, 3), _array(1, 3))
+    assert [str(trace) for trace in compiled.traces] == [
+        "add(float32[x.0, x.1], float32[b.0, b.1]) -> float32[x.0, x.1]",
+        "add(float32[x.0, x.1], float32[1, b.1]) -> float32[x.0, x.1]",
+    ]
+
+
 def test_names_of_arrays_in_structures() -> None:
     compiled = sg.function(lambda data, *rest, last: data["a"][1] + rest[0] * last)
     x = _array(2)

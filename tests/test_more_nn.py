@@ -146,6 +146,10 @@ def test_what_further_layers_refuse() -> None:
         nn.EmbeddingBag(2, 3, _weight=torch.ones(1, 1))
     with refused("Embeddings parameter is expected to be 2-dimensional", ValueError):
         nn.EmbeddingBag.from_pretrained(torch.ones(1))
+    with refused("Expected 3D or higher dimensionality input (got 2 dimensions)", ValueError):
+        F.local_response_norm(torch.ones(2, 3), 2)
+    with refused("inconsistent target size: [3], expected: [2]"):
+        F.multilabel_margin_loss(torch.ones(2), torch.tensor([0, 1, -1]))
     for call in (nn.ReLU().get_extra_state, lambda: nn.ReLU().set_extra_state(1)):
         with refused("ReLU has no extra state: it defines no "):
             call()

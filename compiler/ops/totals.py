@@ -36,7 +36,7 @@ def whole(x: Any) -> Any:
     ones = _ones32 if dtype is _F32 else _ones64 if dtype is _F64 else None
     if ones is None or size > SMALL:
         return _add(x, None, None if dtype.kind == "f" else _INT64)
-    return x.ravel().dot(ones[size])
+    return (x if x.ndim == 1 else x.ravel()).dot(ones[size])
 
 
 def total(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:

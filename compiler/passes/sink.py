@@ -23,16 +23,17 @@ from compiler.passes.loops import rewrite_loops
 from compiler.passes.rules import scalar_value
 from compiler.types import TensorType
 
-_LINEAR = frozenset(("expand_dims", "negative", "reshape", "squeeze", "transpose"))
-"""Ops of one operand that may as well be applied to a sum of it."""
+_MOVES = frozenset(("expand_dims", "reshape", "squeeze", "transpose"))
+_LINEAR = _MOVES | {"broadcast_to", "embed", "negative"}
+"""Ops of one operand that may as well be applied to a sum of it (embed if it fills with 0)."""
 
 
 def sink_sums(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     """The graph in which sums over the steps of a scan are taken after it.
 
     A carry `c + a.T @ b` that nothing else reads (the gradient of a weight) becomes one product of
-    the stacked a and b, and `c + sum(b)` (the gradient of a bias) a sum of the stack, if b is
-    stacked anyway: else the sum is cheaper inside.
+    the stacked a and b, `c + take_add(a, i)` (that of an embedding) one scatter, and `c + sum(b)`
+    (that of a bias) a sum of the stack, if b is stacked anyway: else the sum is cheaper inside.
     """
     return _sinking(graph, _sink_sums)
 
@@ -128,19 +129,22 @@ def _sinking(
 
 def _sink_sums(sinking: Sinking, kinds: Kinds) -> None:
     loop = sinking.loop
+    carries = list(loop.carries)
     readers = Counter(operand.serial for node in loop.nodes for operand in node.operands)
     readers.update(output.serial for output in loop.outputs)
-    terms = {i: _terms(carry, readers) for i, carry in enumerate(loop.carries)}
+    terms = {i: _terms(carry, readers) for i, carry in enumerate(carries)}
     left: dict[int, list[Expression]] = {i: list(several) for i, several in terms.items()}
-    for below in (_product_below, _sum_below):
+    for below in (_product_below, _scatter_below, _sum_below):
         for i, several in left.items():
-            for term in list(several):
-                value = below(term, sinking, kinds)
-                if value is not None:
-                    several.remove(term)
+            left[i] = []
+            for term in several:
+                broadcasts = term.shape != carries[i].inner.shape
+                value = None if broadcasts else below(term, sinking, kinds)
+                if value is None:
+                    left[i].append(term)
+                else:
                     before = sinking.below.get(i)
                     sinking.below[i] = value if before is None else before + value
-    carries = list(loop.carries)
     for i in sinking.below:
         total = carries[i].inner
         for term in left[i]:
@@ -165,13 +169,12 @@ def _terms(carry: Carry, readers: Mapping[int, int]) -> list[Expression]:
             stack.extend(node.operands)
         else:
             terms.append(node)
-    fits = all(term.shape == carry.inner.shape for term in terms)
-    return terms if found and fits and carry.next is not carry.inner else []
+    return terms if found and carry.next is not carry.inner else []
 
 
 def _renamed(node: Expression) -> Expression:
     """What a value was before its elements were moved."""
-    while node.op.name in _LINEAR and node.op is not ops.negative:
+    while node.op.name in _MOVES:
         node = node.operands[0]
     return node
 
@@ -179,7 +182,7 @@ def _renamed(node: Expression) -> Expression:
 def _linear(term: Expression) -> tuple[Expression, list[Expression]]:
     """What a term is a linear function of, and the ops that make it, the last first."""
     chain = []
-    while term.op.name in _LINEAR:
+    while term.op.name in _LINEAR and not term.attrs.get("value"):
         chain.append(term)
         term = term.operands[0]
     return term, chain
@@ -207,6 +210,17 @@ def _product_below(term: Expression, sinking: Sinking, kinds: Kinds) -> Expressi
 def _flat(stack: Expression) -> Expression:
     length, rows, columns = stack.shape
     return ops.reshape(stack, (length * rows, columns))
+
+
+def _scatter_below(term: Expression, sinking: Sinking, kinds: Kinds) -> Expression | None:
+    """sum over t of take_add(a[t], i[t]): rows of all steps are added at their indices at once."""
+    node, chain = _linear(term)
+    if node.op is not ops.take_add or node.attrs["axis"] != 0:
+        return None
+    if any(one.serial in kinds.fixed for one in node.operands):
+        return None
+    stacks = [sinking.stack(one) for one in node.operands]
+    return _applied(ops.take_add.bound(stacks, node.attrs), chain)
 
 
 def _sum_below(term: Expression, sinking: Sinking, kinds: Kinds) -> Expression | None:

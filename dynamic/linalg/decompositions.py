@@ -10,8 +10,10 @@ from compiler import ops
 from compiler.op import Op
 from dynamic.autograd.function import Function
 from dynamic.errors import AutogradError
+from dynamic.grad_mode import recording
 from dynamic.linalg.checks import not_positive_definite, require_matrices, require_square
 from dynamic.linalg.solving import apply, inverse_op, transposed
+from dynamic.nodes import Failing
 from dynamic.results import named
 from dynamic.tensor import wrap
 
@@ -107,6 +109,24 @@ class LinalgQr(Function):
         return (gq + q @ inner) @ transposed(apply(inverse_op, r))
 
 
+_COMPLETE = "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
+_ONLY_R = (
+    "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+    "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr."
+)
+_FULL = (
+    "svd_backward: The singular vectors with full_matrices=True have no gradient: use "
+    "full_matrices=False"
+)
+
+
+def _failing(of: Any, result: Any, text: str, name: str) -> Any:
+    """A result whose gradient is an error, if it is to be recorded."""
+    if of.requires_grad and recording():
+        result._node = Failing(result._array, AutogradError(text), name)
+    return result
+
+
 def qr(A: Any, mode: str = "reduced") -> QR:
     """A = Q R with orthonormal columns in Q and an upper triangle R.
 
@@ -121,23 +141,18 @@ def qr(A: Any, mode: str = "reduced") -> QR:
         )
     rows, columns = A.shape[-2:]
     if mode == "complete" and rows > columns:
-        if A.requires_grad:
-            raise AutogradError(
-                "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
-            )
-        return QR(*(wrap(one) for one in np.linalg.qr(A._array, "complete")))
-    if mode == "r" and A.requires_grad:
-        raise AutogradError(
-            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. "
-            "Please use linalg.qr(A, mode='reduced') if you are going to differentiate through "
-            "linalg.qr."
-        )
+        factors = (wrap(one) for one in np.linalg.qr(A._array, "complete"))
+        return QR(*(_failing(A, one, _COMPLETE, "LinalgQrBackward0") for one in factors))
+    if mode == "r":
+        factor = wrap(np.linalg.qr(A._array, "r"))
+        empty = wrap(np.empty(0, A._array.dtype))
+        return QR(empty, _failing(A, factor, _ONLY_R, "LinalgQrBackward0"))
     if rows < columns:  # the first columns have the factor, the others are turned by it
         q, r = LinalgQr.apply(A[..., :rows])
         r = ops.concatenate([r, transposed(q) @ A[..., rows:]], -1)
     else:
         q, r = LinalgQr.apply(A)
-    return QR(wrap(np.empty(0, A._array.dtype)) if mode == "r" else q, r)
+    return QR(q, r)
 
 
 def _gaps(values: Any) -> Any:
@@ -240,17 +255,15 @@ class LinalgSvd(Function):
 def svd(A: Any, full_matrices: bool = True) -> SVD:
     """A = U diag(S) Vh, singular values from the largest on: (..., m, n).
 
-    The gradient needs distinct singular values and full_matrices=False, unless m = n.
+    The gradient needs distinct singular values; that of the vectors full_matrices=False, unless
+    m = n.
     """
     require_matrices("linalg.svd", A)
     if not full_matrices or A.shape[-2] == A.shape[-1]:
         return SVD(*LinalgSvd.apply(A))
-    if A.requires_grad:
-        raise AutogradError(
-            "svd_backward: The singular vectors with full_matrices=True have no gradient: use "
-            "full_matrices=False"
-        )
-    return SVD(*(wrap(one) for one in np.linalg.svd(A._array)))
+    u, _, vh = (wrap(one) for one in np.linalg.svd(A._array))
+    u, vh = (_failing(A, one, _FULL, "LinalgSvdBackward0") for one in (u, vh))
+    return SVD(u, svdvals(A), vh)
 
 
 def svdvals(A: Any) -> Any:

@@ -176,11 +176,19 @@ _logabsdet: Op = Op(
 )
 
 
+_sign: Op = Op(
+    name="linalg_slogdet",
+    infer_type=lambda a: TensorType(a.shape[:-2], a.dtype),
+    evaluate=lambda a: np.asarray(np.linalg.slogdet(a)[0]),
+    vjp=(None,),
+    doc="The signs of determinants.",
+)
+
+
 def slogdet(A: Any) -> SlogDet:
     """The signs and the logarithms of the magnitudes of determinants: (..., n, n) -> (...)."""
     require_square("linalg.slogdet", A)
-    sign = A.constant(np.asarray(np.linalg.slogdet(A._array)[0]))
-    return SlogDet(sign, apply(_logabsdet, A))
+    return SlogDet(apply(_sign, A), apply(_logabsdet, A))
 
 
 def logdet(input: Any) -> Any:

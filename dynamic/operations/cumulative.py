@@ -110,28 +110,42 @@ def _running(op: Op) -> Any:
 cumsum, cumprod = _running(_cumsum), _running(_cumprod)
 
 
-def _extrema(input: Any, dim: int, function: np.ufunc, reached: np.ufunc) -> tuple[Any, Any]:
-    """The running extrema and the last places where they are, by nan as well as by value."""
+def _reached(x: Any, *, axis: int, largest: bool) -> Any:
+    function, passes = (np.maximum, np.greater_equal) if largest else (np.minimum, np.less_equal)
+    there = passes(x, function.accumulate(x, axis)) | (x != x)
+    shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+    places = np.where(there, np.arange(x.shape[axis]).reshape(shape), 0)
+    return np.maximum.accumulate(places, axis)
+
+
+_extremum_places: Op = Op(
+    name="cummax_indices",
+    infer_type=lambda x, axis, largest: TensorType(x.shape, INT64),
+    evaluate=_reached,
+    vjp=(None,),
+    doc="The last places where the running extrema are, by nan as well as by value.",
+)
+
+
+def _extrema(input: Any, dim: int, largest: bool) -> tuple[Any, Any]:
+    """The running extrema, and where they are."""
     if not input.ndim:
         normalise_axis("cummax", dim, 1)
         return input.clone(), wrap(np.zeros((), INT64))
     axis = normalise_axis("cummax", dim, input.ndim)
-    x = input._array
-    there = reached(x, function.accumulate(x, axis)) | (x != x)
-    shape = [-1 if i == axis else 1 for i in range(x.ndim)]
-    places = np.where(there, np.arange(x.shape[axis]).reshape(shape), 0)
-    indices = np.maximum.accumulate(places, axis)
-    return ops.take_along_axis(input, indices, axis), wrap(indices)
+    attrs = {"axis": axis, "largest": largest}
+    places = input.apply(_extremum_places, (input,), attrs)
+    return ops.take_along_axis(input, places, axis), places
 
 
 def cummax(input: Any, dim: int) -> Any:
     """The largest element up to each along an axis, and where it is; of equal ones the last."""
-    return CumMax(*_extrema(input, dim, np.maximum, np.greater_equal))
+    return CumMax(*_extrema(input, dim, True))
 
 
 def cummin(input: Any, dim: int) -> Any:
     """The smallest element up to each along an axis, and where it is; of equal ones the last."""
-    return CumMin(*_extrema(input, dim, np.minimum, np.less_equal))
+    return CumMin(*_extrema(input, dim, False))
 
 
 def _trapezoids(y: Any, x: Any, dx: Any, dim: int) -> Any:

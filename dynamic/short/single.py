@@ -59,6 +59,16 @@ def along_axis(op: Op) -> Any:
     return _described(function, op)
 
 
+def _ready(options: Attrs) -> tuple[list[Attrs], list[list[list[Attrs]]]]:
+    """The attributes of a reduction: by the number of axes; by `keepdims`, that number, the axis."""
+    every = [{"axes": tuple(range(n)), "keepdims": False, **options} for n in _RANKS]
+    single = [
+        [[{"axes": (i,), "keepdims": kept, **options} for i in range(n)] for n in _RANKS]
+        for kept in (False, True)
+    ]
+    return every, single
+
+
 def reduction(
     op: Op, along: Op | None, general: Callable[..., Any], whole: Any = None, **options: Any
 ) -> Any:
@@ -71,11 +81,7 @@ def reduction(
     evaluate, floating = op.evaluate, op.floating
     along_plan = None if along is None else recipe(along, (True,))
     plan = recipe(op, (True,))
-    every = [{"axes": tuple(range(n)), "keepdims": False, **options} for n in _RANKS]
-    single = [
-        [[{"axes": (i,), "keepdims": kept, **options} for i in range(n)] for n in _RANKS]
-        for kept in (False, True)
-    ]
+    every, single = _ready(options)
     if whole is None:
 
         def whole(x: Any) -> Any:

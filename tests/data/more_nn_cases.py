@@ -65,6 +65,33 @@ VALUES = [
     "F.alpha_dropout(x34, 1., True) * 1", "F.dropout2d(x2345, 1., True)",
     "F.dropout1d(x234, 0., True)",
     "F.rrelu(x34)", "nn.RReLU(0.1, 0.2).eval()(x34)", "F.rrelu(x34, 0.25, 0.25, True)",
+    "F.instance_norm(x234)", "F.instance_norm(x2345, None, None, y3, z3)",
+    "nn.InstanceNorm1d(3)(x234)", "fixed(nn.InstanceNorm2d(3, affine=True))(x2345)",
+    "nn.InstanceNorm1d(3).double()(x34)", "nn.InstanceNorm3d(2)(x12234)",
+    "F.instance_norm(x234, k3, k3 + 1.5, use_input_stats=False)",
+    "nn.InstanceNorm1d(3, track_running_stats=True).double().eval()(x234)",
+    "[m := nn.InstanceNorm1d(3, track_running_stats=True).double(), m(x234), m(k234), "
+    "m.running_mean, m.running_var][1:]",
+    "F.local_response_norm(x2534, 3)", "nn.LocalResponseNorm(2, 0.1, 0.5, 2.)(x253)",
+    "F.lp_pool1d(p238, 3, 2)", "F.lp_pool2d(p2376, 2, (3, 2), 1)", "nn.LPPool1d(2, 3, 2)(p238)",
+    "nn.LPPool2d(1.5, 2, ceil_mode=True)(p1255)",
+    "nn.ConstantPad1d(2, 1.5)(x23)", "nn.ConstantPad2d((1, 0, 2, 1), -1.)(x234)",
+    "nn.ConstantPad3d(1, 0.5)(x2222)", "nn.CircularPad1d(2)(x234)",
+    "nn.CircularPad2d((1, 2, 0, 1))(x2345)", "nn.CircularPad3d(1)(x12322)",
+    "nn.ZeroPad3d(1)(x12222)", "nn.ReflectionPad3d(1)(x12333)", "nn.ReplicationPad3d(2)(x12222)",
+    "F.multi_margin_loss(x34, torch.tensor([0, 3, 1]))",
+    "F.multi_margin_loss(x34, torch.tensor([0, 3, 1]), 2, 0.5, k4 + 2, reduction='none')",
+    "nn.MultiMarginLoss(reduction='sum')(x4, torch.tensor(2))",
+    "F.multi_margin_loss(x4, torch.tensor(2), reduction='none')",
+    "F.multilabel_margin_loss(x34, torch.tensor([[3, 0, -1, 1], [1, 2, 3, 0], [-1, 1, 1, 1]]))",
+    "nn.MultiLabelMarginLoss(reduction='none')(x4, torch.tensor([3, 0, -1, 1]))",
+    "nn.MultiLabelMarginLoss(reduction='sum')(x24, torch.tensor([[3, 0, -1, 1], [2, -1, 0, 0]]))",
+    "F.multilabel_soft_margin_loss(x34, k34 + 1)",
+    "nn.MultiLabelSoftMarginLoss(k4 + 2, reduction='none')(x34, k34 + 1)",
+    "F.triplet_margin_with_distance_loss(x34, y34, z34)",
+    "nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(-1), "
+    "margin=2., swap=True, reduction='none')(x34, y34, z34)",
+    "nn.Softmax2d()(x2345)", "nn.Softmax2d()(x345)",
     # packed sequences
     *(
         f"fixed(nn.{kind}(3, 4{options}))(nn.utils.rnn.pack_padded_sequence(x533, "
@@ -94,6 +121,11 @@ VALUES = [
 ]  # fmt: skip
 
 TEXTS = [
+    "nn.InstanceNorm1d(3)", "nn.InstanceNorm2d(3, affine=True, track_running_stats=True)",
+    "nn.LocalResponseNorm(2)", "nn.ConstantPad1d(2, 3.5)", "nn.CircularPad2d(1)", "nn.ZeroPad3d(1)",
+    "nn.LPPool1d(2, 3)", "nn.LPPool2d(2, (3, 2), stride=1)", "nn.MultiMarginLoss()",
+    "nn.MultiLabelMarginLoss()", "nn.MultiLabelSoftMarginLoss()", "nn.Softmax2d()",
+    "nn.ReflectionPad3d((1, 1, 1, 1, 0, 0))",
     "nn.Dropout1d()", "nn.Dropout2d(0.2, True)", "nn.Dropout3d()", "nn.AlphaDropout()",
     "nn.FeatureAlphaDropout(0.1)", "nn.RReLU()", "nn.RReLU(0.1, 0.2, True)",
     "nn.EmbeddingBag(5, 3)", "nn.EmbeddingBag(5, 3, max_norm=1., mode='sum', padding_idx=-1)",
@@ -107,6 +139,9 @@ TEXTS = [
 ]  # fmt: skip
 
 ERRORS = [
+    "nn.InstanceNorm1d(3)(k2345)", "F.instance_norm(k231)",
+    "F.multi_margin_loss(k34, i3, 3)", "nn.Softmax2d()(k34)",
+    "F.triplet_margin_with_distance_loss(k34, k34, k34, margin=-1.)",
     "nn.Dropout2d(2.)", "F.alpha_dropout(k34, -1.)", "F.conv3d(k34, k22222)",
     "F.conv3d(k12333, k31222)",
     "F.interpolate(k234)", "F.interpolate(k234, 2, 3.)",
