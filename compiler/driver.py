@@ -73,9 +73,9 @@ def compile_graph(
 
         inputs, outputs = (_arguments(kernel, kind) for kind in ("input", "output"))
         if options.backend == "numba":
-            native = load_with_numba(kernel.source, inputs, outputs)
+            native = load_with_numba(kernel.source, kernel.table, inputs, outputs)
         else:
-            native = load_kernel(kernel.units, kernel.program, kernel.table.pool, inputs, outputs)
+            native = load_kernel(kernel.units, kernel.program, kernel.table, inputs, outputs)
     feeds = feeds_of(graph)
     return kind(graph, lowered, kernel, native, feeds, restructure, name, options.threads)
 

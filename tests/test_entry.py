@@ -51,13 +51,13 @@ def sum_of_rows(request: Any) -> Any:
     program = program_words(STEPS, code.addresses)
     native, run, _ = loader._entry_code().addresses
     if request.param == "native":
-        yield entry.native_entry(native, program, INPUTS, OUTPUTS)
+        yield entry.native_entry(native, program, 8, INPUTS, OUTPUTS)
     else:
         yield entry.python_entry(run, program, INPUTS, OUTPUTS)
 
 
 def _table(status: int = 0) -> Any:
-    return np.array([-1, 2, 3, -1, 2, -1, 2, status])
+    return np.array([-1, 2, 3, -1, 2, -1, 2, status, 0])
 
 
 def test_it_makes_the_outputs(sum_of_rows: Any) -> None:

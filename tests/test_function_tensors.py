@@ -231,7 +231,9 @@ def test_an_operand_that_is_returned() -> None:
 
 def test_an_index_out_of_range_is_told() -> None:
     x, index = _tensor(3), np.array([0, 5])
-    with pytest.raises(sg.OutOfRangeError, match=r"take: index 5 is out of range for axis 0 of .*py:"):
+    with pytest.raises(
+        sg.OutOfRangeError, match=r"take: index 5 is out of range for axis 0 of .*py:"
+    ):
         sg.function(lambda x, index: sg.take(x, index, 0))(x, index)
 
 

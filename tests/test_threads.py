@@ -138,6 +138,27 @@ def test_several_callers_at_once() -> None:
     assert not wrong
 
 
+def test_the_interpreter_is_unlocked_for_long_kernels_of_arrays_alone() -> None:
+    x = sg.placeholder("x", (None,))
+    w = sg.variable(np.float32(0))
+    total = sg.tanh(sg.exp(x)).sum()
+    pure, updating = sg.compile([x], total), sg.compile([x], total, updates={w: w + total})
+    for executable, count, expected in (
+        (pure, 1_000_000, 1), (pure, 10, 0), (pure, 1_000_000, 1), (updating, 1_000_000, 0),
+    ):  # fmt: skip
+        values = np.ones(count, "float32")
+        found = executable(values)
+        (workspace,) = executable._idle
+        assert workspace.table[executable.kernel.table.unlocks] == expected
+        callers = [threading.Thread(target=executable, args=(values,)) for _ in range(4)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+        assert executable(values) == found
+        del executable._idle[1:]
+
+
 FORK = """
 import os, warnings
 import numpy as np

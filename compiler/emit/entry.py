@@ -115,10 +115,21 @@ class _Entry:
         builder.store(self.field(array, self.fields.data, INT64), builder.gep(self.table, [at]))
 
     def run(self, results: Any) -> None:
-        """Run the program."""
+        """Run the program, without the interpreter's lock where the table says so."""
         builder = self.builder
         program = builder.inttoptr(self.constant("program"), INT64.as_pointer())
-        status = builder.call(self.run_program, [program, self.table])
+        place = builder.gep(self.table, [self.constant("unlocks")])
+        unlocks = builder.icmp_signed("!=", builder.load(place), INT64(0))
+        with builder.goto_entry_block():
+            found = builder.alloca(INT64)
+        with builder.if_else(unlocks, likely=False) as (unlocked, locked):
+            with unlocked:
+                thread = self.call("PyEval_SaveThread", POINTER)
+                builder.store(builder.call(self.run_program, [program, self.table]), found)
+                self.call("PyEval_RestoreThread", ir.VoidType(), thread)
+            with locked:
+                builder.store(builder.call(self.run_program, [program, self.table]), found)
+        status = builder.load(found)
         with builder.if_then(builder.icmp_signed("==", status, INT64(0)), likely=True):
             builder.ret(results)
         self.call("Py_DecRef", ir.VoidType(), results)

@@ -127,9 +127,9 @@ def _table(root: Region, unknowns: Sequence[Unknown], entries: Entries) -> Table
         if isinstance(group, MatmulGroup)
     }
     gemm = {name: entries.new() for name in sorted(used & set(BLAS_DTYPES))}
-    own, failed, pool, _ = (entries.new() for _ in range(4))
+    own, failed, pool, _, unlocks = (entries.new() for _ in range(5))
     address, zero = tuple(root.entries), entries.computed(0)
-    return TableLayout(address, unknown, gemm, zero, own, failed, pool, computed=(), length=0)
+    return TableLayout(address, unknown, gemm, zero, own, failed, pool, unlocks, (), length=0)
 
 
 def _lines(

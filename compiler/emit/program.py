@@ -30,6 +30,7 @@ class TableLayout:
         failed: the entry that receives an index out of range.
         pool: the entry of the address of the threads' pool, 0 for none; the next one holds how many
             threads may work, 0 for as many as are set.
+        unlocks: the entry that says whether the kernel runs without the interpreter's lock.
         computed: entries that hold what the sizes of a call determine: what loops count, how many
             bytes they go on, and in how many chunks they are cut.
         length: the number of entries.
@@ -42,6 +43,7 @@ class TableLayout:
     own: int
     failed: int
     pool: int
+    unlocks: int
     computed: tuple[tuple[int, Size | Chunks], ...]
     length: int
 

@@ -28,9 +28,10 @@ ENTRY_SYMBOL, RUN_SYMBOL = "staticgraph_entry", "staticgraph_run"
 # Words of the entry's `self`: addresses, how many arrays, and a record per input and per output.
 PYTHON_FUNCTIONS = (
     "PyLong_FromLongLong", "PyList_New", "PyList_SetItem", "Py_IncRef", "Py_DecRef",
+    "PyEval_SaveThread", "PyEval_RestoreThread",
 )  # fmt: skip
 CONSTANTS = (
-    "program", "ndarray", *PYTHON_FUNCTIONS, "PyArray_NewFromDescr", "inputs", "outputs",
+    "program", "unlocks", "ndarray", *PYTHON_FUNCTIONS, "PyArray_NewFromDescr", "inputs", "outputs",
 )  # fmt: skip
 INPUT = ("at", "ndim", "kind", "itemsize")
 OUTPUT = ("at", "ndim", "descr")
@@ -76,16 +77,22 @@ class Argument:
 
 
 def native_entry(
-    code: int, program: Sequence[int], inputs: Sequence[Argument], outputs: Sequence[Argument]
+    code: int,
+    program: Sequence[int],
+    unlocks: int,
+    inputs: Sequence[Argument],
+    outputs: Sequence[Argument],
 ) -> Entry:
     """A builtin function `(table, *inputs) -> list of outputs, or an int` around a program.
 
     Args:
         code: the address of the entry's machine code.
         program: its words, of which the function keeps a copy.
+        unlocks: the table's entry that says whether to run without the interpreter's lock.
     """
     constants = [
         0,
+        unlocks,
         id(np.ndarray),
         *(_python_function(name) for name in PYTHON_FUNCTIONS),
         _numpy_api()[NEW_FROM_DESCR],

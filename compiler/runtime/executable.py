@@ -242,6 +242,7 @@ class Executable:
             for dtype, at in table.gemm.items():
                 words[at] = blas.gemm[dtype]
         words[table.own] = words.ctypes.data
+        words[table.unlocks] = 0
         words[table.pool], words[table.pool + 1] = threads.pool_address(), self.threads or 0
         workspace = Workspace(words)
         if not any(atoms(feed.type.shape) for feed in self.feeds):
@@ -257,6 +258,7 @@ class Executable:
     def _set_up(self, workspace: Workspace, layout: Layout) -> None:
         if workspace.layout is layout:
             return
+        memory = self.kernel.memory
         if layout.shares:
             threads.start(self.threads)
         if workspace.arena is None or workspace.arena.size < layout.arena + ALIGNMENT:
@@ -266,4 +268,7 @@ class Executable:
         base = -(-workspace.arena.ctypes.data // ALIGNMENT) * ALIGNMENT
         for at, offset in layout.offsets:
             workspace.table[at] = base + offset
+        # variables are for one thread at a time: the interpreter's lock sees to that
+        unlocks = layout.shares and not any(slot.kind == "variable" for slot in memory.slots)
+        workspace.table[self.kernel.table.unlocks] = unlocks
         workspace.layout = layout

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from compiler.emit.pool import SYMBOL as WORK_SYMBOL
-from compiler.emit.program import Call, Instruction
+from compiler.emit.program import Call, Instruction, TableLayout
 from compiler.runtime.cache.key import entry_key, kernel_key
 from compiler.runtime.cache.objects import Loaded, load_object, target_machine
 from compiler.runtime.cache.settings import open_store
@@ -37,16 +37,14 @@ counts: Counter[str] = Counter()
 def load_kernel(
     units: Sequence[str],
     program: Sequence[Instruction],
-    pool: int,
+    table: TableLayout,
     inputs: Sequence[Argument],
     outputs: Sequence[Argument],
 ) -> Entries:
-    """The functions that run a program: see `compiler.emit.entry`.
-
-    `pool` is the table's entry of the threads' pool.
-    """
+    """The functions that run a program: see `compiler.emit.entry`."""
     code = _units(units)
-    return _entries(program_words(program, code.addresses, pool), code, inputs, outputs)
+    words = program_words(program, code.addresses, table.pool)
+    return _entries(words, table, code, inputs, outputs)
 
 
 def load_steps(
@@ -60,13 +58,14 @@ def load_steps(
 
 
 def load_with_numba(
-    source: str, inputs: Sequence[Argument], outputs: Sequence[Argument]
+    source: str, table: TableLayout, inputs: Sequence[Argument], outputs: Sequence[Argument]
 ) -> Entries:
     """The same for a kernel's whole source, compiled by Numba; nothing is cached."""
     from compiler.emit.with_numba import compile_with_numba
 
     step = compile_with_numba(source)
-    return _entries(program_words([Call(0, ())], [step.address]), step, inputs, outputs)
+    words = program_words([Call(0, ())], [step.address])
+    return _entries(words, table, step, inputs, outputs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,14 +79,18 @@ class Entries:
 
 
 def _entries(
-    program: Sequence[int], owner: Any, inputs: Sequence[Argument], outputs: Sequence[Argument]
+    program: Sequence[int],
+    table: TableLayout,
+    owner: Any,
+    inputs: Sequence[Argument],
+    outputs: Sequence[Argument],
 ) -> Entries:
     """Functions around a program; they keep the owner of the code."""
     made = []
     entry_address, run_address, _ = _entry_code().addresses
     for taken, given in ((inputs, outputs), ((*inputs, *outputs), ())):
         if fields_are_right():
-            entry = native_entry(entry_address, program, taken, given)
+            entry = native_entry(entry_address, program, table.unlocks, taken, given)
         else:
             entry = python_entry(run_address, program, taken, given)
         weakref.finalize(entry, _drop, owner).atexit = False
