@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ops.writing import scratch, writes
+from compiler.ops.writing import floats, scratch, writes
 
 _NEAR = (
     0.12837916709551256,
@@ -70,7 +70,7 @@ _STEPS = np.array([[*_NEAR, *[0.0] * (len(_FAR) - len(_NEAR))], _FAR]).T[::-1, :
 @writes
 def erf(x: Any, out: Any = None) -> Any:
     """The error function of a float32 or float64 array, element by element."""
-    x = np.asarray(x)
+    x = floats(np.asarray(x))
     result = np.empty(x.shape, x.dtype) if out is None else out
     if x.dtype == np.float32:
         return _single(x, result)
@@ -78,7 +78,7 @@ def erf(x: Any, out: Any = None) -> Any:
     for start in range(0, flat.size, _BLOCK):
         block = flat[start : start + _BLOCK]
         np.copysign(_positive(np.abs(block)), block, out=block)
-    np.copyto(result, flat.reshape(x.shape), casting="same_kind")
+    np.copyto(result, flat.reshape(x.shape))
     return result
 
 

@@ -60,7 +60,7 @@ def along_axis(op: Op) -> Any:
 
 
 def _ready(options: Attrs) -> tuple[list[Attrs], list[list[list[Attrs]]]]:
-    """The attributes of a reduction: by the number of axes; by `keepdims`, that number, the axis."""
+    """The attributes of reductions: by the number of axes; by `keepdims`, that number, the axis."""
     every = [{"axes": tuple(range(n)), "keepdims": False, **options} for n in _RANKS]
     single = [
         [[{"axes": (i,), "keepdims": kept, **options} for i in range(n)] for n in _RANKS]
