@@ -95,6 +95,18 @@ class Op:
 
     def __call__(self, *operands: Any, **attrs: Any) -> Any:
         """The op as the public function."""
+        return self.general(*operands, **attrs)
+
+    def shorten(self, shortcut: Rule) -> None:
+        """Let calls go to a frontend's function, which leaves to `general` what is not its own.
+
+        It becomes the call of a class of which this op is the only one: a step less in each call.
+        """
+        namespace = {"__slots__": (), "__call__": staticmethod(shortcut), "__doc__": self.doc}
+        object.__setattr__(self, "__class__", type(f"Op_{self.name}", (Op,), namespace))
+
+    def general(self, *operands: Any, **attrs: Any) -> Any:
+        """The op applied to anything."""
         if self.bind is not None:
             return self.bound(*self.bind(*operands, **attrs))
         for operand in operands:

@@ -112,15 +112,13 @@ from dynamic.parallel import get_num_threads, set_num_threads
 from dynamic.printing import set_printoptions
 from dynamic.results import Size
 from dynamic.serialization import load, save
-from dynamic.short import SHORT as _SHORT
 from dynamic.tensor import Tensor
 
 _keep_freed_memory()
 globals().update({name: _operations.FUNCTIONS[name] for name in _operations.PUBLIC})
 globals().update(_operations.IN_PLACE)
 globals().update(_linear.SHARED)
-_shared = {name: getattr(_ops, name) for name in _ops.PUBLIC if name not in globals()}
-globals().update({name: _SHORT.get(shared, shared) for name, shared in _shared.items()})
+globals().update({name: getattr(_ops, name) for name in _ops.PUBLIC if name not in globals()})
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...

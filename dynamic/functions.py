@@ -16,7 +16,6 @@ from compiler.op import Operand
 from dynamic import eager_ops
 from dynamic.creation import as_tensor
 from dynamic.inplace import into
-from dynamic.short import SHORT
 from dynamic.tensor import PLAIN, Tensor
 
 
@@ -52,14 +51,11 @@ flatten, split, chunk, unbind = (_method(name) for name in ("flatten", "split", 
 select, narrow, clone, round = (_method(name) for name in ("select", "narrow", "clone", "round"))
 clamp, masked_fill, bmm = _method("clamp"), _method("masked_fill"), _method("bmm")
 index_select, numel = _method("index_select"), _method("numel")
-mul, div, mm, mv = (SHORT[op] for op in (ops.multiply, ops.divide, ops.matmul, ops.matmul))
+mul, div, mm, mv = ops.multiply, ops.divide, ops.matmul, ops.matmul
 eq, ne, lt, le, gt, ge = (
-    SHORT[op]
-    for op in (
         ops.equal, ops.not_equal, ops.less, ops.less_equal, ops.greater, ops.greater_equal,
-    )
-)  # fmt: skip
-neg = SHORT[ops.negative]
+    )  # fmt: skip
+neg = ops.negative
 
 
 def flip(input: Any, dims: Any) -> Any:

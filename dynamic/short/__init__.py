@@ -10,14 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler import ops
 from compiler.op import Op
 from dynamic.short import inplace, pairs, single, views
 from dynamic.tensor import Tensor
 
-SHORT: dict[Op, Any] = {
-    **pairs.PAIRS, **single.UNARY, **single.ALONG_AXIS, ops.reshape: views.reshape
-}  # fmt: skip
+SHORT: dict[Op, Any] = {**pairs.PAIRS, **single.UNARY, **single.ALONG_AXIS}
 """The short way of an op as a function, for the ops that have one."""
 
 METHODS = pairs.METHODS | single.METHODS | views.METHODS | inplace.METHODS
@@ -25,3 +22,5 @@ METHODS = pairs.METHODS | single.METHODS | views.METHODS | inplace.METHODS
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
+for _op, _function in SHORT.items():
+    _op.shorten(_function)

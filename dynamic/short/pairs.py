@@ -42,11 +42,11 @@ def forward(op: Op) -> Any:
             y, table = other._array, plans
             second = other._maker if other._note is None else other._node
             if y.dtype is not dtype or (dtype is not F32 and dtype is not F64):
-                return op(self, other)
+                return op.general(self, other)
         elif (type(other) is float or type(other) is int) and (dtype is F32 or dtype is F64):
             y, second, table = _array(other, dtype), None, number_plans
         else:
-            return op(self, other) if isinstance(other, _KNOWN) else NotImplemented
+            return op.general(self, other) if isinstance(other, _KNOWN) else NotImplemented
         try:
             value = evaluate(x, y) if x.size < LARGE else evaluate_large(op, (x, y), _NO_ATTRS)
         except ValueError as error:
@@ -79,7 +79,7 @@ def backward(op: Op) -> Any:
         y = self._array
         dtype = y.dtype
         if (type(other) is not float and type(other) is not int) or dtype.kind != "f":
-            return op(other, self) if isinstance(other, _KNOWN) else NotImplemented
+            return op.general(other, self) if isinstance(other, _KNOWN) else NotImplemented
         x = _array(other, dtype)
         result = wrap(_asarray(evaluate(x, y)))
         node = self._node
@@ -93,12 +93,12 @@ def backward(op: Op) -> Any:
 def pair(op: Op, operator: Any) -> Any:
     """The function of an op that is an operator as well."""
 
-    def function(input: Any, other: Any, *, out: Any = None) -> Any:
-        if type(input) in PLAIN and out is None:
+    def function(input: Any, other: Any, **options: Any) -> Any:
+        if type(input) in PLAIN and not options:
             result = operator(input, other)
             if result is not NotImplemented:
                 return result
-        return op(input, other) if out is None else op(input, other, out=out)
+        return op.general(input, other, **options)
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = op.doc
@@ -112,7 +112,7 @@ def scaled(op: Op, operator: Any) -> Any:
         if alpha != 1:
             other = other * alpha
         result = operator(self, other) if type(self) in PLAIN else NotImplemented
-        return op(self, other) if result is NotImplemented else result
+        return op.general(self, other) if result is NotImplemented else result
 
     method.__doc__ = f"{op.doc} With b scaled by `alpha`."
     return method

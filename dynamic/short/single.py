@@ -16,6 +16,7 @@ from dynamic.tape import recipe
 from dynamic.tensor import PLAIN, Tensor, new_value
 
 _NO_ATTRS: Attrs = {}
+_ANY = object()  # the axis that the op takes where none is given
 _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""
 
@@ -30,12 +31,12 @@ def unary(op: Op) -> Any:
     """A function of each element."""
     evaluate, plan = op.evaluate, recipe(op, (True,))
 
-    def function(input: Any, *, out: Any = None) -> Any:
-        if type(input) in PLAIN and out is None:
+    def function(input: Any, **options: Any) -> Any:
+        if type(input) in PLAIN and not options:
             x = input._array
             if (x.dtype is F32 or x.dtype is F64) and x.size < LARGE:
                 return new_value(plan, input, evaluate(x), _NO_ATTRS)
-        return op(input) if out is None else op(input, out=out)
+        return op.general(input, **options)
 
     return _described(function, op)
 
@@ -45,16 +46,17 @@ def along_axis(op: Op) -> Any:
     evaluate, plan = op.evaluate, recipe(op, (True,))
     ready = [[{"axis": axis} for axis in range(ndim)] for ndim in _RANKS]
 
-    def function(input: Any, dim: Any = None, **options: Any) -> Any:
+    def function(input: Any, dim: Any = _ANY, **options: Any) -> Any:
         if not options and type(dim) is int and type(input) in PLAIN:
             x = input._array
             if (x.dtype is F32 or x.dtype is F64) and 0 < x.size < LARGE:
                 try:
                     attrs = ready[x.ndim][dim]
                 except IndexError:  # many axes, or no such axis
-                    return op(input, dim)
+                    return op.general(input, dim)
                 return new_value(plan, input, evaluate(x, axis=attrs["axis"]), attrs)
-        return op(input, dim, **options)
+        given = () if dim is _ANY else (dim,)
+        return op.general(input, *given, **options)
 
     return _described(function, op)
 
