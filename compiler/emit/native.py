@@ -41,7 +41,8 @@ def compile_native(sources: Sequence[str]) -> bytes:
         assert isinstance(tree, ast.FunctionDef)
         is_chunk = [one.arg for one in tree.args.args[-3:]] == [*OF_A_CHUNK]
         _define_step(module, step_symbol(i), _define_unit(module, tree), is_chunk)
-    parsed = llvm.parse_assembly(str(module))
+    # a context of its own: the global one keeps every type and constant that it has seen
+    parsed = llvm.parse_assembly(str(module), llvm.create_context())
     optimise(parsed, machine)
     return bytes(machine.emit_object(parsed))
 
