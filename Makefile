@@ -8,7 +8,7 @@ PYTHON_IS_NEW := import sys; sys.exit(sys.version_info < (3, 11))
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint typecheck bench clean
+.PHONY: help demo test lint typecheck bench compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ typecheck: $(VENV)/.installed-test ## check the types
 
 bench: $(VENV)/.installed-examples ## measure a training step; against JAX with JAX=/path/to/its/python
 	$(BIN)/python benchmarks/mlp_small.py $(if $(JAX),--jax $(JAX))
+
+compare: $(VENV)/.installed-compare ## measure all workloads, against the peers that are installed
+	$(BIN)/staticgraph compare --markdown docs/results.md --plot docs/results.svg
 
 clean: ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
