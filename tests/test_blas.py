@@ -1,6 +1,7 @@
 """Every backend's gemm, through the intrinsics, against numpy.matmul. Small integers: exact."""
 
 import ctypes
+import dataclasses
 import itertools
 import subprocess
 import sys
@@ -266,9 +267,10 @@ def test_set_and_limit_threads(monkeypatch, name):
 
 
 def test_thread_control_where_there_is_none():
-    setter, getter = blas._thread_control(object())
-    setter(3)
-    assert getter() == 0
+    assert blas._thread_control(object()) == (0, 0)
+    without = dataclasses.replace(find_blas(), control=(0, 0))
+    without.set_threads(3)
+    assert without.get_threads() == 0
 
 
 def test_a_count_below_one_is_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ from compiler.emit.program import Share
 from compiler.errors import OptionError
 from compiler.graph.expression import Expression, ancestors
 from compiler.runtime import threads
+from compiler.runtime.blas import find_blas
 from compiler.runtime.interpret import interpret
 from tests.samples import SAMPLES
 from tests.trace import cotangents, symbolic, traced
@@ -74,6 +76,48 @@ def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
             else:
                 np.testing.assert_array_equal(value, expected)
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("transposed", itertools.product((False, True), repeat=2))
+@pytest.mark.parametrize(
+    "shape", [(700, 40, 300), (33, 500, 600), (9, 70, 64, 90), (None, 90, 401)]
+)
+def test_products_in_chunks(shape: Any, transposed: tuple[bool, bool]) -> None:
+    *batch, m, k, n = shape
+    rows = 500 if m is None else m
+    for dtype, rtol in (("float32", 1e-5), ("float64", 1e-13)):
+        first, second = ((k, rows) if transposed[0] else (rows, k)), (k, n)
+        left = RNG.normal(size=(*batch, *first)).astype(dtype)
+        right = RNG.normal(size=(*batch, *(second[::-1] if transposed[1] else second))).astype(
+            dtype
+        )
+        shape_of_a = [None if m is None and size == rows else size for size in left.shape]
+        a, b = sg.placeholder("a", shape_of_a, dtype), sg.placeholder("b", right.shape, dtype)
+        product = (a.swapaxes(-1, -2) if transposed[0] else a) @ (
+            b.swapaxes(-1, -2) if transposed[1] else b
+        )
+        executable = sg.compile([a, b], product)
+        assert shared(executable) == 1
+        found = set()
+        for count in (1, 2, 5):
+            threads.set_num_threads(count)
+            value = executable(left, right)
+            found.add(value.tobytes())
+        expected = np.matmul(
+            left.swapaxes(-1, -2) if transposed[0] else left,
+            right.swapaxes(-1, -2) if transposed[1] else right,
+            dtype="float64",
+        )
+        assert_allclose(value, expected, rtol=rtol, atol=rtol * np.sqrt(k) * 10)
+        assert len(found) == 1
+
+
+def test_the_blas_has_its_threads_again() -> None:
+    threads.set_num_threads(2)
+    x = sg.placeholder("x", (64, 64))
+    executable = sg.compile([x], x @ x)
+    executable(np.ones((64, 64), "float32"))
+    assert find_blas().get_threads() in (0, 2)
 
 
 def _graphs() -> dict[str, Callable[[], Any]]:

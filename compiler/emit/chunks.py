@@ -25,7 +25,7 @@ CHEAP = {
     "abs", "ceil", "copysign", "floor", "fprod", "fsum", "maximum", "minimum", "rint", "select",
     "sign_f", "sign_i", "sign_u", "sqrt", "trunc", *CONSTRUCTORS.values(),
 }  # fmt: skip
-BLAS_SHARES = 1 << 18  # multiplications: where OpenBLAS begins
+PRODUCT_GRAIN = 1 << 20  # multiplications that one chunk of products does at least: 10 to 30 µs
 _CALLED = re.compile(r"(\w+)\(")
 
 
@@ -33,19 +33,18 @@ _CALLED = re.compile(r"(\w+)\(")
 class Chunks:
     """A loop in chunks: how many iterations there are, and how many statements they run in all.
 
-    Iterations of more than `least_shared` statements, if it is given, are shared by themselves.
+    A chunk has at least `least` iterations and runs at least `grain` statements.
     """
 
     extent: Size
     work: Size
-    least_shared: int | None = None
+    least: int = 1
+    grain: int | None = None
 
     def count(self, sizes: Mapping[Unknown, int]) -> int:
         """How many chunks there are, given the sizes that are unknown before run time."""
         extent, work = (evaluate(size, sizes) for size in (self.extent, self.work))
-        if self.least_shared is not None and work > self.least_shared * extent:
-            return 1
-        return max(1, min(MOST, extent, work // GRAIN))
+        return max(1, min(MOST, extent // self.least, work // (self.grain or GRAIN)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,12 +68,11 @@ def flat_chunks(size: Size) -> Chunks | None:
     return _worthwhile(Chunks(size, 2 * size))
 
 
-def product_chunks(batch: Size, products: Size) -> Chunks | None:
-    """The chunks of a batch of matrix products of so many multiplications in all.
-
-    The BLAS lets threads share one product of more than `BLAS_SHARES`.
-    """
-    return _worthwhile(Chunks(batch, products, BLAS_SHARES))
+def product_chunks(extent: Size, products: Size, least: int = 1) -> Chunks | None:
+    """The chunks of matrix products of so many multiplications in all, along one axis."""
+    few = isinstance(products, int) and products < 2 * PRODUCT_GRAIN
+    short = isinstance(extent, int) and extent < 2 * least
+    return None if few or short else Chunks(extent, products, least, PRODUCT_GRAIN)
 
 
 def plan_chunks(nodes: Mapping[int, Node], body: Body, nest: Nest) -> ChunkPlan | None:

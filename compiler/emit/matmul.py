@@ -12,9 +12,11 @@ from compiler.emit.scalar import CONSTRUCTORS, literal
 from compiler.graph.view import Node
 from compiler.passes.demand import contiguous_strides
 from compiler.passes.groups import MatmulGroup, View, blas_layout
-from compiler.types import Shape
+from compiler.types import DType, Shape
 
 BLAS_DTYPES = ("float32", "float64")
+TILE = 16  # rows or columns that are not divided: the BLAS computes so many at once
+LEAST_TILES = 12  # in a chunk, for which the BLAS copies the other operand once more
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +38,47 @@ class _Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """One product: its operands, the sizes (m, k), (k, n) -> (m, n) and those of the batch."""
+    """One product: its operands, the sizes (m, k), (k, n) -> (m, n) and those of the batch.
+
+    `cut` is what threads share: the first axis of the batch, or the rows or columns of the result.
+    """
 
     left: _Matrix
     right: _Matrix
     sizes: tuple[Size, Size, Size]
     batch: Shape
+    dtype: DType
+
+    @property
+    def cut(self) -> str:
+        """batch, rows or columns; nothing if there are no chunks."""
+        if self.chunks is None:
+            return ""
+        if self.batch:
+            return "batch"
+        return "rows" if self._by_rows() else "columns"
 
     @property
     def chunks(self) -> Chunks | None:
-        """The chunks of the first axis of the batch."""
-        if not self.batch:
+        """The chunks of the axis that is cut: of the batch, or of tiles of rows or columns."""
+        if self.batch:
+            return product_chunks(self.batch[0], product((*self.batch, *self.sizes)))
+        if self.dtype.name not in BLAS_DTYPES:
             return None
-        return product_chunks(self.batch[0], product((*self.batch, *self.sizes)))
+        m, n, _ = self.sizes
+        cut = _tiles(m if self._by_rows() else n)
+        return product_chunks(cut, product(self.sizes), LEAST_TILES)
+
+    def _by_rows(self) -> bool:
+        """Whether rows are cut: columns are where they are known to be many, or more than rows."""
+        m, n, _ = self.sizes
+        if isinstance(m, int):
+            return isinstance(n, int) and m >= n
+        return not isinstance(n, int) or n < 2 * LEAST_TILES * TILE
+
+
+def _tiles(size: Size) -> Size:
+    return (size + TILE - 1) // TILE
 
 
 def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
@@ -65,7 +95,7 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
         batch = ()
         left = replace(left, batch=(), row_stride=left.leading)
         right = replace(right, batch=())
-    return Product(left, right, (m, n, left_shape[-1]), batch)
+    return Product(left, right, (m, n, left_shape[-1]), batch, node.type.dtype)
 
 
 def print_matmul(
@@ -83,26 +113,54 @@ def print_matmul(
     left, right, batch, (m, n, k) = of.left, of.right, of.batch, of.sizes
     depth = 0
     for axis, extent in enumerate(batch):
-        bounds = "first, last" if of.chunks is not None and axis == 0 else size(extent)
+        bounds = "first, last" if of.cut == "batch" and axis == 0 else size(extent)
         yield f"{INDENT * depth}for i{axis} in range({bounds}):"
         depth += 1
     steps = tuple(stride * (m * n) for stride in contiguous_strides(batch))
     c = _place(0, steps, size)
     a, b = _place(left.offset, left.batch, size), _place(right.offset, right.batch, size)
-    dtype = node.type.dtype
-    if dtype.name in BLAS_DTYPES:
-        call = (
-            f"gemm_{CONSTRUCTORS[dtype.name]}({gemm(dtype.name)}, "
-            f"{int(left.transposed)}, {int(right.transposed)}, {size(m)}, {size(n)}, {size(k)}, "
-            f"{literal(1, dtype)}, address({pointer(left.base, left.first)}, {a}), "
-            f"{size(left.leading)}, address({pointer(right.base, right.first)}, {b}), "
-            f"{size(right.leading)}, {literal(0, dtype)}, address({pointer(node.id, 0)}, {c}), "
-            f"{size(n)})"
+    if of.dtype.name in BLAS_DTYPES:
+        yield from (
+            INDENT * depth + line for line in _gemm(node, of, (a, b, c), size, pointer, gemm)
         )
-        yield INDENT * depth + call
         return
     lines = _loops(left, right, (a, b, c), (m, n, k), node, size, pointer)
     yield from (INDENT * depth + line for line in lines)
+
+
+def _gemm(
+    node: Node,
+    of: Product,
+    places: tuple[str, str, str],
+    size: Callable[[Size], str],
+    pointer: Callable[[int, int], str],
+    gemm: Callable[[str], str],
+) -> Iterator[str]:
+    """The call of the BLAS, for all of the result, or for tiles `first` to `last` of it."""
+    left, right = of.left, of.right
+    (a, b, c), (m, n, k) = places, (size(one) for one in of.sizes)
+    across = n
+    if of.cut in ("rows", "columns"):
+        end = m if of.cut == "rows" else n
+        yield f"begin = first * {TILE}"
+        yield f"count = min(last * {TILE}, {end}) - begin"
+        if of.cut == "rows":
+            m = "count"
+            a = f"{a} + begin * {'1' if left.transposed else f'({size(left.leading)})'}"
+            c = f"{c} + begin * ({across})"
+        else:
+            n = "count"
+            b = f"{b} + begin * {f'({size(right.leading)})' if right.transposed else '1'}"
+            c = f"{c} + begin"
+    dtype = of.dtype
+    yield (
+        f"gemm_{CONSTRUCTORS[dtype.name]}({gemm(dtype.name)}, "
+        f"{int(left.transposed)}, {int(right.transposed)}, {m}, {n}, {k}, "
+        f"{literal(1, dtype)}, address({pointer(left.base, left.first)}, {a}), "
+        f"{size(left.leading)}, address({pointer(right.base, right.first)}, {b}), "
+        f"{size(right.leading)}, {literal(0, dtype)}, address({pointer(node.id, 0)}, {c}), "
+        f"{across})"
+    )
 
 
 def _batch_shape(shape: Shape, left: Shape, right: Shape) -> Shape:

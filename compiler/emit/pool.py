@@ -5,6 +5,10 @@ same results. A ticket names the loop (its generation) and the next chunk; takin
 compare-and-exchange, so a thread that wakes up late takes nothing of a later loop. Waiting threads
 yield for a short time, for the next loop mostly comes soon, and then sleep.
 
+Products of matrices are shared in the same way, so the BLAS is told to use one thread as long as a
+kernel runs that calls it, and then as many as before: its own threads would compete with these, and
+where its sums are divided would depend on their number.
+
 `compiler.runtime.threads` makes the pool's memory and the threads.
 """
 
@@ -16,14 +20,35 @@ SYMBOL = "staticgraph_work"
 GENERATION, TICKET, DONE, SLEEPERS, BUSY, STATUS = 0, 8, 16, 24, 32, 40
 CHUNKS, STEP, TABLE, OPERANDS, EXTENT, THREADS, WORKERS, LIMIT = 48, 49, 50, 51, 52, 53, 54, 55
 LOCK, UNLOCK, WAIT, BROADCAST, YIELD = 56, 57, 58, 59, 60
+BLAS_SET, BLAS_GET, BLAS_USERS, BLAS_THREADS = 61, 62, 63, 96
 MUTEX, CONDITION = 64, 80
-LENGTH = 96
+LENGTH = 104
 
 SPINS = 100  # yields before a thread sleeps: some 50 µs; the BLAS has threads of its own
 PATIENCE = 300  # before the last chunks of others are waited for with yields
 TAG = 0x7FFFFFFF  # the bits of a generation that a ticket holds
 
 SOURCE = f"""
+def quiet_blas(pool):
+    locked = call(pool[{LOCK}], address(pool, {MUTEX}))
+    if pool[{BLAS_USERS}] == 0:
+        pool[{BLAS_THREADS}] = call(pool[{BLAS_GET}]) & {TAG}
+        if pool[{BLAS_THREADS}] != 1:
+            done = call(pool[{BLAS_SET}], 1)
+    pool[{BLAS_USERS}] = pool[{BLAS_USERS}] + 1
+    unlocked = call(pool[{UNLOCK}], address(pool, {MUTEX}))
+    return 0
+
+
+def wake_blas(pool):
+    locked = call(pool[{LOCK}], address(pool, {MUTEX}))
+    pool[{BLAS_USERS}] = pool[{BLAS_USERS}] - 1
+    if (pool[{BLAS_USERS}] == 0) & (pool[{BLAS_THREADS}] != 1):
+        done = call(pool[{BLAS_SET}], pool[{BLAS_THREADS}])
+    unlocked = call(pool[{UNLOCK}], address(pool, {MUTEX}))
+    return 0
+
+
 def take_chunks(pool):
     generation = atomic_load(pool, {GENERATION}) & {TAG}
     chunks = pool[{CHUNKS}]

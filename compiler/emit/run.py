@@ -17,7 +17,7 @@ from llvmlite import ir
 from compiler.emit import pool
 from compiler.emit.lower.translate import Translator
 from compiler.emit.lower.values import INT64, POINTERS
-from compiler.runtime.program import CALL, END, IF, LOOP, SET, SHARE, WHILE
+from compiler.runtime.program import CALL, END, IF, LOOP, PRODUCTS, SET, SHARE, WHILE
 
 SOURCE = f"""
 def run(program, t):
@@ -66,6 +66,18 @@ def run(program, t):
                 status = run(body, t)
                 if status != 0:
                     return status
+        elif kind == {PRODUCTS}:
+            pool = t[at[2]]
+            quiet = i64(0)
+            if pool != 0:
+                quiet = pointer(pool)[{pool.BLAS_SET}]
+            if quiet != 0:
+                quieted = quiet_blas(pointer(pool))
+            status = run(offset(at, 3), t)
+            if quiet != 0:
+                woken = wake_blas(pointer(pool))
+            if status != 0:
+                return status
         elif kind == {IF}:
             body = offset(at, 4)
             if byte(t[at[2]]) == 0:

@@ -13,7 +13,7 @@ import ctypes
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -59,15 +59,29 @@ _THREAD_SYMBOLS = (
 class Blas:
     """One backend: `gemm[dtype]` is the descriptor address that `gemm_f32`/`gemm_f64` take.
 
-    `get_threads` returns 0, and `set_threads` does nothing, where the library offers no control.
+    `control` are the addresses of the functions `void (int)` and `int ()` that set and get how many
+    threads it uses, 0 where it has none: `get_threads` then returns 0, `set_threads` does nothing.
     """
 
     name: str
     integer_bits: int
     gemm: Mapping[str, int]
-    set_threads: Callable[[int], None]
-    get_threads: Callable[[], int]
+    control: tuple[int, int]
     descriptors: tuple[Any, ...] = field(repr=False)
+
+    def set_threads(self, count: int) -> None:
+        """Have it use so many threads."""
+        if self.control[0]:
+            ctypes.CFUNCTYPE(None, ctypes.c_int)(self.control[0])(count)
+
+    def get_threads(self) -> int:
+        """How many it uses."""
+        return ctypes.CFUNCTYPE(ctypes.c_int)(self.control[1])() if self.control[1] else 0
+
+    @property
+    def is_native(self) -> bool:
+        """Whether any thread may call it, for any sizes, without the interpreter's lock."""
+        return self.integer_bits == 64 and self.name != "python"
 
 
 def find_blas(backend: str | None = None) -> Blas:
@@ -185,13 +199,12 @@ def _has_64_bit_integers(library: ctypes.CDLL, pattern: str) -> bool:
     return b"USE64BITINT" in get_config()
 
 
-def _thread_control(library: ctypes.CDLL) -> tuple[Callable[[int], None], Callable[[], int]]:
+def _thread_control(library: ctypes.CDLL) -> tuple[int, int]:
+    """The addresses of the functions that set and get the number of threads; 0 for none."""
     for setter, getter in _THREAD_SYMBOLS:
         if _symbol(library, setter) and _symbol(library, getter):
-            set_count = ctypes.CFUNCTYPE(None, ctypes.c_int)(_symbol(library, setter))
-            get_count = ctypes.CFUNCTYPE(ctypes.c_int)(_symbol(library, getter))
-            return set_count, get_count
-    return (lambda _count: None), (lambda: 0)
+            return _symbol(library, setter), _symbol(library, getter)
+    return 0, 0
 
 
 def _accept(
@@ -199,7 +212,7 @@ def _accept(
     convention: int,
     gemm: Mapping[str, int],
     gemv: Mapping[str, int],
-    threads: tuple[Callable[[int], None], Callable[[], int]],
+    control: tuple[int, int],
 ) -> Blas | None:
     """The record of these functions; None if a gemm is missing or wrong. A gemv may be either."""
     if not all(gemm[dtype] and _gemm_is_right(convention, gemm[dtype], dtype) for dtype in gemm):
@@ -215,8 +228,7 @@ def _accept(
         name=name,
         integer_bits=64 if convention == CBLAS64 else 32,
         gemm={dtype: ctypes.addressof(record) for dtype, record in descriptors.items()},
-        set_threads=threads[0],
-        get_threads=threads[1],
+        control=control,
         descriptors=tuple(descriptors.values()),
     )
 

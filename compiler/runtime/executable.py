@@ -237,13 +237,16 @@ class Executable:
                 array = self._leaf_array(slot.position)
                 self._held.append(array)
                 words[table.address[i]] = array.ctypes.data
+        pool = threads.pool_address()
         if table.gemm:
             blas = find_blas()
             for dtype, at in table.gemm.items():
                 words[at] = blas.gemm[dtype]
+            threads.share_products(blas.control)
+            pool = pool if blas.is_native else 0
         words[table.own] = words.ctypes.data
         words[table.unlocks] = 0
-        words[table.pool], words[table.pool + 1] = threads.pool_address(), self.threads or 0
+        words[table.pool], words[table.pool + 1] = pool, self.threads or 0
         workspace = Workspace(words)
         if not any(atoms(feed.type.shape) for feed in self.feeds):
             # nothing is unknown: no input would be found not to fit a table without sizes

@@ -61,7 +61,7 @@ def profile(executable: Executable, args: Sequence[Any], kwargs: Mapping[str, An
     states = executable.states()
     before = [state.copy() for state in states]
     workspace = executable.workspace_for(arrays)
-    steps, owner = load_steps(kernel.units, kernel.program, kernel.table.pool)
+    steps, owner = load_steps(kernel.units, kernel.program, kernel.table)
     table = workspace.table.ctypes.data
     times: list[list[float]] = [[] for _ in steps]
     try:

@@ -10,6 +10,7 @@ An instruction begins with its kind and with how many words it has. A body is in
             each iteration), how many swaps, pairs of entries exchanged after each iteration, a body
     WHILE   the entry of the address of a bool, the words of the test, how many swaps, pairs, the
             test: a body that computes the bool, a body
+    PRODUCTS the entry of the pool, a body during which the BLAS uses one thread
     IF      the entry of the address of a bool, the words of the first body, a body for true, a body
             for false
 """
@@ -20,7 +21,7 @@ from collections.abc import Sequence
 
 from compiler.emit.program import Branch, Call, Instruction, Loop, Operand, Set, Share, While
 
-CALL, SHARE, SET, LOOP, WHILE, IF, END = 0, 1, 2, 3, 4, 5, -1
+CALL, SHARE, SET, LOOP, WHILE, IF, PRODUCTS, END = 0, 1, 2, 3, 4, 5, 6, -1
 
 
 def program_words(
@@ -35,6 +36,11 @@ def program_words(
         kind, operands = _instruction(one, addresses, pool)
         words += [kind, 2 + len(operands), *operands]
     return [*words, END]
+
+
+def with_products(words: Sequence[int], pool: int) -> list[int]:
+    """The words of a program that calls the BLAS; `pool` is the table's entry of the pool."""
+    return [PRODUCTS, 3 + len(words), pool, *words, END]
 
 
 def _instruction(one: Instruction, addresses: Sequence[int], pool: int) -> tuple[int, list[int]]:

@@ -80,6 +80,15 @@ def start(count: int | None = None) -> None:
             words[pool.WORKERS] = number
 
 
+def share_products(control: tuple[int, int]) -> None:
+    """Let kernels have the BLAS to themselves: the addresses of its functions that set and get how
+    many threads it uses, 0 where it has none.
+    """
+    words = _pool()
+    if words is not None and all(control):
+        words[pool.BLAS_SET], words[pool.BLAS_GET] = control
+
+
 @cache
 def _pool() -> Any:
     """The words of the pool, in cache lines of their own; None without POSIX threads."""
@@ -111,7 +120,11 @@ def _forget_threads() -> None:
     """In a forked child: the threads are not there, and their locks may be held by them."""
     _starting[0] = threading.Lock()
     words = _pool()
-    for place in (pool.WORKERS, pool.SLEEPERS, pool.BUSY):
+    if words[pool.BLAS_USERS]:
+        from compiler.runtime import blas
+
+        blas.set_threads(int(words[pool.BLAS_THREADS]))
+    for place in (pool.WORKERS, pool.SLEEPERS, pool.BUSY, pool.BLAS_USERS):
         words[place] = 0
     _make_locks(words)
 

@@ -28,7 +28,7 @@ from compiler.runtime.entry import (
     native_entry,
     python_entry,
 )
-from compiler.runtime.program import program_words
+from compiler.runtime.program import program_words, with_products
 
 counts: Counter[str] = Counter()
 """How many kernels this process has "compiled" with LLVM, and "loaded" from the cache."""
@@ -43,17 +43,21 @@ def load_kernel(
 ) -> Entries:
     """The functions that run a program: see `compiler.emit.entry`."""
     code = _units(units)
+    return _entries(_words(program, code, table), table, code, inputs, outputs)
+
+
+def _words(program: Sequence[Instruction], code: Loaded, table: TableLayout) -> list[int]:
     words = program_words(program, code.addresses, table.pool)
-    return _entries(words, table, code, inputs, outputs)
+    return with_products(words, table.pool) if table.gemm else words
 
 
 def load_steps(
-    units: Sequence[str], program: Sequence[Instruction], pool: int
+    units: Sequence[str], program: Sequence[Instruction], table: TableLayout
 ) -> tuple[list[Callable[[int], int]], Any]:
     """Each instruction as a function of the table's address, and what keeps them in memory."""
     code = _units(units)
     run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2)(_entry_code().addresses[1])
-    words = [np.array(program_words([one], code.addresses, pool), np.int64) for one in program]
+    words = [np.array(_words([one], code, table), np.int64) for one in program]
     return [partial(run, one.ctypes.data) for one in words], (code, words)
 
 
