@@ -78,7 +78,7 @@ def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("transposed", itertools.product((False, True), repeat=2))
+@pytest.mark.parametrize("transposed", list(itertools.product((False, True), repeat=2)))
 @pytest.mark.parametrize(
     "shape", [(700, 40, 300), (33, 500, 600), (9, 70, 64, 90), (None, 90, 401)]
 )
@@ -86,7 +86,8 @@ def test_products_in_chunks(shape: Any, transposed: tuple[bool, bool]) -> None:
     *batch, m, k, n = shape
     rows = 500 if m is None else m
     for dtype, rtol in (("float32", 1e-5), ("float64", 1e-13)):
-        first, second = ((k, rows) if transposed[0] else (rows, k)), (k, n)
+        first = (k, rows) if transposed[0] else (rows, k)
+        second = (n, k) if transposed[1] else (k, n)
         left = RNG.normal(size=(*batch, *first)).astype(dtype)
         right = RNG.normal(size=(*batch, *(second[::-1] if transposed[1] else second))).astype(
             dtype
