@@ -47,6 +47,11 @@ def set_num_threads(count: int) -> None:
 
     check_count("set_num_threads", count)
     blas.set_threads(count)
+    share_among(count)
+
+
+def share_among(count: int) -> None:
+    """Let `count` threads share large loops, whatever the BLAS uses."""
     words = _pool()
     if words is not None:
         running = words[pool.WORKERS] > 0
