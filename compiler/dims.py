@@ -92,10 +92,13 @@ class Dim:
         if isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms:
             return True
         facts = _facts.get()
-        if facts is not None and isinstance(other, _SIZE):
-            # the compiler's own comparisons are checked when the sizes are known
-            if not sys._getframe(1).f_code.co_filename.startswith(_PACKAGE):
-                facts.append(Fact(self, other if isinstance(other, Dim) else int(other), False))
+        # the compiler's own comparisons are checked when the sizes are known
+        if (
+            facts is not None
+            and isinstance(other, _SIZE)
+            and not sys._getframe(1).f_code.co_filename.startswith(_PACKAGE)
+        ):
+            facts.append(Fact(self, other if isinstance(other, Dim) else int(other), False))
         return False
 
     def __bool__(self) -> bool:
