@@ -20,11 +20,14 @@ import numpy as np
 from compiler import ops
 from compiler.op import Attrs, Op
 from compiler.ops.writing import is_writing, slices
+from dynamic import native
 from dynamic.large_rules import RULES
 from dynamic.nodes import Spec
 from dynamic.parallel import run
 
-LARGE = 1 << 18
+LARGE = native.LEAST
+"""The least number of elements that is worth a look at how an op is computed."""
+WORTH_BLOCKS = 1 << 18
 """The least number of elements that is worth more than one block."""
 
 
@@ -64,7 +67,10 @@ class _Cut:
 
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
-    """`op.evaluate(*arrays, **attrs)`, in blocks where that is possible."""
+    """`op.evaluate(*arrays, **attrs)`, by a kernel or in blocks where that is possible."""
+    value = native.evaluate(op, arrays, attrs)
+    if value is not None:
+        return value
     cut = _cut(op, arrays, attrs)
     if cut is None:
         return _sum(op, arrays, attrs) if op is ops.sum else op.evaluate(*arrays, **attrs)
@@ -107,7 +113,10 @@ def _sum(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
 def cotangents(
     op: Op, positions: Sequence[int], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
 ) -> Sequence[Any]:
-    """`op.cotangents(positions, g, out, *operands, **attrs)`, in blocks where that is possible."""
+    """`op.cotangents(positions, g, out, *operands, **attrs)`, as `evaluate` computes."""
+    by_kernel = native.cotangents(op, positions, g, out, operands, attrs)
+    if by_kernel is not None:
+        return by_kernel
     cut = _cut(op, operands, attrs, (g, out))
     if cut is None:
         return op.cotangents(positions, g, out, *operands, **attrs)
@@ -215,7 +224,7 @@ def _cut(op: Op, operands: Sequence[Any], attrs: Attrs, results: Sequence[Any] =
     length = math.prod(lead)
     row = max(math.prod(shape[axes:]) for shape in full)
     places = slices(length, row)
-    if len(places) < 2:
+    if len(places) < 2 or length * row < WORTH_BLOCKS:
         return None
     return _Cut(axes, lead, cuts, places, max(shape[-1] for shape in full))
 

@@ -14,6 +14,7 @@ from itertools import count
 from queue import SimpleQueue
 
 from compiler.errors import OptionError
+from compiler.runtime import threads as kernels
 
 Task = Callable[[int], None]
 
@@ -46,11 +47,20 @@ class _Job:
             self.finished.put(done)
 
 
+def _available() -> int:
+    given = os.environ.get("OMP_NUM_THREADS", "")  # what the BLAS reads as well
+    if given.isdecimal() and int(given):
+        return int(given)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class _Pool:
     """Threads that wait for jobs."""
 
     def __init__(self) -> None:
-        self.threads = 1
+        self.threads = _available()
         self.jobs: SimpleQueue[tuple[contextvars.Context, _Job]] = SimpleQueue()
         self.started = 0
         self.lock = threading.Lock()
@@ -91,18 +101,7 @@ def set_num_threads(threads: int) -> None:
     if threads < 1:
         raise OptionError(f"set_num_threads expects a positive integer, got {threads}")
     _pool.threads = int(threads)
-
-
-def _available() -> int:
-    given = os.environ.get("OMP_NUM_THREADS", "")  # what the BLAS reads as well
-    if given.isdecimal() and int(given):
-        return int(given)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-set_num_threads(_available())
+    kernels.share_among(int(threads))
 
 
 def run(task: Task, blocks: int) -> None:

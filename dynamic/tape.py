@@ -19,6 +19,7 @@ from dynamic.blockwise import LARGE, cotangents
 from dynamic.dtypes import DTYPES
 from dynamic.errors import AutogradError, MissingAttributeError
 from dynamic.names import node_name
+from dynamic.native import REDUCING, is_large
 from dynamic.nodes import GraphNode, Spec, next_number
 from dynamic.observers import announce, observers
 from dynamic.versions import line_of
@@ -43,6 +44,7 @@ class Recipe:
         keeps: per operand whether its values are saved.
         keeps_output: whether the output's values are saved.
         holds: whether anything is saved, so that freeing the graph matters.
+        reduces: whether the cotangents of operands may be large where that of the output is not.
         number: whether one of two operands is a Python number (for PyTorch's names).
     """
 
@@ -53,6 +55,7 @@ class Recipe:
     keeps: tuple[bool, ...]
     keeps_output: bool
     holds: bool
+    reduces: bool
     number: bool = False
 
 
@@ -69,7 +72,10 @@ def recipe(op: Op, needs: tuple[bool, ...], number: bool = False) -> Recipe:
     letters = "".join(op.saved(i) for i, _ in steps)
     keeps = tuple(chr(ord("a") + i) in letters for i in range(len(needs)))
     positions = tuple(i for i, _ in steps)
-    made = Recipe(op, steps, positions, op.vjp_arrays, keeps, "o" in letters, bool(letters), number)
+    made = Recipe(
+        op, steps, positions, op.vjp_arrays, keeps, "o" in letters, bool(letters),
+        op in REDUCING, number,
+    )  # fmt: skip
     _recipes[op, needs, number] = made
     return made
 
@@ -110,11 +116,12 @@ class Node(GraphNode):
             out = self
         edges, attrs, plan = self.edges, self.attrs, self.recipe
         arrays = plan.arrays
-        if create_graph or (arrays is None and g.size < LARGE):
+        large = not create_graph and (g.size >= LARGE or (plan.reduces and is_large(operands[0])))
+        if create_graph or (arrays is None and not large):
             if attrs:
                 return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]
             return [(edges[i], rule(g, out, *operands)) for i, rule in plan.steps]
-        if g.size >= LARGE:
+        if large:
             found = cotangents(plan.op, plan.positions, g, out, operands, attrs)
         else:
             assert arrays is not None

@@ -15,11 +15,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dynamic as torch
 from compiler import ops
 from compiler.ops import writing
-from dynamic import blockwise, memory, parallel
+from dynamic import blockwise, memory, native, parallel
 
 
 @pytest.fixture(autouse=True)
-def threads() -> Iterator[None]:
+def threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(native.state, "enabled", False)  # see test_dynamic_native
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)

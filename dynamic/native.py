@@ -1,0 +1,254 @@
+"""Large arrays by compiled kernels: where NumPy needs many passes over memory, these take one.
+
+A kernel is made of ops applied to placeholders: of one op's value, or of all its cotangents at
+once. It serves every call with the same dtypes, attributes and pattern of sizes: which are 1, and
+which are equal. Threads share chunks that depend on sizes alone, and so do the results. What no
+kernel serves is left to NumPy: other dtypes, and operands that would have to be copied.
+
+DYNAMIC_COMPILE_LARGE_OPS=0 in the environment leaves all to NumPy.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+from collections.abc import Callable, Sequence
+from contextvars import Context
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from compiler import ops
+from compiler.dims import Size, unknown
+from compiler.errors import OutOfRangeError, ShapeError
+from compiler.op import Attrs, Op
+from compiler.ops import leaves
+from dynamic import eager_ops
+from dynamic.dtypes import F32, F64
+
+LEAST = 1 << 17
+"""The least number of elements that is worth a kernel.
+
+A call takes 10 µs beside the loop, so that kernels are faster from 2**14 elements on. But a first
+call takes 5 to 15 ms with the kernel in the cache and 30 to 100 ms without, and at 2**17 elements
+it takes some hundred calls to save as much."""
+KEPT = 1024
+"""How many kernels are kept."""
+
+REDUCING = frozenset(
+    (
+        ops.logsumexp, ops.var, ops.std, ops.prod, ops.max, ops.min, ops.cross_entropy,
+        ops.mse_loss, ops.binary_cross_entropy_with_logits, eager_ops.prod_dim,
+    )
+)  # fmt: skip
+"""Ops whose result may be small where their cotangents are large."""
+
+_KEEPING = frozenset((ops.softmax, ops.log_softmax, ops.layer_norm))
+_VALUES_ONLY = frozenset((ops.sum, ops.mean, eager_ops.sum_dim, eager_ops.mean_dim))
+"""Ops whose cotangents are views of `g`."""
+_NAMED_APART = {
+    eager_ops.sum_dim: ops.sum, eager_ops.mean_dim: ops.mean, eager_ops.prod_dim: ops.prod,
+}  # fmt: skip
+_FASTER_WITH_NUMPY = frozenset(
+    (
+        (ops.sin, F32), (ops.cos, F32), (ops.tan, F32), (ops.tan, F64), (ops.power, F32),
+        (ops.power, F64),
+    )
+)  # fmt: skip
+"""Functions that NumPy has better code for, of operands of a dtype."""
+_DTYPES = frozenset((F32, F64, *(np.dtype(kind) for kind in ("i4", "i8", "u1", "?"))))
+_PLAIN = (int, str, type(None))
+
+Make: TypeAlias = "Callable[[list[Any]], list[Any]]"
+"""Results in ops, given an expression per operand."""
+
+
+@dataclass(slots=True)
+class _State:
+    enabled: bool
+
+
+def _allowed() -> bool:
+    if os.environ.get("DYNAMIC_COMPILE_LARGE_OPS") == "0":
+        return False
+    return importlib.util.find_spec("llvmlite") is not None
+
+
+state = _State(_allowed())
+"""Whether kernels are used."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """What is known of an operand when a kernel is compiled.
+
+    Attributes:
+        sizes: per axis 1, or a number that equal sizes have in common.
+        held: the same for the array that holds its elements, where axes that only repeat them have
+            size 1; None if there is no array, since nothing reads the elements.
+    """
+
+    dtype: Any
+    sizes: tuple[int, ...]
+    held: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """A function of the arrays, and which of the results are the first operand as it is."""
+
+    run: Callable[..., list[Any]]
+    passed: tuple[bool, ...]
+
+
+_kernels: dict[Any, _Kernel | None] = {}
+
+
+def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
+    """The value of an op by a kernel, an array; None where no kernel serves the call."""
+    if not serves(op, arrays) and op not in _VALUES_ONLY:
+        return None
+    op = _NAMED_APART.get(op, op)
+    found = compute((op, None), attrs, lambda values: [op.bound(values, attrs)], arrays)
+    return None if found is None else found[0]
+
+
+def cotangents(
+    op: Op, positions: Sequence[int], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
+) -> Sequence[Any] | None:
+    """The cotangents of the operands at `positions` by one kernel; None as in `evaluate`.
+
+    What the rules do not read may be anything that has a shape and a dtype.
+    """
+    if not serves(op, operands):
+        return None
+    op = _NAMED_APART.get(op, op)
+
+    def make(values: list[Any]) -> list[Any]:
+        rules = [op.rule(position) for position in positions]
+        return [rule(*values, **attrs) for rule in rules if rule is not None]
+
+    return compute((op, tuple(positions)), attrs, make, (g, out, *operands))
+
+
+def serves(op: Op, operands: Sequence[Any]) -> bool:
+    """Whether there are kernels for an op on such operands, and for its rules."""
+    if not state.enabled or not operands or (op, operands[0].dtype) in _FASTER_WITH_NUMPY:
+        return False
+    return op.elementwise or op in _KEEPING or op in REDUCING
+
+
+def is_large(operand: Any) -> bool:
+    """Whether an operand, or what stands in for it, has so many elements."""
+    return math.prod(operand.shape) >= LEAST
+
+
+def compute(name: Any, attrs: Attrs, make: Make, operands: Sequence[Any]) -> list[Any] | None:
+    """What `make` says of the operands by a kernel, new arrays; None where no kernel serves it.
+
+    Args:
+        name: what tells `make` from others, together with `attrs`.
+        operands: arrays, or what has a shape and a dtype where no element is read. One at least
+            has to be a large array of floats.
+    """
+    if not state.enabled:
+        return None
+    numbers, arrays, known, large = {1: 1}, [], [], False
+    for one in operands:
+        if isinstance(one, np.generic):
+            one = np.asarray(one)
+        dtype, shape = one.dtype, one.shape
+        if dtype not in _DTYPES:
+            return None
+        sizes = tuple([numbers.setdefault(size, len(numbers) + 1) for size in shape])
+        held = None
+        if isinstance(one, np.ndarray):
+            array = _held(one)
+            if array is None:
+                return None
+            held = sizes if array is one else tuple([numbers[size] for size in array.shape])
+            large = large or (array.size >= LEAST and dtype.kind == "f")
+            arrays.append(array)
+        known.append((dtype, sizes, held))
+    options = _key(attrs) if large else None
+    if options is None:
+        return None
+    key = (name, options, tuple(known))
+    try:
+        kernel = _kernels[key]
+    except KeyError:
+        if len(_kernels) >= KEPT:
+            _kernels.clear()
+        # in a context of its own: the caller may be tracing a graph
+        kernel = Context().run(_compile, str(name), make, [_Operand(*one) for one in known])
+        _kernels[key] = kernel
+    if kernel is None:
+        return None
+    try:
+        results = iter(kernel.run(*arrays))
+    except (ShapeError, OutOfRangeError):
+        return None  # the op itself says what is wrong
+    return [operands[0] if passed else next(results) for passed in kernel.passed]
+
+
+def _held(array: Any) -> Any:
+    """The row-major array that holds the elements, once each; None if there is no such array."""
+    flags = array.flags
+    if type(array) is not np.ndarray or not flags.aligned or not array.size:
+        return None
+    if flags.c_contiguous:
+        return array
+    held = array[tuple([slice(None) if stride else slice(1) for stride in array.strides])]
+    return held if held.flags.c_contiguous else None
+
+
+def _key(attrs: Attrs) -> Any:
+    """Attributes as a key; None if one of them is not plain."""
+    found = []
+    for name, value in attrs.items():
+        if type(value) is float:
+            value = value.hex()  # 0.0 and -0.0 are equal, but not the same
+        elif not isinstance(value, _PLAIN) and not (
+            type(value) is tuple and all(isinstance(item, _PLAIN) for item in value)
+        ):
+            return None
+        found.append((name, value))
+    return tuple(found)
+
+
+def _compile(name: str, make: Make, known: Sequence[_Operand]) -> _Kernel | None:
+    """The kernel; None if the sizes do not fit, or are not all those of arrays."""
+    from compiler.driver import Options, compile_graph
+    from compiler.graph.build import build
+    from compiler.graph.expression import Expression, at_line
+    from compiler.runtime.executable import Executable
+
+    numbers = {number for one in known for number in one.sizes}
+    given = {number for one in known for number in one.held or ()}
+    if not numbers <= given | {1}:
+        return None
+    symbols: dict[int, Size] = {number: unknown() for number in numbers} | {1: 1}
+    with at_line("-"):
+        inputs, values = [], []
+        for place, one in enumerate(known):
+            shape, held = (
+                tuple([symbols[number] for number in sizes])
+                for sizes in (one.sizes, one.sizes if one.held is None else one.held)
+            )
+            leaf_attrs = leaves.leaf_attrs(held, one.dtype, place)
+            leaf = Expression(leaves.placeholder, (), leaf_attrs, f"operand {place}")
+            values.append(leaf if held == shape else ops.broadcast_to(leaf, shape))
+            if one.held is not None:
+                inputs.append(leaf)
+        try:
+            results = make(values)
+        except ShapeError:
+            return None
+    passed = tuple([one is values[0] for one in results])
+    computed = [one for one, is_passed in zip(results, passed, strict=True) if not is_passed]
+    if not computed:
+        return None
+    run = compile_graph(build(inputs, computed), list, name, Options(), Executable)
+    return _Kernel(run, passed)
