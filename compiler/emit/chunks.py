@@ -19,6 +19,7 @@ from compiler.graph.view import Node
 
 GRAIN = 400_000  # statements that one chunk runs at least: 10 to 100 µs
 MOST = 32  # chunks
+LINE = 64  # elements, which are at least as many bytes as a cache line has
 MOST_GATHERED = 1 << 14  # elements that each chunk may sum on its own
 FUNCTION_COST = 8  # statements that take as long as one function such as exp
 CHEAP = {
@@ -53,7 +54,8 @@ class ChunkPlan:
 
     Attributes:
         totals: what each chunk leaves a value of.
-        memory: what each chunk has memory of its own for, and how many elements.
+        memory: what each chunk has memory of its own for, and after how many elements the next
+            chunk's begins.
         gathered: the nodes that each chunk sums in such memory.
     """
 
@@ -91,10 +93,15 @@ def plan_chunks(nodes: Mapping[int, Node], body: Body, nest: Nest) -> ChunkPlan 
     if chunks is None:
         return None
     totals = tuple(body.totals if nest.rows else body.sums)
-    memory = own_memory(body)
-    memory |= {("partial", node): size for node, size in sizes.items()}
+    memory = {key: _padded(size) for key, size in own_memory(body).items()}
+    memory |= {("partial", node): _padded(size) for node, size in sizes.items()}
     memory |= {("total", i): 1 for i in range(len(totals))}
     return ChunkPlan(chunks, totals, memory, tuple(gathered))
+
+
+def _padded(size: Size) -> Size:
+    """At least so many elements, such that no two chunks write to one cache line."""
+    return (size + LINE - 1) // LINE * LINE
 
 
 def own_memory(body: Body) -> dict[Memory, Size]:

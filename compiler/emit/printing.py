@@ -128,7 +128,9 @@ class Printer:
         kind, type = self.body.gathered[node], self.nodes(node).type
         size, target = self.size(type.size), self._memory(("node", node))
         source, element = self._memory(("partial", node)), from_memory(type.dtype)
-        old, new = element.replace("{m}", f"{target}[i]"), f"{source}[c * {size} + i]"
+        assert self.plan is not None
+        step = self._factor(self.plan.memory["partial", node])
+        old, new = element.replace("{m}", f"{target}[i]"), f"{source}[c * {step} + i]"
         value = combine(kind, type.dtype, old, element.replace("{m}", new))
         assign = to_memory("{value}", type.dtype).replace("{m}", f"{target}[i]")
         yield f"for i in range({size}):"
