@@ -2,8 +2,10 @@
 
 A kernel is made of ops applied to placeholders: of one op's value, or of all its cotangents at
 once. It serves every call with the same dtypes, attributes and pattern of sizes: which are 1, and
-which are equal. Threads share chunks that depend on sizes alone, and so do the results. What no
-kernel serves is left to NumPy: other dtypes, and operands that would have to be copied.
+which are equal. It knows the sizes of a bias or weight, whose cotangent is a sum: threads share
+such a sum if each can have memory for a part of it. They share chunks that depend on sizes alone,
+and so do the results. What no kernel serves is left to NumPy: other dtypes, and operands that
+would have to be copied.
 
 DYNAMIC_COMPILE_LARGE_OPS=0 in the environment leaves all to NumPy.
 """
@@ -13,7 +15,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -34,6 +36,8 @@ LEAST = 1 << 17
 A call takes 10 µs beside the loop, so that kernels are faster from 2**14 elements on. But a first
 call takes 5 to 15 ms with the kernel in the cache and 30 to 100 ms without, and at 2**17 elements
 it takes some hundred calls to save as much."""
+MOST_SUMS = 1 << 14
+"""The elements of a sum that threads share: as in `compiler.emit.chunks`."""
 KEPT = 1024
 """How many kernels are kept."""
 
@@ -85,7 +89,7 @@ class _Operand:
     """What is known of an operand when a kernel is compiled.
 
     Attributes:
-        sizes: per axis 1, or a number that equal sizes have in common.
+        sizes: per axis the size if it is known, or a negative number that equal ones share.
         held: the same for the array that holds its elements, where axes that only repeat them have
             size 1; None if there is no array, since nothing reads the elements.
     """
@@ -130,7 +134,10 @@ def cotangents(
         rules = [op.rule(position) for position in positions]
         return [rule(*values, **attrs) for rule in rules if rule is not None]
 
-    return compute((op, tuple(positions)), attrs, make, (g, out, *operands))
+    shapes = [operands[position].shape for position in positions]
+    sums = [shape for shape in shapes if shape != g.shape and math.prod(shape) <= MOST_SUMS]
+    known = frozenset([size for shape in sums for size in shape])
+    return compute((op, tuple(positions)), attrs, make, (g, out, *operands), known)
 
 
 def serves(op: Op, operands: Sequence[Any]) -> bool:
@@ -145,24 +152,28 @@ def is_large(operand: Any) -> bool:
     return math.prod(operand.shape) >= LEAST
 
 
-def compute(name: Any, attrs: Attrs, make: Make, operands: Sequence[Any]) -> list[Any] | None:
+def compute(
+    name: Any, attrs: Attrs, make: Make, operands: Sequence[Any], known: Collection[int] = ()
+) -> list[Any] | None:
     """What `make` says of the operands by a kernel, new arrays; None where no kernel serves it.
 
     Args:
         name: what tells `make` from others, together with `attrs`.
         operands: arrays, or what has a shape and a dtype where no element is read. One at least
             has to be a large array of floats.
+        known: sizes that the kernel knows.
     """
     if not state.enabled:
         return None
-    numbers, arrays, known, large = {1: 1}, [], [], False
+    numbers = {size: size for size in (1, *known)}
+    arrays, kinds, large = [], [], False
     for one in operands:
         if isinstance(one, np.generic):
             one = np.asarray(one)
         dtype, shape = one.dtype, one.shape
         if dtype not in _DTYPES:
             return None
-        sizes = tuple([numbers.setdefault(size, len(numbers) + 1) for size in shape])
+        sizes = tuple([numbers.setdefault(size, -len(numbers)) for size in shape])
         held = None
         if isinstance(one, np.ndarray):
             array = _held(one)
@@ -171,18 +182,18 @@ def compute(name: Any, attrs: Attrs, make: Make, operands: Sequence[Any]) -> lis
             held = sizes if array is one else tuple([numbers[size] for size in array.shape])
             large = large or (array.size >= LEAST and dtype.kind == "f")
             arrays.append(array)
-        known.append((dtype, sizes, held))
+        kinds.append((dtype, sizes, held))
     options = _key(attrs) if large else None
     if options is None:
         return None
-    key = (name, options, tuple(known))
+    key = (name, options, tuple(kinds))
     try:
         kernel = _kernels[key]
     except KeyError:
         if len(_kernels) >= KEPT:
             _kernels.clear()
         # in a context of its own: the caller may be tracing a graph
-        kernel = Context().run(_compile, str(name), make, [_Operand(*one) for one in known])
+        kernel = Context().run(_compile, str(name), make, [_Operand(*one) for one in kinds])
         _kernels[key] = kernel
     if kernel is None:
         return None
@@ -218,21 +229,22 @@ def _key(attrs: Attrs) -> Any:
     return tuple(found)
 
 
-def _compile(name: str, make: Make, known: Sequence[_Operand]) -> _Kernel | None:
-    """The kernel; None if the sizes do not fit, or are not all those of arrays."""
+def _compile(name: str, make: Make, kinds: Sequence[_Operand]) -> _Kernel | None:
+    """The kernel; None if the sizes do not fit, or are neither known nor those of arrays."""
     from compiler.driver import Options, compile_graph
     from compiler.graph.build import build
     from compiler.graph.expression import Expression, at_line
+    from compiler.passes.recompute import recompute_values
     from compiler.runtime.executable import Executable
 
-    numbers = {number for one in known for number in one.sizes}
-    given = {number for one in known for number in one.held or ()}
-    if not numbers <= given | {1}:
+    numbers = {number for one in kinds for number in one.sizes}
+    given = {number for one in kinds for number in one.held or ()}
+    if min(numbers - given, default=0) < 0:
         return None
-    symbols: dict[int, Size] = {number: unknown() for number in numbers} | {1: 1}
+    symbols: dict[int, Size] = {n: n if n > 0 else unknown() for n in numbers}
     with at_line("-"):
         inputs, values = [], []
-        for place, one in enumerate(known):
+        for place, one in enumerate(kinds):
             shape, held = (
                 tuple([symbols[number] for number in sizes])
                 for sizes in (one.sizes, one.sizes if one.held is None else one.held)
@@ -250,5 +262,7 @@ def _compile(name: str, make: Make, known: Sequence[_Operand]) -> _Kernel | None
     computed = [one for one, is_passed in zip(results, passed, strict=True) if not is_passed]
     if not computed:
         return None
-    run = compile_graph(build(inputs, computed), list, name, Options(), Executable)
+    # a value that is recomputed later is computed in a loop of its own; these all fit into one
+    options = Options(disabled=frozenset((recompute_values.__name__,)))
+    run = compile_graph(build(inputs, computed), list, name, options, Executable)
     return _Kernel(run, passed)
