@@ -241,7 +241,7 @@ def _compile(name: str, make: Make, kinds: Sequence[_Operand]) -> _Kernel | None
     given = {number for one in kinds for number in one.held or ()}
     if min(numbers - given, default=0) < 0:
         return None
-    symbols: dict[int, Size] = {n: n if n > 0 else unknown() for n in numbers}
+    symbols: dict[int, Size] = {n: n if n > 0 else unknown() for n in numbers | {1}}
     with at_line("-"):
         inputs, values = [], []
         for place, one in enumerate(kinds):
