@@ -358,3 +358,33 @@ def test_attributes_that_are_equal_but_not_the_same_have_kernels_of_their_own():
     for slope in (0.0, -0.0):
         found = native.evaluate(ops.leaky_relu, [X], {"negative_slope": slope})
         assert_array_equal(np.signbit(found), np.signbit(np.where(X > 0, X, X * slope)))
+
+
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("shape", [(31, 11, 23, 19), (8219, 17)])
+def test_batch_norm_gives_what_it_gives_with_numpy(shape, training, affine, monkeypatch):
+    channels = shape[1]
+
+    def results() -> list[np.ndarray]:
+        x = torch.from_numpy(values(*shape) + 3).requires_grad_(True)
+        w, b = (torch.from_numpy(values(channels, seed=i)).requires_grad_(True) for i in (1, 2))
+        state = torch.zeros(channels, dtype=torch.float64), torch.from_numpy(values(channels) ** 2)
+        given = (w, b) if affine else (None, None)
+        h = torch.nn.functional.batch_norm(x, *state, *given, training)
+        (h * torch.from_numpy(values(*shape, seed=5))).sum().backward()
+        found = [h.detach(), x.grad, *state, *((w.grad, b.grad) if affine else ())]
+        return [one.numpy() for one in found]
+
+    kernels: dict[object, object] = {}
+    monkeypatch.setattr(native, "_kernels", kernels)
+    found = []
+    for count in (1, 2, 5):
+        torch.set_num_threads(count)
+        found.append(results())
+    assert {key[0] for key in kernels} > {"batch norm", "batch sums", "batch cotangent"}
+    monkeypatch.setattr(native.state, "enabled", False)
+    for one, two, five, expected in zip(*found, results(), strict=True):
+        assert_array_equal(one, two)
+        assert_array_equal(one, five)
+        assert_near(one, expected, "f8", 1e-13)

@@ -2,7 +2,8 @@
 
 Arrays are (n, c, length), and are computed in blocks along n that stay in the cache. A block gives
 the mean and the squared deviations of its own for each channel; they are combined exactly (Chan,
-Golub, LeVeque 1983). Blocks depend on shapes alone, and so do the results.
+Golub, LeVeque 1983). Blocks depend on shapes alone, and so do the results. Large arrays that a
+compiled kernel serves are computed by one: see `dynamic.native`.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from compiler import ops
 from compiler.ops.writing import scratch, slices
 from dynamic.autograd import grad
 from dynamic.autograd.function import Function
 from dynamic.blockwise import rows_as_they_are
 from dynamic.func.tracer import Tracer
 from dynamic.grad_mode import is_grad_enabled
+from dynamic.native import Make, compute
 from dynamic.parallel import run
 from dynamic.tensor import Tensor, wrap
 
@@ -42,6 +45,9 @@ def fits(x: Any, *others: Any) -> bool:
 def moments(x: Any) -> tuple[Any, Any]:
     """The mean and the variance of each channel of a tensor (n, c, ...)."""
     array = _as_channels(x._array)
+    found = _by_kernel("batch moments", _moments_in_ops, array)
+    if found is not None:
+        return found[0], found[1]
     count = array.shape[0] * array.shape[2]
     blocks = _blocks(array)
     means, squares = np.empty((2, len(blocks), array.shape[1]), array.dtype)
@@ -79,21 +85,10 @@ class _Normalised(Function):
         """The value."""
         array = _as_channels(tensors[0]._array)
         weight, bias = (None if one is None else one._array for one in tensors[1:])
-        factor = (scale if weight is None else scale * weight)[:, None]
-        blocks = _blocks(array)
-        result = np.empty(array.shape, array.dtype)
-
-        def task(i: int) -> None:
-            out = result[blocks[i]]
-            np.copyto(out, array[blocks[i]])  # so that the rest is in place, in the cache
-            np.subtract(out, mean[:, None], out)
-            np.multiply(out, factor, out)
-            if bias is not None:
-                np.add(out, bias[:, None], out)
-
-        _each(task, array, blocks)
+        factor = scale if weight is None else scale * weight
         ctx.options = (in_ops, constant)
         ctx.save_for_backward(*tensors, wrap(mean), wrap(scale))
+        result = _scaled(array, mean, factor, bias)
         return wrap(result.reshape(tensors[0].shape))
 
     @staticmethod
@@ -110,12 +105,12 @@ class _Normalised(Function):
         dots, sums = _sums(array, grads, mean)
         found: list[Any] = [None, None, None]
         if needed[0]:
-            factor = (scale if weight is None else scale * weight)[:, None]
+            factor = scale if weight is None else scale * weight
             statistics = None
             if not constant:
                 count = array.shape[0] * array.shape[2]
                 along, shift = dots * scale * scale / count, sums / count
-                statistics = mean[:, None], along[:, None], shift[:, None]
+                statistics = mean, along, shift
             found[0] = _by_x(array, grads, factor, statistics).reshape(x.shape)
         if needed[1]:
             found[1] = dots * scale
@@ -135,8 +130,62 @@ def _again(
     return tuple(next(found) if need else None for need in needed)
 
 
+def _by_kernel(name: str, make: Make, array: Any, *others: Any) -> list[Any] | None:
+    """What `make` says of arrays (n, c, length) or (c,); None where no kernel serves them."""
+    return compute(name, {}, make, (array, *others), (array.shape[1],))
+
+
+def _moments_in_ops(values: list[Any]) -> list[Any]:
+    (x,) = values
+    return [ops.mean(x, axis=(0, 2)), ops.var(x, axis=(0, 2), correction=0)]
+
+
+def _scaled_in_ops(values: list[Any]) -> list[Any]:
+    x, mean, factor, *bias = (values[0], *(ops.expand_dims(one, 1) for one in values[1:]))
+    result = (x - mean) * factor
+    return [result + bias[0] if bias else result]
+
+
+def _sums_in_ops(values: list[Any]) -> list[Any]:
+    x, g, mean = values
+    centred = x - ops.expand_dims(mean, 1)
+    return [ops.sum(g * centred, axis=(0, 2)), ops.sum(g, axis=(0, 2))]
+
+
+def _by_x_in_ops(values: list[Any]) -> list[Any]:
+    x, g, factor, *others = (*values[:2], *(ops.expand_dims(one, 1) for one in values[2:]))
+    if not others:
+        return [g * factor]
+    mean, along, shift = others
+    return [(g - shift - (x - mean) * along) * factor]
+
+
+def _scaled(array: Any, mean: Any, factor: Any, bias: Any) -> Any:
+    """(array - mean) * factor + bias, for numbers of each channel; `bias` may be None."""
+    given = (mean, factor) if bias is None else (mean, factor, bias)
+    found = _by_kernel("batch norm", _scaled_in_ops, array, *given)
+    if found is not None:
+        return found[0]
+    blocks = _blocks(array)
+    result = np.empty(array.shape, array.dtype)
+
+    def task(i: int) -> None:
+        out = result[blocks[i]]
+        np.copyto(out, array[blocks[i]])  # so that the rest is in place, in the cache
+        np.subtract(out, mean[:, None], out)
+        np.multiply(out, factor[:, None], out)
+        if bias is not None:
+            np.add(out, bias[:, None], out)
+
+    _each(task, array, blocks)
+    return result
+
+
 def _sums(array: Any, grads: Any, mean: Any) -> tuple[Any, Any]:
     """For each channel the sums of grads * (array - mean), and of grads."""
+    found = _by_kernel("batch sums", _sums_in_ops, array, grads, mean)
+    if found is not None:
+        return found[0], found[1]
     blocks = _blocks(array)
     dots, sums = np.empty((2, len(blocks), array.shape[1]), array.dtype)
 
@@ -153,8 +202,13 @@ def _sums(array: Any, grads: Any, mean: Any) -> tuple[Any, Any]:
 def _by_x(array: Any, grads: Any, factor: Any, statistics: tuple[Any, Any, Any] | None) -> Any:
     """(grads - shift - (array - mean) * along) * factor, of `statistics` (mean, along, shift).
 
-    None if the statistics do not depend on x: grads * factor.
+    All but the arrays are numbers of each channel. None if the statistics do not depend on x:
+    grads * factor.
     """
+    given = (factor, *(statistics or ()))
+    found = _by_kernel("batch cotangent", _by_x_in_ops, array, grads, *given)
+    if found is not None:
+        return found[0]
     blocks = _blocks(array)
     result = np.empty(array.shape, array.dtype)
 
@@ -162,11 +216,11 @@ def _by_x(array: Any, grads: Any, factor: Any, statistics: tuple[Any, Any, Any] 
         part, out = array[blocks[i]], result[blocks[i]]
         np.copyto(out, grads[blocks[i]])
         if statistics is not None:
-            mean, along, shift = statistics
+            mean, along, shift = (one[:, None] for one in statistics)
             centred = np.subtract(part, mean, scratch(part, 0))
             np.subtract(out, shift, out)
             np.subtract(out, np.multiply(centred, along, centred), out)
-        np.multiply(out, factor, out)
+        np.multiply(out, factor[:, None], out)
 
     _each(task, array, blocks)
     return result
