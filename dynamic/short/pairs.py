@@ -93,12 +93,12 @@ def backward(op: Op) -> Any:
 def pair(op: Op, operator: Any) -> Any:
     """The function of an op that is an operator as well."""
 
-    def function(input: Any, other: Any, **options: Any) -> Any:
-        if type(input) in PLAIN and not options:
-            result = operator(input, other)
+    def function(*operands: Any, **options: Any) -> Any:
+        if not options and len(operands) == 2 and type(operands[0]) in PLAIN:
+            result = operator(*operands)
             if result is not NotImplemented:
                 return result
-        return op.general(input, other, **options)
+        return op.general(*operands, **options)
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = op.doc

@@ -31,12 +31,13 @@ def unary(op: Op) -> Any:
     """A function of each element."""
     evaluate, plan = op.evaluate, recipe(op, (True,))
 
-    def function(input: Any, **options: Any) -> Any:
-        if type(input) in PLAIN and not options:
+    def function(*operands: Any, **options: Any) -> Any:
+        if not options and len(operands) == 1 and type(operands[0]) in PLAIN:
+            (input,) = operands
             x = input._array
             if (x.dtype is F32 or x.dtype is F64) and x.size < LARGE:
                 return new_value(plan, input, evaluate(x), _NO_ATTRS)
-        return op.general(input, **options)
+        return op.general(*operands, **options)
 
     return _described(function, op)
 

@@ -81,9 +81,14 @@ def install(peer: str, watch: Callable[[str], None]) -> Path:
     ) as pip:  # fmt: skip
         assert pip.stdout is not None
         last = ""
-        for line in pip.stdout:
-            last = line.strip() or last
-            watch(last)
+        try:
+            for line in pip.stdout:
+                last = line.strip() or last
+                watch(last)
+        except BaseException:  # an interrupt: pip must not go on installing
+            pip.terminate()
+            pip.wait()
+            raise
     if pip.returncode:
         raise StaticGraphError(f"peers: {peer}: pip has failed: {last}")
     (place / MARK).write_text("\n".join(PEERS[peer]) + "\n")
