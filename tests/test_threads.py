@@ -80,7 +80,15 @@ def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
 
 @pytest.mark.parametrize("transposed", list(itertools.product((False, True), repeat=2)))
 @pytest.mark.parametrize(
-    "shape", [(700, 40, 300), (33, 500, 600), (9, 70, 64, 90), (None, 90, 401)]
+    "shape",
+    [
+        (700, 40, 300),
+        (33, 500, 600),
+        (9, 70, 64, 90),
+        (None, 90, 401),
+        (20, 9001, 33),
+        (1, 700, 40, 300),
+    ],
 )
 def test_products_in_chunks(shape: Any, transposed: tuple[bool, bool]) -> None:
     *batch, m, k, n = shape

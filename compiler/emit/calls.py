@@ -22,7 +22,7 @@ from compiler.emit.program import (
     While,
 )
 from compiler.emit.region import Region
-from compiler.emit.unit import Parameter, Unit, UnitPrinter, loop_units
+from compiler.emit.unit import Parameter, Unit, UnitPrinter, loop_units, product_units
 from compiler.graph.view import Node
 from compiler.ops import control
 from compiler.passes.groups import Group, LoopGroup, NestedGroup
@@ -70,12 +70,14 @@ class Calls:
             yield self._comment(region.fusion.nodes, _shown(group))
             if isinstance(group, NestedGroup):
                 yield from self._nested(region, i)
-            elif isinstance(group, LoopGroup):
-                parts = region.fusion.nodes, region.memory, self.labels
-                for unit in loop_units(*parts, i, region.loops[i]):
-                    yield from self._call(region, unit)
             else:
-                yield from self._call(region, self._printer(region).matmul(group))
+                parts = region.fusion.nodes, region.memory, self.labels, i
+                if isinstance(group, LoopGroup):
+                    units = loop_units(*parts, region.loops[i])
+                else:
+                    units = product_units(*parts, group)
+                for unit in units:
+                    yield from self._call(region, unit)
             self._note()
 
     def _comment(self, nodes: Mapping[int, Node], shown: Sequence[int]) -> str:

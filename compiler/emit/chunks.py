@@ -93,13 +93,13 @@ def plan_chunks(nodes: Mapping[int, Node], body: Body, nest: Nest) -> ChunkPlan 
     if chunks is None:
         return None
     totals = tuple(body.totals if nest.rows else body.sums)
-    memory = {key: _padded(size) for key, size in own_memory(body).items()}
-    memory |= {("partial", node): _padded(size) for node, size in sizes.items()}
+    memory = {key: padded(size) for key, size in own_memory(body).items()}
+    memory |= {("partial", node): padded(size) for node, size in sizes.items()}
     memory |= {("total", i): 1 for i in range(len(totals))}
     return ChunkPlan(chunks, totals, memory, tuple(gathered))
 
 
-def _padded(size: Size) -> Size:
+def padded(size: Size) -> Size:
     """At least so many elements, such that no two chunks write to one cache line."""
     return (size + LINE - 1) // LINE * LINE
 

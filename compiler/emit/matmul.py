@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from compiler.dims import Size, product
-from compiler.emit.chunks import Chunks, product_chunks
+from compiler.emit.body import Memory
+from compiler.emit.chunks import MOST_GATHERED, ChunkPlan, Chunks, padded, product_chunks
 from compiler.emit.loops import INDENT
 from compiler.emit.scalar import CONSTRUCTORS, literal
 from compiler.graph.view import Node
@@ -17,6 +18,7 @@ from compiler.types import DType, Shape
 BLAS_DTYPES = ("float32", "float64")
 TILE = 16  # rows or columns that are not divided: the BLAS computes so many at once
 LEAST_TILES = 12  # in a chunk, for which the BLAS copies the other operand once more
+LEAST_DEPTH = 512  # in a chunk, which has a result of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +42,11 @@ class _Matrix:
 class Product:
     """One product: its operands, the sizes (m, k), (k, n) -> (m, n) and those of the batch.
 
-    `cut` is what threads share: the first axis of the batch, or the rows or columns of the result.
+    `cut` is what threads share: the first axis of the batch, the rows or columns of the result, or,
+    where the result is small, the depth k: the chunks' results are then added.
     """
 
+    node: int
     left: _Matrix
     right: _Matrix
     sizes: tuple[Size, Size, Size]
@@ -51,30 +55,50 @@ class Product:
 
     @property
     def cut(self) -> str:
-        """batch, rows or columns; nothing if there are no chunks."""
-        if self.chunks is None:
-            return ""
-        if self.batch:
-            return "batch"
-        return "rows" if self._by_rows() else "columns"
+        """batch, rows, columns or depth; nothing if there are no chunks."""
+        return "" if self.chunks is None else self._axis()
 
     @property
     def chunks(self) -> Chunks | None:
-        """The chunks of the axis that is cut: of the batch, or of tiles of rows or columns."""
+        """The chunks of the axis that is cut: of the batch, of tiles of the result, or of k."""
+        m, n, k = self.sizes
+        products = product((*self.batch, *self.sizes))
+        match self._axis():
+            case "batch":
+                return product_chunks(self.batch[0], products)
+            case "depth":
+                return product_chunks(k, products, LEAST_DEPTH)
+            case "rows":
+                return product_chunks(_tiles(m), products, LEAST_TILES)
+            case "columns":
+                return product_chunks(_tiles(n), products, LEAST_TILES)
+        return None
+
+    def _axis(self) -> str:
+        """What is cut if that is worthwhile."""
+        m, n, k = self.sizes
         if self.batch:
-            return product_chunks(self.batch[0], product((*self.batch, *self.sizes)))
+            return "batch"
         if self.dtype.name not in BLAS_DTYPES:
+            return ""
+        if isinstance(m, int) and isinstance(n, int):
+            if max(m, n) >= 2 * LEAST_TILES * TILE:
+                return "rows" if m >= n else "columns"
+            is_deep = not isinstance(k, int) or k >= 2 * LEAST_DEPTH
+            return "depth" if is_deep and m * n <= MOST_GATHERED else ""
+        if isinstance(m, int):
+            return "columns"
+        return "columns" if isinstance(n, int) and n >= 2 * LEAST_TILES * TILE else "rows"
+
+    @property
+    def plan(self) -> ChunkPlan | None:
+        """What memory the chunks need."""
+        chunks = self.chunks
+        if chunks is None or self.cut != "depth":
             return None
         m, n, _ = self.sizes
-        cut = _tiles(m if self._by_rows() else n)
-        return product_chunks(cut, product(self.sizes), LEAST_TILES)
-
-    def _by_rows(self) -> bool:
-        """Whether rows are cut: columns are where they are known to be many, or more than rows."""
-        m, n, _ = self.sizes
-        if isinstance(m, int):
-            return isinstance(n, int) and m >= n
-        return not isinstance(n, int) or n < 2 * LEAST_TILES * TILE
+        memory: dict[Memory, Size] = {("partial", self.node): padded(m * n)}
+        return ChunkPlan(chunks, (), memory, (self.node,))
 
 
 def _tiles(size: Size) -> Size:
@@ -90,25 +114,30 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
     right = _matrix(group.right, right_shape, len(batch), row=False)
     m: Size = left_shape[-2] if len(left_shape) > 1 else 1
     n: Size = right_shape[-1] if len(right_shape) > 1 else 1
+    kept = [axis for axis, extent in enumerate(batch) if extent != 1]
+    batch = tuple(batch[axis] for axis in kept)
+    left, right = (
+        replace(one, batch=tuple(one.batch[axis] for axis in kept)) for one in (left, right)
+    )
     if _rows_join(left, right, batch, m):
         m = product((*batch, m))
         batch = ()
         left = replace(left, batch=(), row_stride=left.leading)
         right = replace(right, batch=())
-    return Product(left, right, (m, n, left_shape[-1]), batch, node.type.dtype)
+    return Product(node.id, left, right, (m, n, left_shape[-1]), batch, node.type.dtype)
 
 
 def print_matmul(
     node: Node,
     of: Product,
     size: Callable[[Size], str],
-    pointer: Callable[[int, int], str],
+    pointer: Callable[[Memory, int], str],
     gemm: Callable[[str], str],
 ) -> Iterator[str]:
-    """The lines that compute one product, or a chunk of a batch of them.
+    """The lines that compute one product, or a chunk of it.
 
-    `pointer(node, first)` names the address of element `first` of a node's memory, `gemm(dtype)`
-    the BLAS.
+    `pointer(memory, first)` names the address of element `first` of a piece of memory, and
+    `gemm(dtype)` the BLAS.
     """
     left, right, batch, (m, n, k) = of.left, of.right, of.batch, of.sizes
     depth = 0
@@ -120,47 +149,61 @@ def print_matmul(
     c = _place(0, steps, size)
     a, b = _place(left.offset, left.batch, size), _place(right.offset, right.batch, size)
     if of.dtype.name in BLAS_DTYPES:
-        yield from (
-            INDENT * depth + line for line in _gemm(node, of, (a, b, c), size, pointer, gemm)
-        )
+        yield from (INDENT * depth + line for line in _gemm(of, (a, b, c), size, pointer, gemm))
         return
     lines = _loops(left, right, (a, b, c), (m, n, k), node, size, pointer)
     yield from (INDENT * depth + line for line in lines)
 
 
 def _gemm(
-    node: Node,
     of: Product,
     places: tuple[str, str, str],
     size: Callable[[Size], str],
-    pointer: Callable[[int, int], str],
+    pointer: Callable[[Memory, int], str],
     gemm: Callable[[str], str],
 ) -> Iterator[str]:
-    """The call of the BLAS, for all of the result, or for tiles `first` to `last` of it."""
-    left, right = of.left, of.right
+    """The call of the BLAS, for all of the result, or for a chunk of what is cut."""
+    left, right, dtype = of.left, of.right, of.dtype
     (a, b, c), (m, n, k) = places, (size(one) for one in of.sizes)
-    across = n
+    lda, ldb, ldc = size(left.leading), size(right.leading), n
+    down_a, along_a = ("1", f"({lda})") if left.transposed else (f"({lda})", "1")
+    down_b, along_b = ("1", f"({ldb})") if right.transposed else (f"({ldb})", "1")
+    target: Memory = ("node", of.node)
     if of.cut in ("rows", "columns"):
-        end = m if of.cut == "rows" else n
         yield f"begin = first * {TILE}"
-        yield f"count = min(last * {TILE}, {end}) - begin"
-        if of.cut == "rows":
-            m = "count"
-            a = f"{a} + begin * {'1' if left.transposed else f'({size(left.leading)})'}"
-            c = f"{c} + begin * ({across})"
-        else:
-            n = "count"
-            b = f"{b} + begin * {f'({size(right.leading)})' if right.transposed else '1'}"
-            c = f"{c} + begin"
-    dtype = of.dtype
+        yield f"count = min(last * {TILE}, {m if of.cut == 'rows' else n}) - begin"
+    match of.cut:
+        case "rows":
+            m, a, c = "count", f"{a} + begin * {down_a}", f"{c} + begin * ({ldc})"
+        case "columns":
+            n, b, c = "count", f"{b} + begin * {along_b}", f"{c} + begin"
+        case "depth":
+            assert of.plan is not None
+            k, a, b = "last - first", f"{a} + first * {along_a}", f"{b} + first * {down_b}"
+            target = ("partial", of.node)
+            c = f"chunk * {size(of.plan.memory[target])}"
     yield (
         f"gemm_{CONSTRUCTORS[dtype.name]}({gemm(dtype.name)}, "
-        f"{int(left.transposed)}, {int(right.transposed)}, {m}, {n}, {k}, "
-        f"{literal(1, dtype)}, address({pointer(left.base, left.first)}, {a}), "
-        f"{size(left.leading)}, address({pointer(right.base, right.first)}, {b}), "
-        f"{size(right.leading)}, {literal(0, dtype)}, address({pointer(node.id, 0)}, {c}), "
-        f"{across})"
+        f"{int(left.transposed)}, {int(right.transposed)}, {m}, {n}, {k}, {literal(1, dtype)}, "
+        f"address({pointer(('node', left.base), left.first)}, {a}), {lda}, "
+        f"address({pointer(('node', right.base), right.first)}, {b}), {ldb}, "
+        f"{literal(0, dtype)}, address({pointer(target, 0)}, {c}), {ldc})"
     )
+
+
+def print_sum(
+    of: Product, size: Callable[[Size], str], pointer: Callable[[Memory, int], str]
+) -> Iterator[str]:
+    """The lines that add what the chunks of the depth gave."""
+    assert of.plan is not None
+    extent = size(of.sizes[0] * of.sizes[1])
+    result, part = pointer(("node", of.node), 0), pointer(("partial", of.node), 0)
+    step = size(of.plan.memory["partial", of.node])
+    yield f"for i in range({extent}):"
+    yield f"{INDENT}{result}[i] = {literal(0, of.dtype)}"
+    yield "for c in range(chunks):"
+    yield f"{INDENT}for i in range({extent}):"
+    yield f"{INDENT * 2}{result}[i] = fsum({result}[i], {part}[c * {step} + i])"
 
 
 def _batch_shape(shape: Shape, left: Shape, right: Shape) -> Shape:
@@ -213,15 +256,16 @@ def _loops(
     sizes: tuple[Size, Size, Size],
     node: Node,
     size: Callable[[Size], str],
-    pointer: Callable[[int, int], str],
+    pointer: Callable[[Memory, int], str],
 ) -> Iterator[str]:
     """Plain loops, for dtypes that the BLAS does not have."""
     a, b, c = places
     m, n, k = (size(extent) for extent in sizes)
-    result = f"{pointer(node.id, 0)}[{c} + im * ({n}) + jn]"
+    result = f"{pointer(('node', node.id), 0)}[{c} + im * ({n}) + jn]"
     name = CONSTRUCTORS[node.type.dtype.name]
     one, other = (
-        f"{pointer(matrix.base, matrix.first)}[{place} + {row} * ({size(matrix.row_stride)})"
+        f"{pointer(('node', matrix.base), matrix.first)}"
+        f"[{place} + {row} * ({size(matrix.row_stride)})"
         f" + {column} * ({size(matrix.column_stride)})]"
         for matrix, place, row, column in ((left, a, "im", "pk"), (right, b, "pk", "jn"))
     )

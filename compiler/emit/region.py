@@ -14,13 +14,14 @@ import networkx as nx
 
 from compiler.dims import Size
 from compiler.emit.body import Body, Names, build_body
-from compiler.emit.chunks import plan_chunks
+from compiler.emit.chunks import ChunkPlan, plan_chunks
 from compiler.emit.loops import nest_of
+from compiler.emit.matmul import product_of
 from compiler.emit.unit import GroupLoops
 from compiler.graph.view import Node
 from compiler.ops import control
 from compiler.passes.fuse import fuse
-from compiler.passes.groups import Fusion, LoopGroup, NestedGroup
+from compiler.passes.groups import Fusion, LoopGroup, MatmulGroup, NestedGroup
 from compiler.passes.memory import MemoryPlan, Nest, Slot, plan_memory
 from compiler.passes.roots import separate_roots
 from compiler.types import TensorType
@@ -119,7 +120,7 @@ def place_region(region: Region, size: Callable[[Size], str], separate: bool) ->
     memory = plan_memory(
         region.fusion,
         region.bodies,
-        {i: loops.plan for i, loops in region.loops.items() if loops.plan is not None},
+        _chunked(region),
         roots["inputs"],
         roots["outputs"],
         roots["updates"],
@@ -139,6 +140,15 @@ def place_region(region: Region, size: Callable[[Size], str], separate: bool) ->
 def _loops(fusion: Fusion, body: Body) -> GroupLoops:
     nest = nest_of(body)
     return GroupLoops(body, nest, plan_chunks(fusion.nodes, body, nest))
+
+
+def _chunked(region: Region) -> dict[int, ChunkPlan]:
+    """The plans of the groups that are computed in chunks."""
+    plans: dict[int, ChunkPlan | None] = {i: one.plan for i, one in region.loops.items()}
+    for i, group in enumerate(region.fusion.groups):
+        if isinstance(group, MatmulGroup):
+            plans[i] = product_of(region.fusion.nodes, group).plan
+    return {i: plan for i, plan in plans.items() if plan is not None}
 
 
 def _numbered(slot: Slot, first: int) -> Slot:

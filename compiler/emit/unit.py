@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from compiler import dims
@@ -11,7 +11,7 @@ from compiler.dims import Size, Unknown
 from compiler.emit.body import Body, Check, Memory
 from compiler.emit.chunks import ChunkPlan, Chunks, flat_chunks
 from compiler.emit.loops import INDENT, Nest
-from compiler.emit.matmul import print_matmul, product_of
+from compiler.emit.matmul import Product, print_matmul, print_sum, product_of
 from compiler.emit.printing import Printer
 from compiler.emit.scalar import pointer_type
 from compiler.graph.view import Node
@@ -75,6 +75,20 @@ def loop_units(
         yield UnitPrinter(nodes, memory, labels).finish(index, part)
 
 
+def product_units(
+    nodes: Mapping[int, Node],
+    memory: MemoryPlan,
+    labels: Mapping[Unknown, str],
+    index: int,
+    group: MatmulGroup,
+) -> Iterator[Unit]:
+    """The units that compute a product, the `index`-th group."""
+    product = product_of(nodes, group)
+    yield UnitPrinter(nodes, memory, labels).matmul(index, product)
+    if product.cut == "depth":
+        yield UnitPrinter(nodes, memory, labels).add_depths(index, product)
+
+
 class UnitPrinter:
     """Prints one unit; names are given in the order of use, so that equal loops have one text."""
 
@@ -87,11 +101,21 @@ class UnitPrinter:
         self.parameters: dict[tuple[str, object, int], Parameter] = {}
         self.pointers = 0
 
-    def matmul(self, group: MatmulGroup) -> Unit:
-        """The unit of a product, or of a chunk of a batch of them."""
-        node, product = self.nodes[group.node], product_of(self.nodes, group)
-        lines = print_matmul(node, product, self.size, self._node_pointer, self._gemm)
+    def matmul(self, index: int, product: Product) -> Unit:
+        """The unit of a product, or of a chunk of it; the `index`-th group."""
+        node = self.nodes[product.node]
+        lines = print_matmul(node, product, self.size, self._memory_pointer(index), self._gemm)
         return self._made(list(lines), chunks=product.chunks)
+
+    def add_depths(self, index: int, product: Product) -> Unit:
+        """The unit that adds what the chunks of a product gave."""
+        assert product.chunks is not None
+        lines = list(print_sum(product, self.size, self._memory_pointer(index)))
+        self._parameter("chunks", product.chunks, "i64")
+        return self._made(lines)
+
+    def _memory_pointer(self, index: int) -> Callable[[Memory, int], str]:
+        return lambda memory, first: self.pointer(self._slot(index, memory), first)
 
     def work(self, index: int, part: GroupLoops) -> Unit:
         """The loops of a group, or one chunk of them."""

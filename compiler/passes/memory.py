@@ -278,9 +278,10 @@ class _Planner:
                 if self._leader(root) in place:
                     place[node] = place[self._leader(root)]
         own: dict[tuple[int, Memory], int] = {}
-        for index, body in self.bodies.items():
+        for index in sorted({*self.bodies, *self.chunked}):
             plan = self.chunked.get(index)
-            for memory, size in (plan.memory if plan else own_memory(body)).items():
+            needed = plan.memory if plan else own_memory(self.bodies[index])
+            for memory, size in needed.items():
                 own[index, memory] = len(slots)
                 dtype = self._dtype(memory, plan)
                 chunks = plan.chunks if plan else None
