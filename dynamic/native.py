@@ -165,6 +165,36 @@ def compute(
     """
     if not state.enabled:
         return None
+    described = _describe(operands, known)
+    options = _key(attrs)
+    if described is None or options is None:
+        return None
+    arrays, kinds = described
+    key = (name, options, kinds)
+    try:
+        kernel = _kernels[key]
+    except KeyError:
+        if len(_kernels) >= KEPT:
+            _kernels.clear()
+        # in a context of its own: the caller may be tracing a graph
+        kernel = Context().run(_compile, str(name), make, [_Operand(*one) for one in kinds])
+        _kernels[key] = kernel
+    if kernel is None:
+        return None
+    try:
+        results = iter(kernel.run(*arrays))
+    except (ShapeError, OutOfRangeError):
+        return None  # the op itself says what is wrong
+    return [operands[0] if passed else next(results) for passed in kernel.passed]
+
+
+def _describe(
+    operands: Sequence[Any], known: Collection[int]
+) -> tuple[list[Any], tuple[Any, ...]] | None:
+    """The arrays that a kernel takes, and the fields of an `_Operand` for each operand.
+
+    None if an operand does not fit a kernel, or none is large.
+    """
     numbers = {size: size for size in (1, *known)}
     arrays, kinds, large = [], [], False
     for one in operands:
@@ -183,25 +213,7 @@ def compute(
             large = large or (array.size >= LEAST and dtype.kind == "f")
             arrays.append(array)
         kinds.append((dtype, sizes, held))
-    options = _key(attrs) if large else None
-    if options is None:
-        return None
-    key = (name, options, tuple(kinds))
-    try:
-        kernel = _kernels[key]
-    except KeyError:
-        if len(_kernels) >= KEPT:
-            _kernels.clear()
-        # in a context of its own: the caller may be tracing a graph
-        kernel = Context().run(_compile, str(name), make, [_Operand(*one) for one in kinds])
-        _kernels[key] = kernel
-    if kernel is None:
-        return None
-    try:
-        results = iter(kernel.run(*arrays))
-    except (ShapeError, OutOfRangeError):
-        return None  # the op itself says what is wrong
-    return [operands[0] if passed else next(results) for passed in kernel.passed]
+    return (arrays, tuple(kinds)) if large else None
 
 
 def _held(array: Any) -> Any:
@@ -233,7 +245,7 @@ def _compile(name: str, make: Make, kinds: Sequence[_Operand]) -> _Kernel | None
     """The kernel; None if the sizes do not fit, or are neither known nor those of arrays."""
     from compiler.driver import Options, compile_graph
     from compiler.graph.build import build
-    from compiler.graph.expression import Expression, at_line
+    from compiler.graph.expression import at_line
     from compiler.passes.recompute import recompute_values
     from compiler.runtime.executable import Executable
 
@@ -241,19 +253,8 @@ def _compile(name: str, make: Make, kinds: Sequence[_Operand]) -> _Kernel | None
     given = {number for one in kinds for number in one.held or ()}
     if min(numbers - given, default=0) < 0:
         return None
-    symbols: dict[int, Size] = {n: n if n > 0 else unknown() for n in numbers | {1}}
     with at_line("-"):
-        inputs, values = [], []
-        for place, one in enumerate(kinds):
-            shape, held = (
-                tuple([symbols[number] for number in sizes])
-                for sizes in (one.sizes, one.sizes if one.held is None else one.held)
-            )
-            leaf_attrs = leaves.leaf_attrs(held, one.dtype, place)
-            leaf = Expression(leaves.placeholder, (), leaf_attrs, f"operand {place}")
-            values.append(leaf if held == shape else ops.broadcast_to(leaf, shape))
-            if one.held is not None:
-                inputs.append(leaf)
+        inputs, values = _placeholders(kinds)
         try:
             results = make(values)
         except ShapeError:
@@ -266,3 +267,21 @@ def _compile(name: str, make: Make, kinds: Sequence[_Operand]) -> _Kernel | None
     options = Options(disabled=frozenset((recompute_values.__name__,)))
     run = compile_graph(build(inputs, computed), list, name, options, Executable)
     return _Kernel(run, passed)
+
+
+def _placeholders(kinds: Sequence[_Operand]) -> tuple[list[Any], list[Any]]:
+    """The inputs of a kernel, and an expression for each operand."""
+    from compiler.graph.expression import Expression
+
+    numbers = {number for one in kinds for number in (1, *one.sizes)}
+    symbols: dict[int, Size] = {n: n if n > 0 else unknown() for n in numbers}
+    inputs, values = [], []
+    for place, one in enumerate(kinds):
+        shape = tuple([symbols[number] for number in one.sizes])
+        held = shape if one.held is None else tuple([symbols[number] for number in one.held])
+        attrs = leaves.leaf_attrs(held, one.dtype, place)
+        leaf = Expression(leaves.placeholder, (), attrs, f"operand {place}")
+        values.append(leaf if held == shape else ops.broadcast_to(leaf, shape))
+        if one.held is not None:
+            inputs.append(leaf)
+    return inputs, values
