@@ -28,7 +28,10 @@ LEAVES = ("placeholder", "variable", "constant")
 
 
 def recompute_values(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
-    """The graph in which later readers compute values again where that takes less memory."""
+    """The graph in which later readers compute values again where that takes less memory.
+
+    The graph itself if there would be more groups of loops.
+    """
     fusion = fuse(graph)
     found = _Finder(fusion).find()
     if not found:
@@ -47,7 +50,9 @@ def recompute_values(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
         made[node.id] = Expression(
             node.op, tuple(operands), node.attrs, node.name, node.source, node.type
         )
-    return rebuilt(graph, made)
+    result = rebuilt(graph, made)
+    # a sweep over rows that fell apart costs more than the memory that it saves
+    return result if len(fuse(result).groups) <= len(fusion.groups) else graph
 
 
 @dataclass(frozen=True, slots=True, eq=False)
