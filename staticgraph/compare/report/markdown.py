@@ -35,7 +35,7 @@ compiled before in the contender's own cache, where it has one.
 """
 ONCE = """\
 Where the time of the first result goes, `staticgraph` compiled with an empty cache; "import" is
-`staticgraph` and NumPy, "compile" includes the import of Numba.
+`staticgraph` and NumPy, "compile" includes that of LLVM.
 """
 BREAK_EVEN = """\
 After how many calls `compiled`, which had to compile first, has taken no more time in all than the
