@@ -1,1 +1,1 @@
-"""Fused groups become Python source that Numba compiles."""
+"""Fused groups become Python source, which is lowered to LLVM, and a program that runs it."""
