@@ -7,7 +7,7 @@ of the loops; `compiler.emit.loops` merges loops and prints them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from compiler.emit.scalar import (
     pointwise_code,
     to_memory,
 )
+from compiler.emit.statements import Access, Body, Check, Memory, Statement, Total
 from compiler.graph.view import Node
 from compiler.lowering import (
     Gather,
@@ -47,92 +48,9 @@ from compiler.passes.groups import (
     totals_rows,
 )
 from compiler.passes.stages import Stages, reduction_operand, stages_of
-from compiler.types import DType
 
 BEFORE, ROW, ELEMENT = range(3)  # how often a statement runs: once per group, row or element
-
-Memory = tuple[str, int]  # ("node", node_id) or ("scratch", node_id)
 NOTHING: frozenset[int] = frozenset()
-ORIGIN = Affine()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Statement:
-    """One line of the kernel.
-
-    `code` has `{m}` where the element of `memory` at `place` stands, `{i}` where `index` does and
-    `{a}` where the accumulator of a sum of floats does. `axes` are the loops that the statement
-    must stand inside.
-    """
-
-    code: str
-    axes: frozenset[int]
-    memory: Memory | None = None
-    place: Affine = ORIGIN
-    index: Affine = ORIGIN
-    accumulator: str = ""
-    dtype: DType | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Access:
-    """A read or write of a node's memory in one pass, for the memory plan."""
-
-    node: int
-    place: Affine
-    stage: int
-    write: bool
-    whole: bool = True
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Check:
-    """The smallest and the largest index that a gather met (kernel variables), and its bound."""
-
-    node: int
-    least: str
-    most: str
-    size: Size
-    wrap: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Total:
-    """A kernel variable into which a reduction combines values."""
-
-    name: str
-    kind: str
-    dtype: DType
-
-
-@dataclass(slots=True, eq=False)
-class Body:
-    """A group's statements: `fills` and `before` once, then per row, stage by stage, `rows[s]` and
-    the pass `passes[s]` over its columns, at last `rows[-1]`; and `after` once.
-
-    Attributes:
-        sums: what the passes over a row combine.
-        totals: what is combined over all rows, and written in `after`.
-        gathered: per node the kind of a reduction that combines in memory.
-        placed: nodes of which an element may be written more than once, by way of an index.
-        whole: whether some value of a row is known only when all of it has been seen in order.
-    """
-
-    group: LoopGroup
-    split: int
-    fills: list[tuple[int, str]] = field(default_factory=list)
-    before: list[Statement] = field(default_factory=list)
-    rows: list[list[Statement]] = field(default_factory=list)
-    passes: list[list[Statement]] = field(default_factory=list)
-    after: list[Statement] = field(default_factory=list)
-    accesses: list[Access] = field(default_factory=list)
-    scratch: dict[int, Size] = field(default_factory=dict)
-    checks: list[Check] = field(default_factory=list)
-    sums: list[Total] = field(default_factory=list)
-    totals: list[Total] = field(default_factory=list)
-    gathered: dict[int, str] = field(default_factory=dict)
-    placed: set[int] = field(default_factory=set)
-    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

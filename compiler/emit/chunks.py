@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from compiler import affine
 from compiler.dims import Size, Unknown, evaluate, product
-from compiler.emit.body import Body, Memory, Total
 from compiler.emit.loops import Loop, Nest
 from compiler.emit.scalar import CONSTRUCTORS
+from compiler.emit.statements import Body, Memory, Total
 from compiler.graph.view import Node
 
 GRAIN = 400_000  # statements that one chunk runs at least: 10 to 100 µs

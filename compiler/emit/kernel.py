@@ -15,7 +15,6 @@ import networkx as nx
 
 from compiler import dims
 from compiler.dims import Size, Unknown
-from compiler.emit.body import Body
 from compiler.emit.calls import Calls
 from compiler.emit.frame import Binder, Entries
 from compiler.emit.loops import INDENT
@@ -23,6 +22,7 @@ from compiler.emit.matmul import BLAS_DTYPES
 from compiler.emit.program import Instruction, Origin, TableLayout
 from compiler.emit.region import Region, place_region, region_of
 from compiler.emit.scalar import pointer_type
+from compiler.emit.statements import Body
 from compiler.passes.groups import Fusion, MatmulGroup
 from compiler.passes.memory import MemoryPlan, Slot
 from compiler.types import mapped

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.dims import Dim, Size
-from compiler.emit.body import Body, Statement
+from compiler.emit.statements import Body, Statement
 
 INDENT = "    "
 COPIES = 8  # iterations that are written out one after the other

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from compiler.dims import Size, product
-from compiler.emit.body import Memory
 from compiler.emit.chunks import MOST_GATHERED, ChunkPlan, Chunks, padded, product_chunks
 from compiler.emit.loops import INDENT
 from compiler.emit.scalar import CONSTRUCTORS, literal
+from compiler.emit.statements import Memory
 from compiler.graph.view import Node
 from compiler.passes.demand import contiguous_strides
 from compiler.passes.groups import MatmulGroup, View, blas_layout

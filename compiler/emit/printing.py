@@ -13,7 +13,6 @@ import numpy as np
 
 from compiler.affine import Affine
 from compiler.dims import Dim, Size
-from compiler.emit.body import Body, Memory, Statement, Total
 from compiler.emit.chunks import ChunkPlan
 from compiler.emit.loops import INDENT, Loop, Nest, statements_of
 from compiler.emit.scalar import (
@@ -25,6 +24,7 @@ from compiler.emit.scalar import (
     literal,
     to_memory,
 )
+from compiler.emit.statements import Body, Memory, Statement, Total
 from compiler.graph.view import Node
 
 FLOAT64 = np.dtype(np.float64)

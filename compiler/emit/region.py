@@ -13,10 +13,11 @@ from typing import Any
 import networkx as nx
 
 from compiler.dims import Size
-from compiler.emit.body import Body, Names, build_body
+from compiler.emit.body import Names, build_body
 from compiler.emit.chunks import ChunkPlan, plan_chunks
 from compiler.emit.loops import nest_of
 from compiler.emit.matmul import product_of
+from compiler.emit.statements import Body
 from compiler.emit.unit import GroupLoops
 from compiler.graph.view import Node
 from compiler.ops import control

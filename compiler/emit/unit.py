@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from compiler import dims
 from compiler.dims import Size, Unknown
-from compiler.emit.body import Body, Check, Memory
 from compiler.emit.chunks import ChunkPlan, Chunks, flat_chunks
 from compiler.emit.loops import INDENT, Nest
 from compiler.emit.matmul import Product, print_matmul, print_sum, product_of
 from compiler.emit.printing import Printer
 from compiler.emit.scalar import pointer_type
+from compiler.emit.statements import Body, Check, Memory
 from compiler.graph.view import Node
 from compiler.passes.groups import MatmulGroup
 from compiler.passes.memory import MemoryPlan

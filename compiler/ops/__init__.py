@@ -98,20 +98,15 @@ from compiler.ops.reduction import (
 from compiler.ops.regions import checkpoint, recompute
 from compiler.ops.shape import (
     broadcast_to,
-    concatenate,
-    embed,
     expand_dims,
     flip,
-    pad,
     permute,
     reshape,
-    split,
     squeeze,
-    stack,
-    strided_slice,
     swapaxes,
     transpose,
 )
+from compiler.ops.slicing import concatenate, embed, pad, split, stack, strided_slice
 from compiler.ops.windows import overlap_add, sliding_windows
 
 abs = absolute

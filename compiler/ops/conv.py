@@ -17,7 +17,8 @@ from compiler.ops.comparison import equal, isnan, logical_or, where
 from compiler.ops.declare import as_operand, composite
 from compiler.ops.linalg import matmul
 from compiler.ops.reduction import max, min, sum
-from compiler.ops.shape import broadcast_to, embed, expand_dims, reshape, strided_slice, transpose
+from compiler.ops.shape import broadcast_to, expand_dims, reshape, transpose
+from compiler.ops.slicing import embed, strided_slice
 from compiler.ops.windows import overlap_add, sliding_windows
 from compiler.types import TensorType, unify
 

@@ -18,7 +18,8 @@ from compiler.ops.comparison import equal, where
 from compiler.ops.declare import as_operand, composite, one_axis, size_value
 from compiler.ops.extremes import largest_of_all
 from compiler.ops.reduction import positions
-from compiler.ops.shape import expand_dims, flip, reshape, squeeze, strided_slice
+from compiler.ops.shape import expand_dims, flip, reshape, squeeze
+from compiler.ops.slicing import strided_slice
 from compiler.types import DType, Shape, TensorType, as_dtype, normalise_axis, unify
 
 

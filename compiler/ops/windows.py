@@ -15,7 +15,7 @@ from compiler.errors import OptionError, ShapeError
 from compiler.lowering import Index, IndexMap, Overlap
 from compiler.op import Attrs, Op, register
 from compiler.ops.declare import as_operand
-from compiler.ops.shape import strided_slice
+from compiler.ops.slicing import strided_slice
 from compiler.types import Shape, TensorType
 
 Steps = tuple[int, ...]

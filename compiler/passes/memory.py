@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from compiler.affine import Affine
 from compiler.dims import Unknown, evaluate
-from compiler.emit.body import Access, Body, Memory
 from compiler.emit.chunks import ChunkPlan, Chunks, own_memory
+from compiler.emit.statements import Access, Body, Memory
 from compiler.lowering import Alias
 from compiler.passes.groups import Fusion, MatmulGroup, NestedGroup
 from compiler.types import DType, Shape
