@@ -1,4 +1,4 @@
-"""Rows 25 to 39 of PyTorch's behaviours: functions, hooks, accumulation, out=, the graph; modes."""
+"""Rows 25 to 40 of PyTorch's behaviours: functions, hooks, accumulation, out=, the graph; modes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
+import staticgraph as sg
 from dynamic.autograd import Function
 from dynamic.autograd.function import once_differentiable
 from dynamic.autograd.graph import disable_saved_tensors_hooks, saved_tensors_hooks
@@ -274,3 +275,18 @@ def test_modes_of_generators_and_threads():
         thread.join()
         assert torch.is_inference_mode_enabled()
     assert seen == [True] and not torch.is_inference_mode_enabled()
+
+
+def test_compiled_regions():
+    # where torch.compile refuses double backward, retain_graph and create_graph
+    compiled = sg.function(lambda x: (x**3).sum())
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    value = compiled(x)
+    (slope,) = torch.autograd.grad(value, x, create_graph=True)
+    (curvature,) = torch.autograd.grad(slope.sum(), x, retain_graph=True)
+    assert slope.tolist() == [3.0, 12.0] and curvature.tolist() == [6.0, 12.0]
+    value.backward(retain_graph=True)
+    value.backward()
+    assert x.grad.tolist() == [6.0, 24.0]
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        value.backward()
