@@ -10,8 +10,10 @@ from compiler.passes.groups import LoopGroup
 from compiler.types import DType
 
 Memory = tuple[str, int]
-"""What memory holds: ("node", a value), or what a row or chunk has of its own: ("scratch", a row of a
-value), ("partial", its part of a value that all chunks add to), ("total", the number of a total).
+"""What memory holds: a kind, and the number of a value or total.
+
+("node", a value); or what a row or chunk has of its own: ("scratch", a row of a value),
+("partial", its part of a value that all chunks add to), ("total", a total).
 """
 
 ORIGIN = Affine()
