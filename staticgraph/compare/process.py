@@ -15,6 +15,10 @@ from pathlib import Path
 from typing import Any
 
 SERVER = Path(__file__).resolve().parent / "server.py"
+ALWAYS = {
+    "PYTHONSAFEPATH": "1",  # the server's folder has files that are named like frameworks
+    "PYTHONDONTWRITEBYTECODE": "",  # pip leaves bytecode of the peers; so ours is kept as well
+}
 LONGEST_START = 900.0  # seconds; the slowest compiler that was seen takes 60
 LONGEST_ANSWER = 300.0
 PATIENCE = 2.0  # seconds that a process has to end by itself
@@ -38,8 +42,7 @@ class Process:
     ) -> None:
         self.log = log
         self._lines: queue.SimpleQueue[tuple[float, str]] = queue.SimpleQueue()
-        # PYTHONSAFEPATH: the server's folder has files that are named like frameworks
-        environment = os.environ | {"PYTHONSAFEPATH": "1"} | dict(variables)
+        environment = os.environ | ALWAYS | dict(variables)
         start = time.perf_counter()
         try:
             with log.open("w") as errors:
