@@ -23,6 +23,7 @@ from compiler.emit.scalar import (
     to_memory,
 )
 from compiler.emit.statements import Access, Body, Check, Memory, Statement, Total
+from compiler.emit.tiles import tile_of
 from compiler.graph.view import Node
 from compiler.lowering import (
     Gather,
@@ -48,9 +49,11 @@ from compiler.passes.groups import (
     totals_rows,
 )
 from compiler.passes.stages import Stages, reduction_operand, stages_of
+from compiler.types import DType
 
 BEFORE, ROW, ELEMENT = range(3)  # how often a statement runs: once per group, row or element
 NOTHING: frozenset[int] = frozenset()
+INT64 = np.dtype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,7 @@ class _Builder:
             self.passing = {}
             self._pass(stage)
         self._row_stage(self.stages.count)
+        self.body.tile = tile_of(self.nodes, self.body)
         return self.body
 
     def _row_stage(self, stage: int) -> None:
@@ -213,19 +217,19 @@ class _Builder:
             for operand in operands
         ]
         code = pointwise_code(node, [value.text for value in values], operands[0].type.dtype)
-        return self._assign(code, *values)
+        return self._assign(code, node.type.dtype, *values)
 
-    def _assign(self, code: str, *values: Value) -> Value:
+    def _assign(self, code: str, dtype: DType, *values: Value) -> Value:
         axes = NOTHING.union(*(value.axes for value in values))
         scope = max((value.scope for value in values), default=BEFORE)
         name = self.names.fresh()
-        self._line(Statement(f"{name} = {code}", axes), scope)
+        self._line(Statement(f"{name} = {code}", axes, dtype=dtype), scope)
         return Value(name, axes, scope)
 
     def _affine_value(self, index: Affine) -> Value:
         axes, scope = self._extent(index)
         name = self.names.fresh()
-        self._line(Statement(f"{name} = i64({{i}})", axes, index=index), scope)
+        self._line(Statement(f"{name} = i64({{i}})", axes, index=index, dtype=INT64), scope)
         return Value(name, axes, scope)
 
     def _gather(self, node: Node, lowering: Gather, index: Index) -> Value:
@@ -242,14 +246,14 @@ class _Builder:
         least, most = self.names.fresh("least"), self.names.fresh("most")
         for name, text in ((least, "9223372036854775807"), (most, "-9223372036854775807")):
             self.body.before.append(Statement(f"{name} = i64({text})", NOTHING))
-        at = self._assign(f"i64({given.text})", given)
+        at = self._assign(f"i64({given.text})", INT64, given)
         for name, function in ((least, "minimum"), (most, "maximum")):
             self._line(Statement(f"{name} = {function}({name}, {at.text})", at.axes), at.scope)
         bound = self.names.size(size)
         if wrap:
-            at = self._assign(f"select({at.text} < 0, {at.text} + {bound}, {at.text})", at)
+            at = self._assign(f"select({at.text} < 0, {at.text} + {bound}, {at.text})", INT64, at)
         inside = f"({at.text} >= 0) & ({at.text} < {bound})"
-        at = self._assign(f"select({inside}, {at.text}, i64(0))", at)
+        at = self._assign(f"select({inside}, {at.text}, i64(0))", INT64, at)
         self.body.checks.append(Check(node.id, least, most, size, wrap))
         self.dynamic[at.text] = at
         return run_time(at.text)
@@ -293,8 +297,9 @@ class _Builder:
         axes, scope = self._extent(place)
         scope = max(scope, least)
         name = self.names.fresh()
-        code = f"{name} = {from_memory(self.nodes[memory[1]].type.dtype)}"
-        self._line(Statement(code, axes, memory, place), scope)
+        dtype = self.nodes[memory[1]].type.dtype
+        code = f"{name} = {from_memory(dtype)}"
+        self._line(Statement(code, axes, memory, place, dtype=dtype), scope)
         return Value(name, axes, scope)
 
     def _write(self, node_id: int, index: Index, value: Value, scope: int) -> None:
@@ -350,7 +355,7 @@ class _Builder:
         name = self.names.fresh("acc")
         self.partial[node.id] = (name,)
         self.body.sums.append(Total(name, kind, dtype))
-        self._line(Statement(f"{name} = {identity(kind, dtype)}", NOTHING), ROW)
+        self._line(Statement(f"{name} = {identity(kind, dtype)}", NOTHING, dtype=dtype), ROW)
         if kind == "sum" and dtype.kind == "f":
             code = f"{{a}} = {combine(kind, dtype, '{a}', text)}"
             self._line(Statement(code, self.loops, accumulator=name, dtype=dtype), ELEMENT)
@@ -363,8 +368,8 @@ class _Builder:
         best, at, better = (self.names.fresh(p) for p in ("best", "at", "better"))
         self.partial[node.id] = (at,)
         self.body.whole = True
-        self._line(Statement(f"{best} = {identity(kind, dtype)}", NOTHING), ROW)
-        self._line(Statement(f"{at} = i64(0)", NOTHING), ROW)
+        self._line(Statement(f"{best} = {identity(kind, dtype)}", NOTHING, dtype=dtype), ROW)
+        self._line(Statement(f"{at} = i64(0)", NOTHING, dtype=INT64), ROW)
         beats = f"{value.text} {'>' if kind == 'argmax' else '<'} {best}"
         if dtype.kind == "f":  # the first nan wins
             beats = f"({beats}) | (({value.text} != {value.text}) & ({best} == {best}))"

@@ -6,14 +6,13 @@ the chunks' sums are added in their order, whoever computed them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compiler import affine
 from compiler.dims import Size, Unknown, evaluate, product
 from compiler.emit.loops import Loop, Nest
-from compiler.emit.scalar import CONSTRUCTORS
+from compiler.emit.scalar import expensive_calls
 from compiler.emit.statements import Body, Memory, Total
 from compiler.graph.view import Node
 
@@ -22,12 +21,7 @@ MOST = 32  # chunks
 LINE = 64  # elements, which are at least as many bytes as a cache line has
 MOST_GATHERED = 1 << 14  # elements that each chunk may sum on its own
 FUNCTION_COST = 8  # statements that take as long as one function such as exp
-CHEAP = {
-    "abs", "ceil", "copysign", "floor", "fprod", "fsum", "maximum", "minimum", "rint", "select",
-    "sign_f", "sign_i", "sign_u", "sqrt", "trunc", *CONSTRUCTORS.values(),
-}  # fmt: skip
 PRODUCT_GRAIN = 1 << 20  # multiplications that one chunk of products does at least: 10 to 30 µs
-_CALLED = re.compile(r"(\w+)\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +100,14 @@ def padded(size: Size) -> Size:
 
 def own_memory(body: Body) -> dict[Memory, Size]:
     """What a group has memory of its own for beside the values of nodes, and how many elements."""
-    return {("scratch", node): size for node, size in body.scratch.items()}
+    rows = body.tile.rows if body.tile else 1
+    own: dict[Memory, Size] = {("scratch", node): rows * n for node, n in body.scratch.items()}
+    spills = body.tile.spills if body.tile else ()
+    return own | {("spill", i): rows for i in range(len(spills))}
 
 
 def _cost(code: str) -> int:
-    return 1 + FUNCTION_COST * sum(name not in CHEAP for name in _CALLED.findall(code))
+    return 1 + FUNCTION_COST * expensive_calls(code)
 
 
 def _worthwhile(chunks: Chunks) -> Chunks | None:

@@ -24,7 +24,7 @@ from compiler.emit.scalar import (
     literal,
     to_memory,
 )
-from compiler.emit.statements import Body, Memory, Statement, Total
+from compiler.emit.statements import Body, Memory, Statement, Tile, Total
 from compiler.graph.view import Node
 
 FLOAT64 = np.dtype(np.float64)
@@ -65,18 +65,10 @@ class Printer:
         for line in self.body.before:
             yield self._text(line)
         yield from self._fills()
-        depth = 0
-        for loop in self.nest.rows:
-            yield f"{INDENT * depth}{self._header(loop)}"
-            depth += 1
-        rows = self.body.rows
-        if self.plan is not None and not self.nest.rows:
-            rows = rows[:1]
-        for stage, row in enumerate(rows):
-            for line in row:
-                yield INDENT * depth + self._text(line)
-            if stage < len(self.body.passes):
-                yield from self._pass(self.body.passes[stage], depth)
+        if self.body.tile is not None:
+            yield from self._tile(self.body.tile)
+        else:
+            yield from self._rows()
         if self.plan is None:
             for line in self.body.after:
                 yield self._text(line)
@@ -152,7 +144,53 @@ class Printer:
 
     # -- loops -------------------------------------------------------------------------------
 
-    def _pass(self, statements: list[Statement], depth: int) -> Iterator[str]:
+    def _rows(self) -> Iterator[str]:
+        """The loops over rows, and inside, stage by stage, what is done with each."""
+        depth = 0
+        for loop in self.nest.rows:
+            yield f"{INDENT * depth}{self._header(loop)}"
+            depth += 1
+        rows = self.body.rows
+        if self.plan is not None and not self.nest.rows:
+            rows = rows[:1]
+        for stage, row in enumerate(rows):
+            passes = self.body.passes[stage : stage + 1]
+            yield from self._stage(row, passes[0] if passes else (), depth)
+
+    def _stage(
+        self, row: Sequence[Statement], over_columns: Sequence[Statement], depth: int
+    ) -> Iterator[str]:
+        for line in row:
+            yield INDENT * depth + self._text(line)
+        yield from self._pass(over_columns, depth)
+
+    def _tile(self, tile: Tile) -> Iterator[str]:
+        """The loops over rows, the innermost in tiles: a loop over the tile for each segment."""
+        depth = 0
+        for loop in self.nest.rows[:-1]:
+            yield f"{INDENT * depth}{self._header(loop)}"
+            depth += 1
+        loop = self.nest.rows[-1]
+        start, end = self._bounds(loop)
+        yield f"{INDENT * depth}for tile in range({start}, {end}, {tile.rows}):"
+        for segment in tile.segments:
+            pad = INDENT * (depth + 2)
+            bounds = f"tile, min(tile + {tile.rows}, {end})"
+            yield f"{INDENT * (depth + 1)}for {loop.variable} in range({bounds}):"
+            for i in segment.read:
+                code = from_memory(tile.spills[i].dtype).replace("{m}", self._spill(i))
+                yield f"{pad}{tile.spills[i].name} = {code}"
+            for row, over_columns in segment.stages:
+                yield from self._stage(row, over_columns, depth + 2)
+            for i in segment.left:
+                code = to_memory(tile.spills[i].name, tile.spills[i].dtype)
+                yield pad + code.replace("{m}", self._spill(i))
+
+    def _spill(self, number: int) -> str:
+        """What a tile keeps of a variable of the row."""
+        return self._element(("spill", number), Affine())
+
+    def _pass(self, statements: Sequence[Statement], depth: int) -> Iterator[str]:
         """A pass over the columns, each statement in the outermost loop where it can stand."""
         if not statements:
             return
@@ -254,10 +292,20 @@ class Printer:
             kind, node = memory
             own = ("partial", node) if kind == "node" and node in self.plan.gathered else memory
             if own in self.plan.memory:
-                return self._own(own, self._affine(place))
+                return self._own(own, self._affine(place) + self._row_of_tile(memory))
         slot = self.slot(memory)
         first = self.first.get(slot, 0)
-        return f"{self.pointer(slot, first)}[{self._affine(place + -first)}]"
+        index = self._affine(place + -first) + self._row_of_tile(memory)
+        return f"{self.pointer(slot, first)}[{index}]"
+
+    def _row_of_tile(self, memory: Memory) -> str:
+        """What is added to a place in memory of which each row of a tile has some."""
+        kind, number = memory
+        if self.body.tile is None or kind not in ("scratch", "spill"):
+            return ""
+        row = f"({self.nest.rows[-1].variable} - tile)"
+        step = 1 if kind == "spill" else self.body.scratch[number]
+        return f" + {row}" if step == 1 else f" + {row} * {self._factor(step)}"
 
     def _affine(self, form: Affine) -> str:
         loops = (*self.nest.rows, *self.nest.columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,20 @@ CONSTRUCTORS = {
     "int64": "i64", "float32": "f32", "float64": "f64",
 }  # fmt: skip
 """The names of the dtypes in the emitted source."""
+
+
+CHEAP = {
+    "abs", "ceil", "copysign", "floor", "fprod", "fsum", "maximum", "minimum", "rint", "select",
+    "sign_f", "sign_i", "sign_u", "sqrt", "trunc", *CONSTRUCTORS.values(),
+}  # fmt: skip
+"""Functions of the emitted source that are few instructions."""
+
+_CALLED = re.compile(r"(\w+)\(")
+
+
+def expensive_calls(code: str) -> int:
+    """How many functions such as exp a statement calls."""
+    return sum(name not in CHEAP for name in _CALLED.findall(code))
 
 
 def pointer_type(dtype: DType) -> str:

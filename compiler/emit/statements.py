@@ -13,7 +13,8 @@ Memory = tuple[str, int]
 """What memory holds: a kind, and the number of a value or total.
 
 ("node", a value); or what a row or chunk has of its own: ("scratch", a row of a value),
-("partial", its part of a value that all chunks add to), ("total", a total).
+("partial", its part of a value that all chunks add to), ("total", a total), ("spill", what a
+tile keeps of each row).
 """
 
 ORIGIN = Affine()
@@ -25,7 +26,7 @@ class Statement:
 
     `code` has `{m}` where the element of `memory` at `place` stands, `{i}` where `index` does and
     `{a}` where the accumulator of a sum of floats does. `axes` are the loops that the statement
-    must stand inside.
+    must stand inside, and `dtype` is that of the accumulator, or of the variable that is assigned.
     """
 
     code: str
@@ -68,6 +69,38 @@ class Total:
     dtype: DType
 
 
+@dataclass(frozen=True, slots=True)
+class Spill:
+    """A kernel variable of a row, of which a tile keeps one for each of its rows."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """A loop over the rows of a tile.
+
+    Attributes:
+        stages: the statements of a row, and those of the pass over its columns that follows.
+        read: the spills that an earlier segment has left.
+        left: the spills that it leaves.
+    """
+
+    stages: tuple[tuple[tuple[Statement, ...], tuple[Statement, ...]], ...]
+    read: tuple[int, ...]
+    left: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tile:
+    """How many rows are computed together, in which loops, and what is kept between those."""
+
+    rows: int
+    segments: tuple[Segment, ...]
+    spills: tuple[Spill, ...]
+
+
 @dataclass(slots=True, eq=False)
 class Body:
     """A group's statements: `fills` and `before` once, then per row, stage by stage, `rows[s]` and
@@ -79,6 +112,7 @@ class Body:
         gathered: per node the kind of a reduction that combines in memory.
         placed: nodes of which an element may be written more than once, by way of an index.
         whole: whether some value of a row is known only when all of it has been seen in order.
+        tile: how rows are computed together, if they are.
     """
 
     group: LoopGroup
@@ -96,3 +130,4 @@ class Body:
     gathered: dict[int, str] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
     whole: bool = False
+    tile: Tile | None = None

@@ -283,7 +283,7 @@ class _Planner:
             needed = plan.memory if plan else own_memory(self.bodies[index])
             for memory, size in needed.items():
                 own[index, memory] = len(slots)
-                dtype = self._dtype(memory, plan)
+                dtype = self._dtype(memory, plan, self.bodies.get(index))
                 chunks = plan.chunks if plan else None
                 slots.append(Slot("arena", 0, (size,), dtype, index, index, chunks))
         nested: dict[int, tuple[int, ...]] = {}
@@ -292,8 +292,12 @@ class _Planner:
             slots += [replace(slot, first=index, last=index) for slot in nest.slots]
         return MemoryPlan(tuple(slots), place, own, commits, nested)
 
-    def _dtype(self, memory: Memory, plan: ChunkPlan | None) -> DType:
+    def _dtype(self, memory: Memory, plan: ChunkPlan | None, body: Body | None) -> DType:
         kind, number = memory
+        if kind == "spill":
+            assert body is not None
+            assert body.tile is not None
+            return body.tile.spills[number].dtype
         if kind == "total":
             assert plan is not None
             return plan.totals[number].dtype

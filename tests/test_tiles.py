@@ -1,0 +1,92 @@
+"""Rows in tiles: what is expensive and computed once per row is computed for many rows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+
+
+def compiled(function: Callable[[Any], Any], columns: int, **options: Any) -> sg.Executable:
+    x = sg.placeholder("x", (None, columns), "float64")
+    return sg.compile([x], function(x), **options)
+
+
+def per_row(x: Any) -> Any:
+    """Expensive between two passes over a row."""
+    return x / sg.sigmoid(x.sum(axis=1, keepdims=True))
+
+
+def twice(x: Any) -> Any:
+    """Expensive before, between and behind passes that accumulate."""
+    first = sg.exp(-x.max(axis=1, keepdims=True))
+    second = (x * first).sum(axis=1, keepdims=True)
+    third = sg.tanh(second) * sg.exp(x - sg.log1p(second * second)).sum(axis=1, keepdims=True)
+    return [x * third, sg.log(third * third), third.sum(), (x * third).sum(axis=0)]
+
+
+def gathered(x: Any) -> Any:
+    """An index that is computed per row reads what the row has in memory of its own."""
+    p = sg.softmax(x, axis=1)
+    at = sg.astype(sg.floor(sg.sigmoid(x.sum(axis=1, keepdims=True)) * 2.99), "int64")
+    return [sg.log(sg.take_along_axis(p, at, axis=1)), p * p]
+
+
+def loss(x: Any) -> Any:
+    value = sg.softplus((x * x).sum(axis=1)).mean()
+    return [value, sg.grad(value, x)]
+
+
+def position(x: Any) -> Any:
+    """A position found in the pass of one loop, and a bool, are read in the next one."""
+    at = x.argmax(axis=1)
+    positive = x.sum(axis=1) > 0
+    value = sg.where(positive, sg.exp(sg.astype(at, "float64")), sg.log1p(x.min(axis=1) ** 2))
+    return (
+        x * value[:, None]
+        + sg.astype(at, "float64")[:, None] * sg.astype(positive, "float64")[:, None]
+    )
+
+
+FUNCTIONS = [per_row, twice, gathered, loss, position]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 64, 65, 1000])
+@pytest.mark.parametrize("columns", [3, 10, 50])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_tiles_are_numpy(function: Callable[[Any], Any], columns: int, rows: int) -> None:
+    if rows == 0 and function is loss:
+        rows = 2  # the mean of nothing is nan
+    x = np.random.default_rng(rows).standard_normal((rows, columns))
+    tiled, interpreted = compiled(function, columns), compiled(function, columns, debug=True)
+    np.testing.assert_equal(
+        [np.shape(one) for one in tiled(x)], [np.shape(one) for one in interpreted(x)]
+    )
+    for found, expected in zip(tiled(x), interpreted(x), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_these_have_tiles(function: Callable[[Any], Any]) -> None:
+    assert "for tile in range(" in compiled(function, 10).source
+
+
+def test_what_is_cheap_or_long_has_none() -> None:
+    assert "for tile in" not in compiled(lambda x: x / x.sum(axis=1, keepdims=True), 10).source
+    assert "for tile in" not in compiled(per_row, 3000).source
+
+
+def test_a_tile_fits_into_the_cache() -> None:
+    assert ", 64):" in compiled(per_row, 16).source
+    assert ", 8):" in compiled(per_row, 180).source
+
+
+def test_threads_do_not_change_bits() -> None:
+    x = np.random.default_rng(0).standard_normal((30_000, 20))
+    one, two = (compiled(twice, 20, threads=n)(x) for n in (1, 2))
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_array_equal(a, b)
