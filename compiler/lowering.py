@@ -92,9 +92,14 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Operand 0 is added into zeros: its element at `index` at `place(index, types, **attrs)`."""
+    """Operand 0 is added into zeros: its element at `index` at `place(index, type, **attrs)`.
+
+    `meets(type, **attrs)` says whether two elements may meet in one place, and whether every place
+    is met.
+    """
 
     place: Callable[..., Index]
+    meets: Callable[..., tuple[bool, bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,14 @@ class Matmul:
 
 
 @dataclass(frozen=True, slots=True)
+class Gemm:
+    """Operand 4 times operand 0 plus operand 3 times the product of operands 1 and 2.
+
+    One call of the BLAS, which adds to the memory of operand 0 where nothing else needs it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Nested:
     """Loops and branches: graphs of their own, which are attributes; the value is a tuple."""
 
@@ -122,7 +135,7 @@ class Item:
 
 Lowering: TypeAlias = (
     "Pointwise | IndexMap | Gather | Scatter | Iota | SizeValue | Reduce | Window | Overlap | Alias"
-    " | Matmul | Nested | Item"
+    " | Matmul | Gemm | Nested | Item"
 )
 
 TypeRule: TypeAlias = "Callable[..., TensorType]"

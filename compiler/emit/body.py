@@ -331,9 +331,12 @@ class _Builder:
             inner, _ = lowering.split(loops, source.type, indices.type, **target.attrs)
             at = self._checked_index(target, indices, inner, target.type.shape[axis])
             index = (*index[:axis], at, *index[axis + 1 :])
-        if store.accumulate:
+        code = value.text
+        if store.accumulates:
             self.body.placed.add(target.id)
-        code = f"{{o}} + {value.text}" if store.accumulate else value.text
+            code = f"{{o}} + {code}"
+        elif store.adds_zero and target.type.dtype.kind == "f":
+            code = f"{code} + {literal(0, target.type.dtype)}"
         self._update(target.id, self._place(target.id, index), code, ELEMENT)
 
     # -- reductions ----------------------------------------------------------------------------

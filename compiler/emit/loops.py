@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compiler.dims import Dim, Size
+from compiler.affine import Affine
+from compiler.dims import Dim, Size, evaluate
 from compiler.emit.statements import Body, Statement
 
 INDENT = "    "
@@ -63,11 +64,12 @@ def written_out(loops: Sequence[Loop]) -> int:
 
 
 def order_loops(
-    statements: Sequence[Statement], domain: Sequence[tuple[int, Size]]
+    statements: Sequence[Statement], domain: Sequence[tuple[int, Size]], placed: bool = False
 ) -> list[tuple[int, Size]]:
     """The loops with the one innermost along which memory is read and written most evenly.
 
-    Only for groups without rows, whose iterations may run in any order.
+    Only for groups without rows, whose iterations may run in any order. `placed`: elements are
+    added to what lies in memory, maybe many times; see `_apart`.
     """
     forms = [(one.place, one.code.count("{m}")) for one in statements if one.memory is not None]
 
@@ -80,7 +82,43 @@ def order_loops(
     if not loops:
         return list(domain)
     best = min(reversed(loops), key=cost)
-    return [entry for entry in domain if entry is not best] + [best]
+    others = [entry for entry in domain if entry is not best]
+    return [*(_apart(statements, others) if placed else others), best]
+
+
+def _apart(
+    statements: Sequence[Statement], domain: Sequence[tuple[int, Size]]
+) -> list[tuple[int, Size]]:
+    """Loops around one that adds to memory, such that additions to the same place lie far apart.
+
+    A load waits until a store to its cache line has left the processor's queue, if it cannot be
+    given the stored value as it is. So the loop that goes farthest in what is written becomes the
+    inner one, the first aside, which threads share; the others, such as those over a window, are
+    sorted by how far they go in what is read. Measured on the gradient of a convolution 3x3: 3.5
+    times as fast as place by place.
+    """
+    if len(domain) < 2:
+        return list(domain)
+    first, *others = sorted(domain, key=lambda entry: entry[1] == 1)
+    written = [one.place for one in statements if one.code.startswith("{m}")]
+    read = [one.place for one in statements if one.memory and not one.code.startswith("{m}")]
+
+    def length(forms: Sequence[Affine], entry: tuple[int, Size]) -> int:
+        return sum(_length(form.coefficient(entry[0])) for form in forms)
+
+    others.sort(key=lambda entry: -length(read, entry))
+    farthest = max(others, key=lambda entry: length(written, entry))
+    others.remove(farthest)
+    return [first, *others, farthest]
+
+
+_TYPICAL = 64  # stands for a size that is not known when strides are compared
+
+
+def _length(stride: Size) -> int:
+    if isinstance(stride, int):
+        return abs(stride)
+    return abs(evaluate(stride, dict.fromkeys(stride.atoms(), _TYPICAL)))
 
 
 _UNROLLED = 4  # the native compiler unrolls loops up to about this extent: nothing to vectorise
@@ -118,7 +156,7 @@ def nest_of(body: Body) -> Nest:
     statements = statements_of(body)
     domain = list(enumerate(body.group.domain))
     if body.group.split is None:
-        domain = order_loops(statements, domain)
+        domain = order_loops(statements, domain, bool(body.placed))
     rows = merge_loops(statements, domain[: body.split])
     columns = merge_loops(statements, domain[body.split :])
     return Nest(tuple(rows), tuple(columns), written_out(columns))

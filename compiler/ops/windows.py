@@ -145,6 +145,19 @@ def _overlap_vjp(g: Any, o: Any, a: Any, *, shape: Any, strides: Steps, dilation
     return leading_part(windows, g.ndim - len(shape), counts)
 
 
+def _meets(x: TensorType, *, shape: Any, strides: Steps, dilations: Steps) -> tuple[bool, bool]:
+    """Whether windows may overlap, and whether they cover everything."""
+    k = len(shape)
+    counts, sizes = x.shape[x.ndim - 2 * k : x.ndim - k], x.shape[x.ndim - k :]
+    reach = [(size - 1) * step for size, step in zip(sizes, dilations, strict=True)]
+    overlap = any(
+        not isinstance(length, int) or length >= stride
+        for length, stride in zip(reach, strides, strict=True)
+    )
+    covered = tuple(count * stride for count, stride in zip(counts, strides, strict=True))
+    return overlap, sizes == strides and covered == tuple(shape)
+
+
 def leading_part(x: Any, axis: int, sizes: Sequence[Size]) -> Any:
     """The first `sizes` elements of the axes from `axis` on."""
     wanted = (*x.shape[:axis], *sizes, *x.shape[axis + len(sizes) :])
@@ -164,7 +177,8 @@ overlap_add = register(
         lowering=Overlap(
             lambda index, x, *, shape, strides, dilations: _joined(
                 index, len(shape), strides, dilations
-            )
+            ),
+            _meets,
         ),
         doc="Windows added back into the axes that they were taken from, of sizes `shape`: the "
         "adjoint of `sliding_windows`.",

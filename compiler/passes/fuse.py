@@ -33,6 +33,7 @@ from compiler.passes.demand import (
     canonical,
     contiguous_strides,
     demands,
+    inverse,
     is_free,
     offset_of,
     reach,
@@ -47,8 +48,10 @@ from compiler.passes.groups import (
     Store,
     View,
     blas_layout,
+    is_deferrable,
     is_row,
     totals_rows,
+    trailing_axes,
 )
 from compiler.types import Shape
 
@@ -307,40 +310,29 @@ class _Fuser:
 
     def _accept_reduction(self, group: LoopGroup, node: Node) -> bool:
         axes, ndim = node.attrs["axes"], len(group.domain)
-        first = ndim - len(axes)
-        if axes == tuple(range(first, ndim)) and axes:
-            if group.split is None and all(
-                self._deferrable(first, self.nodes[node_id], ndim)
-                for node_id in group.members
-                if node_id in self.deferred
-            ):
-                group.split = first
-            if group.split == first:
-                return True
-        if not self._deferrable(group.split, node, ndim):
+        first = ndim - trailing_axes(axes, ndim)
+        if first < ndim and self._splits(group, first):
+            group.split = first
+        if group.split == first == ndim - len(axes) and axes:
+            return True
+        if not is_deferrable(group.split, node, ndim):
             return False
         self.deferred.add(node.id)
         return True
 
-    def _deferrable(self, split: int | None, node: Node, ndim: int) -> bool:
-        """Whether the reduction can be accumulated across the rows of a group with this split."""
-        lowering = node.op.lowering
-        assert isinstance(lowering, Reduce)
-        axes = set(node.attrs["axes"])
-        if lowering.kind in POSITION_KINDS or not axes:
-            return False
-        columns = set(range(ndim if split is None else split, ndim))
-        if not columns:
-            return ndim - 1 not in axes
-        return not columns & axes or columns <= axes
+    def _splits(self, group: LoopGroup, first: int) -> bool:
+        """Whether the axes from `first` on may become the columns of a group without rows."""
+        return group.split is None and all(
+            is_deferrable(first, self.nodes[node_id], len(group.domain))
+            for node_id in group.members
+            if node_id in self.deferred
+        )
 
     def _new_reduction(self, node: Node, shape: Shape) -> LoopGroup:
         lowering = node.op.lowering
         assert isinstance(lowering, Reduce)
         axes, ndim = node.attrs["axes"], len(shape)
-        trailing = 0
-        while trailing < len(axes) and axes[-1 - trailing] == ndim - 1 - trailing:
-            trailing += 1
+        trailing = trailing_axes(axes, ndim)
         if trailing == len(axes):
             return self._new_loops(shape, ndim - trailing)
         self.deferred.add(node.id)
@@ -385,12 +377,38 @@ class _Fuser:
     def _place_copy(self, node: Node) -> None:
         shape = node.type.shape
         bases = list(reach(self.nodes, self.virtual, node.id, canonical(shape)))
-        group = self._new_loops(shape, None, at_front=self._earliest(bases) == self.first)
-        group.stores.append(Store(node.id, node.id, canonical(shape)))
+        found = None if self.separate else self._beside_source(node)
+        if found is None:
+            group = self._new_loops(shape, None, at_front=self._earliest(bases) == self.first)
+            group.stores.append(Store(node.id, node.id, canonical(shape)))
+        else:
+            group, store = found
+            group.stores.append(store)
         self._read(group, bases)
         self.home[node.id] = group
         self.deferred.add(node.id)
         self.stored.add(node.id)
+
+    def _beside_source(self, node: Node) -> tuple[LoopGroup, Store] | None:
+        """The group that computes what a node permutes, where it can store it in this order too.
+
+        Only if the last axis stays the last one: the group would write far apart, and be slower.
+        """
+        found = list(reach(self.nodes, (), node.id, canonical(node.type.shape)))
+        if len(found) != 1:
+            return None
+        source, index = self.nodes[found[0][0]], found[0][1]
+        group = self.home.get(source.id)
+        if (
+            not isinstance(group, LoopGroup)
+            or source.id in self.deferred
+            or source.type.shape != group.domain
+        ):
+            return None
+        place = inverse(index, node.type.shape)
+        if place is None or not group.domain or place[-1] != canonical(group.domain)[-1]:
+            return None
+        return group, Store(source.id, node.id, place)
 
     def _place_matmul(self, node: Node) -> None:
         views = []
@@ -453,15 +471,18 @@ class _Fuser:
         (operand,) = node.operands
         type = self.nodes[operand].type
         index = lowering.place(canonical(type.shape), type, **node.attrs)
-        group = self._store_group(node, operand, Store(operand, node.id, index, accumulate=True))
-        group.fills.append((node.id, 0.0))
+        overlaps, covers = lowering.meets(type, **node.attrs)
+        store = Store(operand, node.id, index, accumulates=overlaps, adds_zero=not overlaps)
+        group = self._store_group(node, operand, store)
+        if overlaps or not covers:
+            group.fills.append((node.id, 0.0))
 
     def _place_scatter(self, node: Node, lowering: Scatter) -> None:
         source, indices = (self.nodes[operand] for operand in node.operands)
         loops = canonical(source.type.shape)
         inner, outer = lowering.split(loops, source.type, indices.type, **node.attrs)
         group = self._store_group(
-            node, source.id, Store(source.id, node.id, outer, accumulate=True)
+            node, source.id, Store(source.id, node.id, outer, accumulates=True)
         )
         group.fills.append((node.id, 0.0))
         index = broadcast_index(inner, indices.type.shape)

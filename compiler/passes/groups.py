@@ -14,12 +14,16 @@ POSITION_KINDS = ("argmax", "argmin")
 
 @dataclass(slots=True, eq=False)
 class Store:
-    """An element of `value` goes to `target` at `index`; added to it if `accumulate`."""
+    """An element of `value` goes to `target` at `index`.
+
+    It is added to what is there if it `accumulates`, or to zero, which makes 0.0 of -0.0.
+    """
 
     value: int
     target: int
     index: Index
-    accumulate: bool = False
+    accumulates: bool = False
+    adds_zero: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -111,6 +115,27 @@ def totals_rows(group: LoopGroup, node: Node, shape: Shape) -> bool:
     axes = node.attrs["axes"]
     whole = all(axis in axes for axis, size in enumerate(shape) if size != 1)
     return whole and node.op.lowering.kind not in POSITION_KINDS
+
+
+def is_deferrable(split: int | None, node: Node, ndim: int) -> bool:
+    """Whether a reduction can be accumulated across the rows of a group with this split."""
+    lowering = node.op.lowering
+    assert isinstance(lowering, Reduce)
+    axes = set(node.attrs["axes"])
+    if lowering.kind in POSITION_KINDS or not axes:
+        return False
+    columns = set(range(ndim if split is None else split, ndim))
+    if not columns:
+        return ndim - 1 not in axes
+    return not columns & axes or columns <= axes
+
+
+def trailing_axes(axes: tuple[int, ...], ndim: int) -> int:
+    """How many of the axes, which are sorted, are the last ones."""
+    count = 0
+    while count < len(axes) and axes[-1 - count] == ndim - 1 - count:
+        count += 1
+    return count
 
 
 def blas_layout(strides: tuple[Size, ...], shape: tuple[Size, ...]) -> tuple[bool, Size] | None:
