@@ -117,7 +117,7 @@ class Matmul:
 
 @dataclass(frozen=True, slots=True)
 class Gemm:
-    """Operand 4 times operand 0 plus operand 3 times the product of operands 1 and 2.
+    """`attrs["beta"]` times operand 0 plus `attrs["alpha"]` times the product of the others.
 
     One call of the BLAS, which adds to the memory of operand 0 where nothing else needs it.
     """

@@ -227,6 +227,11 @@ SAMPLES: dict[str, list[Sample]] = {
     "mse_loss": losses(spread, spread),
     "binary_cross_entropy_with_logits": losses(spread, probability),
     "matmul": matrices(),
+    "gemm": [
+        call(spread(2, 4), spread(2, 3), spread(3, 4), 0.5, -2.0),
+        call(spread(1, 1), spread(1, 5), spread(5, 1), 1.0, 1.0),
+        call(spread(3, 2), spread(3, 0), spread(0, 2), -1.0, 3.0),
+    ],
     "dot": [
         call(spread(3), spread(3)),
         call(spread(1), spread(1)),

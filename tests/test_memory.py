@@ -16,6 +16,7 @@ from compiler.dims import atoms
 from compiler.emit.kernel import Kernel
 from compiler.graph.build import build
 from compiler.graph.expression import ancestors
+from compiler.passes.groups import computed
 from compiler.passes.memory import ALIGNMENT, MemoryPlan, Slot
 from compiler.runtime.interpret import interpret
 from tests.graphs import DEFINITIONS, kernel, lowered
@@ -202,17 +203,18 @@ def test_updates_wait_where_the_old_value_is_still_read() -> None:
 
 
 def test_an_update_in_place_comes_after_every_check_of_an_index() -> None:
-    v, w = variables(2)
+    u, v, w = variables(3)
     i = sg.placeholder("i", (3,), "int64")
-    made = updated([i], {w: w + sg.exp(sg.take(v, i, axis=0)) @ v})
+    made = updated([i], {u: u * 2, w: w + sg.exp(sg.take(v, i, axis=0)) @ v})
     fallible = max(index for index, body in made.bodies.items() if body.checks)
     assert not made.memory.commits
     writes = [
         index
-        for index, body in made.bodies.items()
-        if any(a.write and made.memory.slots[made.memory.place[a.node]].kind == "variable"
-               for a in body.accesses)
-    ]  # fmt: skip
+        for index, group in enumerate(made.fusion.groups)
+        for node in computed(group)
+        if made.memory.slots[made.memory.place.get(node, 0)].kind == "variable"
+    ]
+    assert len(writes) == 2
     assert min(writes) > fallible
 
 

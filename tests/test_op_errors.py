@@ -36,6 +36,8 @@ SHAPES: list[tuple[Callable[[], Any], str]] = [
     (lambda: X + X.T, r"add: .*\[2, 3\], float32\[3, 2\] do not broadcast: axis -2 is 2 and 3"),
     (lambda: ops.where(B, X, I), r"where: bool\[2, 3\], .* do not broadcast: axis -1 is 3 and 2"),
     (lambda: X @ X, r"matmul: float32\[2, 3\] @ float32\[2, 3\]: last axis 3 != 2"),
+    (lambda: ops.gemm(X, X.T, X, 1, 1), r"gemm: .*\[2, 3\] and the product .*\[3, 3\] differ"),
+    (lambda: ops.gemm(V, X, X.T, 1, 1), r"gemm: .*\[3\] and .*: all must be matrices"),
     (lambda: X @ placeholder((2,), "float32"), r"matmul: .* @ float32\[2\]: last axis 3 != 2"),
     (lambda: S @ V, r"matmul: float32\[\] @ float32\[3\]: a scalar has no axis to sum over"),
     (
@@ -125,6 +127,7 @@ DTYPES: list[tuple[Callable[[], Any], str]] = [
     (lambda: ~I, r"logical_not: int64\[2\] is not bool"),
     (lambda: ops.where(X, X, X), r"where: float32\[2, 3\] is not bool"),
     (lambda: X.any(), r"any: float32\[2, 3\] is not bool"),
+    (lambda: ops.gemm(B, B, B.T, 1, 1), r"gemm: bool.*: floating point expected"),
     (lambda: B @ B.T, r"matmul: bool\[2, 3\] @ bool\[3, 2\]: bool has no product"),
     (lambda: ops.take(X, V), r"take: index float32\[3\] is not an integer tensor"),
     (lambda: X[B], r"take: index bool\[2, 3\] is not an integer tensor"),

@@ -42,6 +42,7 @@ class _Matrix:
 class Product:
     """One product: its operands, the sizes (m, k), (k, n) -> (m, n) and those of the batch.
 
+    The result is `factors[0]` times the product plus `factors[1]` times what is in its memory.
     `cut` is what threads share: the first axis of the batch, the rows or columns of the result, or,
     where the result is small, the depth k: the chunks' results are then added.
     """
@@ -52,6 +53,7 @@ class Product:
     sizes: tuple[Size, Size, Size]
     batch: Shape
     dtype: DType
+    factors: tuple[float, float] = (1.0, 0.0)
 
     @property
     def cut(self) -> str:
@@ -108,7 +110,7 @@ def _tiles(size: Size) -> Size:
 def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
     """The product of a group; a batch of rows that meet one matrix is one tall matrix."""
     node = nodes[group.node]
-    left_shape, right_shape = (nodes[operand].type.shape for operand in node.operands)
+    left_shape, right_shape = (nodes[operand].type.shape for operand in node.operands[-2:])
     batch = _batch_shape(node.type.shape, left_shape, right_shape)
     left = _matrix(group.left, left_shape, len(batch), row=True)
     right = _matrix(group.right, right_shape, len(batch), row=False)
@@ -124,7 +126,10 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
         batch = ()
         left = replace(left, batch=(), row_stride=left.leading)
         right = replace(right, batch=())
-    return Product(node.id, left, right, (m, n, left_shape[-1]), batch, node.type.dtype)
+    of = Product(node.id, left, right, (m, n, left_shape[-1]), batch, node.type.dtype)
+    if group.onto is None:
+        return of
+    return replace(of, factors=(node.attrs["alpha"], node.attrs["beta"]))
 
 
 def print_matmul(
@@ -149,9 +154,9 @@ def print_matmul(
     c = _place(0, steps, size)
     a, b = _place(left.offset, left.batch, size), _place(right.offset, right.batch, size)
     if of.dtype.name in BLAS_DTYPES:
-        yield from (INDENT * depth + line for line in _gemm(of, (a, b, c), size, pointer, gemm))
-        return
-    lines = _loops(left, right, (a, b, c), (m, n, k), node, size, pointer)
+        lines = _gemm(of, (a, b, c), size, pointer, gemm)
+    else:
+        lines = _loops(left, right, (a, b, c), (m, n, k), node, size, pointer)
     yield from (INDENT * depth + line for line in lines)
 
 
@@ -168,7 +173,7 @@ def _gemm(
     lda, ldb, ldc = size(left.leading), size(right.leading), n
     down_a, along_a = ("1", f"({lda})") if left.transposed else (f"({lda})", "1")
     down_b, along_b = ("1", f"({ldb})") if right.transposed else (f"({ldb})", "1")
-    target: Memory = ("node", of.node)
+    alpha, beta = (literal(factor, dtype) for factor in of.factors)
     if of.cut in ("rows", "columns"):
         yield f"begin = first * {TILE}"
         yield f"count = min(last * {TILE}, {m if of.cut == 'rows' else n}) - begin"
@@ -178,30 +183,34 @@ def _gemm(
         case "columns":
             n, b, c = "count", f"{b} + begin * {along_b}", f"{c} + begin"
         case "depth":
-            assert of.plan is not None
             k, a, b = "last - first", f"{a} + first * {along_a}", f"{b} + first * {down_b}"
-            target = ("partial", of.node)
-            c = f"chunk * {size(of.plan.memory[target])}"
-    yield (
+    start = (
         f"gemm_{CONSTRUCTORS[dtype.name]}({gemm(dtype.name)}, "
-        f"{int(left.transposed)}, {int(right.transposed)}, {m}, {n}, {k}, {literal(1, dtype)}, "
+        f"{int(left.transposed)}, {int(right.transposed)}, {m}, {n}, {k}, {alpha}, "
         f"address({pointer(('node', left.base), left.first)}, {a}), {lda}, "
         f"address({pointer(('node', right.base), right.first)}, {b}), {ldb}, "
-        f"{literal(0, dtype)}, address({pointer(target, 0)}, {c}), {ldc})"
     )
+    whole = f"{start}{beta}, address({pointer(('node', of.node), 0)}, {c}), {ldc})"
+    if of.plan is None:
+        yield whole
+        return
+    target: Memory = ("partial", of.node)
+    c = f"chunk * {size(of.plan.memory[target])}"
+    yield "if chunk == 0:"
+    yield INDENT + whole
+    yield "else:"
+    yield f"{INDENT}{start}{literal(0, dtype)}, address({pointer(target, 0)}, {c}), {ldc})"
 
 
 def print_sum(
     of: Product, size: Callable[[Size], str], pointer: Callable[[Memory, int], str]
 ) -> Iterator[str]:
-    """The lines that add what the chunks of the depth gave."""
+    """The lines that add what the chunks of the depth gave to what the first one did."""
     assert of.plan is not None
     extent = size(of.sizes[0] * of.sizes[1])
     result, part = pointer(("node", of.node), 0), pointer(("partial", of.node), 0)
     step = size(of.plan.memory["partial", of.node])
-    yield f"for i in range({extent}):"
-    yield f"{INDENT}{result}[i] = {literal(0, of.dtype)}"
-    yield "for c in range(chunks):"
+    yield "for c in range(1, chunks):"
     yield f"{INDENT}for i in range({extent}):"
     yield f"{INDENT * 2}{result}[i] = fsum({result}[i], {part}[c * {step} + i])"
 

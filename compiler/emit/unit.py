@@ -84,6 +84,8 @@ def product_units(
 ) -> Iterator[Unit]:
     """The units that compute a product, the `index`-th group."""
     product = product_of(nodes, group)
+    if group.onto is not None and memory.place[group.node] != memory.place[group.onto]:
+        yield UnitPrinter(nodes, memory, labels).copy(group.node, group.onto)
     yield UnitPrinter(nodes, memory, labels).matmul(index, product)
     if product.cut == "depth":
         yield UnitPrinter(nodes, memory, labels).add_depths(index, product)
@@ -103,8 +105,8 @@ class UnitPrinter:
 
     def matmul(self, index: int, product: Product) -> Unit:
         """The unit of a product, or of a chunk of it; the `index`-th group."""
-        node = self.nodes[product.node]
-        lines = print_matmul(node, product, self.size, self._memory_pointer(index), self._gemm)
+        parts = self.size, self._memory_pointer(index)
+        lines = print_matmul(self.nodes[product.node], product, *parts, self._gemm)
         return self._made(list(lines), chunks=product.chunks)
 
     def add_depths(self, index: int, product: Product) -> Unit:

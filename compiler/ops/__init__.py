@@ -65,7 +65,7 @@ from compiler.ops.exponential import (
 )
 from compiler.ops.indexing import along_add, getitem, one_hot, take, take_add, take_along_axis
 from compiler.ops.leaves import constant, iota, placeholder, size_of, variable
-from compiler.ops.linalg import dot, matmul, outer
+from compiler.ops.linalg import dot, gemm, matmul, outer
 from compiler.ops.nn import (
     binary_cross_entropy_with_logits,
     clamp,
@@ -157,6 +157,7 @@ __all__ = [
     "floor",
     "floor_divide",
     "gelu",
+    "gemm",
     "getitem",
     "greater",
     "greater_equal",
@@ -242,8 +243,8 @@ __all__ = [
 
 _INTERNAL = {
     "absolute", "all_ops", "along_add", "checkpoint", "clamp", "cond", "constant", "copy", "embed",
-    "getitem", "iota", "item", "op_named", "overlap_add", "placeholder", "recompute", "scan",
-    "size_of", "strided_slice", "take_add", "true_divide", "variable", "while_loop",
+    "gemm", "getitem", "iota", "item", "op_named", "overlap_add", "placeholder", "recompute",
+    "scan", "size_of", "strided_slice", "take_add", "true_divide", "variable", "while_loop",
 }  # fmt: skip
 
 PUBLIC = tuple(name for name in __all__ if name not in _INTERNAL)

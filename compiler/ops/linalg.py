@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.dims import product
 from compiler.errors import DTypeError, ShapeError
-from compiler.lowering import Matmul
+from compiler.lowering import Gemm, Matmul
 from compiler.op import Op, register
 from compiler.ops.arithmetic import multiply
 from compiler.ops.declare import composite, unbroadcast
@@ -86,6 +86,42 @@ matmul = register(
         promotes=slice(None),
         doc="NumPy's matrix product: (..., m, k), (..., k, n) -> (..., m, n); a vector operand "
         "loses its axis; leading axes broadcast.",
+    )
+)
+
+
+def _gemm_type(
+    c: TensorType, a: TensorType, b: TensorType, *, alpha: float, beta: float
+) -> TensorType:
+    dtype = require_same_dtype("gemm", c, a, b)
+    if dtype.kind != "f":
+        raise DTypeError(f"gemm: {c} and {a} @ {b}: floating point expected")
+    if (c.ndim, a.ndim, b.ndim) != (2, 2, 2):
+        raise ShapeError(f"gemm: {c} and {a} @ {b}: all must be matrices")
+    product = _matmul_type(a, b)
+    if None in map(unify, c.shape, product.shape):
+        raise ShapeError(f"gemm: {c} and the product {product} differ")
+    return c
+
+
+gemm = register(
+    Op(
+        name="gemm",
+        infer_type=_gemm_type,
+        evaluate=lambda c, a, b, *, alpha, beta: (
+            c.dtype.type(beta) * c + c.dtype.type(alpha) * (a @ b)
+        ),
+        vjp=(
+            lambda g, o, c, a, b, *, alpha, beta: g * beta,
+            lambda g, o, c, a, b, *, alpha, beta: matmul(g, swapaxes(b, 0, 1)) * alpha,
+            lambda g, o, c, a, b, *, alpha, beta: matmul(swapaxes(a, 0, 1), g) * alpha,
+        ),
+        saves=("", "c", "b"),
+        bind=lambda c, a, b, alpha, beta: ((c, a, b), {"alpha": float(alpha), "beta": float(beta)}),
+        lowering=Gemm(),
+        promotes=slice(None),
+        doc="beta * c + alpha * (a @ b): (m, n), (m, k), (k, n) -> (m, n); the general matrix "
+        "multiply of the BLAS.",
     )
 )
 

@@ -9,7 +9,7 @@ computes one of their operands if they fit there, since everything else they rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import networkx as nx
 
@@ -17,6 +17,7 @@ from compiler.graph.view import Node, nodes_of
 from compiler.lowering import (
     Alias,
     Gather,
+    Gemm,
     Index,
     IndexMap,
     Item,
@@ -112,7 +113,9 @@ class _Fuser:
         elif isinstance(lowering, Alias):
             self._materialise(node.operands[0])
         elif isinstance(lowering, Matmul):
-            self._place_matmul(node)
+            self._place_matmul(node, node.operands)
+        elif isinstance(lowering, Gemm):
+            self._place_gemm(node)
         elif isinstance(lowering, Window):
             self._place_window(node, lowering)
         elif isinstance(lowering, Overlap):
@@ -410,9 +413,16 @@ class _Fuser:
             return None
         return group, Store(source.id, node.id, place)
 
-    def _place_matmul(self, node: Node) -> None:
+    def _place_gemm(self, node: Node) -> None:
+        onto, *factors = node.operands
+        self._materialise(onto)
+        group = self._place_matmul(node, factors)
+        group.onto = onto
+        self.readers[onto] = group.order
+
+    def _place_matmul(self, node: Node, operands: Sequence[int]) -> MatmulGroup:
         views = []
-        for operand in node.operands:
+        for operand in operands:
             view = self._matrix_view(operand)
             if view is None:
                 self._materialise(operand)
@@ -422,13 +432,15 @@ class _Fuser:
                 self.stored.add(view.base)
             views.append(view)
         order = self._next_order()
-        group = MatmulGroup(order, node.id, *views)
+        left, right = views
+        group = MatmulGroup(order, node.id, left, right)
         self.groups.append(group)
         self.home[node.id] = group
         self.deferred.add(node.id)
         self.stored.add(node.id)
         for view in views:
             self.readers[view.base] = order
+        return group
 
     def _matrix_view(self, node_id: int) -> View | None:
         """The operand of a product as a strided view of memory that the BLAS can read."""

@@ -51,12 +51,13 @@ class View:
 
 @dataclass(slots=True, eq=False)
 class MatmulGroup:
-    """One product of matrices."""
+    """One product of matrices; it may be added to the value of the node `onto`."""
 
     order: int
     node: int
     left: View
     right: View
+    onto: int | None = None
 
 
 @dataclass(slots=True, eq=False)

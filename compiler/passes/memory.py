@@ -178,15 +178,20 @@ class _Planner:
                 *(Access(node, anywhere, 0, True, whole=False) for node in group.items.values()),
             ]
         if isinstance(group, MatmulGroup):
-            return [
-                Access(self.storage(group.left.base), anywhere, 0, False, whole=False),
-                Access(self.storage(group.right.base), anywhere, 0, False, whole=False),
-                Access(group.node, anywhere, 0, True, whole=False),
-            ]
+            return self._accesses_of_product(group)
         return [
             Access(self.storage(a.node), a.place, a.stage, a.write, a.whole)
             for a in self.bodies[index].accesses
         ]
+
+    def _accesses_of_product(self, group: MatmulGroup) -> list[Access]:
+        """The factors are read until the end; what is added to may become the result."""
+        read = [self.storage(view.base) for view in (group.left, group.right)]
+        anywhere = Affine()
+        accesses = [Access(node, anywhere, 1, False, whole=False) for node in read]
+        if group.onto is not None:
+            accesses.append(Access(self.storage(group.onto), anywhere, 0, False))
+        return [*accesses, Access(group.node, anywhere, 0, True, whole=group.onto is not None)]
 
     def _update_in_place(self, variable: int, new: int) -> bool:
         """Whether the new value may be written over the variable as soon as it is known."""

@@ -12,6 +12,7 @@ from compiler.errors import OptionError
 from compiler.graph.expression import Expression
 from compiler.op import Attrs, Op
 from compiler.ops.regions import checkpoint
+from compiler.passes.accumulate import accumulate_products
 from compiler.passes.hoist import hoist_invariants, hoist_products
 from compiler.passes.loops import optimise_bodies
 from compiler.passes.merge import merge_scans
@@ -25,6 +26,7 @@ from compiler.passes.vectors import sum_vector_products
 NUMERICS = ("strict", "fast")
 _ALWAYS = (fold_constants, drop_broadcasts)
 _LAST = (sum_vector_products,)
+_AT_THE_END = (accumulate_products,)
 LOOPS: tuple[Any, ...] = (
     merge_scans, hoist_invariants, hoist_products, sink_sums, sink_products, prune_loops,
 )  # fmt: skip
@@ -49,7 +51,7 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
     chosen = [rule for rule in RULES if rule.kind in kinds and rule.name not in disabled]
     always = [rewrite for rewrite in _ALWAYS if rewrite.__name__ not in disabled]
     # in a body, products stay what they are: they may move out of the loop
-    inside = {*disabled, *(rewrite.__name__ for rewrite in _LAST)}
+    inside = {*disabled, *(rewrite.__name__ for rewrite in (*_LAST, *_AT_THE_END))}
     last = [rewrite for rewrite in _LAST if rewrite.__name__ not in disabled]
     primitive = [rule for rule in chosen if not rule.composite]
     return [
@@ -58,12 +60,13 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
         partial(optimise_bodies, optimise=partial(optimise, numerics=numerics, disabled=inside)),
         *(one for one in LOOPS if one.__name__ not in disabled),
         partial(replay, rules=_table(primitive), always=[*always, *last]),
+        *(one for one in _AT_THE_END if one.__name__ not in disabled),
     ]
 
 
 def rule_names() -> set[str]:
     """The names of all rewrites that can be switched off."""
-    others = (*_ALWAYS, *_LAST, *LOOPS, recompute_values)
+    others = (*_ALWAYS, *_LAST, *LOOPS, *_AT_THE_END, recompute_values)
     return {rule.name for rule in RULES} | {one.__name__ for one in others}
 
 

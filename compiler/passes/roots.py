@@ -8,17 +8,28 @@ import networkx as nx
 
 from compiler.graph.build import build, expressions_of
 from compiler.graph.expression import Expression
-from compiler.lowering import Gather, Item, Matmul, Overlap, Pointwise, Reduce, Scatter, Window
+from compiler.lowering import (
+    Gather,
+    Gemm,
+    Item,
+    Matmul,
+    Overlap,
+    Pointwise,
+    Reduce,
+    Scatter,
+    Window,
+)
 from compiler.ops.arithmetic import copy
 
-_COMPUTED = Pointwise | Gather | Matmul | Reduce | Scatter | Window | Overlap | Item
+_COMPUTED = Pointwise | Gather | Matmul | Gemm | Reduce | Scatter | Window | Overlap | Item
 
 
 def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     """The graph in which every root is computed, none twice, and every update element by element.
 
     An output that is an input, a constant, or only moves elements would share their memory; an
-    update that is a product of matrices cannot be written over the old value that it reads.
+    update that is a product of matrices cannot be written over the old value that it reads, unless
+    it is added to it.
     """
     made = expressions_of(graph)
     taken: set[int] = set()
@@ -35,6 +46,7 @@ def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
         taken.add(node)
         return value
 
-    updates = [(made[variable], own(new, Pointwise)) for variable, new in graph.graph["updates"]]
+    pairs = graph.graph["updates"]
+    updates = [(made[variable], own(new, Pointwise | Gemm)) for variable, new in pairs]
     outputs = [own(node, _COMPUTED) for node in graph.graph["outputs"]]
     return build([made[node] for node in graph.graph["inputs"]], outputs, updates)

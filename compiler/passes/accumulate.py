@@ -1,0 +1,115 @@
+"""Products of matrices that are added to something, as one call of the BLAS that adds in place.
+
+The step of gradient descent, `w - rate * (x.T @ g)`, then neither writes nor reads the gradient,
+and gradients of a matrix that is used twice are added while they are computed. The BLAS adds the
+parts of a product to the sum as it goes, so a rounding or two fewer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import networkx as nx
+
+from compiler import ops
+from compiler.graph.build import rebuilt
+from compiler.graph.expression import Expression
+from compiler.graph.view import Node, nodes_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """`beta * onto + alpha * product`; `onto` and `product` are nodes."""
+
+    onto: int
+    product: int
+    alpha: float
+    beta: float
+
+
+def accumulate_products(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+    """The graph in which a product is added to what nothing else needs any more.
+
+    That is the old value of a variable that becomes the sum, or another product. The sum is
+    computed as soon as the variable has been read for the last time, so that little is kept for it.
+    """
+    finder = _Finder(graph)
+    sums = {node.id: one for node in finder.nodes.values() if (one := finder.sum_of(node))}
+    if not sums:
+        return graph
+    due: dict[int, list[int]] = {}
+    for node_id, one in sums.items():
+        due.setdefault(finder.ready(node_id, one), []).append(node_id)
+    made: dict[int, Expression] = {}
+    for node in finder.nodes.values():
+        if node.id not in sums:
+            operands = tuple(made[operand] for operand in node.operands)
+            made[node.id] = Expression(
+                node.op, operands, node.attrs, node.name, node.source, node.type
+            )
+        for node_id in due.get(node.id, ()):
+            one, new = sums[node_id], finder.nodes[node_id]
+            factors = (made[operand] for operand in finder.nodes[one.product].operands)
+            attrs = {"alpha": one.alpha, "beta": one.beta}
+            made[node_id] = Expression(
+                ops.gemm, (made[one.onto], *factors), attrs, new.name, new.source, new.type
+            )
+    return rebuilt(graph, made)
+
+
+class _Finder:
+    def __init__(self, graph: nx.MultiDiGraph[int]) -> None:
+        self.nodes = nodes_of(graph)
+        self.variable = {new: variable for variable, new in graph.graph["updates"]}
+        self.readers: dict[int, list[int]] = {node: [] for node in self.nodes}
+        for node in self.nodes.values():
+            for operand in node.operands:
+                self.readers[operand].append(node.id)
+        self.roots = {*graph.graph["outputs"], *self.variable}
+
+    def sum_of(self, node: Node) -> _Sum | None:
+        """How a node is a sum that can be computed in place; None if it is not."""
+        if node.op not in (ops.add, ops.subtract) or node.type.dtype.kind != "f":
+            return None
+        pairs = [(0, 1, 1.0 if node.op is ops.add else -1.0)]
+        if node.op is ops.add:
+            pairs.append((1, 0, 1.0))
+        for onto, product, sign in pairs:
+            beta, base = self._scaled(node.operands[onto])
+            alpha, factor = self._scaled(node.operands[product])
+            # the BLAS takes no notice of nan and inf in what is multiplied by 0
+            if alpha and beta and self._is_product(factor) and self._ends_in(node, base, factor):
+                return _Sum(base, factor, sign * alpha, beta)
+        return None
+
+    def ready(self, node: int, one: _Sum) -> int:
+        """The node after which the sum can be computed, and written over what it is added to."""
+        needed = [one.onto, one.product, *self.nodes[one.product].operands]
+        readers = (reader for reader in self.readers[one.onto] if reader != node)
+        return min(node, max([*needed, *readers]))
+
+    def _scaled(self, node_id: int) -> tuple[float, int]:
+        """A constant factor, and what it multiplies."""
+        node = self.nodes[node_id]
+        if node.op is ops.multiply and self._is_read_once(node_id):
+            for factor, other in (node.operands, node.operands[::-1]):
+                constant = self.nodes[factor]
+                if constant.op is ops.constant and constant.type.ndim == 0:
+                    return float(constant.attrs["value"].array), other
+        return 1.0, node_id
+
+    def _is_product(self, node_id: int) -> bool:
+        node = self.nodes[node_id]
+        matrices = all(self.nodes[operand].type.ndim == 2 for operand in node.operands)
+        return node.op is ops.matmul and matrices and self._is_read_once(node_id)
+
+    def _ends_in(self, node: Node, base: int, product: int) -> bool:
+        """Whether `node` may take the memory of `base`."""
+        if self.nodes[base].type != node.type or self.nodes[product].type != node.type:
+            return False
+        if base == self.variable.get(node.id):
+            return True
+        return base < product and self._is_product(base)
+
+    def _is_read_once(self, node_id: int) -> bool:
+        return len(self.readers[node_id]) == 1 and node_id not in self.roots
