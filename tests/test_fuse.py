@@ -215,6 +215,75 @@ def check_order(made: Kernel) -> None:
     assert all(node in complete for node in stored if node in fusion.home)
 
 
+# -- what is stored on the way ---------------------------------------------------------------------
+
+
+def images(name: str = "x", size: int = 12) -> Any:
+    return sg.placeholder(name, ("n", 4, size, size), "float64")
+
+
+def compiled_is_numpy(inputs: list[Any], outputs: Any, *arrays: Any) -> None:
+    found = sg.compile(inputs, outputs)(*arrays)
+    expected = sg.compile(inputs, outputs, debug=True)(*arrays)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13)
+        np.testing.assert_array_equal(np.signbit(one), np.signbit(other))
+
+
+@pytest.mark.parametrize(("size", "fills"), [(12, 0), (13, 1)])
+def test_windows_that_do_not_overlap_are_stored_without_adding(size: int, fills: int) -> None:
+    x = images(size=size)
+    slope = sg.grad(sg.max_pool2d(x, 2).sum() * -0.0, x)
+    made = emitted([x], slope)
+    assert not lines(made, "fsum")
+    assert sum(len(group.fills) for group in loops(made)) == fills
+    given = np.random.default_rng(0).standard_normal((3, 4, size, size))
+    compiled_is_numpy([x], [slope], given)
+
+
+def test_a_permuted_copy_is_stored_where_its_source_is_computed() -> None:
+    x, w = images(), sg.placeholder("w", (4, 7), "float64")
+    rows = sg.reshape(sg.transpose(sg.exp(x), (1, 0, 2, 3)), (4, -1))
+    product = w.T @ rows
+    made = emitted([x, w], product)
+    assert len(loops(made)) == len(products(made)) == 1
+    given = np.random.default_rng(0).standard_normal((3, 4, 12, 12))
+    compiled_is_numpy([x, w], [product], given, given[0, :, 0, :7])
+
+
+def test_a_copy_that_would_be_written_across_has_a_loop_of_its_own() -> None:
+    x = sg.placeholder("x", (3, None, 5), "float64")
+    made = emitted([x], sg.reshape(sg.transpose(sg.exp(x), (2, 1, 0)), (-1,)))
+    assert len(loops(made)) == 3  # an output that moves elements only is copied once more
+
+
+def test_a_sum_per_channel_shares_the_loop_over_the_elements() -> None:
+    x = images()
+    value = sg.exp(x) * sg.tanh(x)
+    outputs = [value, value.sum(axis=(0, 2, 3))]
+    made = emitted([x], *outputs)
+    (group,) = loops(made)
+    assert group.split == 2
+    compiled_is_numpy([x], outputs, np.random.default_rng(0).standard_normal((3, 4, 12, 12)))
+
+
+def test_additions_to_one_cache_line_are_far_apart() -> None:
+    x, g, w = images(), images("g", 10), sg.placeholder("w", (4, 4, 3, 3), "float64")
+    slope = sg.grad(sg.conv2d(x, w), x, g)
+    made = emitted([x, g, w], slope)
+    (place,) = lines(made, "] + v1")
+    source = made.source.splitlines()
+    above = source[source.index(place) - 7 : source.index(place)]
+    headers = [line.split()[1] for line in above if line.strip().startswith("for i")]
+    # image; window; row of the image; channel; column
+    assert headers == ["i0", "i4", "i5", "i2", "i1", "i3"]
+    rng = np.random.default_rng(0)
+    arrays = (
+        rng.standard_normal(shape) for shape in ((3, 4, 12, 12), (3, 4, 10, 10), (4, 4, 3, 3))
+    )
+    compiled_is_numpy([x, g, w], [slope], *arrays)
+
+
 def storage(made: Kernel, node: int) -> int:
     while isinstance(made.fusion.nodes[node].op.lowering, Alias):
         node = made.fusion.nodes[node].operands[0]
