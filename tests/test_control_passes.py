@@ -140,12 +140,19 @@ H = sg.placeholder("h", (2, 3), "float64")
 
 
 def test_what_is_the_same_in_all_steps_is_hoisted() -> None:
-    graph = graph_of(lambda h, x: (h @ sg.exp(W @ W).T + x, h), H, X, lambda h, ys: [h, ys])
+    graph = graph_of(lambda h, x: ((sg.exp(W @ W).T @ h.T).T + x, h), H, X, lambda h, ys: [h, ys])
     assert count(scans(graph)[0].attrs["body"].graph, "exp") == 1
     hoisted = hoist_invariants(graph)
     inner = scans(hoisted)[0].attrs["body"].graph
-    assert (count(inner, "exp"), count(inner, "matmul"), count(inner, "transpose")) == (0, 1, 1)
+    assert (count(inner, "exp"), count(inner, "matmul"), count(inner, "transpose")) == (0, 1, 3)
     assert (count(hoisted, "exp"), count(hoisted, "matmul")) == (1, 1)
+
+
+def test_a_transposed_factor_on_the_right_is_made_once() -> None:
+    graph = graph_of(lambda h, x: (h @ sg.exp(W).T + x @ W.T, h), H, X, lambda h, ys: [h, ys])
+    hoisted = hoist_invariants(graph)
+    assert count(scans(hoisted)[0].attrs["body"].graph, "transpose") == 0
+    assert count(hoisted, "transpose") == 2
 
 
 def test_what_may_fail_is_not_hoisted_out_of_a_loop_of_unknown_length() -> None:

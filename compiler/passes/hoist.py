@@ -8,6 +8,7 @@ from typing import Any
 
 import networkx as nx
 
+from compiler import ops
 from compiler.batching import Example
 from compiler.graph.body import replaced
 from compiler.graph.expression import Expression
@@ -22,7 +23,9 @@ from compiler.passes.loops import rewrite_loops
 def hoist_invariants(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     """The graph in which what is the same in all steps of a scan is computed before it.
 
-    What only moves elements stays inside, where it costs nothing.
+    What only moves elements stays inside, where it costs nothing; but a matrix that is multiplied
+    from the left is transposed once. Products of rows with rows are the slowest: of (32, 64) with
+    (64, 64), OpenBLAS takes 2.7 times as long (measured on an Emerald Rapids).
     """
     return _hoisting(graph, _invariants)
 
@@ -98,14 +101,22 @@ def _invariants(loop: Loop) -> Loop:
         if node.serial not in kinds.fixed
         for operand in node.operands
     ]
+    turned = [node.operands[1] for node in loop.nodes if _multiplies_turned(node)]
     new: dict[int, Expression] = {}
-    for one in (*read, *loop.outputs):
-        source = _moved(one)
+    for source in (*turned, *map(_moved, (*read, *loop.outputs))):
         if source.serial in kinds.fixed and source.operands and source.serial not in outer:
             new[source.serial] = source
     values = replaced(list(new.values()), outer)
     pairs: list[Pair] = list(zip(new.values(), values, strict=True))
     return replace(loop, consts=[*loop.consts, *pairs])
+
+
+def _multiplies_turned(node: Expression) -> bool:
+    """Whether a node is a product with a transposed matrix on the right."""
+    if node.op is not ops.matmul:
+        return False
+    right = node.operands[1]
+    return right.op is ops.transpose and right.attrs["axes"] == (1, 0)
 
 
 def _moved(node: Expression) -> Expression:
