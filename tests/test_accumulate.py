@@ -72,6 +72,18 @@ def test_two_products_are_added_while_they_are_computed() -> None:
     np.testing.assert_allclose(run(*given), off(*given), rtol=1e-12, atol=1e-12)
 
 
+def test_the_gradient_of_a_matrix_that_is_used_often_is_one_sum() -> None:
+    x, w = sg.placeholder("x", (None, 6), "float64"), sg.placeholder("w", (6, 6), "float64")
+    h = x
+    for _ in range(5):
+        h = sg.tanh(h @ w)
+    slope = sg.grad(h.sum(), w)
+    run, off = (sg.compile([x, w], slope, disable=n) for n in ([], ["accumulate_products"]))
+    assert count(run.lowered, "gemm") == 4
+    given = values(30, 6), values(6, 6)
+    np.testing.assert_allclose(run(*given), off(*given), rtol=1e-11, atol=1e-12)
+
+
 def test_the_old_value_is_read_before_it_is_written_over() -> None:
     x = sg.placeholder("x", (4, 4), "float64")
     w, v = (sg.variable(values(4, 4), name=name) for name in "wv")

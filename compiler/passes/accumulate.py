@@ -30,11 +30,11 @@ class _Sum:
 def accumulate_products(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     """The graph in which a product is added to what nothing else needs any more.
 
-    That is the old value of a variable that becomes the sum, or another product. The sum is
+    That is the old value of a variable that becomes the sum, or another product or sum. The sum is
     computed as soon as the variable has been read for the last time, so that little is kept for it.
     """
     finder = _Finder(graph)
-    sums = {node.id: one for node in finder.nodes.values() if (one := finder.sum_of(node))}
+    sums = finder.sums
     if not sums:
         return graph
     due: dict[int, list[int]] = {}
@@ -66,8 +66,13 @@ class _Finder:
             for operand in node.operands:
                 self.readers[operand].append(node.id)
         self.roots = {*graph.graph["outputs"], *self.variable}
+        self.sums: dict[int, _Sum] = {}
+        for node in self.nodes.values():
+            found = self._sum(node)
+            if found is not None:
+                self.sums[node.id] = found
 
-    def sum_of(self, node: Node) -> _Sum | None:
+    def _sum(self, node: Node) -> _Sum | None:
         """How a node is a sum that can be computed in place; None if it is not."""
         if node.op not in (ops.add, ops.subtract) or node.type.dtype.kind != "f":
             return None
@@ -100,8 +105,9 @@ class _Finder:
 
     def _is_product(self, node_id: int) -> bool:
         node = self.nodes[node_id]
-        matrices = all(self.nodes[operand].type.ndim == 2 for operand in node.operands)
-        return node.op is ops.matmul and matrices and self._is_read_once(node_id)
+        if node.op is not ops.matmul or not self._is_read_once(node_id):
+            return False
+        return all(self.nodes[operand].type.ndim == 2 for operand in node.operands)
 
     def _ends_in(self, node: Node, base: int, product: int) -> bool:
         """Whether `node` may take the memory of `base`."""
@@ -109,7 +115,7 @@ class _Finder:
             return False
         if base == self.variable.get(node.id):
             return True
-        return base < product and self._is_product(base)
+        return self._is_product(base) or (base in self.sums and self._is_read_once(base))
 
     def _is_read_once(self, node_id: int) -> bool:
         return len(self.readers[node_id]) == 1 and node_id not in self.roots
