@@ -20,7 +20,7 @@ import numpy as np
 from compiler import ops
 from compiler.op import Attrs, Op
 from compiler.ops.writing import is_writing, slices
-from dynamic import native
+from dynamic import native, native_windows
 from dynamic.large_rules import RULES
 from dynamic.nodes import Spec
 from dynamic.parallel import run
@@ -68,7 +68,8 @@ class _Cut:
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """`op.evaluate(*arrays, **attrs)`, by a kernel or in blocks where that is possible."""
-    value = native.evaluate(op, arrays, attrs)
+    kernels = native_windows if op in native_windows.WINDOWED else native
+    value = kernels.evaluate(op, arrays, attrs)
     if value is not None:
         return value
     cut = _cut(op, arrays, attrs)
@@ -114,7 +115,8 @@ def cotangents(
     op: Op, positions: Sequence[int], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
 ) -> Sequence[Any]:
     """`op.cotangents(positions, g, out, *operands, **attrs)`, as `evaluate` computes."""
-    by_kernel = native.cotangents(op, positions, g, out, operands, attrs)
+    kernels = native_windows if op in native_windows.WINDOWED else native
+    by_kernel = kernels.cotangents(op, positions, g, out, operands, attrs)
     if by_kernel is not None:
         return by_kernel
     cut = _cut(op, operands, attrs, (g, out))

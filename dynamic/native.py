@@ -85,7 +85,7 @@ state = _State(_allowed())
 
 
 @dataclass(frozen=True, slots=True)
-class _Operand:
+class Operand:
     """What is known of an operand when a kernel is compiled.
 
     Attributes:
@@ -115,7 +115,7 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     if not serves(op, arrays) and op not in _VALUES_ONLY:
         return None
     op = _NAMED_APART.get(op, op)
-    found = compute((op, None), attrs, lambda values: [op.bound(values, attrs)], arrays)
+    found = compute((op, None), attrs, by_value(op, attrs), arrays)
     return None if found is None else found[0]
 
 
@@ -129,15 +129,26 @@ def cotangents(
     if not serves(op, operands):
         return None
     op = _NAMED_APART.get(op, op)
+    shapes = [operands[position].shape for position in positions]
+    sums = [shape for shape in shapes if shape != g.shape and math.prod(shape) <= MOST_SUMS]
+    known = frozenset([size for shape in sums for size in shape])
+    make = by_rules(op, positions, attrs)
+    return compute((op, tuple(positions)), attrs, make, (g, out, *operands), known)
+
+
+def by_value(op: Op, attrs: Attrs) -> Make:
+    """What computes the value of an op."""
+    return lambda values: [op.bound(values, attrs)]
+
+
+def by_rules(op: Op, positions: Sequence[int], attrs: Attrs) -> Make:
+    """What computes the cotangents of the operands at `positions` of g, out and the operands."""
 
     def make(values: list[Any]) -> list[Any]:
         rules = [op.rule(position) for position in positions]
         return [rule(*values, **attrs) for rule in rules if rule is not None]
 
-    shapes = [operands[position].shape for position in positions]
-    sums = [shape for shape in shapes if shape != g.shape and math.prod(shape) <= MOST_SUMS]
-    known = frozenset([size for shape in sums for size in shape])
-    return compute((op, tuple(positions)), attrs, make, (g, out, *operands), known)
+    return make
 
 
 def serves(op: Op, operands: Sequence[Any]) -> bool:
@@ -145,11 +156,6 @@ def serves(op: Op, operands: Sequence[Any]) -> bool:
     if not state.enabled or not operands or (op, operands[0].dtype) in _FASTER_WITH_NUMPY:
         return False
     return op.elementwise or op in _KEEPING or op in REDUCING
-
-
-def is_large(operand: Any) -> bool:
-    """Whether an operand, or what stands in for it, has so many elements."""
-    return math.prod(operand.shape) >= LEAST
 
 
 def compute(
@@ -166,10 +172,17 @@ def compute(
     if not state.enabled:
         return None
     described = _describe(operands, known)
+    return None if described is None else run(name, attrs, make, operands, *described)
+
+
+def run(
+    name: Any, attrs: Attrs, make: Make, operands: Sequence[Any], arrays: Sequence[Any], kinds: Any
+) -> list[Any] | None:
+    """`compute` for operands that are described: the arrays that hold the elements of those whose
+    elements are read, and for each operand the fields of an `Operand`."""
     options = _key(attrs)
-    if described is None or options is None:
+    if options is None:
         return None
-    arrays, kinds = described
     key = (name, options, kinds)
     try:
         kernel = _kernels[key]
@@ -177,7 +190,7 @@ def compute(
         if len(_kernels) >= KEPT:
             _kernels.clear()
         # in a context of its own: the caller may be tracing a graph
-        kernel = Context().run(_compile, str(name), make, [_Operand(*one) for one in kinds])
+        kernel = Context().run(_compile, str(name), make, [Operand(*one) for one in kinds])
         _kernels[key] = kernel
     if kernel is None:
         return None
@@ -191,7 +204,7 @@ def compute(
 def _describe(
     operands: Sequence[Any], known: Collection[int]
 ) -> tuple[list[Any], tuple[Any, ...]] | None:
-    """The arrays that a kernel takes, and the fields of an `_Operand` for each operand.
+    """The arrays that a kernel takes, and the fields of an `Operand` for each operand.
 
     None if an operand does not fit a kernel, or none is large.
     """
@@ -206,7 +219,7 @@ def _describe(
         sizes = tuple([numbers.setdefault(size, -len(numbers)) for size in shape])
         held = None
         if isinstance(one, np.ndarray):
-            array = _held(one)
+            array = held_by(one)
             if array is None:
                 return None
             held = sizes if array is one else tuple([numbers[size] for size in array.shape])
@@ -216,7 +229,7 @@ def _describe(
     return (arrays, tuple(kinds)) if large else None
 
 
-def _held(array: Any) -> Any:
+def held_by(array: Any) -> Any:
     """The row-major array that holds the elements, once each; None if there is no such array."""
     flags = array.flags
     if type(array) is not np.ndarray or not flags.aligned or not array.size:
@@ -241,7 +254,7 @@ def _key(attrs: Attrs) -> Any:
     return tuple(found)
 
 
-def _compile(name: str, make: Make, kinds: Sequence[_Operand]) -> _Kernel | None:
+def _compile(name: str, make: Make, kinds: Sequence[Operand]) -> _Kernel | None:
     """The kernel; None if the sizes do not fit, or are neither known nor those of arrays."""
     from compiler.driver import Options, compile_graph
     from compiler.graph.build import build
@@ -269,7 +282,7 @@ def _compile(name: str, make: Make, kinds: Sequence[_Operand]) -> _Kernel | None
     return _Kernel(run, passed)
 
 
-def _placeholders(kinds: Sequence[_Operand]) -> tuple[list[Any], list[Any]]:
+def _placeholders(kinds: Sequence[Operand]) -> tuple[list[Any], list[Any]]:
     """The inputs of a kernel, and an expression for each operand."""
     from compiler.graph.expression import Expression
 

@@ -19,7 +19,8 @@ from dynamic.blockwise import LARGE, cotangents
 from dynamic.dtypes import DTYPES
 from dynamic.errors import AutogradError, MissingAttributeError
 from dynamic.names import node_name
-from dynamic.native import REDUCING, is_large
+from dynamic.native import REDUCING
+from dynamic.native_windows import WINDOWED, is_large
 from dynamic.nodes import GraphNode, Spec, next_number
 from dynamic.observers import announce, observers
 from dynamic.versions import line_of
@@ -44,7 +45,8 @@ class Recipe:
         keeps: per operand whether its values are saved.
         keeps_output: whether the output's values are saved.
         holds: whether anything is saved, so that freeing the graph matters.
-        reduces: whether the cotangents of operands may be large where that of the output is not.
+        reduces: whether the cotangents of operands may be large, or much work, where that of the
+            output is small.
         number: whether one of two operands is a Python number (for PyTorch's names).
     """
 
@@ -74,7 +76,7 @@ def recipe(op: Op, needs: tuple[bool, ...], number: bool = False) -> Recipe:
     positions = tuple(i for i, _ in steps)
     made = Recipe(
         op, steps, positions, op.vjp_arrays, keeps, "o" in letters, bool(letters),
-        op in REDUCING, number,
+        op in REDUCING or op in WINDOWED, number,
     )  # fmt: skip
     _recipes[op, needs, number] = made
     return made
@@ -116,7 +118,9 @@ class Node(GraphNode):
             out = self
         edges, attrs, plan = self.edges, self.attrs, self.recipe
         arrays = plan.arrays
-        large = not create_graph and (g.size >= LARGE or (plan.reduces and is_large(operands[0])))
+        large = not create_graph and (
+            g.size >= LARGE or (plan.reduces and is_large(plan.op, operands[0]))
+        )
         if create_graph or (arrays is None and not large):
             if attrs:
                 return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]

@@ -22,6 +22,7 @@ from dynamic.grad_mode import mode, paused, recording
 from dynamic.inplace import into
 from dynamic.inplace_methods import InPlace
 from dynamic.methods import Methods
+from dynamic.native_windows import WINDOWED
 from dynamic.tape import Recipe, new_node, record, record_one
 from dynamic.versions import UNTRACKED
 from dynamic.views import View, make_view, refresh, shares_memory, view_note
@@ -126,7 +127,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         if op.checked:
             _validate(op, arrays, attrs)
         try:
-            if arrays and arrays[0].size >= LARGE:
+            if arrays and (arrays[0].size >= LARGE or op in WINDOWED):
                 array = evaluate_large(op, arrays, attrs)
             else:
                 array = op.evaluate(*arrays, **attrs)

@@ -13,6 +13,7 @@ import numpy as np
 
 from compiler.errors import OptionError, ShapeError
 from compiler.op import Attrs
+from compiler.ops import pooling_arrays
 from compiler.ops.comparison import equal, isnan, logical_or, where
 from compiler.ops.declare import as_operand, composite
 from compiler.ops.linalg import matmul
@@ -194,7 +195,8 @@ def _max_pool2d_vjp(g: Any, o: Any, x: Any, *, size: Pair, stride: Pair, padding
 
 max_pool2d = composite(
     "max_pool2d", _max_pool2d, bind=_pool_bind("max_pool2d"), check=_pool_check, floating=True,
-    vjp=(_max_pool2d_vjp,), saves=("ao",),
+    vjp=(_max_pool2d_vjp,), saves=("ao",), evaluate=pooling_arrays.max_pool2d,
+    vjp_arrays=pooling_arrays.max_pool2d_vjp,
     doc="The largest element of each window: (n, c, h, w) -> (n, c, oh, ow); the padding never "
     "wins. The first winner takes the gradient.",
 )  # fmt: skip
@@ -211,7 +213,7 @@ def _avg_pool2d_vjp(g: Any, o: Any, x: Any, *, size: Pair, stride: Pair, padding
 
 avg_pool2d = composite(
     "avg_pool2d", _avg_pool2d, bind=_pool_bind("avg_pool2d"), check=_pool_check, floating=True,
-    vjp=(_avg_pool2d_vjp,), saves=("",),
+    vjp=(_avg_pool2d_vjp,), saves=("",), evaluate=pooling_arrays.avg_pool2d,
     doc="The mean of each window, padding counted as zeros: (n, c, h, w) -> (n, c, oh, ow).",
 )  # fmt: skip
 
