@@ -178,8 +178,12 @@ def compute(
 def run(
     name: Any, attrs: Attrs, make: Make, operands: Sequence[Any], arrays: Sequence[Any], kinds: Any
 ) -> list[Any] | None:
-    """`compute` for operands that are described: the arrays that hold the elements of those whose
-    elements are read, and for each operand the fields of an `Operand`."""
+    """`compute` for operands that are described.
+
+    Args:
+        arrays: those that hold the elements of the operands of which elements are read.
+        kinds: for each operand the fields of an `Operand`.
+    """
     options = _key(attrs)
     if options is None:
         return None

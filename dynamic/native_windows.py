@@ -63,7 +63,8 @@ def work(op: Op, operands: Sequence[Any], attrs: Attrs) -> int:
     x = operands[0].shape
     if op is ops.conv_transpose2d:
         return math.prod(operands[1].shape) * x[0] * math.prod(x[2:])
-    per_place = math.prod(operands[1].shape) if op is ops.conv2d else x[1] * math.prod(attrs["size"])
+    pools = len(operands) == 1
+    per_place = x[1] * math.prod(attrs["size"]) if pools else math.prod(operands[1].shape)
     return per_place * x[0] * math.prod(x[2:]) // math.prod(attrs["stride"])
 
 
