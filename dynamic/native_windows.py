@@ -23,11 +23,13 @@ from compiler.op import Attrs, Op
 from dynamic import native
 from dynamic.dtypes import F32, F64
 
-LEAST_WORK = 1 << 18
+LEAST_WORK = 1 << 17
 """The least number of multiplications that is worth a kernel.
 
-From 2**12 on a kernel is faster. But a first call takes 5 to 30 ms with the kernel in the cache and
-50 to 300 ms without, which at 2**18 some hundred calls save."""
+Kernels are faster from a few windows on. But a first call, forward and backward, takes 10 to 50 ms
+with the kernels in the cache and 100 to 400 ms without, which at 2**17 some hundred calls save."""
+A_COMPARISON = 8
+"""As how many multiplications an element of a window counts in pooling, by NumPy's time for it."""
 MOST_SIZES = 16
 """How many sizes of images get kernels, per op, options and sizes of the weight."""
 
@@ -59,12 +61,14 @@ def is_large(op: Op, operand: Any) -> bool:
 
 
 def work(op: Op, operands: Sequence[Any], attrs: Attrs) -> int:
-    """About how many multiplications, or comparisons, the value takes: edges count as the rest."""
+    """About how many multiplications the value takes: edges count as the rest."""
     x = operands[0].shape
     if op is ops.conv_transpose2d:
         return math.prod(operands[1].shape) * x[0] * math.prod(x[2:])
-    pools = len(operands) == 1
-    per_place = x[1] * math.prod(attrs["size"]) if pools else math.prod(operands[1].shape)
+    if op is ops.conv2d:
+        per_place = math.prod(operands[1].shape)
+    else:
+        per_place = A_COMPARISON * x[1] * math.prod(attrs["size"])
     return per_place * x[0] * math.prod(x[2:]) // math.prod(attrs["stride"])
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ops.writing import floats
+
 Pair = tuple[int, int]
 
 
@@ -69,7 +71,7 @@ def max_pool2d_vjp(
 
 def avg_pool2d(x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
     """The mean of each window."""
-    first, *rest = _elements(_padded(x, padding, 0.0), size, stride)
+    first, *rest = _elements(_padded(floats(x), padding, 0.0), size, stride)
     result = first.copy()
     for one in rest:
         np.add(result, one, out=result)
