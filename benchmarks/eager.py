@@ -1,4 +1,4 @@
-"""The eager engine against PyTorch's: single ops, small graphs, training steps, large arrays.
+"""The eager engine against PyTorch's: small and large ops, layers and training steps.
 
     python benchmarks/eager.py --torch PATH/TO/PYTHON [WORKLOAD ...] [--rounds 7] [--seconds 0.2]
 
@@ -180,6 +180,74 @@ def large_layers(torch: Any) -> dict[str, Step]:
     }
 
 
+def convolutions(torch: Any) -> dict[str, Step]:
+    """Convolution and pooling, with gradients and some without, and a training step of a CNN."""
+    functional = torch.nn.functional
+    images = {
+        "1x3x8": (1, 3, 8, 8), "32x1x28": (32, 1, 28, 28), "32x16x26": (32, 16, 26, 26),
+        "8x64x56": (8, 64, 56, 56),
+    }  # fmt: skip
+
+    def forward(layer: Callable[..., Any], *operands: Any) -> Step:
+        def step() -> Any:
+            with torch.no_grad():
+                return layer(*operands)
+
+        return step
+
+    def backward(layer: Callable[..., Any], *operands: Any) -> Step:
+        def step() -> Any:
+            value = layer(*operands)
+            value.backward(value.detach())
+            for one in operands:
+                one.grad = None
+            return value
+
+        return step
+
+    found: dict[str, Step] = {}
+    for size, shape in images.items():
+        x, filters = tensor(torch, *shape), max(16, shape[1])
+        bias = tensor(torch, filters, scale=0.1)
+        for k, stride in ((3, 1), (3, 2), (1, 1)):
+            weight = tensor(torch, filters, shape[1], k, k, scale=0.1)
+
+            def layer(x: Any, w: Any, b: Any, stride: int = stride) -> Any:
+                return functional.conv2d(x, w, b, stride)
+
+            name = f"conv {k}x{k}/{stride} {size}"
+            found[f"{name}, grad"] = backward(layer, x, weight, bias)
+            if (k, stride) == (3, 1):
+                found[name] = forward(layer, x, weight, bias)
+        found[f"max pool {size}"] = backward(lambda x: functional.max_pool2d(x, 3, 2, 1), x)
+    return found | {"cnn 32x1x28": cnn(torch)}
+
+
+def cnn(torch: Any) -> Step:
+    """A training step: two convolutions with pooling, a linear layer, cross entropy, SGD."""
+    import numpy as np
+
+    nn, functional = torch.nn, torch.nn.functional
+    x = tensor(torch, 32, 1, 28, 28, grad=False)
+    labels = torch.from_numpy(np.random.default_rng(1).integers(0, 10, 32))
+    first, second, last = nn.Conv2d(1, 16, 3), nn.Conv2d(16, 32, 3), nn.Linear(800, 10)
+    parameters = [p for layer in (first, second, last) for p in layer.parameters()]
+    for i, parameter in enumerate(parameters):
+        parameter.data.copy_(tensor(torch, *parameter.shape, scale=0.1, grad=False, seed=i))
+    sgd = torch.optim.SGD(parameters, lr=0.001)
+
+    def step() -> Any:
+        h = functional.max_pool2d(torch.relu(first(x)), 2)
+        h = functional.max_pool2d(torch.relu(second(h)), 2)
+        loss = functional.cross_entropy(last(h.flatten(1)), labels)
+        loss.backward()
+        sgd.step()
+        sgd.zero_grad()
+        return loss
+
+    return step
+
+
 def workloads(torch: Any) -> dict[str, tuple[Step, float]]:
     """Every workload with the limit of its ratio."""
     small = {
@@ -190,7 +258,7 @@ def workloads(torch: Any) -> dict[str, tuple[Step, float]]:
     }
     large = {
         "mlp_large": mlp(torch, 256, 784, 512, 512, 10), **large_graphs(torch),
-        **large_layers(torch),
+        **large_layers(torch), **convolutions(torch),
     }  # fmt: skip
     limited = {name: (step, SMALL_LIMIT) for name, step in small.items()}
     return limited | {name: (step, LARGE_LIMIT) for name, step in large.items()}
