@@ -18,6 +18,7 @@ from compiler.graph.view import Node
 
 GRAIN = 400_000  # statements that one chunk runs at least: 10 to 100 µs
 MOST = 32  # chunks
+FEW_CHUNKS = 4  # where each has a large result of its own
 LINE = 64  # elements, which are at least as many bytes as a cache line has
 MOST_GATHERED = 1 << 14  # elements that each chunk may sum on its own
 FUNCTION_COST = 8  # statements that take as long as one function such as exp
@@ -28,18 +29,20 @@ PRODUCT_GRAIN = 1 << 20  # multiplications that one chunk of products does at le
 class Chunks:
     """A loop in chunks: how many iterations there are, and how many statements they run in all.
 
-    A chunk has at least `least` iterations and runs at least `grain` statements.
+    A chunk has at least `least` iterations and runs at least `grain` statements; there are at most
+    `most`.
     """
 
     extent: Size
     work: Size
     least: int = 1
     grain: int | None = None
+    most: int = MOST
 
     def count(self, sizes: Mapping[Unknown, int]) -> int:
         """How many chunks there are, given the sizes that are unknown before run time."""
         extent, work = (evaluate(size, sizes) for size in (self.extent, self.work))
-        return max(1, min(MOST, extent // self.least, work // (self.grain or GRAIN)))
+        return max(1, min(self.most, extent // self.least, work // (self.grain or GRAIN)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -87,7 +87,7 @@ def product_units(
     if group.onto is not None and memory.place[group.node] != memory.place[group.onto]:
         yield UnitPrinter(nodes, memory, labels).copy(group.node, group.onto)
     yield UnitPrinter(nodes, memory, labels).matmul(index, product)
-    if product.cut == "depth":
+    if product.sums_chunks:
         yield UnitPrinter(nodes, memory, labels).add_depths(index, product)
 
 

@@ -186,7 +186,8 @@ class _Planner:
 
     def _accesses_of_product(self, group: MatmulGroup) -> list[Access]:
         """The factors are read until the end; what is added to may become the result."""
-        read = [self.storage(view.base) for view in (group.left, group.right)]
+        right = group.right.base if group.pack is None else group.pack.base
+        read = [self.storage(group.left.base), self.storage(right)]
         anywhere = Affine()
         accesses = [Access(node, anywhere, 1, False, whole=False) for node in read]
         if group.onto is not None:
