@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any
 
 from compiler.dims import Dim, Size
 from compiler.errors import OutOfRangeError, ShapeError, StaticGraphError
@@ -14,6 +12,9 @@ from compiler.graph.expression import Expression
 from compiler.graph.view import nodes_of
 from compiler.ops import leaves
 from compiler.types import TensorType, mapped, same_type
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 class Body:
