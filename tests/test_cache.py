@@ -405,7 +405,9 @@ def test_the_key_is_that_of_the_code_and_its_surroundings(
     assert key.kernel_key(source) == mine
 
 
-@pytest.mark.parametrize("changed", ["emit/gemm.py", "emit/vecmath/lane.py", "passes/fuse.py", "version", "cpu"])
+@pytest.mark.parametrize(
+    "changed", ["emit/gemm.py", "emit/vecmath/lane.py", "passes/fuse.py", "version", "cpu"]
+)
 def test_the_key_changes_with_what_emits(
     changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ Form: TypeAlias = Any
 ENTRIES = ("own", "failed", "pool", "unlocks")
 FUNCTIONS = ("floordiv", "max")
 KEY_BYTES = 32
+LONGEST = 1 << 32  # entries of a table
 
 
 def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple[bytes, bytes]:
@@ -112,9 +113,10 @@ class _Reader:
         code = bytes.fromhex(form["code"])
         _check(len(code) == KEY_BYTES)
         self.length = _natural(form["length"])
+        _check(self.length < LONGEST)
         units = _natural(form["units"])
-        words = tuple([_word(word) for word in form["words"]])
-        links = tuple([_natural(at) for at in form["links"]])
+        words = tuple([_word(word) for word in self._list("words")])
+        links = tuple([_natural(at) for at in self._list("links")])
         for at in links:
             _check(0 <= words[at] < units)
         image = Image(
@@ -123,8 +125,10 @@ class _Reader:
             units=units,
             length=self.length,
             **{name: self._at(form[name]) for name in ENTRIES},
-            gemm=tuple([(as_dtype(dtype).name, self._at(at)) for dtype, at in form["gemm"]]),
-            unknowns=tuple([(self._unknown(one), self._at(at)) for one, at in form["unknowns"]]),
+            gemm=tuple([(as_dtype(dtype).name, self._at(at)) for dtype, at in self._list("gemm")]),
+            unknowns=tuple(
+                [(self._unknown(one), self._at(at)) for one, at in self._list("unknowns")]
+            ),
             computed=self._pairs("computed", self._size),
             chunks=self._pairs("chunks", self._size),
             inputs=self._arrays("inputs", self.definition.inputs),
@@ -132,9 +136,14 @@ class _Reader:
             variables=self._pairs("variables", lambda one: self._node(one, leaves.variable)),
             constants=self._pairs("constants", lambda one: self._node(one, leaves.constant)),
             folded=self._folded(),
-            arena=tuple([self._piece(*one) for one in form["arena"]]),
+            arena=tuple([self._piece(*one) for one in self._list("arena")]),
         )
         return image, code
+
+    def _list(self, name: str) -> list[Any]:
+        found = self.form[name]
+        _check(type(found) is list)
+        return list(found)
 
     def _at(self, at: Form, beyond: int = 0) -> int:
         """An entry of the table, with some that follow."""
@@ -142,7 +151,7 @@ class _Reader:
         return int(at)
 
     def _pairs(self, name: str, read: Callable[[Form], Any]) -> tuple[tuple[int, Any], ...]:
-        return tuple([(self._at(at), read(one)) for at, one in self.form[name]])
+        return tuple([(self._at(at), read(one)) for at, one in self._list(name)])
 
     def _node(self, place: Form, op: Op) -> int:
         _check(self.nodes[_natural(place)].op is op)
@@ -150,7 +159,7 @@ class _Reader:
 
     def _arrays(self, name: str, nodes: Sequence[int]) -> tuple[Array, ...]:
         found = []
-        for node, (at, shape, dtype) in zip(nodes, self.form[name], strict=True):
+        for node, (at, shape, dtype) in zip(nodes, self._list(name), strict=True):
             sizes = tuple([self._size(one) for one in shape])
             array = Array(self._at(at, len(sizes)), sizes, as_dtype(dtype))
             type = self.nodes[node].type
@@ -164,7 +173,7 @@ class _Reader:
 
     def _folded(self) -> tuple[tuple[int, Literal], ...]:
         found, start = [], 0
-        for at, shape, name in self.form["folded"]:
+        for at, shape, name in self._list("folded"):
             dtype = as_dtype(name)
             stop = start + math.prod(map(_natural, shape)) * dtype.itemsize
             _check(stop <= len(self.data))
@@ -176,12 +185,11 @@ class _Reader:
 
     def _size(self, form: Form) -> Size:
         if type(form) is int:
-            return form
+            return _word(form)
         _check(type(form) is list and bool(form))
         terms = []
         for factor, *atoms in form:
-            _check(type(factor) is int)
-            terms.append((tuple([self._atom(one) for one in atoms]), factor))
+            terms.append((tuple([self._atom(one) for one in atoms]), _word(factor)))
         return Dim(tuple(terms))
 
     def _atom(self, form: Form) -> Atom:
