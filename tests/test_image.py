@@ -279,9 +279,13 @@ scale = sg.constant(np.linspace(1, 2, 5, dtype="float32"))
 loss = sg.cross_entropy(sg.softmax(x @ w * scale) * (sg.constant(3.0) / 7), i)
 train = sg.compile([x, i], loss, updates=sg.optim.Adam(lr=0.1).minimize(loss))
 pair = sg.function(lambda a, b: (a + b, a.sum()))
+z = sg.placeholder("z", (None, 3))
+state, _ = sg.scan(lambda h, x: (sg.tanh(h + x), None), sg.zeros(3), z)
+loop = sg.compile([z], [state, sg.grad(state.sum(), z)])
 for n in (3, 7):
     batch = np.arange(8 * n, dtype="float32").reshape(n, 8) / 50, np.arange(n) % 5
-    print(train(*batch).tobytes().hex(), [one.tobytes().hex() for one in pair(*[batch[0]] * 2)])
+    results = [train(*batch), *pair(*[batch[0]] * 2), *loop(batch[0][:, :3])]
+    print([one.tobytes().hex() for one in results])
 print(w.value.tobytes().hex())
 print(counts["images"])
 print([name for name in sys.argv[1:] if name in sys.modules])
@@ -290,9 +294,24 @@ print(train.source + str(train.plan))
 LATER = ("networkx", "numba", "compiler.driver", "compiler.passes", "compiler.emit.kernel")
 
 
-def _lines(seed: int) -> list[str]:
-    environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
-    command = [sys.executable, "-c", WARM, *LATER]
+LARGE = """
+import sys
+import dynamic
+from hashlib import sha256
+
+x = dynamic.arange(200_000, dtype=dynamic.float32).reshape(2, 100_000).requires_grad_()
+y = dynamic.softmax(x / 100_000, 1)
+y.square().sum().backward()
+from compiler.runtime.cache.loader import counts
+print(*[sha256(one.numpy().tobytes()).hexdigest() for one in (y.detach(), x.grad)])
+print(counts["compiled"], counts["loaded"] - counts["images"], counts["images"])
+print([name for name in sys.argv[1:] if name in sys.modules])
+"""
+
+
+def _lines(seed: int, program: str = WARM) -> list[str]:
+    environment = {**os.environ, "PYTHONHASHSEED": str(seed), "DYNAMIC_COMPILE_LARGE_OPS": "1"}
+    command = [sys.executable, "-c", program, *LATER]
     run = subprocess.run(
         command, check=True, capture_output=True, text=True, cwd=ROOT, env=environment
     )
@@ -302,8 +321,16 @@ def _lines(seed: int) -> list[str]:
 def test_a_warm_start_loads_nothing_that_compiles() -> None:
     cold, warm, again = (_lines(seed) for seed in (1, 2, 3))
     assert warm[:3] == cold[:3]
-    assert (cold[3], warm[3]) == ("0", "2")
+    assert (cold[3], warm[3]) == ("0", "3")
     assert cold[4] != "[]"
     assert warm[4] == "[]"
     assert warm[5:] == cold[5:]  # made again when it was looked at
     assert again == warm
+
+
+def test_large_eager_ops_load_nothing_that_compiles() -> None:
+    cold, warm = (_lines(seed, LARGE) for seed in (1, 2))
+    assert warm[0] == cold[0]
+    compiled, loaded, images = map(int, cold[1].split())
+    assert compiled > 0
+    assert warm[1:] == [f"0 0 {compiled + loaded + images}", "[]"]

@@ -93,13 +93,10 @@ class _Writer:
 
     def _graph(self, value: Any) -> Form:
         """A body of a loop or branch."""
-        from compiler.graph.body import Body
-        from compiler.graph.view import nodes_of
-
-        if not isinstance(value, Body):
+        body = getattr(value, "definition", None)
+        if not isinstance(body, Definition):
             raise _NoFormError
-        roots = value.graph.graph["inputs"], value.graph.graph["outputs"]
-        return "graph", self.nodes(nodes_of(value.graph).values()), *roots
+        return "graph", self.nodes(body.nodes), body.inputs, body.outputs
 
     def _size(self, size: Size) -> Any:
         if not isinstance(size, Dim):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.graph.build import operands_of
-from compiler.graph.definition import Node
+from compiler.graph.definition import Definition, Node
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["Node", "nodes_of"]
+__all__ = ["Node", "definition_of", "nodes_of"]
 
 
 def nodes_of(graph: nx.MultiDiGraph[int]) -> dict[int, Node]:
@@ -27,3 +27,10 @@ def nodes_of(graph: nx.MultiDiGraph[int]) -> dict[int, Node]:
         )
         for node, data in sorted(graph.nodes.items())
     }
+
+
+def definition_of(graph: nx.MultiDiGraph[int]) -> Definition:
+    """The definition that a graph is made of."""
+    roots = graph.graph
+    nodes = tuple(nodes_of(graph).values())
+    return Definition(nodes, roots["inputs"], roots["outputs"], roots["updates"])
