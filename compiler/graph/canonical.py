@@ -24,7 +24,7 @@ Form: TypeAlias = "tuple[Any, ...]"
 """A kind, and ints, texts, bools and forms."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Canonical:
     """The text of a definition, and its unknown sizes by their numbers."""
 

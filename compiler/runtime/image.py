@@ -50,7 +50,7 @@ class Piece:
         return total
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Layout:
     """What the sizes of a call determine: the table's entries and the arena.
 

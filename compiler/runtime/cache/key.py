@@ -6,7 +6,6 @@ import hashlib
 import os
 import platform
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -61,12 +60,12 @@ def _toolchain() -> str:
         llvm.get_process_triple(),
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
-        *_texts(),
+        _sources(),
     ).hex()
 
 
-def _texts() -> Iterator[str]:
-    """The name and the text of each file of the compiler; OSError if there is none."""
+def _sources() -> str:
+    """A digest of the name and the text of each file of the compiler; OSError if there is none."""
     paths = [
         os.path.join(directory, name)
         for directory, _, names in os.walk(PACKAGE)
@@ -75,10 +74,13 @@ def _texts() -> Iterator[str]:
     ]
     if not paths:
         raise FileNotFoundError(PACKAGE)
+    found = hashlib.sha256()
     for path in sorted(paths):
-        yield os.path.relpath(path, PACKAGE)
-        with open(path, encoding="utf-8") as file:
-            yield file.read()
+        with open(path, "rb", buffering=0) as file:
+            text = file.read()
+        found.update(f"{os.path.relpath(path, PACKAGE)} {len(text)} ".encode())
+        found.update(text)
+    return found.hexdigest()
 
 
 def _digest(*parts: str) -> bytes:

@@ -52,7 +52,7 @@ class Entries:
     fill: Entry
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Place:
     """Where the image of a definition is in the cache, or would be."""
 
