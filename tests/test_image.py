@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import staticgraph as sg
 from compiler.compile import compile_graph
-from compiler.dims import Size, Unknown, as_unknown, atoms, evaluate, unknown
+from compiler.dims import Size, Unknown, as_unknown, atoms, unknown
 from compiler.emit.chunks import Chunks
-from compiler.emit.image import chunk_count
+from compiler.emit.image import count_of
 from compiler.errors import FeedError, GraphError, OutOfRangeError, ShapeError
 from compiler.graph.build import to_text
 from compiler.graph.definition import define
@@ -253,7 +253,7 @@ sizes = st.integers(0, 10**7)
     sizes, sizes, sizes, st.sampled_from([1, 2, 64]), st.sampled_from([None, 1, 1 << 20]),
     st.integers(0, 3), st.integers(0, 3),
 )  # fmt: skip
-def test_the_number_of_chunks_as_a_size(
+def test_an_image_counts_chunks_as_the_emitter_does(
     n: int, m: int, k: int, least: int, grain: int | None, extent: int, work: int
 ) -> None:
     a, b = unknown("a"), unknown("b")
@@ -264,7 +264,7 @@ def test_the_number_of_chunks_as_a_size(
     assert first is not None
     assert second is not None
     values = {first: n, second: m}
-    assert evaluate(chunk_count(chunks), values) == chunks.count(values)
+    assert count_of(chunks).value(values) == chunks.count(values)
 
 
 WARM = """

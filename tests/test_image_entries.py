@@ -258,7 +258,8 @@ WRONG: list[Any] = [None, True, -1, 1 << 70, 1.5, "", "text", {}]
 WRONG_LISTS: list[Any] = [
     [None], [True], ["text"], [1 << 70], [{}], [[]], [[None, None]], [[-1, -1]], [[0, 1 << 70]],
     [[1 << 70, 0]], [[0, [[1, 99]]]], [[0, [[1, ["rm", 1, 1]]]]], [[0, [["text"]]]],
-    [[0, [], "complex64"]], [[0, [1], 0, -1]],
+    [[0, [], "complex64"]], [[0, [1], None, 0, -1]], [[0, [1], [1, 1, 0, 1, 1], 0, 0]],
+    [[0, [1, 1, 1, 0, 1]]], [[0, [1, 1, 1, 1]]],
 ]  # fmt: skip
 NUMBERS = ("units", "length", "own", "failed", "pool", "unlocks")
 FIELDS = [

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from compiler.dims import Size, floor_divide, maximum, minimum
 from compiler.emit import chunks
 from compiler.emit.chunks import Chunks
 from compiler.emit.kernel import Kernel
 from compiler.graph.definition import Definition
 from compiler.ops import leaves
 from compiler.passes.memory import Slot
-from compiler.runtime.image import Array, Image, Piece
+from compiler.runtime.image import Array, Count, Image, Piece
 from compiler.runtime.program import program_words, with_products
 
 
@@ -35,7 +34,7 @@ def image_of(kernel: Kernel, definition: Definition) -> Image:
         for kind in ("input", "output")
     )
     sizes = [(at, one) for at, one in table.computed if not isinstance(one, Chunks)]
-    counts = [(at, chunk_count(one)) for at, one in table.computed if isinstance(one, Chunks)]
+    counts = [(at, count_of(one)) for at, one in table.computed if isinstance(one, Chunks)]
     variables, constants, folded = _leaves(kernel, definition)
     return Image(
         words=tuple(map(int, words)),
@@ -56,24 +55,21 @@ def image_of(kernel: Kernel, definition: Definition) -> Image:
         constants=constants,
         folded=folded,
         arena=tuple(
-            Piece(at, _factors(slot), slot.first, slot.last)
+            _piece(at, slot)
             for at, slot in zip(table.address, kernel.memory.slots, strict=True)
             if slot.kind == "arena"
         ),
     )
 
 
-def chunk_count(one: Chunks) -> Size:
-    """`Chunks.count` as a size."""
-    by_extent = floor_divide(one.extent, one.least)
-    by_work = floor_divide(one.work, one.grain or chunks.GRAIN)
-    return maximum(1, minimum(minimum(chunks.MOST, by_extent), by_work))
+def count_of(one: Chunks) -> Count:
+    """The number of chunks, with the constants that it depends on."""
+    return Count(one.extent, one.work, one.least, one.grain or chunks.GRAIN, chunks.MOST)
 
 
-def _factors(slot: Slot) -> tuple[Size, ...]:
-    """The product of these is the slot's number of bytes."""
-    count = () if slot.chunks is None else (chunk_count(slot.chunks),)
-    return slot.dtype.itemsize, *count, *slot.shape
+def _piece(at: int, slot: Slot) -> Piece:
+    count = count_of(slot.chunks) if slot.chunks else None
+    return Piece(at, (slot.dtype.itemsize, *slot.shape), count, slot.first, slot.last)
 
 
 Pairs: TypeAlias = "tuple[tuple[int, int], ...]"

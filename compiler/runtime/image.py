@@ -31,20 +31,38 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
+class Count:
+    """In how many chunks a loop is cut: as `compiler.emit.chunks` says, with its constants."""
+
+    extent: Size
+    work: Size
+    least: int
+    grain: int
+    most: int
+
+    def value(self, sizes: Mapping[Unknown, int]) -> int:
+        """How many there are, given the sizes that are unknown before run time."""
+        extent, work = evaluate(self.extent, sizes), evaluate(self.work, sizes)
+        return max(1, min(self.most, extent // self.least, work // self.grain))
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """A piece of the arena, whose address goes to the entry `at`.
 
-    Its bytes are the product of `factors`; it lives from group `first` to group `last`.
+    Its bytes are the product of `factors`, for each chunk if there is a `count` of them. It lives
+    from group `first` to group `last`.
     """
 
     at: int
     factors: tuple[Size, ...]
+    count: Count | None
     first: int
     last: int
 
     def bytes(self, sizes: Mapping[Unknown, int]) -> int:
         """The number of bytes, given the sizes that are unknown before run time."""
-        total = 1
+        total = self.count.value(sizes) if self.count else 1
         for factor in self.factors:
             total *= evaluate(factor, sizes)
         return total
@@ -97,7 +115,7 @@ class Image:
     gemm: tuple[tuple[str, int], ...]
     unknowns: tuple[tuple[Unknown, int], ...]
     computed: tuple[tuple[int, Size], ...]
-    chunks: tuple[tuple[int, Size], ...]
+    chunks: tuple[tuple[int, Count], ...]
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     variables: tuple[tuple[int, int], ...]
@@ -116,7 +134,7 @@ class Image:
         """What some sizes determine."""
         entries = [(at, sizes[atom]) for atom, at in self.unknowns]
         entries += [(at, evaluate(size, sizes)) for at, size in self.computed]
-        counts = [(at, evaluate(size, sizes)) for at, size in self.chunks]
+        counts = [(at, count.value(sizes)) for at, count in self.chunks]
         entries += counts
         shapes = []
         for array in (*self.inputs, *self.outputs):

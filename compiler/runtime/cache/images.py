@@ -20,7 +20,7 @@ from compiler.graph.definition import Definition
 from compiler.op import Op
 from compiler.ops import leaves
 from compiler.ops.leaves import Literal
-from compiler.runtime.image import Array, Image, Piece
+from compiler.runtime.image import Array, Count, Image, Piece
 from compiler.types import Shape, as_dtype
 
 Form: TypeAlias = Any
@@ -54,6 +54,9 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
             return numbers[value]
         return [value.function, *map(size, value.arguments)]
 
+    def count(one: Count | None) -> Form:
+        return one and [size(one.extent), size(one.work), one.least, one.grain, one.most]
+
     def array(at: int, shape: Shape, dtype: Any) -> Form:
         return [at, [size(one) for one in shape], dtype.name]
 
@@ -66,14 +69,15 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
         "gemm": image.gemm,
         "unknowns": [(numbers[atom], at) for atom, at in image.unknowns],
         "computed": [(at, size(one)) for at, one in image.computed],
-        "chunks": [(at, size(one)) for at, one in image.chunks],
+        "chunks": [(at, count(one)) for at, one in image.chunks],
         "inputs": [array(one.at, one.shape, one.dtype) for one in image.inputs],
         "outputs": [array(one.at, one.shape, one.dtype) for one in image.outputs],
         "variables": image.variables,
         "constants": image.constants,
         "folded": [array(at, one.array.shape, one.array.dtype) for at, one in image.folded],
         "arena": [
-            (one.at, list(map(size, one.factors)), one.first, one.last) for one in image.arena
+            (one.at, list(map(size, one.factors)), count(one.count), one.first, one.last)
+            for one in image.arena
         ],
     }
     text = json.dumps(form, separators=(",", ":")).encode()
@@ -130,7 +134,7 @@ class _Reader:
                 [(self._unknown(one), self._at(at)) for one, at in self._list("unknowns")]
             ),
             computed=self._pairs("computed", self._size),
-            chunks=self._pairs("chunks", self._size),
+            chunks=self._pairs("chunks", self._count),
             inputs=self._arrays("inputs", self.definition.inputs),
             outputs=self._arrays("outputs", self.definition.outputs),
             variables=self._pairs("variables", lambda one: self._node(one, leaves.variable)),
@@ -167,9 +171,16 @@ class _Reader:
             found.append(array)
         return tuple(found)
 
-    def _piece(self, at: Form, factors: Form, first: Form, last: Form) -> Piece:
+    def _piece(self, at: Form, factors: Form, count: Form, first: Form, last: Form) -> Piece:
         sizes = tuple([self._size(one) for one in factors])
-        return Piece(self._at(at), sizes, _natural(first), _natural(last))
+        chunks = None if count is None else self._count(count)
+        return Piece(self._at(at), sizes, chunks, _natural(first), _natural(last))
+
+    def _count(self, form: Form) -> Count:
+        extent, work, *constants = form
+        least, grain, most = map(_natural, constants)
+        _check(min(least, grain, most) > 0)
+        return Count(self._size(extent), self._size(work), least, grain, most)
 
     def _folded(self) -> tuple[tuple[int, Literal], ...]:
         found, start = [], 0
