@@ -34,7 +34,7 @@ LEAST = 1 << 17
 """The least number of elements that is worth a kernel.
 
 A call takes 10 µs beside the loop, so that kernels are faster from 2**14 elements on. But a first
-call takes 5 to 15 ms with the kernel in the cache and 30 to 100 ms without, and at 2**17 elements
+call takes 3 to 10 ms with the kernel in the cache and 30 to 100 ms without, and at 2**17 elements
 it takes some hundred calls to save as much."""
 MOST_SUMS = 1 << 14
 """The elements of a sum that threads share: as in `compiler.emit.chunks`."""
