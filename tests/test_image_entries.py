@@ -290,6 +290,21 @@ def test_a_field_that_is_missing_or_wrong_makes_no_image(place: Path, field: str
                 read_image(json.dumps(value).encode(), data, graph(), described)
 
 
+def test_entries_beyond_the_table_and_products_of_integers_are_refused(place: Path) -> None:
+    run()
+    found, data = content(image_file(place))
+    described = canonical(graph())
+    assert described is not None
+    last = found["length"] - 1
+    for field, value in (
+        ("own", last + 1), ("pool", last), ("gemm", [["int64", 0]]),
+        ("links", [len(found["words"])]), ("inputs", [[last, *found["inputs"][0][1:]]]),
+        ("variables", [[0, 0]]),
+    ):  # fmt: skip
+        with pytest.raises(FormatError, match="damaged image"):
+            read_image(json.dumps({**found, field: value}).encode(), data, graph(), described)
+
+
 def damaged(change: Callable[[Any, bytes], tuple[bytes, bytes]]) -> Callable[[Path], None]:
     return lambda path: sealed(path, *change(*content(path)))
 

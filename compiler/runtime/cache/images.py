@@ -26,7 +26,8 @@ from compiler.types import Shape, as_dtype
 Form: TypeAlias = Any
 """What JSON has: int, str, list, dict."""
 
-ENTRIES = ("own", "failed", "pool", "unlocks")
+NUMBERS = ("units", "length", "own", "failed", "pool", "unlocks")
+PRODUCTS = ("float32", "float64")
 FUNCTIONS = ("floordiv", "max")
 KEY_BYTES = 32
 LONGEST = 1 << 32  # entries of a table
@@ -63,7 +64,7 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
     folded = [literal.array for _, literal in image.folded]
     form = {
         "code": code.hex(),
-        **{name: getattr(image, name) for name in ("units", "length", *ENTRIES)},
+        **{name: getattr(image, name) for name in NUMBERS},
         "words": image.words,
         "links": image.links,
         "gemm": image.gemm,
@@ -128,8 +129,11 @@ class _Reader:
             links=links,
             units=units,
             length=self.length,
-            **{name: self._at(form[name]) for name in ENTRIES},
-            gemm=tuple([(as_dtype(dtype).name, self._at(at)) for dtype, at in self._list("gemm")]),
+            own=self._at(form["own"]),
+            failed=self._at(form["failed"]),
+            pool=self._at(form["pool"], 1),
+            unlocks=self._at(form["unlocks"]),
+            gemm=self._gemm(),
             unknowns=tuple(
                 [(self._unknown(one), self._at(at)) for one, at in self._list("unknowns")]
             ),
@@ -153,6 +157,13 @@ class _Reader:
         """An entry of the table, with some that follow."""
         _check(_natural(at) + beyond < self.length)
         return int(at)
+
+    def _gemm(self) -> tuple[tuple[str, int], ...]:
+        found = []
+        for dtype, at in self._list("gemm"):
+            _check(dtype in PRODUCTS)
+            found.append((str(dtype), self._at(at)))
+        return tuple(found)
 
     def _pairs(self, name: str, read: Callable[[Form], Any]) -> tuple[tuple[int, Any], ...]:
         return tuple([(self._at(at), read(one)) for at, one in self._list(name)])
