@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from compiler.chunks import Chunks
 from compiler.dims import Size, product
-from compiler.emit.chunks import MOST_GATHERED, ChunkPlan, Chunks, padded, product_chunks
+from compiler.emit.chunks import MOST_GATHERED, ChunkPlan, padded, product_chunks
 from compiler.emit.loops import INDENT
 from compiler.emit.packing import Packed, packed_plan, print_packing
 from compiler.emit.scalar import CONSTRUCTORS, literal

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from compiler.affine import Affine
+from compiler.chunks import Chunks
 from compiler.dims import Size, product
 from compiler.emit.chunks import (
     FEW_CHUNKS,
@@ -18,7 +19,6 @@ from compiler.emit.chunks import (
     MOST_GATHERED,
     PRODUCT_GRAIN,
     ChunkPlan,
-    Chunks,
     padded,
 )
 from compiler.emit.loops import INDENT, Loop, merge_loops

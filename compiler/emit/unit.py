@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from compiler import dims
+from compiler.chunks import Chunks
 from compiler.dims import Size, Unknown
-from compiler.emit.chunks import ChunkPlan, Chunks, flat_chunks
+from compiler.emit.chunks import ChunkPlan, flat_chunks
 from compiler.emit.loops import INDENT, Nest
 from compiler.emit.matmul import Product, print_matmul, print_sum, product_of
 from compiler.emit.printing import Printer
