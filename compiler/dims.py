@@ -35,8 +35,17 @@ class Unknown:
         return self.label
 
     def order(self) -> tuple[str, ...]:
-        """A sort key: the factors of a monomial are sorted."""
-        return ("unknown", type(self.key).__name__, str(self.key))
+        """A sort key: the factors of a monomial are sorted.
+
+        No key is the beginning of another, and none has quotes: what compares texts with keys in
+        them orders these as the keys are ordered, whatever the sizes are called.
+        """
+        key = (
+            f"{self.key:020}"
+            if isinstance(self.key, int)
+            else self.key.encode(errors="surrogatepass").hex() + "!"
+        )
+        return ("unknown", type(self.key).__name__, key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ equal, and the assumption is handed to whoever collects them (the compiler check
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from compiler import dims
-from compiler.dims import Dim, Size, product
+from compiler.dims import Dim, Size, Unknown, product
 from compiler.errors import AxisError, DTypeError, ShapeError
 
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
@@ -93,6 +93,11 @@ def mapped(value: Any, function: Callable[[Dim], Size]) -> Any:
     if isinstance(value, tuple):
         return tuple(mapped(part, function) for part in value)
     return value.with_sizes(function) if hasattr(value, "with_sizes") else value
+
+
+def substituted(value: Any, sizes: Mapping[Unknown, Size]) -> Any:
+    """An attribute of a node, or a type, with unknown sizes replaced by others."""
+    return mapped(value, lambda size: dims.substitute(size, sizes))
 
 
 def as_dtype(dtype: object, op: str = "dtype") -> DType:

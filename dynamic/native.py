@@ -34,7 +34,7 @@ LEAST = 1 << 17
 """The least number of elements that is worth a kernel.
 
 A call takes 10 µs beside the loop, so that kernels are faster from 2**14 elements on. But a first
-call takes 5 to 15 ms with the kernel in the cache and 30 to 100 ms without, and at 2**17 elements
+call takes 3 to 10 ms with the kernel in the cache and 30 to 100 ms without, and at 2**17 elements
 it takes some hundred calls to save as much."""
 MOST_SUMS = 1 << 14
 """The elements of a sum that threads share: as in `compiler.emit.chunks`."""
@@ -260,10 +260,10 @@ def _key(attrs: Attrs) -> Any:
 
 def _compile(name: str, make: Make, kinds: Sequence[Operand]) -> _Kernel | None:
     """The kernel; None if the sizes do not fit, or are neither known nor those of arrays."""
-    from compiler.driver import Options, compile_graph
-    from compiler.graph.build import build
+    from compiler.compile import compile_graph
+    from compiler.graph.definition import define
     from compiler.graph.expression import at_line
-    from compiler.passes.recompute import recompute_values
+    from compiler.options import Options
     from compiler.runtime.executable import Executable
 
     numbers = {number for one in kinds for number in one.sizes}
@@ -281,8 +281,8 @@ def _compile(name: str, make: Make, kinds: Sequence[Operand]) -> _Kernel | None:
     if not computed:
         return None
     # a value that is recomputed later is computed in a loop of its own; these all fit into one
-    options = Options(disabled=frozenset((recompute_values.__name__,)))
-    run = compile_graph(build(inputs, computed), list, name, options, Executable)
+    options = Options(disabled=frozenset(("recompute_values",)))
+    run = compile_graph(define(inputs, computed), list, name, options, Executable)
     return _Kernel(run, passed)
 
 

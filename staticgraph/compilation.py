@@ -8,15 +8,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.autodiff import gradients
+from compiler.compile import compile_graph
 from compiler.dims import Dim, Size, Unknown, as_unknown, atoms
-from compiler.driver import Options, compile_graph
 from compiler.errors import FeedError, GraphError, OptionError
-from compiler.graph.build import build
+from compiler.graph.definition import define
 from compiler.graph.expression import Expression, ancestors, at_line, constant, construct
 from compiler.ops import leaves
-from compiler.passes.sizes import substituted
+from compiler.options import Options
 from compiler.runtime.arrays import to_array
-from compiler.types import unify
+from compiler.types import substituted, unify
 from staticgraph.executable import Executable
 from staticgraph.leaves import Variable
 
@@ -100,16 +100,13 @@ def compile(
             (variable, new) for (variable, _), new in zip(pairs, roots[len(flat) :], strict=True)
         ]
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
-    graph = build(list(inputs), flat, pairs)
+    definition = define(list(inputs), flat, pairs)
     options = Options(numerics, frozenset(disable), fuse, backend, threads)
     if background or debug is not False:
         from staticgraph.interpreted import run_op_by_op
 
-        executable = run_op_by_op(graph, restructure, title, options, background, debug)
-    else:
-        executable = compile_graph(graph, restructure, title, options, Executable)
-    executable.options = options
-    return executable
+        return run_op_by_op(definition, restructure, title, options, background, debug)
+    return compile_graph(definition, restructure, title, options, Executable)
 
 
 def _flatten(outputs: Any) -> tuple[list[Expression], Callable[[list[Any]], Any]]:

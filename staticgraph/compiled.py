@@ -8,7 +8,7 @@ from typing import Any
 
 from compiler.autodiff import pullback
 from compiler.dims import Dim, Unknown, as_unknown
-from compiler.graph.build import build
+from compiler.graph.definition import define
 from compiler.graph.evaluate import evaluate
 from compiler.graph.expression import Expression, ancestors
 from compiler.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue, Window
@@ -119,7 +119,7 @@ class Reverse:
         structure = (list, None, (LEAF,) * len(found))
         outputs = tuple(found)
         self.pullback = Compiled(
-            Trace(name, inputs, outputs, structure, (), build(inputs, outputs)), function.options
+            Trace(name, inputs, outputs, structure, (), define(inputs, outputs)), function.options
         )
         self.reads = frozenset(
             i - len(seeds) for i in needed_inputs(inputs, found, {}) if i >= len(seeds)

@@ -9,21 +9,14 @@ from compiler.runtime import executable
 from staticgraph.leaves import Variable
 
 if TYPE_CHECKING:
-    from compiler.driver import Options
     from compiler.runtime.debug import Trace
     from staticgraph.draw import Drawing
 
 
 class Executable(executable.Executable):
-    """A compiled graph: a function of arrays that cannot be modified; made by `compile`.
+    """A compiled graph: a function of arrays that cannot be modified; made by `compile`."""
 
-    Attributes:
-        options: how it was compiled.
-    """
-
-    __slots__ = ("options",)
-
-    options: Options
+    __slots__ = ()
 
     @property
     def variables(self) -> dict[str, Variable]:
@@ -33,12 +26,12 @@ class Executable(executable.Executable):
         before.
         """
         found: dict[str, Variable] = {}
-        for _, data in sorted(self.graph.nodes.items()):
-            if data["op"].name == "variable":
-                name = data["name"] or f"variable {len(found)}"
+        for node in self.definition.nodes:
+            if node.op.name == "variable":
+                name = node.name or f"variable {len(found)}"
                 while name in found:
                     name = f"{name} ({len(found)})"
-                found[name] = Variable(data["op"], (), data["attrs"], data["name"], data["source"])
+                found[name] = Variable(node.op, (), node.attrs, node.name, node.source)
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -68,7 +61,7 @@ class Executable(executable.Executable):
         """
         from compiler.runtime.debug import trace
 
-        return trace(self.graph, self.feeds, self.name, args, kwargs)
+        return trace(self.definition, self.feeds, self.name, args, kwargs)
 
     def draw(self, path: Any = None, **options: Any) -> Drawing:
         """Draw the graph as it was defined, to an SVG, PNG or PDF file if a path is given.

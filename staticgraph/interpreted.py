@@ -6,22 +6,23 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import networkx as nx
-
-from compiler.driver import Options, compile_graph, feeds_of
+from compiler.compile import compile_graph
 from compiler.errors import OptionError
+from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
+from compiler.options import Options
 from compiler.passes.pipeline import pipeline
 from compiler.runtime.background import Compilation
 from compiler.runtime.debug import NonFinite, Step, step_of
 from compiler.runtime.interpreted import Interpreted, interpreting
+from compiler.runtime.sizes import feeds_of
 from staticgraph.executable import Executable
 
 _FIELDS = frozenset(field.name for field in dataclasses.fields(Executable))
 
 
 def run_op_by_op(
-    graph: nx.MultiDiGraph[int],
+    definition: Definition,
     restructure: Callable[[list[Any]], Any],
     name: str,
     options: Options,
@@ -34,11 +35,13 @@ def run_op_by_op(
     if background and debug:
         raise OptionError("compile: debug compiles nothing that could be left to the background")
     pipeline(options.numerics, options.disabled)  # what it raises, it raises here
-    interpreted = Interpreted(graph, feeds_of(graph), restructure, name)
+    interpreted = Interpreted(definition, feeds_of(definition), restructure, name)
     if debug:
-        return DebugExecutable(interpreted, debug if callable(debug) else None)
+        return DebugExecutable(interpreted, options, debug if callable(debug) else None)
     return BackgroundExecutable(
-        interpreted, lambda: compile_graph(graph, restructure, name, options, Executable)
+        interpreted,
+        options,
+        lambda: compile_graph(definition, restructure, name, options, Executable),
     )
 
 
@@ -50,10 +53,12 @@ class BackgroundExecutable(Executable):
 
     __slots__ = ("_compilation", "_interpreted", "_switched")
 
-    def __init__(self, interpreted: Interpreted, make: Callable[[], Executable]) -> None:
+    def __init__(
+        self, interpreted: Interpreted, options: Options, make: Callable[[], Executable]
+    ) -> None:
         self._switched = False
         self._interpreted = interpreted
-        _describe(self, interpreted)
+        _describe(self, interpreted, options)
         self._compilation = Compilation(make, self.name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -105,11 +110,13 @@ class DebugExecutable(Executable):
 
     __slots__ = ("_interpreted", "_not_finite", "_show")
 
-    def __init__(self, interpreted: Interpreted, show: Callable[[Step], None] | None) -> None:
+    def __init__(
+        self, interpreted: Interpreted, options: Options, show: Callable[[Step], None] | None
+    ) -> None:
         self._interpreted = interpreted
         self._not_finite = NonFinite()
         self._show = show
-        _describe(self, interpreted)
+        _describe(self, interpreted, options)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arrays. What an op raises names the op and the user's line.
@@ -130,8 +137,10 @@ class DebugExecutable(Executable):
         )
 
 
-def _describe(executable: Executable, interpreted: Interpreted) -> None:
-    executable.graph = interpreted.graph
+def _describe(executable: Executable, interpreted: Interpreted, options: Options) -> None:
+    executable.definition = interpreted.definition
+    executable.options = options
+    executable._graph = None
     executable.feeds = interpreted.feeds
     executable.restructure = interpreted.restructure
     executable.name = interpreted.name

@@ -20,12 +20,12 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from compiler.driver import Options
 from compiler.errors import FormatError, OptionError
 from compiler.graph.attributes import check_attributes
 from compiler.graph.build import build
 from compiler.graph.expression import Expression
 from compiler.graph.serialise import Form, Reader, Writer
+from compiler.options import Options
 from compiler.passes.pipeline import expand_composites
 from compiler.runtime.state import State
 from compiler.types import as_dtype

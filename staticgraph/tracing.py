@@ -12,16 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
-import networkx as nx
 import numpy as np
 
 from compiler.dims import Dim, Fact, collecting_facts
 from compiler.errors import OptionError, ShapeError
-from compiler.graph.build import build
+from compiler.graph.definition import Definition, define
 from compiler.graph.expression import Expression, constant, construct
 from compiler.ops import leaves
 from compiler.ops.declare import BOOL
-from compiler.runtime.sizes import Feed, check_graph, sizes_of
+from compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from compiler.types import DType, TensorType
 from staticgraph.leaves import placeholder
 from staticgraph.signature import Structure, flatten_outputs
@@ -52,7 +51,7 @@ class Trace:
         inputs: a placeholder per array.
         outputs: the arrays that it returns, in the structure `structure`.
         facts: what it takes for granted of unknown sizes.
-        graph: that of the outputs.
+        definition: that of the outputs.
     """
 
     name: str
@@ -60,7 +59,7 @@ class Trace:
     outputs: tuple[Expression, ...]
     structure: Structure
     facts: tuple[Fact, ...]
-    graph: nx.MultiDiGraph[int]
+    definition: Definition
 
     def __str__(self) -> str:
         inputs, outputs = (
@@ -76,7 +75,7 @@ class Trace:
             if not fact.holds(sizes):
                 relation = "equal" if fact.equal else "different"
                 raise ShapeError(f"{self.name}: {fact.left} and {fact.right} are not {relation}")
-        check_graph(self.graph, sizes)
+        check_sizes(self.definition, sizes)
 
 
 def patterns(shapes: Sequence[Sequence[int]], declared: Sequence[Sequence[Any]]) -> list[Pattern]:
@@ -128,8 +127,8 @@ def trace(
         result = function(inputs)
     structure, outputs = flatten_outputs(name, result)
     made = tuple(as_output(name, one) for one in outputs)
-    graph = build(inputs, made)
-    return Trace(name, tuple(inputs), made, structure, tuple(dict.fromkeys(facts)), graph)
+    definition = define(inputs, made)
+    return Trace(name, tuple(inputs), made, structure, tuple(dict.fromkeys(facts)), definition)
 
 
 def _placeholder(leaf: Leaf, axes: Sequence[int | str | None]) -> Expression:

@@ -405,7 +405,9 @@ def test_the_key_is_that_of_the_code_and_its_surroundings(
     assert key.kernel_key(source) == mine
 
 
-@pytest.mark.parametrize("changed", ["emit/gemm.py", "emit/vecmath/lane.py", "version", "cpu"])
+@pytest.mark.parametrize(
+    "changed", ["emit/gemm.py", "emit/vecmath/lane.py", "passes/fuse.py", "version", "cpu"]
+)
 def test_the_key_changes_with_what_emits(
     changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -418,7 +420,7 @@ def test_the_key_changes_with_what_emits(
     with monkeypatch.context() as patch:
         patch.setattr(key, "PACKAGE", tmp_path)
         if changed == "version":
-            patch.setattr(key.metadata, "version", lambda package: "0.0")
+            patch.setattr(key.llvmlite, "__version__", "0.0")
         elif changed == "cpu":
             patch.setattr(llvm, "get_host_cpu_name", lambda: "another")
         key._toolchain.cache_clear()

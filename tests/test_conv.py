@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -132,3 +133,63 @@ def test_a_window_that_does_not_fit_at_run_time_is_an_error() -> None:
     run = sg.compile([x], sg.conv2d(x, sg.constant(np.ones((1, 1, 3, 3), "float32"))))
     with pytest.raises(sg.ShapeError, match=r"no window .* fits into .*test_conv.py"):
         run(np.ones((2, 1, 2, 5), "float32"))
+
+
+# -- windows that are packed piece by piece -------------------------------------------------------
+
+
+def convolution(
+    sizes: Sequence[Any], weight: tuple[int, ...], dtype: str, **options: Any
+) -> tuple[list[Any], list[Any]]:
+    x, w = sg.placeholder("x", sizes, dtype), sg.placeholder("w", weight, dtype)
+    y = sg.conv2d(x, w, **options)
+    loss = (y * y).sum()
+    return [x, w], [y, *sg.grad(loss, [x, w])]
+
+
+PACKED = [
+    ((None, 3, 9, 8), (4, 3, 3, 2), {}),
+    ((None, 3, None, None), (4, 3, 3, 2), {"padding": 1}),
+    ((None, 2, 90, 130), (3, 2, 3, 3), {"stride": 2}),
+    ((None, 40, 40, 50), (24, 40, 3, 3), {"padding": (2, 1), "dilation": (1, 2)}),
+    ((None, 130, 12, 12), (140, 130, 3, 3), {}),
+    ((2, 5, 20, 3), (7, 5, 1, 1), {}),
+    ((None, 4, 9, 9), (6, 2, 3, 3), {"groups": 2}),
+]
+
+
+@pytest.mark.parametrize("batch", [0, 1, 2, 5])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("case", range(len(PACKED)))
+def test_packed_windows_are_numpy(case: int, dtype: str, batch: int) -> None:
+    sizes, weight, options = PACKED[case]
+    inputs, outputs = convolution(sizes, weight, dtype, **options)
+    known = (sizes[0] or batch, sizes[1], sizes[2] or 11, sizes[3] or 7)
+    rng = np.random.default_rng(case)
+    given = [rng.standard_normal(shape).astype(dtype) for shape in (known, weight)]
+    run = sg.compile(inputs, outputs)
+    assert ("for piece in" in run.source) == ("groups" not in options)
+    found, expected = run(*given), sg.compile(inputs, outputs, debug=True)(*given)
+    for one, other in zip(found, expected, strict=True):
+        scale = 1 + np.abs(other).max(initial=0)
+        np.testing.assert_allclose(
+            one / scale, other / scale, rtol=0, atol=2e-6 if dtype == "float32" else 1e-14
+        )
+
+
+def test_windows_are_never_written_out_as_a_whole() -> None:
+    inputs, outputs = convolution((None, 64, 56, 56), (64, 64, 3, 3), "float32", padding=1)
+    plan = sg.compile(inputs, outputs[0]).plan
+    one, more = (plan.peak_bytes({"x.0": n}) for n in (1, 33))
+    image = 64 * 58 * 58 * 4 + 2 * 64 * 56 * 56 * 4  # padded; two layouts of the result
+    assert more - one < 32 * image + 32 * 2**20
+
+
+def test_threads_share_packed_windows() -> None:
+    inputs, outputs = convolution((None, 16, 20, 20), (8, 16, 3, 3), "float32")
+    rng = np.random.default_rng(0)
+    given = [rng.standard_normal(s).astype("float32") for s in ((30, 16, 20, 20), (8, 16, 3, 3))]
+    results = [sg.compile(inputs, outputs, threads=n)(*given) for n in (1, 2, 3)]
+    for other in results[1:]:
+        for one, two in zip(results[0], other, strict=True):
+            np.testing.assert_array_equal(one, two)

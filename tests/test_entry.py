@@ -47,7 +47,7 @@ class Subclass(np.ndarray):
 @pytest.fixture(params=["native", "python"])
 def sum_of_rows(request: Any) -> Any:
     """A kernel for float32[2, 3] and int64[2], called both ways."""
-    code = loader._units([SUM_OF_ROWS])
+    code, _ = loader._units([SUM_OF_ROWS])
     program = program_words(STEPS, code.addresses)
     native, run, _ = loader._entry_code().addresses
     if request.param == "native":

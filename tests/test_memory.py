@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import staticgraph as sg
+from compiler.arena import ALIGNMENT
 from compiler.dims import atoms
 from compiler.emit.kernel import Kernel
 from compiler.graph.build import build
 from compiler.graph.expression import ancestors
 from compiler.passes.groups import computed
-from compiler.passes.memory import ALIGNMENT, MemoryPlan, Slot
+from compiler.passes.memory import MemoryPlan, Slot
 from compiler.runtime.interpret import interpret
 from tests.graphs import DEFINITIONS, kernel, lowered
 from tests.random_graphs import Grower

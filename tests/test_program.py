@@ -38,7 +38,7 @@ def unit_3(value: p_i64, added: i64):
 
 
 def run(program: list[Instruction], table: Any) -> int:
-    code = loader._units(UNITS)
+    code, _ = loader._units(UNITS)
     words = np.array(program_words(program, code.addresses), np.int64)
     _, address, _ = loader._entry_code().addresses
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(address)

@@ -39,9 +39,11 @@ def own_number() -> Iterator[None]:
 
 
 @pytest.fixture
-def tiny_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+def tiny_chunks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Cut every loop that can be cut into as many chunks as possible."""
     monkeypatch.setattr(chunks, "GRAIN", 1)
+    # the grain is part of the compiler's text: kernels of another one are not to be found
+    monkeypatch.setenv("STATICGRAPH_CACHE_DIR", str(tmp_path / "kernels"))
 
 
 def shared(executable: Any) -> int:

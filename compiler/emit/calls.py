@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from compiler.chunks import Chunks
 from compiler.dims import Unknown
-from compiler.emit.chunks import Chunks
 from compiler.emit.frame import Entries, Frame
 from compiler.emit.loops import INDENT
 from compiler.emit.program import (

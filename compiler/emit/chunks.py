@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compiler import affine
-from compiler.dims import Size, Unknown, evaluate, product
+from compiler.chunks import Chunks
+from compiler.dims import Size, product
 from compiler.emit.loops import Loop, Nest
 from compiler.emit.scalar import expensive_calls
 from compiler.emit.statements import Body, Memory, Total
@@ -18,28 +19,11 @@ from compiler.graph.view import Node
 
 GRAIN = 400_000  # statements that one chunk runs at least: 10 to 100 µs
 MOST = 32  # chunks
+FEW_CHUNKS = 4  # where each has a large result of its own
 LINE = 64  # elements, which are at least as many bytes as a cache line has
 MOST_GATHERED = 1 << 14  # elements that each chunk may sum on its own
 FUNCTION_COST = 8  # statements that take as long as one function such as exp
 PRODUCT_GRAIN = 1 << 20  # multiplications that one chunk of products does at least: 10 to 30 µs
-
-
-@dataclass(frozen=True, slots=True)
-class Chunks:
-    """A loop in chunks: how many iterations there are, and how many statements they run in all.
-
-    A chunk has at least `least` iterations and runs at least `grain` statements.
-    """
-
-    extent: Size
-    work: Size
-    least: int = 1
-    grain: int | None = None
-
-    def count(self, sizes: Mapping[Unknown, int]) -> int:
-        """How many chunks there are, given the sizes that are unknown before run time."""
-        extent, work = (evaluate(size, sizes) for size in (self.extent, self.work))
-        return max(1, min(MOST, extent // self.least, work // (self.grain or GRAIN)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,14 +45,14 @@ class ChunkPlan:
 
 def flat_chunks(size: Size) -> Chunks | None:
     """The chunks of a loop that fills or copies `size` elements; None for few."""
-    return _worthwhile(Chunks(size, 2 * size))
+    return _worthwhile(Chunks(size, 2 * size, 1, GRAIN, MOST))
 
 
 def product_chunks(extent: Size, products: Size, least: int = 1) -> Chunks | None:
     """The chunks of matrix products of so many multiplications in all, along one axis."""
     few = isinstance(products, int) and products < 2 * PRODUCT_GRAIN
     short = isinstance(extent, int) and extent < 2 * least
-    return None if few or short else Chunks(extent, products, least, PRODUCT_GRAIN)
+    return None if few or short else Chunks(extent, products, least, PRODUCT_GRAIN, MOST)
 
 
 def plan_chunks(nodes: Mapping[int, Node], body: Body, nest: Nest) -> ChunkPlan | None:
@@ -83,7 +67,7 @@ def plan_chunks(nodes: Mapping[int, Node], body: Body, nest: Nest) -> ChunkPlan 
     if any(not isinstance(size, int) or size > MOST_GATHERED for size in sizes.values()):
         return None
     cost = sum(_cost(line.code) for part in body.passes for line in part)
-    chunks = _worthwhile(Chunks(loop.extent, product(body.group.domain) * cost))
+    chunks = _worthwhile(Chunks(loop.extent, product(body.group.domain) * cost, 1, GRAIN, MOST))
     if chunks is None:
         return None
     totals = tuple(body.totals if nest.rows else body.sums)

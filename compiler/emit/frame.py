@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from compiler.chunks import Chunks
 from compiler.dims import Size
-from compiler.emit.chunks import Chunks
 from compiler.emit.region import Region, is_inner, output_types
 from compiler.ops import control
 from compiler.types import TensorType

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from compiler.chunks import Chunks
 from compiler.dims import Size, product
-from compiler.emit.chunks import MOST_GATHERED, ChunkPlan, Chunks, padded, product_chunks
+from compiler.emit.chunks import MOST_GATHERED, ChunkPlan, padded, product_chunks
 from compiler.emit.loops import INDENT
+from compiler.emit.packing import Packed, packed_plan, print_packing
 from compiler.emit.scalar import CONSTRUCTORS, literal
 from compiler.emit.statements import Memory
 from compiler.graph.view import Node
@@ -29,6 +31,7 @@ ROWS_BY_ROWS = {"rows": 16, "columns": 64, "depth": 256}
 
 
 _BLOCKED = {"rows": "im", "columns": "jn", "depth": "pk"}
+DEEP = 256  # columns that are packed at least where the product sums over them
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,8 @@ class Product:
 
     The result is `factors[0]` times the product plus `factors[1]` times what is in its memory.
     `cut` is what threads share: the first axis of the batch, the rows or columns of the result, or,
-    where the result is small, the depth k: the chunks' results are then added.
+    where the result is small, the depth k: the chunks' results are then added. If the right operand
+    is `packed`, it is the pieces of that.
     """
 
     node: int
@@ -64,15 +68,18 @@ class Product:
     batch: Shape
     dtype: DType
     factors: tuple[float, float] = (1.0, 0.0)
+    packed: Packed | None = None
 
     @property
     def cut(self) -> str:
-        """batch, rows, columns or depth; nothing if there are no chunks."""
+        """batch, rows, columns, depth or pieces; nothing if there are no chunks."""
         return "" if self.chunks is None else self._axis()
 
     @property
     def chunks(self) -> Chunks | None:
         """The chunks of the axis that is cut: of the batch, of tiles of the result, or of k."""
+        if self.packed is not None and self.plan is not None:
+            return self.plan.chunks
         m, n, k = self.sizes
         products = product((*self.batch, *self.sizes))
         match self._axis():
@@ -88,6 +95,8 @@ class Product:
 
     def _axis(self) -> str:
         """What is cut if that is worthwhile."""
+        if self.packed is not None:
+            return "pieces"
         m, n, k = self.sizes
         if self.batch:
             return "batch"
@@ -110,6 +119,8 @@ class Product:
         if self.right.transposed and not self.left.transposed:
             few = isinstance(m, int) and isinstance(n, int) and m * n <= MOST_GATHERED
             blocks = ROWS_BY_ROWS if few and not _fits(k, LEAST_BLOCK) else {}
+            if self.packed is not None and _fits(self.packed.block, 2 * DEEP):
+                blocks = {axis: block for axis, block in blocks.items() if axis != "depth"}
             return {axis: block for axis, block in blocks.items() if not _fits(axes[axis], block)}
         known = [size for size in self.sizes if isinstance(size, int)]
         if len(known) < 2:
@@ -123,12 +134,19 @@ class Product:
     @property
     def plan(self) -> ChunkPlan | None:
         """What memory the chunks need."""
+        if self.packed is not None:
+            return packed_plan(self.packed, self.node, self.sizes)
         chunks = self.chunks
         if chunks is None or self.cut != "depth":
             return None
         m, n, _ = self.sizes
         memory: dict[Memory, Size] = {("partial", self.node): padded(m * n)}
         return ChunkPlan(chunks, (), memory, (self.node,))
+
+    @property
+    def sums_chunks(self) -> bool:
+        """Whether the chunks' results are added."""
+        return self.plan is not None and bool(self.plan.gathered)
 
 
 def _fits(size: Size, block: int) -> bool:
@@ -159,9 +177,15 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
         left = replace(left, batch=(), row_stride=left.leading)
         right = replace(right, batch=())
     of = Product(node.id, left, right, (m, n, left_shape[-1]), batch, node.type.dtype)
-    if group.onto is None:
-        return of
-    return replace(of, factors=(node.attrs["alpha"], node.attrs["beta"]))
+    if group.onto is not None:
+        of = replace(of, factors=(node.attrs["alpha"], node.attrs["beta"]))
+    if group.pack is not None:
+        shape, base = (nodes[one].type.shape for one in (group.pack.source, group.pack.base))
+        area = product((m, left_shape[-1]))
+        columns = SMALL // max(1, area) if isinstance(area, int) else DEEP
+        columns = DEEP if right.transposed else max(columns, LEAST_BLOCK)
+        of = replace(of, packed=Packed(group.pack, shape, base, right.transposed, columns))
+    return of
 
 
 def print_matmul(
@@ -192,6 +216,41 @@ def print_matmul(
     yield from (INDENT * depth + line for line in lines)
 
 
+@dataclass(slots=True)
+class _Arguments:
+    """The texts of what the BLAS is given, for the whole product or for a part of it."""
+
+    m: str
+    n: str
+    k: str
+    a: str
+    b: str
+    c: str
+    lda: str
+    ldb: str
+    ldc: str
+    left_transposed: bool
+    right_transposed: bool
+
+    def rows(self, start: str, count: str) -> None:
+        """Narrow to some rows of the result."""
+        self.m = count
+        self.a += f" + {start}" if self.left_transposed else f" + {start} * ({self.lda})"
+        self.c += f" + {start} * ({self.ldc})"
+
+    def columns(self, start: str, count: str) -> None:
+        """Narrow to some columns of the result."""
+        self.n = count
+        self.b += f" + {start} * ({self.ldb})" if self.right_transposed else f" + {start}"
+        self.c += f" + {start}"
+
+    def depth(self, start: str, count: str) -> None:
+        """Narrow to a part of what is summed over."""
+        self.k = count
+        self.a += f" + {start} * ({self.lda})" if self.left_transposed else f" + {start}"
+        self.b += f" + {start}" if self.right_transposed else f" + {start} * ({self.ldb})"
+
+
 def _gemm(
     of: Product,
     places: tuple[str, str, str],
@@ -200,59 +259,94 @@ def _gemm(
     gemm: Callable[[str], str],
 ) -> Iterator[str]:
     """The call of the BLAS, for all of the result, or for a chunk of what is cut."""
-    left, right, dtype = of.left, of.right, of.dtype
-    (a, b, c), (m, n, k) = places, (size(one) for one in of.sizes)
-    lda, ldb, ldc = size(left.leading), size(right.leading), n
-    down_a, along_a = ("1", f"({lda})") if left.transposed else (f"({lda})", "1")
-    down_b, along_b = ("1", f"({ldb})") if right.transposed else (f"({ldb})", "1")
-    alpha, beta, one = (literal(factor, dtype) for factor in (*of.factors, 1))
-    if of.cut in ("rows", "columns"):
-        yield f"begin = first * {TILE}"
-        yield f"count = min(last * {TILE}, {m if of.cut == 'rows' else n}) - begin"
-    match of.cut:
-        case "rows":
-            m, a, c = "count", f"{a} + begin * {down_a}", f"{c} + begin * ({ldc})"
-        case "columns":
-            n, b, c = "count", f"{b} + begin * {along_b}", f"{c} + begin"
-        case "depth":
-            k, a, b = "(last - first)", f"{a} + first * {along_a}", f"{b} + first * {down_b}"
+    left, right = of.left, of.right
+    m, n, k = (size(one) for one in of.sizes)
+    leading = size(left.leading), size(right.leading), n
+    call = _Arguments(m, n, k, *places, *leading, left.transposed, right.transposed)
+    operands = pointer(("node", left.base), left.first), ""
+    starts: list[str] = []
     depth = 0
+    match of.cut:
+        case "rows" | "columns":
+            yield f"begin = first * {TILE}"
+            yield f"count = min(last * {TILE}, {m if of.cut == 'rows' else n}) - begin"
+            (call.rows if of.cut == "rows" else call.columns)("begin", "count")
+        case "depth":
+            call.depth("first", "(last - first)")
+        case "pieces":
+            yield from _packed(of, call, size, pointer)
+            starts += ["piece == first", "line == 0"] if of.sums_chunks else []
+            depth = 2
+    if of.packed is None:
+        operands = operands[0], pointer(("node", right.base), right.first)
+    else:
+        operands = operands[0], pointer(("packed", of.packed.pack.value), 0)
     for axis, block in of.blocks.items():
-        match axis:
-            case "rows":
-                extent, m = m, f"min({block}, {m} - im)"
-                a, c = f"{a} + im * {down_a}", f"{c} + im * ({ldc})"
-            case "columns":
-                extent, n = n, f"min({block}, {n} - jn)"
-                b, c = f"{b} + jn * {along_b}", f"{c} + jn"
-            case _:
-                # a product of depth 0 is zero as well
-                extent, k = f"max(1, {k})", f"min({block}, {k} - pk)"
-                a, b = f"{a} + pk * {along_a}", f"{b} + pk * {down_b}"
-        yield f"{INDENT * depth}for {_BLOCKED[axis]} in range(0, {extent}, {block}):"
+        variable = _BLOCKED[axis]
+        extent = {"rows": call.m, "columns": call.n, "depth": f"max(1, {call.k})"}[axis]
+        yield f"{INDENT * depth}for {variable} in range(0, {extent}, {block}):"
+        # a product of depth 0 is zero as well
+        starts += ["pk == 0"] if axis == "depth" else []
+        whole = {"rows": call.m, "columns": call.n, "depth": call.k}[axis]
+        getattr(call, axis)(variable, f"min({block}, {whole} - {variable})")
         depth += 1
+    lines = _calls(of, call, operands, starts, size, pointer, gemm)
+    yield from (INDENT * depth + line for line in lines)
+
+
+def _packed(
+    of: Product,
+    call: _Arguments,
+    size: Callable[[Size], str],
+    pointer: Callable[[Memory, int], str],
+) -> Iterator[str]:
+    """The loops over pieces, up to where they are packed; `call` is narrowed to them."""
+    assert of.packed is not None
+    assert of.plan is not None
+    packed = of.packed
+    own = of.plan.memory["packed", packed.pack.value]
+    yield from print_packing(packed, own, size, pointer)
+    width, piece = (f"({size(one)})" for one in (packed.width, packed.lines * packed.width))
+    narrow = call.depth if packed.is_turned else call.columns
+    narrow(f"(piece * {piece} + line * {width})", f"(count * lines * {width})")
+    call.b, call.ldb = f"chunk * {size(own)}", size(packed.block)
+
+
+def _calls(
+    of: Product,
+    call: _Arguments,
+    operands: tuple[str, str],
+    starts: Sequence[str],
+    size: Callable[[Size], str],
+    pointer: Callable[[Memory, int], str],
+    gemm: Callable[[str], str],
+) -> Iterator[str]:
+    """The call into the result, or into the chunk's own one; where a sum `starts`, it is new."""
+    dtype = of.dtype
+    alpha, beta, one = (literal(factor, dtype) for factor in (*of.factors, 1))
     start = (
         f"gemm_{CONSTRUCTORS[dtype.name]}({gemm(dtype.name)}, "
-        f"{int(left.transposed)}, {int(right.transposed)}, {m}, {n}, {k}, {alpha}, "
-        f"address({pointer(('node', left.base), left.first)}, {a}), {lda}, "
-        f"address({pointer(('node', right.base), right.first)}, {b}), {ldb}, "
+        f"{int(call.left_transposed)}, {int(call.right_transposed)}, "
+        f"{call.m}, {call.n}, {call.k}, {alpha}, "
+        f"address({operands[0]}, {call.a}), {call.lda}, "
+        f"address({operands[1]}, {call.b}), {call.ldb}, "
     )
 
     def into(memory: Memory, beta: str, place: str) -> str:
-        if "depth" in of.blocks and beta != one:
-            beta = f"select(pk == 0, {beta}, {one})"
-        return f"{start}{beta}, address({pointer(memory, 0)}, {place}), {ldc})"
+        if starts and beta != one:
+            beta = f"select({' & '.join(f'({test})' for test in starts)}, {beta}, {one})"
+        return f"{start}{beta}, address({pointer(memory, 0)}, {place}), {call.ldc})"
 
-    pad = INDENT * depth
-    if of.plan is None:
-        yield pad + into(("node", of.node), beta, c)
+    if not of.sums_chunks:
+        yield into(("node", of.node), beta, call.c)
         return
+    assert of.plan is not None
     part: Memory = ("partial", of.node)
-    yield f"{pad}if chunk == 0:"
-    yield pad + INDENT + into(("node", of.node), beta, c)
-    yield f"{pad}else:"
-    place = f"{c} + chunk * {size(of.plan.memory[part])}"
-    yield pad + INDENT + into(part, literal(0, dtype), place)
+    yield "if chunk == 0:"
+    yield INDENT + into(("node", of.node), beta, call.c)
+    yield "else:"
+    place = f"{call.c} + chunk * {size(of.plan.memory[part])}"
+    yield INDENT + into(part, literal(0, dtype), place)
 
 
 def print_sum(

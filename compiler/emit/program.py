@@ -7,10 +7,11 @@ table plus a constant, so that equal loops over other memory are the same code.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from compiler.dims import Size, Unknown
-from compiler.emit.chunks import Chunks
+if TYPE_CHECKING:
+    from compiler.chunks import Chunks
+    from compiler.dims import Size, Unknown
 
 OF_A_CHUNK = ("first", "last", "chunk")
 """What a unit that does one chunk of a loop takes at last: its iterations and its number."""

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from compiler import dims
+from compiler.chunks import Chunks
 from compiler.dims import Size, Unknown
-from compiler.emit.chunks import ChunkPlan, Chunks, flat_chunks
+from compiler.emit.chunks import ChunkPlan, flat_chunks
 from compiler.emit.loops import INDENT, Nest
 from compiler.emit.matmul import Product, print_matmul, print_sum, product_of
 from compiler.emit.printing import Printer
@@ -87,7 +88,7 @@ def product_units(
     if group.onto is not None and memory.place[group.node] != memory.place[group.onto]:
         yield UnitPrinter(nodes, memory, labels).copy(group.node, group.onto)
     yield UnitPrinter(nodes, memory, labels).matmul(index, product)
-    if product.cut == "depth":
+    if product.sums_chunks:
         yield UnitPrinter(nodes, memory, labels).add_depths(index, product)
 
 

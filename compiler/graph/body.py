@@ -3,42 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any
 
 from compiler.dims import Dim, Size
 from compiler.errors import OutOfRangeError, ShapeError, StaticGraphError
-from compiler.graph.build import build, expressions_of, intern_key, operands_of
+from compiler.graph.build import graph_of
+from compiler.graph.definition import Definition, define, intern_key
 from compiler.graph.expression import Expression
-from compiler.graph.view import nodes_of
 from compiler.ops import leaves
 from compiler.types import TensorType, mapped, same_type
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 class Body:
     """A function of tensors as an attribute of a node: immutable, hashable, compared by content.
 
     Attributes:
-        graph: its DAG, whose inputs are all its placeholders; their keys are 0, 1, ...
+        definition: its DAG, whose inputs are all its placeholders; their keys are 0, 1, ...
         inputs, outputs: the types of what it takes and gives.
     """
 
-    __slots__ = ("_hash", "_key", "graph", "inputs", "outputs")
+    __slots__ = ("_graph", "_hash", "_key", "definition", "inputs", "outputs")
 
-    def __init__(self, graph: nx.MultiDiGraph[int]) -> None:
-        self.graph = graph
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
+        self._graph: nx.MultiDiGraph[int] | None = None
+        nodes = definition.nodes
         self.inputs, self.outputs = (
-            tuple(graph.nodes[node]["type"] for node in graph.graph[name])
-            for name in ("inputs", "outputs")
+            tuple(nodes[node].type for node in roots)
+            for roots in (definition.inputs, definition.outputs)
         )
-        nodes = nodes_of(graph).values()
         self._key = (
             tuple(intern_key(node.op, node.operands, node.attrs) for node in nodes),
-            graph.graph["inputs"],
-            graph.graph["outputs"],
+            definition.inputs,
+            definition.outputs,
         )
         self._hash = hash(self._key)
+
+    @property
+    def graph(self) -> nx.MultiDiGraph[int]:
+        """The networkx DAG, frozen."""
+        if self._graph is None:
+            self._graph = graph_of(self.definition)
+        return self._graph
 
     @classmethod
     def of(cls, inputs: Sequence[Expression], outputs: Sequence[Expression]) -> Body:
@@ -52,7 +61,7 @@ class Body:
             attrs = leaves.leaf_attrs(one.shape, one.dtype, position)
             taken.append(Expression(leaves.placeholder, (), attrs, one.name, one.source))
             made[one.serial] = taken[-1]
-        return cls(build(taken, replaced(outputs, made)))
+        return cls(define(taken, replaced(outputs, made)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -68,9 +77,10 @@ class Body:
 
     def expressions(self) -> tuple[list[Expression], list[Expression]]:
         """The inputs and outputs as expressions, to be read, extended and closed again."""
-        made = expressions_of(self.graph)
+        made = self.definition.expressions()
         inputs, outputs = (
-            [made[node] for node in self.graph.graph[name]] for name in ("inputs", "outputs")
+            [made[node] for node in roots]
+            for roots in (self.definition.inputs, self.definition.outputs)
         )
         return inputs, outputs
 
@@ -83,7 +93,7 @@ class Body:
             found[size] = None
             return size
 
-        for node in nodes_of(self.graph).values():
+        for node in self.definition.nodes:
             mapped((node.type, *node.attrs.values()), note)
         return tuple(found)
 
@@ -91,19 +101,23 @@ class Body:
         """The body with each unknown size replaced."""
         if not self.sizes:
             return self
-        made: dict[int, Expression] = {}
-        for node in nodes_of(self.graph).values():
-            made[node.id] = Expression(
-                node.op,
-                tuple(made[operand] for operand in node.operands),
-                {key: mapped(value, function) for key, value in node.attrs.items()},
-                node.name,
-                node.source,
-                node.type.with_sizes(function),
+        definition = self.definition
+        made: list[Expression] = []
+        for node in definition.nodes:
+            made.append(
+                Expression(
+                    node.op,
+                    tuple(made[operand] for operand in node.operands),
+                    {key: mapped(value, function) for key, value in node.attrs.items()},
+                    node.name,
+                    node.source,
+                    node.type.with_sizes(function),
+                )
             )
-        roots = self.graph.graph
-        taken, given = ([made[node] for node in roots[name]] for name in ("inputs", "outputs"))
-        return Body(build(taken, given))
+        taken, given = (
+            [made[node] for node in roots] for roots in (definition.inputs, definition.outputs)
+        )
+        return Body(define(taken, given))
 
     def infer(self, op: str, types: Sequence[TensorType]) -> tuple[TensorType, ...]:
         """The types of the outputs; the types of all nodes are inferred again.
@@ -116,8 +130,9 @@ class Body:
         for given, taken in zip(types, self.inputs, strict=True):
             if not same_type(given, taken):
                 raise ShapeError(f"{op}: {given} given to a body that takes {taken}")
-        for node in nodes_of(self.graph).values():
-            operands = [self.graph.nodes[operand]["type"] for operand in node.operands]
+        nodes = self.definition.nodes
+        for node in nodes:
+            operands = [nodes[operand].type for operand in node.operands]
             try:
                 inferred = node.op.infer_type(*operands, **node.attrs)
                 if inferred != node.type:
@@ -128,17 +143,16 @@ class Body:
 
     def __call__(self, *arrays: Any) -> list[Any]:
         """The values of the outputs, evaluated node by node with NumPy; all sizes are known."""
-        values = dict(zip(self.graph.graph["inputs"], arrays, strict=True))
-        for node in sorted(self.graph):
-            if node in values:
+        values = dict(zip(self.definition.inputs, arrays, strict=True))
+        for node in self.definition.nodes:
+            if node.id in values:
                 continue
-            data = self.graph.nodes[node]
-            operands = (values[operand] for operand in operands_of(self.graph, node))
+            operands = (values[operand] for operand in node.operands)
             try:
-                values[node] = data["op"].evaluate(*operands, **data["attrs"])
+                values[node.id] = node.op.evaluate(*operands, **node.attrs)
             except StaticGraphError as error:
-                raise type(error)(f"{error} ({data['source']})") from error
-        return [values[node] for node in self.graph.graph["outputs"]]
+                raise type(error)(f"{error} ({node.source})") from error
+        return [values[node] for node in self.definition.outputs]
 
 
 def between(outputs: Iterable[Expression], known: Mapping[int, Any]) -> list[Expression]:

@@ -10,62 +10,52 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any
 
 from compiler.errors import GraphError
-from compiler.graph.expression import Expression, ancestors
-from compiler.op import Attrs, Op
+from compiler.graph.definition import Definition, Updates, define, intern_key
+from compiler.graph.expression import Expression
 from compiler.types import TensorType
 
-NODE_ATTRIBUTES = frozenset({"op", "type", "attrs", "name", "source"})
+if TYPE_CHECKING:
+    import networkx as nx
 
-Updates = Sequence[tuple[Expression, Expression]]
+__all__ = [
+    "NODE_ATTRIBUTES", "build", "expressions_of", "graph_of", "intern_key", "operands_of",
+    "rebuilt", "to_text", "verify",
+]  # fmt: skip
+
+NODE_ATTRIBUTES = frozenset({"op", "type", "attrs", "name", "source"})
 
 
 def build(
     inputs: Sequence[Expression], outputs: Sequence[Expression], updates: Updates = ()
 ) -> nx.MultiDiGraph[int]:
     """The frozen graph that computes `outputs` and the new values of `updates`."""
+    return graph_of(define(inputs, outputs, updates))
+
+
+def graph_of(definition: Definition) -> nx.MultiDiGraph[int]:
+    """The frozen graph of a definition."""
+    import networkx as nx  # takes longer than a start from the kernel cache has
+
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
-    ids: dict[int, int] = {}
-    known: dict[Any, int] = {}
-    roots = [*inputs, *outputs, *(part for pair in updates for part in pair)]
-    for expression in ancestors(roots):
-        operands = tuple(ids[operand.serial] for operand in expression.operands)
-        key = intern_key(expression.op, operands, expression.attrs)
-        node = known.get(key)
-        if node is None:
-            node = known[key] = len(known)
-            graph.add_node(
-                node,
-                op=expression.op,
-                type=expression.type,
-                attrs=expression.attrs,
-                name=expression.name,
-                source=expression.source,
-            )
-            graph.add_edges_from(
-                (operand, node, position) for position, operand in enumerate(operands)
-            )
-        ids[expression.serial] = node
-    graph.graph["inputs"] = tuple(ids[expression.serial] for expression in inputs)
-    graph.graph["outputs"] = tuple(ids[expression.serial] for expression in outputs)
-    graph.graph["updates"] = tuple((ids[v.serial], ids[new.serial]) for v, new in updates)
+    for node in definition.nodes:
+        graph.add_node(
+            node.id,
+            op=node.op,
+            type=node.type,
+            attrs=node.attrs,
+            name=node.name,
+            source=node.source,
+        )
+        graph.add_edges_from(
+            (operand, node.id, position) for position, operand in enumerate(node.operands)
+        )
+    graph.graph["inputs"] = definition.inputs
+    graph.graph["outputs"] = definition.outputs
+    graph.graph["updates"] = definition.updates
     return nx.freeze(graph)
-
-
-def intern_key(op: Op, operands: tuple[int, ...], attrs: Attrs) -> Any:
-    """What two equal nodes have in common: the order of commutative operands does not matter."""
-    if op.commutative:
-        operands = tuple(sorted(operands))
-    return op.name, operands, tuple(sorted((key, _exact(value)) for key, value in attrs.items()))
-
-
-def _exact(value: Any) -> Any:
-    """An attribute as a key: 0.0 and -0.0 are equal, but not the same."""
-    return value.hex() if isinstance(value, float) else value
 
 
 def operands_of(graph: nx.MultiDiGraph[int], node: int) -> tuple[int, ...]:

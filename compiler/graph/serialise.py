@@ -19,7 +19,7 @@ from compiler import dims
 from compiler.dims import Dim, Opaque, Size, Unknown
 from compiler.errors import FormatError, StaticGraphError
 from compiler.graph.body import Body
-from compiler.graph.build import build
+from compiler.graph.definition import define
 from compiler.graph.expression import Expression
 from compiler.graph.view import Node, nodes_of
 from compiler.op import op_named
@@ -267,7 +267,7 @@ def _read_body(reader: Reader, form: Form) -> Body:
     inputs, outputs, updates = reader.graph(form)
     if updates:
         raise FormatError("a body has no updates")
-    return Body(build(inputs, outputs))
+    return Body(define(inputs, outputs))
 
 
 FORMS: dict[str, AttributeForm] = {

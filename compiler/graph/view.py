@@ -1,27 +1,16 @@
-"""Node: a graph's node as a record, for passes that read the graph many times."""
+"""A graph's nodes as records, for passes that read the graph many times."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from compiler.graph.build import operands_of
-from compiler.op import Attrs, Op
-from compiler.types import TensorType
+from compiler.graph.definition import Definition, Node
 
+if TYPE_CHECKING:
+    import networkx as nx
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Node:
-    """One node of a graph with its operands in order."""
-
-    id: int
-    op: Op
-    operands: tuple[int, ...]
-    attrs: Attrs
-    type: TensorType
-    name: str | None
-    source: str
+__all__ = ["Node", "definition_of", "nodes_of"]
 
 
 def nodes_of(graph: nx.MultiDiGraph[int]) -> dict[int, Node]:
@@ -38,3 +27,10 @@ def nodes_of(graph: nx.MultiDiGraph[int]) -> dict[int, Node]:
         )
         for node, data in sorted(graph.nodes.items())
     }
+
+
+def definition_of(graph: nx.MultiDiGraph[int]) -> Definition:
+    """The definition that a graph is made of."""
+    roots = graph.graph
+    nodes = tuple(nodes_of(graph).values())
+    return Definition(nodes, roots["inputs"], roots["outputs"], roots["updates"])

@@ -249,3 +249,6 @@ _INTERNAL = {
 
 PUBLIC = tuple(name for name in __all__ if name not in _INTERNAL)
 """The names that both frontends export; the others are for the compiler."""
+
+LIBRARY = frozenset(op.name for op in all_ops())
+"""The names of the ops that the modules above declare, and nobody else."""

@@ -18,7 +18,7 @@ from compiler.ops.comparison import equal, isnan, logical_or, where
 from compiler.ops.declare import as_operand, composite
 from compiler.ops.linalg import matmul
 from compiler.ops.reduction import max, min, sum
-from compiler.ops.shape import broadcast_to, expand_dims, reshape, transpose
+from compiler.ops.shape import broadcast_to, expand_dims, flip, reshape, transpose
 from compiler.ops.slicing import embed, strided_slice
 from compiler.ops.windows import overlap_add, sliding_windows
 from compiler.types import TensorType, unify
@@ -123,8 +123,29 @@ def _conv2d(
     return transpose(result, (1, 0, 2, 3)) + (expand_dims(bias, (1, 2)) if bias.ndim else bias)
 
 
+def _full_padding(
+    weight: Any, *, stride: Pair, padding: Pair, dilation: Pair, groups: int
+) -> Pair | None:
+    """The padding of g if the cotangent of x is better computed as a convolution of g.
+
+    That writes out no products of all windows, but windows of g: worthwhile if it has no more
+    channels than x.
+    """
+    filters, channels = weight.shape[:2]
+    if stride != (1, 1) or groups != 1 or not isinstance(channels, int) or filters > channels:
+        return None
+    height, width = (
+        d * (k - 1) - p for d, k, p in zip(dilation, weight.shape[2:], padding, strict=True)
+    )
+    return (height, width) if height >= 0 and width >= 0 else None
+
+
 def _conv2d_by_x(g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
     groups, padding = attrs["groups"], attrs["padding"]
+    around = _full_padding(weight, **attrs)
+    if around is not None:
+        turned = transpose(flip(weight, (2, 3)), (1, 0, 2, 3))
+        return conv2d(g, turned, None, 1, around, attrs["dilation"])
     columns = matmul(transpose(_filters(weight, groups), (0, 2, 1)), _by_filter(g, groups))
     channels = weight.shape[1] * groups
     shape = (channels, *weight.shape[2:], g.shape[0], *g.shape[2:])

@@ -36,7 +36,6 @@ from compiler.passes.demand import (
     demands,
     inverse,
     is_free,
-    offset_of,
     reach,
 )
 from compiler.passes.groups import (
@@ -46,14 +45,15 @@ from compiler.passes.groups import (
     LoopGroup,
     MatmulGroup,
     NestedGroup,
+    Pack,
     Store,
     View,
-    blas_layout,
     is_deferrable,
     is_row,
     totals_rows,
     trailing_axes,
 )
+from compiler.passes.products import is_reshape, matrix_view, pack_of
 from compiler.types import Shape
 
 LONGEST_CHAIN = 48  # virtual nodes in a row: the emitter recurses through them
@@ -98,6 +98,7 @@ class _Fuser:
         self.stored: set[int] = set(self.roots)
         self.virtual: set[int] = set()
         self.chain: dict[int, int] = {}
+        self.packs: dict[int, Pack] = {}
         self.first = self.front = -(10**9)
         self.last = 0
 
@@ -111,7 +112,7 @@ class _Fuser:
         elif isinstance(lowering, IndexMap):
             self.chain[node.id] = self.chain.get(node.operands[0], 0)
         elif isinstance(lowering, Alias):
-            self._materialise(node.operands[0])
+            self._place_alias(node)
         elif isinstance(lowering, Matmul):
             self._place_matmul(node, node.operands)
         elif isinstance(lowering, Gemm):
@@ -413,6 +414,15 @@ class _Fuser:
             return None
         return group, Store(source.id, node.id, place)
 
+    def _place_alias(self, node: Node) -> None:
+        if is_reshape(node) and not self.separate and node.id not in self.stored:
+            pack = pack_of(self.nodes, self.consumers, node)
+            if pack is not None:
+                self.packs[node.id] = pack
+                self._materialise(pack.base)
+                return
+        self._materialise(node.operands[0])
+
     def _place_gemm(self, node: Node) -> None:
         onto, *factors = node.operands
         self._materialise(onto)
@@ -423,7 +433,7 @@ class _Fuser:
     def _place_matmul(self, node: Node, operands: Sequence[int]) -> MatmulGroup:
         views = []
         for operand in operands:
-            view = self._matrix_view(operand)
+            view = matrix_view(self.nodes, self.home, operand)
             if view is None:
                 self._materialise(operand)
                 shape = self.nodes[operand].type.shape
@@ -433,7 +443,12 @@ class _Fuser:
             views.append(view)
         order = self._next_order()
         left, right = views
-        group = MatmulGroup(order, node.id, left, right)
+        pack = self.packs.get(right.base)
+        group = MatmulGroup(order, node.id, left, right, pack=pack)
+        if pack is not None:
+            self.readers[pack.base] = order
+            if pack.base in self.home:
+                self.stored.add(pack.base)
         self.groups.append(group)
         self.home[node.id] = group
         self.deferred.add(node.id)
@@ -441,28 +456,6 @@ class _Fuser:
         for view in views:
             self.readers[view.base] = order
         return group
-
-    def _matrix_view(self, node_id: int) -> View | None:
-        """The operand of a product as a strided view of memory that the BLAS can read."""
-        node = self.nodes[node_id]
-        if node_id in self.home:
-            return View(node_id, 0, contiguous_strides(node.type.shape))
-        shape = node.type.shape
-        loops = canonical(shape)
-        found = list(reach(self.nodes, (), node_id, loops))
-        if len(found) != 1:
-            return None
-        base, index = found[0]
-        if is_free(self.nodes[base]):
-            return None
-        offset = offset_of(index, contiguous_strides(self.nodes[base].type.shape))
-        if offset.dynamic:
-            return None
-        strides = tuple(
-            offset.coefficient(axis) if size != 1 else 0 for axis, size in enumerate(shape)
-        )
-        view = View(base, offset.constant, strides)
-        return view if blas_layout(view.strides[-2:], shape[-2:]) is not None else None
 
     def _place_window(self, node: Node, lowering: Window) -> None:
         types = [self.nodes[operand].type for operand in node.operands]

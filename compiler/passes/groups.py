@@ -49,15 +49,36 @@ class View:
     strides: tuple[Size, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Pack:
+    """A matrix that a product packs piece by piece.
+
+    Attributes:
+        value: the matrix, a reshape of `source`: the axes of `source` from `split` on are its
+            columns, of which each place on the first one is a piece.
+        base: what lies in memory; `index` is that of an element of `source` there.
+    """
+
+    value: int
+    source: int
+    base: int
+    index: Index
+    split: int
+
+
 @dataclass(slots=True, eq=False)
 class MatmulGroup:
-    """One product of matrices; it may be added to the value of the node `onto`."""
+    """One product of matrices; it may be added to the value of the node `onto`.
+
+    With a `pack`, the right operand is not in memory: its view is one of `pack.value`.
+    """
 
     order: int
     node: int
     left: View
     right: View
     onto: int | None = None
+    pack: Pack | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -11,7 +11,7 @@ from compiler.graph.body import Body
 from compiler.graph.build import rebuilt
 from compiler.graph.expression import Expression, at_line
 from compiler.graph.loop import items_of
-from compiler.graph.view import Node, nodes_of
+from compiler.graph.view import Node, definition_of, nodes_of
 from compiler.ops import control
 
 Rewrite = Callable[[Node, Mapping[int, Any]], "Sequence[Expression | None] | None"]
@@ -49,7 +49,7 @@ def optimise_bodies(
     def rewrite(node: Node, made: Mapping[int, Any]) -> list[Expression]:
         operands = tuple(made[operand] for operand in node.operands)
         attrs = {
-            key: Body(optimise(value.graph)) if isinstance(value, Body) else value
+            key: Body(definition_of(optimise(value.graph))) if isinstance(value, Body) else value
             for key, value in node.attrs.items()
         }
         type: Any = node.type

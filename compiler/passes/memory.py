@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compiler.affine import Affine
+from compiler.arena import arrange
+from compiler.chunks import Chunks
 from compiler.dims import Unknown, evaluate
-from compiler.emit.chunks import ChunkPlan, Chunks, own_memory
+from compiler.emit.chunks import ChunkPlan, own_memory
 from compiler.emit.statements import Access, Body, Memory
 from compiler.lowering import Alias
 from compiler.passes.groups import Fusion, MatmulGroup, NestedGroup
 from compiler.types import DType, Shape
-
-ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,37 +67,11 @@ class MemoryPlan:
     nested: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def layout(self, sizes: Mapping[Unknown, int]) -> tuple[dict[int, int], int]:
-        """The offset in bytes of each arena slot, and the arena's size.
-
-        The largest slot first, each into the smallest gap between those that live at the same time
-        (Pisarchyk, Lee 2020, "Efficient memory management for deep neural net inference", greedy
-        by size).
-        """
-        lengths = {
-            i: -(-max(slot.bytes(sizes), 1) // ALIGNMENT) * ALIGNMENT
-            for i, slot in enumerate(self.slots)
-            if slot.kind == "arena"
-        }
-        offsets: dict[int, int] = {}
-        placed: list[tuple[int, int, int, int]] = []  # (offset, end, first, last), by offset
-        for i in sorted(lengths, key=lambda i: (-lengths[i], self.slots[i].first, i)):
-            first, last = self.slots[i].first, self.slots[i].last
-            beside = [(at, end) for at, end, begin, until in placed
-                      if begin <= last and first <= until]  # fmt: skip
-            offsets[i] = _smallest_gap(beside, lengths[i])
-            insort(placed, (offsets[i], offsets[i] + lengths[i], first, last))
-        return offsets, max((end for _, end, _, _ in placed), default=0)
-
-
-def _smallest_gap(taken: Sequence[tuple[int, int]], length: int) -> int:
-    """Where `length` bytes fit best between pieces of memory, which are sorted by offset."""
-    found: list[tuple[int, int]] = []
-    free = 0
-    for at, end in taken:
-        if at - free >= length:
-            found.append((at - free, free))
-        free = max(free, end)
-    return min(found)[1] if found else free
+        """The offset in bytes of each arena slot, and the arena's size."""
+        arena = {i: slot for i, slot in enumerate(self.slots) if slot.kind == "arena"}
+        pieces = [(slot.bytes(sizes), slot.first, slot.last) for slot in arena.values()]
+        offsets, length = arrange(pieces)
+        return dict(zip(arena, offsets, strict=True)), length
 
 
 def plan_memory(
@@ -186,7 +159,8 @@ class _Planner:
 
     def _accesses_of_product(self, group: MatmulGroup) -> list[Access]:
         """The factors are read until the end; what is added to may become the result."""
-        read = [self.storage(view.base) for view in (group.left, group.right)]
+        right = group.right.base if group.pack is None else group.pack.base
+        read = [self.storage(group.left.base), self.storage(right)]
         anywhere = Affine()
         accesses = [Access(node, anywhere, 1, False, whole=False) for node in read]
         if group.onto is not None:

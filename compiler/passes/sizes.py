@@ -6,16 +6,13 @@ types of the graph as it was defined again, with the sizes of the call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import networkx as nx
 
 from compiler import dims
 from compiler.dims import Size, Unknown
 from compiler.graph.build import operands_of, rebuilt
 from compiler.graph.expression import Expression
-from compiler.types import collecting_assumptions, mapped
+from compiler.types import collecting_assumptions, substituted
 
 
 def unify_sizes(graph: nx.MultiDiGraph[int]) -> tuple[nx.MultiDiGraph[int], dict[Unknown, Size]]:
@@ -52,8 +49,3 @@ def _merge(merged: dict[Unknown, Size], left: Size, right: Size) -> None:
                 merged[known] = substituted(size, {atom: other})
             merged[atom] = other
             return
-
-
-def substituted(value: Any, merged: Mapping[Unknown, Size]) -> Any:
-    """An attribute of a node with unknown sizes replaced by others."""
-    return mapped(value, lambda size: dims.substitute(size, merged))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import DTypeError, FeedError, ShapeError
-from compiler.passes.memory import Slot
+from compiler.runtime.image import Array
 from compiler.runtime.sizes import Feed, as_input
 
 
@@ -52,7 +52,7 @@ def as_inputs(name: str, feeds: Sequence[Feed], args: Sequence[Any]) -> list[Any
 def check_outputs(
     name: str,
     given: Sequence[Any],
-    outputs: Sequence[Slot],
+    outputs: Sequence[Array],
     shapes: Sequence[tuple[int, ...]],
     taken: Sequence[Any],
 ) -> None:

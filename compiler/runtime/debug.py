@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import networkx as nx
 import numpy as np
 
 from compiler.errors import NonFiniteWarning
+from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
 from compiler.runtime.interpreted import Interpreted
 from compiler.runtime.sizes import Feed
@@ -66,7 +66,7 @@ class Trace:
 
 
 def trace(
-    graph: nx.MultiDiGraph[int],
+    definition: Definition,
     feeds: tuple[Feed, ...],
     name: str,
     args: Sequence[Any],
@@ -78,7 +78,7 @@ def trace(
     def observe(node: Expression, operands: Sequence[Any], value: Any) -> None:
         steps.append(step_of(node, operands, value))
 
-    Interpreted(graph, feeds, list, name).watch(args, kwargs, observe)
+    Interpreted(definition, feeds, list, name).watch(args, kwargs, observe)
     return Trace(tuple(steps))
 
 

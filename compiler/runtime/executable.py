@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
-from compiler.dims import Unknown, atoms, evaluate
-from compiler.emit.chunks import Chunks
-from compiler.emit.kernel import Kernel
+from compiler.arena import ALIGNMENT
+from compiler.dims import Unknown, atoms
 from compiler.errors import GraphError, OutOfRangeError
+from compiler.graph.build import graph_of
+from compiler.graph.definition import Definition
+from compiler.options import Options
 from compiler.runtime import threads
 from compiler.runtime.arguments import as_inputs, check_outputs, in_order
 from compiler.runtime.blas import find_blas, limit_threads
 from compiler.runtime.cache.loader import Entries
-from compiler.runtime.out_of_range import out_of_range
-from compiler.runtime.plan import Plan
-from compiler.runtime.sizes import Feed, check_graph, sizes_of
+from compiler.runtime.image import Image, Layout
+from compiler.runtime.sizes import Feed, check_sizes, sizes_of
 
 if TYPE_CHECKING:
+    import networkx as nx
+
+    from compiler.emit.kernel import Kernel
+    from compiler.runtime.plan import Plan
     from compiler.runtime.profile import Profile
 
-ALIGNMENT = 64
 REMEMBERED = 128  # layouts for different sizes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Layout:
-    """What the sizes of a call determine: the table's entries and the arena.
-
-    `shares` says that some loop is long enough for several threads; `outputs` are their shapes.
-    """
-
-    entries: tuple[tuple[int, int], ...]
-    offsets: tuple[tuple[int, int], ...]
-    arena: int
-    shares: bool
-    outputs: tuple[tuple[int, ...], ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -57,27 +46,62 @@ class Executable:
     """A function of arrays, compiled.
 
     Attributes:
-        graph: the networkx DAG as it was defined, frozen.
-        lowered: the DAG after the passes: what the kernel computes.
-        source: the kernel's source, readable Python.
+        definition: what it computes.
+        image: how it is run.
+        options: how it was compiled.
         threads: how many threads a call may use, the BLAS included; None for as many as are set.
     """
 
-    graph: nx.MultiDiGraph[int]
-    lowered: nx.MultiDiGraph[int]
-    kernel: Kernel
+    definition: Definition
+    image: Image
     native: Entries
     feeds: tuple[Feed, ...]
     restructure: Callable[[list[Any]], Any]
     name: str
-    threads: int | None = None
+    options: Options
+    threads: int | None = field(init=False)
+    _graph: nx.MultiDiGraph[int] | None = None
+    _lowering: tuple[nx.MultiDiGraph[int], Kernel] | None = None
     call: Any = field(init=False)
     _idle: list[Workspace] = field(default_factory=list)
     _layouts: dict[tuple[int, ...], Layout] = field(default_factory=dict)
     _held: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.threads = self.options.threads
         self.call = self.native.call  # one step less in every call
+
+    @property
+    def graph(self) -> nx.MultiDiGraph[int]:
+        """The networkx DAG as it was defined, frozen."""
+        if self._graph is None:
+            self._graph = graph_of(self.definition)
+        return self._graph
+
+    @property
+    def lowered(self) -> nx.MultiDiGraph[int]:
+        """The DAG after the passes: what the kernel computes."""
+        return self._lowered()[0]
+
+    @property
+    def kernel(self) -> Kernel:
+        """What was known of the graph before it was compiled natively."""
+        return self._lowered()[1]
+
+    def _lowered(self) -> tuple[nx.MultiDiGraph[int], Kernel]:
+        """The graph after the passes and its kernel, made again after a start from the cache."""
+        if self._lowering is None:
+            from compiler.driver import lower
+            from compiler.emit.image import image_of
+
+            lowering = lower(self.graph, self.options)
+            if image_of(lowering[1], self.definition) != self.image:
+                raise GraphError(
+                    f"{self.name}: the kernel cache has another kernel for this graph: a defect; "
+                    "with STATICGRAPH_CACHE=0 it is not used"
+                )
+            self._lowering = lowering
+        return self._lowering
 
     @property
     def source(self) -> str:
@@ -87,6 +111,8 @@ class Executable:
     @property
     def plan(self) -> Plan:
         """The buffers, and the bytes that they take for given sizes."""
+        from compiler.runtime.plan import Plan
+
         return Plan(self.kernel.memory, self.kernel.fusion)
 
     def profile(self, *args: Any, **kwargs: Any) -> Profile:
@@ -144,8 +170,8 @@ class Executable:
         arrays = as_inputs(self.name, self.feeds, in_order(self.name, self.feeds, args, kwargs))
         layout = self._layout_for(sizes_of(self.feeds, arrays))
         given = [out] if isinstance(out, np.ndarray) else list(out)
-        outputs = [slot for slot in self.kernel.arguments if slot.kind == "output"]
-        check_outputs(self.name, given, outputs, layout.outputs, [*arrays, *self.states()])
+        taken = [*arrays, *self.states()]
+        check_outputs(self.name, given, self.image.outputs, layout.outputs, taken)
         try:
             workspace = self._idle.pop()
         except IndexError:
@@ -178,8 +204,8 @@ class Executable:
 
     def states(self) -> list[Any]:
         """The arrays of the variables that the kernel reads or updates."""
-        slots = self.kernel.memory.slots
-        return [self._leaf_array(slot.position) for slot in slots if slot.kind == "variable"]
+        nodes = self.definition.nodes
+        return [nodes[node].attrs["key"].array for _, node in self.image.variables]
 
     def run_in(self, workspace: Workspace, arrays: Sequence[Any]) -> list[Any]:
         """Run on validated inputs, in a workspace that is set up for their sizes."""
@@ -193,75 +219,58 @@ class Executable:
         raise GraphError(f"{self.name}: validated inputs do not fit the kernel: a defect")
 
     def _out_of_range(self, workspace: Workspace, node: int) -> OutOfRangeError:
-        table = self.kernel.table
-        sizes = {atom: int(workspace.table[at]) for atom, at in table.unknown.items()}
-        index = int(workspace.table[table.failed])
+        sizes = {atom: int(workspace.table[at]) for atom, at in self.image.unknowns}
+        from compiler.runtime.out_of_range import out_of_range
+
+        index = int(workspace.table[self.image.failed])
         return out_of_range(self.graph, *self.kernel.located(node), index, sizes)
 
     def _layout_for(self, sizes: Mapping[Unknown, int]) -> Layout:
         key = tuple(sizes.values())
         layout = self._layouts.get(key)
         if layout is None:
-            check_graph(self.graph, sizes)
-            layout = self._make_layout(sizes)
+            check_sizes(self.definition, sizes)
+            layout = self.image.layout(sizes)
             if len(self._layouts) >= REMEMBERED:
                 del self._layouts[next(iter(self._layouts))]
             self._layouts[key] = layout
         return layout
 
-    def _make_layout(self, sizes: Mapping[Unknown, int]) -> Layout:
-        memory, table = self.kernel.memory, self.kernel.table
-        entries = [(at, sizes[atom]) for atom, at in table.unknown.items()]
-        shares, outputs = False, []
-        for at, value in table.computed:
-            if isinstance(value, Chunks):
-                entries.append((at, value.count(sizes)))
-                shares = shares or entries[-1][1] > 1
-            else:
-                entries.append((at, evaluate(value, sizes)))
-        for slot in self.kernel.arguments:
-            shape = tuple(evaluate(size, sizes) for size in slot.shape)
-            at = table.address[memory.slots.index(slot)]
-            entries += [(at + 1 + axis, size) for axis, size in enumerate(shape)]
-            if slot.kind == "output":
-                outputs.append(shape)
-        offsets, length = memory.layout(sizes)
-        placed = tuple((table.address[slot], offset) for slot, offset in offsets.items())
-        return Layout(tuple(entries), placed, length, shares, tuple(outputs))
-
     def _new_workspace(self) -> Workspace:
-        memory, table = self.kernel.memory, self.kernel.table
-        words = np.full(table.length, -1, np.int64)
-        for i, slot in enumerate(memory.slots):
-            if slot.kind in ("variable", "constant"):
-                array = self._leaf_array(slot.position)
-                self._held.append(array)
-                words[table.address[i]] = array.ctypes.data
+        image = self.image
+        words = np.full(image.length, -1, np.int64)
+        for at, array in self._leaves():
+            self._held.append(array)
+            words[at] = array.ctypes.data
         pool = threads.pool_address()
-        if table.gemm:
+        if image.gemm:
             blas = find_blas()
-            for dtype, at in table.gemm.items():
+            for dtype, at in image.gemm:
                 words[at] = blas.gemm[dtype]
             threads.share_products(blas.control)
             pool = pool if blas.is_native else 0
-        words[table.own] = words.ctypes.data
-        words[table.unlocks] = 0
-        words[table.pool], words[table.pool + 1] = pool, self.threads or 0
+        words[image.own] = words.ctypes.data
+        words[image.unlocks] = 0
+        words[image.pool], words[image.pool + 1] = pool, self.threads or 0
         workspace = Workspace(words)
         if not any(atoms(feed.type.shape) for feed in self.feeds):
             # nothing is unknown: no input would be found not to fit a table without sizes
             self._set_up(workspace, self._layout_for({}))
         return workspace
 
-    def _leaf_array(self, node: int) -> Any:
-        graph, node = self.kernel.located(node)
-        attrs = graph.nodes[node]["attrs"]
-        return attrs["key"].array if "key" in attrs else attrs["value"].array
+    def _leaves(self) -> Iterator[tuple[int, Any]]:
+        """The entries and arrays of variables and constants."""
+        nodes = self.definition.nodes
+        for at, node in self.image.variables:
+            yield at, nodes[node].attrs["key"].array
+        for at, node in self.image.constants:
+            yield at, nodes[node].attrs["value"].array
+        for at, literal in self.image.folded:
+            yield at, literal.array
 
     def _set_up(self, workspace: Workspace, layout: Layout) -> None:
         if workspace.layout is layout:
             return
-        memory = self.kernel.memory
         if layout.shares:
             threads.start(self.threads)
         if workspace.arena is None or workspace.arena.size < layout.arena + ALIGNMENT:
@@ -272,6 +281,6 @@ class Executable:
         for at, offset in layout.offsets:
             workspace.table[at] = base + offset
         # variables are for one thread at a time: the interpreter's lock sees to that
-        unlocks = layout.shares and not any(slot.kind == "variable" for slot in memory.slots)
-        workspace.table[self.kernel.table.unlocks] = unlocks
+        unlocks = layout.shares and not self.image.variables
+        workspace.table[self.image.unlocks] = unlocks
         workspace.layout = layout

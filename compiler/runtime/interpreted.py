@@ -8,15 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import networkx as nx
 import numpy as np
 
 from compiler.dims import Unknown
-from compiler.graph.build import expressions_of
+from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
 from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime.interpret import Observer, interpret
-from compiler.runtime.sizes import Feed, check_graph, sizes_of
+from compiler.runtime.sizes import Feed, check_sizes, sizes_of
 
 interpreting = threading.RLock()
 """Held by a call: what it reads of variables is not updated by another one meanwhile."""
@@ -30,15 +29,15 @@ class Interpreted:
     in NumPy's order.
     """
 
-    graph: nx.MultiDiGraph[int]
+    definition: Definition
     feeds: tuple[Feed, ...]
     restructure: Callable[[list[Any]], Any]
     name: str
-    _made: dict[int, Expression] = field(init=False)
+    _made: list[Expression] = field(init=False)
     _checked: dict[Unknown, int] | None = None
 
     def __post_init__(self) -> None:
-        self._made = expressions_of(self.graph)
+        self._made = self.definition.expressions()
 
     def run(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], observe: Observer | None = None
@@ -49,14 +48,14 @@ class Interpreted:
             args, kwargs: what the call was given.
             observe: called after each op.
         """
-        roots: Mapping[str, Any] = self.graph.graph
+        definition = self.definition
         arrays = self._bound(args, kwargs)
         with interpreting:
             values = self._values(arrays, self._variables(), observe)
             # copies: a value may be an input, a variable, or a view of one
             results = [np.array(value, order="C") for value in values]
-            count = len(roots["outputs"])
-            for (variable, _), value in zip(roots["updates"], results[count:], strict=True):
+            count = len(definition.outputs)
+            for (variable, _), value in zip(definition.updates, results[count:], strict=True):
                 self._made[variable].attrs["key"].array[...] = value
         return self.restructure(results[:count])
 
@@ -72,13 +71,12 @@ class Interpreted:
         arrays = as_inputs(self.name, self.feeds, in_order(self.name, self.feeds, args, kwargs))
         sizes = sizes_of(self.feeds, arrays)
         if sizes != self._checked:
-            check_graph(self.graph, sizes)
+            check_sizes(self.definition, sizes)
             self._checked = sizes
         return arrays
 
     def _variables(self) -> dict[Expression, Any]:
-        nodes = self._made.values()
-        return {node: node.attrs["key"].array for node in nodes if node.op.name == "variable"}
+        return {node: node.attrs["key"].array for node in self._made if node.op.name == "variable"}
 
     def _values(
         self,
@@ -87,9 +85,9 @@ class Interpreted:
         observe: Observer | None,
     ) -> list[Any]:
         """The outputs and the new values of variables."""
-        roots: Mapping[str, Any] = self.graph.graph
-        inputs = [self._made[node] for node in roots["inputs"]]
-        wanted = [*roots["outputs"], *(new for _, new in roots["updates"])]
+        definition = self.definition
+        inputs = [self._made[node] for node in definition.inputs]
+        wanted = [*definition.outputs, *(new for _, new in definition.updates)]
         feeds = {**variables, **dict(zip(inputs, arrays, strict=True))}
         return list(interpret([self._made[node] for node in wanted], feeds, observe))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import networkx as nx
 
@@ -10,6 +11,9 @@ from compiler.dims import Unknown, evaluate
 from compiler.errors import OutOfRangeError
 from compiler.graph.build import operands_of
 from compiler.lowering import Gather
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 def out_of_range(

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import networkx as nx
 import numpy as np
 
 from compiler.dims import Dim, Size, Unknown, as_unknown, atoms, evaluate
 from compiler.errors import DTypeError, FeedError, OutOfRangeError, ShapeError
-from compiler.graph.build import operands_of
+from compiler.graph.definition import Definition, Node
 from compiler.graph.expression import Expression, constructing
 from compiler.runtime.arrays import to_array
 from compiler.types import TensorType, Type, collecting_assumptions, mapped
@@ -25,6 +24,16 @@ class Feed:
     name: str
     type: TensorType
     source: str
+
+
+def feeds_of(definition: Definition) -> tuple[Feed, ...]:
+    """What a call must give."""
+    return tuple(_feed(definition.nodes[at], i) for i, at in enumerate(definition.inputs))
+
+
+def _feed(node: Node, position: int) -> Feed:
+    name = f"input{position}" if node.name is None else node.name
+    return Feed(name, node.type, node.source)
 
 
 def as_input(feed: Feed, value: Any) -> Any:
@@ -80,69 +89,66 @@ def sizes_of(feeds: Sequence[Feed], arrays: Sequence[Any]) -> dict[Unknown, int]
     return values
 
 
-def check_graph(graph: nx.MultiDiGraph[int], sizes: Mapping[Unknown, int]) -> None:
+def check_sizes(definition: Definition, sizes: Mapping[Unknown, int]) -> None:
     """Re-infer the type of every node whose size was unknown, now that all sizes are known.
 
     Raises:
         ShapeError, OutOfRangeError: what the op's type rule says, and the user's line.
     """
-    _check_broadcasts(graph, sizes)
-    types: dict[int, Type] = {}
+    _check_broadcasts(definition, sizes)
+    types: list[Type] = []
     with constructing(Expression):
-        for node in sorted(graph):
-            data = graph.nodes[node]
-            operands = operands_of(graph, node)
-            types[node] = type = _known(data["type"], sizes)
-            if not operands or not _unknown(graph, node, operands):
+        for node in definition.nodes:
+            type = _known(node.type, sizes)
+            types.append(type)
+            if not node.operands or not _unknown(definition, node):
                 continue
-            attrs = {key: _known(value, sizes) for key, value in data["attrs"].items()}
+            attrs = {key: _known(value, sizes) for key, value in node.attrs.items()}
             try:
-                inferred = data["op"].infer_type(*(types[o] for o in operands), **attrs)
+                inferred = node.op.infer_type(*(types[o] for o in node.operands), **attrs)
                 if inferred != type:
-                    raise ShapeError(f"{data['op'].name}: the result is {inferred}, not {type}")
+                    raise ShapeError(f"{node.op.name}: the result is {inferred}, not {type}")
             except (ShapeError, OutOfRangeError) as error:
-                raise error.__class__(f"{error} ({data['source']})") from None
+                raise error.__class__(f"{error} ({node.source})") from None
 
 
-def _check_broadcasts(graph: nx.MultiDiGraph[int], sizes: Mapping[Unknown, int]) -> None:
+def _check_broadcasts(definition: Definition, sizes: Mapping[Unknown, int]) -> None:
     """ShapeError for sizes of 1 that were taken for equal to others: NumPy would broadcast them."""
-    for node, left, right in _assumptions(graph):
+    for node, left, right in _assumptions(definition):
         found = evaluate(left, sizes), evaluate(right, sizes)
         if found[0] != found[1] and 1 in found:
-            data = graph.nodes[node]
             raise ShapeError(
-                f"{data['op'].name}: {left} = {found[0]} and {right} = {found[1]} differ: a size "
-                f"that broadcasts is declared 1 ({data['source']})"
+                f"{node.op.name}: {left} = {found[0]} and {right} = {found[1]} differ: a size "
+                f"that broadcasts is declared 1 ({node.source})"
             )
 
 
-_assumed: WeakKeyDictionary[Any, list[tuple[int, Size, Size]]] = WeakKeyDictionary()
+_assumed: WeakKeyDictionary[Definition, list[tuple[Node, Size, Size]]] = WeakKeyDictionary()
 
 
-def _assumptions(graph: nx.MultiDiGraph[int]) -> list[tuple[int, Size, Size]]:
+def _assumptions(definition: Definition) -> list[tuple[Node, Size, Size]]:
     """The sizes that type rules took for equal, with the node whose rule it was."""
-    found = _assumed.get(graph)
+    found = _assumed.get(definition)
     if found is None:
-        shapes = [graph.nodes[node]["type"].shape for node in graph.graph["inputs"]]
-        known = atoms([size for shape in shapes for size in shape])
-        pairs: dict[tuple[Size, Size], int] = {}
-        for node in sorted(graph):
-            operands = operands_of(graph, node)
-            if operands and _unknown(graph, node, operands):
-                types = (graph.nodes[operand]["type"] for operand in operands)
+        nodes = definition.nodes
+        known = atoms([size for node in definition.inputs for size in nodes[node].type.shape])
+        pairs: dict[tuple[Size, Size], Node] = {}
+        for node in nodes:
+            if node.operands and _unknown(definition, node):
+                types = (nodes[operand].type for operand in node.operands)
                 with collecting_assumptions() as collected, constructing(Expression):
-                    graph.nodes[node]["op"].infer_type(*types, **graph.nodes[node]["attrs"])
+                    node.op.infer_type(*types, **node.attrs)
                 for pair in collected:
                     if atoms(pair) <= known:
                         pairs.setdefault(pair, node)
-        found = _assumed[graph] = [(node, *pair) for pair, node in pairs.items()]
+        found = _assumed[definition] = [(node, *pair) for pair, node in pairs.items()]
     return found
 
 
-def _unknown(graph: nx.MultiDiGraph[int], node: int, operands: Sequence[int]) -> bool:
+def _unknown(definition: Definition, node: Node) -> bool:
     """Whether a node's type rule had to do with a size that was not known."""
-    types: list[Type] = [graph.nodes[one]["type"] for one in (node, *operands)]
-    held = [value for value in graph.nodes[node]["attrs"].values() if hasattr(value, "sizes")]
+    types: list[Type] = [node.type, *(definition.nodes[one].type for one in node.operands)]
+    held = [value for value in node.attrs.values() if hasattr(value, "sizes")]
     return any(isinstance(size, Dim) for one in (*types, *held) for size in one.sizes)
 
 

@@ -13,7 +13,6 @@ from compiler.errors import OptionError
 from compiler.graph.expression import Expression, constant
 from compiler.ops.declare import zeros_like
 from compiler.tree import leaves, rebuilt, structure
-from compiler.vectorize import batched, example
 from staticgraph.compilation import grad as grad_of_expression
 from staticgraph.functions import Function
 from staticgraph.leaves import arange
@@ -209,6 +208,8 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
 def _rows(out: Expression, variables: Sequence[Expression]) -> list[Expression]:
     """The Jacobian of one output by each variable."""
+    from compiler.vectorize import batched, example  # nothing else here needs its rules
+
     floating("jacobian", out)
     if not out.ndim:
         return pullback([out], variables, [constant(np.ones((), out.dtype))])

@@ -10,7 +10,6 @@ from compiler.dims import Size, assume_equal
 from compiler.errors import OptionError, ShapeError
 from compiler.graph.expression import Expression
 from compiler.tree import leaves, mapped, rebuilt, spread_over, structure
-from compiler.vectorize import batched, example
 from staticgraph.functions import Function
 from staticgraph.signature import is_array
 from staticgraph.tracing import as_output
@@ -37,6 +36,8 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
         raise OptionError(f"vmap: in_axes is an int or a tuple, not {in_axes!r}")
 
     def apply(*args: Any, **kwargs: Any) -> Any:
+        from compiler.vectorize import batched, example  # nothing but vmap needs its rules
+
         axes = _axes(in_axes, args, kwargs)
         given = leaves((args, kwargs))
         wholes = [

@@ -7,7 +7,6 @@ import os
 import platform
 import sys
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 import llvmlite
@@ -15,6 +14,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 import compiler
+from compiler.options import Options
 
 PACKAGE = Path(compiler.__file__).parent
 CONFIGURATION = Path(".numba_config.yaml")  # Numba reads it where the process runs
@@ -24,10 +24,16 @@ def kernel_key(source: str) -> bytes:
     """The key of a kernel's source; its comments, which name the user's files, do not matter.
 
     Raises:
-        OSError, ModuleNotFoundError: what the code depends on cannot be read.
+        OSError: what the code depends on cannot be read.
     """
     lines = (line.partition("#")[0].rstrip() for line in source.splitlines())
     return _digest("kernel", _toolchain(), *_settings(), *(line for line in lines if line))
+
+
+def image_key(canonical: str, options: Options) -> bytes:
+    """The key of the image of a definition in its canonical form; what it raises, it raises too."""
+    chosen = repr((options.numerics, sorted(options.disabled), options.fuse, options.backend))
+    return _digest("image", _toolchain(), *_settings(), chosen, canonical)
 
 
 def entry_key(description: str) -> bytes:
@@ -44,10 +50,8 @@ def _settings() -> list[str]:
 
 @cache
 def _toolchain() -> str:
-    """What turns source into code here: versions, the machine, the text of what emits."""
-    emitters = [*sorted((PACKAGE / "emit").rglob("*.py")), PACKAGE / "runtime" / "blas.py"]
+    """What turns a graph into code here: versions, the machine, the text of the compiler."""
     return _digest(
-        metadata.version("numba"),  # without importing it
         llvmlite.__version__,
         np.__version__,
         str(llvm.llvm_version_info),
@@ -56,8 +60,27 @@ def _toolchain() -> str:
         llvm.get_process_triple(),
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
-        *(path.read_text(encoding="utf-8") for path in emitters),
+        _sources(),
     ).hex()
+
+
+def _sources() -> str:
+    """A digest of the name and the text of each file of the compiler; OSError if there is none."""
+    paths = [
+        os.path.join(directory, name)
+        for directory, _, names in os.walk(PACKAGE)
+        for name in names
+        if name.endswith(".py")
+    ]
+    if not paths:
+        raise FileNotFoundError(PACKAGE)
+    found = hashlib.sha256()
+    for path in sorted(paths):
+        with open(path, "rb", buffering=0) as file:
+            text = file.read()
+        found.update(f"{os.path.relpath(path, PACKAGE)} {len(text)} ".encode())
+        found.update(text)
+    return found.hexdigest()
 
 
 def _digest(*parts: str) -> bytes:

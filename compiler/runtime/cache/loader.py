@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from compiler.emit.pool import SYMBOL as WORK_SYMBOL
-from compiler.emit.program import Call, Instruction, TableLayout
-from compiler.runtime.cache.key import entry_key, kernel_key
+from compiler.errors import FormatError
+from compiler.graph.canonical import Canonical, canonical
+from compiler.graph.definition import Definition
+from compiler.options import Options
+from compiler.runtime.cache.images import KEY_BYTES, read_image, write_image
+from compiler.runtime.cache.key import entry_key, image_key, kernel_key
 from compiler.runtime.cache.objects import Loaded, load_object, target_machine
 from compiler.runtime.cache.settings import open_store
 from compiler.runtime.cache.store import Code, Store
@@ -22,54 +27,19 @@ from compiler.runtime.entry import (
     ENTRY_SYMBOL,
     FIELDS,
     RUN_SYMBOL,
-    Argument,
     Entry,
     fields_are_right,
     native_entry,
     python_entry,
 )
-from compiler.runtime.program import program_words, with_products
+from compiler.runtime.image import Image
+
+if TYPE_CHECKING:
+    from compiler.emit.program import Instruction, TableLayout
 
 counts: Counter[str] = Counter()
-"""How many kernels this process has "compiled" with LLVM, and "loaded" from the cache."""
-
-
-def load_kernel(
-    units: Sequence[str],
-    program: Sequence[Instruction],
-    table: TableLayout,
-    inputs: Sequence[Argument],
-    outputs: Sequence[Argument],
-) -> Entries:
-    """The functions that run a program: see `compiler.emit.entry`."""
-    code = _units(units)
-    return _entries(_words(program, code, table), table, code, inputs, outputs)
-
-
-def _words(program: Sequence[Instruction], code: Loaded, table: TableLayout) -> list[int]:
-    words = program_words(program, code.addresses, table.pool)
-    return with_products(words, table.pool) if table.gemm else words
-
-
-def load_steps(
-    units: Sequence[str], program: Sequence[Instruction], table: TableLayout
-) -> tuple[list[Callable[[int], int]], Any]:
-    """Each instruction as a function of the table's address, and what keeps them in memory."""
-    code = _units(units)
-    run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2)(_entry_code().addresses[1])
-    words = [np.array(_words([one], code, table), np.int64) for one in program]
-    return [partial(run, one.ctypes.data) for one in words], (code, words)
-
-
-def load_with_numba(
-    source: str, table: TableLayout, inputs: Sequence[Argument], outputs: Sequence[Argument]
-) -> Entries:
-    """The same for a kernel's whole source, compiled by Numba; nothing is cached."""
-    from compiler.emit.with_numba import compile_with_numba
-
-    step = compile_with_numba(source)
-    words = program_words([Call(0, ())], [step.address])
-    return _entries(words, table, step, inputs, outputs)
+"""How many kernels this process has "compiled" with LLVM, and "loaded" from the cache; how many of
+these without a pass, by their "images"."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,19 +52,89 @@ class Entries:
     fill: Entry
 
 
-def _entries(
-    program: Sequence[int],
-    table: TableLayout,
-    owner: Any,
-    inputs: Sequence[Argument],
-    outputs: Sequence[Argument],
-) -> Entries:
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Where the image of a definition is in the cache, or would be."""
+
+    store: Store
+    key: bytes
+    canonical: Canonical
+
+
+def place_of(definition: Definition, options: Options) -> Place | None:
+    """The place of a definition's image; None without a cache, or if it can have none."""
+    store = open_store()
+    if store is None or options.backend != "llvm":
+        return None
+    found = canonical(definition)
+    if found is None:
+        return None
+    try:
+        return Place(store, image_key(found.text, options), found)
+    except OSError:
+        return None
+
+
+def load_image(place: Place, definition: Definition) -> tuple[Image, Entries] | None:
+    """The image of a definition and its functions, if they are in the cache."""
+    found = place.store.read(place.key)
+    if found is None:
+        return None
+    try:
+        image, key = read_image(*found, definition, place.canonical)
+    except FormatError:
+        return None
+    code = _stored(place.store, key) if image.units else Loaded((), None)
+    if code is None or len(code.addresses) != image.units:
+        return None
+    counts.update(("loaded", "images"))
+    return image, _entries(image.linked(code.addresses), image, code)
+
+
+def load_kernel(units: Sequence[str], image: Image, place: Place | None) -> Entries:
+    """The functions that run a kernel: see `compiler.emit.entry`; its image is put in its place."""
+    code, key = _units(units)
+    if place is not None:
+        with contextlib.suppress(KeyError):  # a pass made an unknown of its own
+            place.store.write(place.key, *write_image(image, key, place.canonical.unknowns))
+    return _entries(image.linked(code.addresses), image, code)
+
+
+def load_with_numba(source: str, image: Image) -> Entries:
+    """The same for a kernel's whole source, compiled by Numba; nothing is cached."""
+    from compiler.emit.program import Call
+    from compiler.emit.with_numba import compile_with_numba
+    from compiler.runtime.program import program_words
+
+    step = compile_with_numba(source)
+    return _entries(program_words([Call(0, ())], [step.address]), image, step)
+
+
+def load_steps(
+    units: Sequence[str], program: Sequence[Instruction], table: TableLayout
+) -> tuple[list[Callable[[int], int]], Any]:
+    """Each instruction as a function of the table's address, and what keeps them in memory."""
+    code, _ = _units(units)
+    run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2)(_entry_code().addresses[1])
+    words = [np.array(_words([one], code, table), np.int64) for one in program]
+    return [partial(run, one.ctypes.data) for one in words], (code, words)
+
+
+def _words(program: Sequence[Instruction], code: Loaded, table: TableLayout) -> list[int]:
+    from compiler.runtime.program import program_words, with_products
+
+    words = program_words(program, code.addresses, table.pool)
+    return with_products(words, table.pool) if table.gemm else words
+
+
+def _entries(program: Sequence[int], image: Image, owner: Any) -> Entries:
     """Functions around a program; they keep the owner of the code."""
     made = []
+    inputs, outputs = ([one.argument for one in arrays] for arrays in (image.inputs, image.outputs))
     entry_address, run_address, _ = _entry_code().addresses
-    for taken, given in ((inputs, outputs), ((*inputs, *outputs), ())):
+    for taken, given in ((inputs, outputs), ([*inputs, *outputs], [])):
         if fields_are_right():
-            entry = native_entry(entry_address, program, table.unlocks, taken, given)
+            entry = native_entry(entry_address, program, image.unlocks, taken, given)
         else:
             entry = python_entry(run_address, program, taken, given)
         weakref.finalize(entry, _drop, owner).atexit = False
@@ -102,22 +142,22 @@ def _entries(
     return Entries(*made)
 
 
-def _units(units: Sequence[str]) -> Loaded:
-    """The steps of units, compiled or from the cache."""
+def _units(units: Sequence[str]) -> tuple[Loaded, bytes]:
+    """The steps of units, compiled or from the cache, and the key of their code."""
     if not units:
-        return Loaded((), None)
+        return Loaded((), None), bytes(KEY_BYTES)
     store, key = _place(kernel_key, "\n".join(units))
     loaded = _stored(store, key)
     if loaded is not None:
         counts["loaded"] += 1
-        return loaded
+        return loaded, key
     from compiler.emit.native import compile_native, step_symbol
 
     code = Code(tuple(map(step_symbol, range(len(units)))), compile_native(units))
     counts["compiled"] += 1
     if store is not None:
         store.put(key, code)
-    return load_object(code)
+    return load_object(code), key
 
 
 def work_address() -> int:
@@ -146,7 +186,7 @@ def _place(key_of: Callable[[str], bytes], text: str) -> tuple[Store | None, byt
         return None, b""
     try:
         return store, key_of(text)
-    except (OSError, ModuleNotFoundError):
+    except OSError:
         return None, b""
 
 

@@ -1,10 +1,10 @@
 """A directory of entries that are found by a key; every entry is checked before it is used.
 
 An entry is a file: a header (magic, format, key, SHA-256 of the payload, sizes) and the payload,
-the names of functions and object code. It is written to a temporary file of the same directory and
-renamed, so that processes at work at the same time see whole entries only. What is damaged, cut
-short or of another format is not there. The directory belongs to one user and to nobody else, since
-whoever can write to it can have their code run.
+text and data: the names of functions and object code, or an image and its constants. It is written
+to a temporary file of the same directory and renamed, so that processes at work at the same time
+see whole entries only. What is damaged, cut short or of another format is not there. The directory
+belongs to one user and to nobody else, since whoever can write to it can have their code run.
 """
 
 from __future__ import annotations
@@ -56,21 +56,33 @@ class Store:
     limit: int
 
     def get(self, key: bytes) -> Code | None:
-        """The entry of a key of 32 bytes, if there is one and it is whole."""
+        """The object code of a key of 32 bytes, if there is an entry and it is whole."""
+        found = self.read(key)
+        try:
+            return found and Code(tuple(found[0].decode().split("\n")), found[1])
+        except UnicodeDecodeError:
+            return None
+
+    def put(self, key: bytes, code: Code) -> bool:
+        """Store object code in place of any that is there; whether that was possible."""
+        return self.write(key, "\n".join(code.symbols).encode(), code.object)
+
+    def read(self, key: bytes) -> tuple[bytes, bytes] | None:
+        """The text and the data of a key of 32 bytes, if there is an entry and it is whole."""
         path = self._path(key)
         try:
             content = _read(path, self.limit)
         except OSError:
             return None
-        code = _decode(key, content)
-        if code is not None:
+        found = _decode(key, content)
+        if found is not None:
             with contextlib.suppress(OSError):
                 os.utime(path)  # used now
-        return code
+        return found
 
-    def put(self, key: bytes, code: Code) -> bool:
+    def write(self, key: bytes, text: bytes, data: bytes) -> bool:
         """Store an entry in place of any that is there; whether that was possible."""
-        content = _encode(key, code)
+        content = _encode(key, text, data)
         if len(content) > self.limit:
             return False
         try:
@@ -153,27 +165,22 @@ def _read(path: Path, limit: int) -> bytes:
         return file.read(state.st_size)
 
 
-def _encode(key: bytes, code: Code) -> bytes:
-    name = "\n".join(code.symbols).encode()
-    payload = name + code.object
+def _encode(key: bytes, text: bytes, data: bytes) -> bytes:
+    payload = text + data
     digest = hashlib.sha256(payload).digest()
-    header = HEADER.pack(MAGIC, FORMAT, key, digest, len(name), len(code.object))
-    return header + payload
+    return HEADER.pack(MAGIC, FORMAT, key, digest, len(text), len(data)) + payload
 
 
-def _decode(key: bytes, content: bytes) -> Code | None:
+def _decode(key: bytes, content: bytes) -> tuple[bytes, bytes] | None:
     if len(content) < HEADER.size:
         return None
-    magic, version, found, digest, name, length = HEADER.unpack_from(content)
+    magic, version, found, digest, text, data = HEADER.unpack_from(content)
     payload = content[HEADER.size :]
-    if (magic, version, found) != (MAGIC, FORMAT, key) or len(payload) != name + length:
+    if (magic, version, found) != (MAGIC, FORMAT, key) or len(payload) != text + data:
         return None
     if hashlib.sha256(payload).digest() != digest:
         return None
-    try:
-        return Code(tuple(payload[:name].decode().split("\n")), payload[name:])
-    except UnicodeDecodeError:
-        return None
+    return payload[:text], payload[text:]
 
 
 def _remove(path: str) -> bool:

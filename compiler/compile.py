@@ -1,0 +1,64 @@
+"""From a definition to an executable: its image and code out of the cache, or else compiled."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from compiler.errors import OptionError
+from compiler.graph.build import graph_of
+from compiler.graph.definition import Definition
+from compiler.options import BACKENDS, Options
+from compiler.runtime.cache.loader import load_image, load_kernel, load_with_numba, place_of
+from compiler.runtime.executable import Executable
+from compiler.runtime.sizes import feeds_of
+from compiler.runtime.threads import check_count
+
+Kind = TypeVar("Kind", bound=Executable)
+
+
+def compile_graph(
+    definition: Definition,
+    restructure: Callable[[list[Any]], Any],
+    name: str,
+    options: Options,
+    kind: type[Kind],
+) -> Kind:
+    """Compile a graph to a frontend's kind of executable; from the kernel cache if it is there."""
+    if options.backend not in BACKENDS:
+        raise OptionError(f"compile: backend is one of {BACKENDS}, not {options.backend!r}")
+    if options.threads is not None:
+        check_count("compile", options.threads)
+    feeds = feeds_of(definition)
+    with _collection_paused():
+        place = place_of(definition, options)
+        found = None if place is None else load_image(place, definition)
+        if found is not None:
+            return kind(definition, *found, feeds, restructure, name, options)
+        # importing what compiles takes longer than a start from the cache has
+        from compiler.driver import lower
+        from compiler.emit.image import image_of
+
+        graph = graph_of(definition)
+        lowering = lower(graph, options)
+        kernel = lowering[1]
+        image = image_of(kernel, definition)
+        if options.backend == "numba":
+            native = load_with_numba(kernel.source, image)
+        else:
+            native = load_kernel(kernel.units, image, place)
+    return kind(definition, image, native, feeds, restructure, name, options, graph, lowering)
+
+
+@contextmanager
+def _collection_paused() -> Iterator[None]:
+    """Without garbage collection: it would look at all that was just made."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

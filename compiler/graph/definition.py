@@ -1,0 +1,89 @@
+"""Definition: what expressions define, each equal one once, as records without expressions.
+
+It is the DAG that `compiler.graph.build` makes a networkx graph of, for whoever needs no more of it
+than its nodes in their order: the check of sizes, and a start from the kernel cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from compiler.graph.expression import Expression, ancestors
+from compiler.op import Attrs, Op
+from compiler.types import TensorType
+
+Updates: TypeAlias = "Sequence[tuple[Expression, Expression]]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One node of a graph with its operands in order."""
+
+    id: int
+    op: Op
+    operands: tuple[int, ...]
+    attrs: Attrs
+    type: TensorType
+    name: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Definition:
+    """The nodes of some outputs and updates, operands first; a node's id is its place.
+
+    Attributes:
+        inputs, outputs: nodes.
+        updates: pairs of a variable's node and the node of its next value.
+    """
+
+    nodes: tuple[Node, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    updates: tuple[tuple[int, int], ...]
+
+    def expressions(self) -> list[Expression]:
+        """The nodes as expressions again."""
+        made: list[Expression] = []
+        for node in self.nodes:
+            operands = tuple([made[operand] for operand in node.operands])
+            made.append(
+                Expression(node.op, operands, node.attrs, node.name, node.source, node.type)
+            )
+        return made
+
+
+def define(
+    inputs: Sequence[Expression], outputs: Sequence[Expression], updates: Updates = ()
+) -> Definition:
+    """What computes `outputs` and the new values of `updates`."""
+    nodes: list[Node] = []
+    ids: dict[int, int] = {}
+    known: dict[Any, int] = {}
+    roots = [*inputs, *outputs, *(part for pair in updates for part in pair)]
+    for one in ancestors(roots):
+        operands = tuple([ids[operand.serial] for operand in one.operands])
+        node = known.setdefault(intern_key(one.op, operands, one.attrs), len(nodes))
+        if node == len(nodes):
+            nodes.append(Node(node, one.op, operands, one.attrs, one.type, one.name, one.source))
+        ids[one.serial] = node
+    return Definition(
+        tuple(nodes),
+        tuple(ids[expression.serial] for expression in inputs),
+        tuple(ids[expression.serial] for expression in outputs),
+        tuple((ids[variable.serial], ids[new.serial]) for variable, new in updates),
+    )
+
+
+def intern_key(op: Op, operands: tuple[int, ...], attrs: Attrs) -> Any:
+    """What two equal nodes have in common: the order of commutative operands does not matter."""
+    if op.commutative:
+        operands = tuple(sorted(operands))
+    return op.name, operands, tuple(sorted((key, _exact(value)) for key, value in attrs.items()))
+
+
+def _exact(value: Any) -> Any:
+    """An attribute as a key: 0.0 and -0.0 are equal, but not the same."""
+    return value.hex() if isinstance(value, float) else value

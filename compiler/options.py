@@ -1,0 +1,26 @@
+"""Options: how to compile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+BACKENDS = ("llvm", "numba")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to compile.
+
+    Attributes:
+        numerics: "strict" (every rewrite exact or more stable) or "fast" (may round differently).
+        disabled: names of rewrites to leave out.
+        fuse: False gives every node a loop and memory of its own.
+        threads: how many threads a call may use; None for as many as are set.
+        backend: what compiles the emitted source: "llvm" (our lowering of it) or "numba".
+    """
+
+    numerics: str = "strict"
+    disabled: frozenset[str] = frozenset()
+    fuse: bool = True
+    backend: str = "llvm"
+    threads: int | None = None

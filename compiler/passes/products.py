@@ -1,0 +1,93 @@
+"""The operands of matrix products: views of memory for the BLAS, or packed piece by piece.
+
+The windows of a convolution, written out as a matrix (im2col), take as many times the memory of the
+image as a window has places. A product packs them for a few images at a time, and again where
+another product needs them; so they stay in the cache, and are never kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+
+from compiler.dims import product
+from compiler.graph.view import Node
+from compiler.lowering import Alias, IndexMap, Matmul
+from compiler.passes.demand import canonical, contiguous_strides, is_free, offset_of, reach
+from compiler.passes.groups import Pack, View, blas_layout
+
+
+def matrix_view(nodes: Mapping[int, Node], stored: Container[int], node_id: int) -> View | None:
+    """The operand of a product as a strided view of memory that the BLAS can read."""
+    shape = nodes[node_id].type.shape
+    if node_id in stored:
+        return View(node_id, 0, contiguous_strides(shape))
+    found = list(reach(nodes, (), node_id, canonical(shape)))
+    if len(found) != 1:
+        return None
+    base, index = found[0]
+    if is_free(nodes[base]):
+        return None
+    offset = offset_of(index, contiguous_strides(nodes[base].type.shape))
+    if offset.dynamic:
+        return None
+    strides = tuple(offset.coefficient(axis) if size != 1 else 0 for axis, size in enumerate(shape))
+    view = View(base, offset.constant, strides)
+    return view if blas_layout(view.strides[-2:], shape[-2:]) is not None else None
+
+
+def pack_of(
+    nodes: Mapping[int, Node], consumers: Mapping[int, Sequence[int]], alias: Node
+) -> Pack | None:
+    """How a matrix of windows is packed piece by piece; None if it is something else.
+
+    It is a reshape of windows, of which only products are made, as their right operand.
+    """
+    source = nodes[alias.operands[0]]
+    if not _repeats(nodes, source) or alias.type.dtype.kind != "f":
+        return None
+    if not _is_right_factor(nodes, consumers, alias):
+        return None
+    found = list(reach(nodes, (), source.id, canonical(source.type.shape)))
+    if len(found) != 1 or is_free(nodes[found[0][0]]):
+        return None
+    base, index = found[0]
+    rows, columns = alias.type.shape[-2:]
+    shape = source.type.shape
+    for split in range(1, len(shape)):
+        if product(shape[:split]) == rows and product(shape[split:]) == columns:
+            fixed = all(isinstance(size, int) for size in shape[:split])
+            return Pack(alias.id, source.id, base, index, split) if fixed else None
+    return None
+
+
+def _repeats(nodes: Mapping[int, Node], node: Node) -> bool:
+    """Whether elements are read several times on the way to what a node moves."""
+    while isinstance(node.op.lowering, IndexMap):
+        if node.op.lowering.repeats:
+            return True
+        node = nodes[node.operands[0]]
+    return False
+
+
+def _is_right_factor(
+    nodes: Mapping[int, Node], consumers: Mapping[int, Sequence[int]], node: Node
+) -> bool:
+    """Whether all that is done with a matrix is to multiply another one with it, maybe turned."""
+    if any(size != 1 for size in node.type.shape[:-2]) or not consumers[node.id]:
+        return False
+    return all(_multiplies(nodes, consumers, nodes[reader], node) for reader in consumers[node.id])
+
+
+def _multiplies(
+    nodes: Mapping[int, Node], consumers: Mapping[int, Sequence[int]], reader: Node, node: Node
+) -> bool:
+    if reader.op.name == "transpose":
+        return _is_right_factor(nodes, consumers, reader)
+    if not isinstance(reader.op.lowering, Matmul) or reader.operands[0] == node.id:
+        return False
+    return all(size == 1 for size in reader.type.shape[:-2])
+
+
+def is_reshape(node: Node) -> bool:
+    """Whether a node only gives its operand another shape."""
+    return isinstance(node.op.lowering, Alias) and len(node.operands) == 1

@@ -1,0 +1,241 @@
+"""Images in the kernel cache: the JSON form of an image, which is checked when it is read.
+
+An entry is found by what a definition says, before any pass has run. It names the entry of the
+object code. What is wrong in it makes it no entry; nothing that is read is run or unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from compiler.chunks import Chunks
+from compiler.dims import Atom, Dim, Opaque, Size, Unknown
+from compiler.errors import FormatError, StaticGraphError
+from compiler.graph.canonical import Canonical
+from compiler.graph.definition import Definition
+from compiler.op import Op
+from compiler.ops import leaves
+from compiler.ops.leaves import Literal
+from compiler.runtime.image import Array, Image, Piece
+from compiler.types import Shape, as_dtype
+
+Form: TypeAlias = Any
+"""What JSON has: int, str, list, dict."""
+
+NUMBERS = ("units", "length", "own", "failed", "pool", "unlocks")
+PRODUCTS = ("float32", "float64")
+FUNCTIONS = ("floordiv", "max")
+KEY_BYTES = 32
+LONGEST = 1 << 32  # entries of a table
+
+
+def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple[bytes, bytes]:
+    """The JSON of an image, and the bytes of its constants.
+
+    Args:
+        code: the key of the object code.
+        unknowns: those of the definition, which are written as numbers.
+
+    Raises:
+        KeyError: the image has an unknown that is not among them.
+    """
+    numbers = {atom: number for number, atom in enumerate(unknowns)}
+
+    def size(value: Size) -> Form:
+        if not isinstance(value, Dim):
+            return int(value)
+        return [[factor, *map(atom, atoms)] for atoms, factor in value.terms]
+
+    def atom(value: Atom) -> Form:
+        if isinstance(value, Unknown):
+            return numbers[value]
+        return [value.function, *map(size, value.arguments)]
+
+    def chunks(one: Chunks | None) -> Form:
+        return one and [size(one.extent), size(one.work), one.least, one.grain, one.most]
+
+    def array(at: int, shape: Shape, dtype: Any) -> Form:
+        return [at, [size(one) for one in shape], dtype.name]
+
+    folded = [literal.array for _, literal in image.folded]
+    form = {
+        "code": code.hex(),
+        **{name: getattr(image, name) for name in NUMBERS},
+        "words": image.words,
+        "links": image.links,
+        "gemm": image.gemm,
+        "unknowns": [(numbers[atom], at) for atom, at in image.unknowns],
+        "computed": [(at, size(one)) for at, one in image.computed],
+        "chunks": [(at, chunks(one)) for at, one in image.chunks],
+        "inputs": [array(one.at, one.shape, one.dtype) for one in image.inputs],
+        "outputs": [array(one.at, one.shape, one.dtype) for one in image.outputs],
+        "variables": image.variables,
+        "constants": image.constants,
+        "folded": [array(at, one.array.shape, one.array.dtype) for at, one in image.folded],
+        "arena": [
+            (one.at, list(map(size, one.factors)), chunks(one.chunks), one.first, one.last)
+            for one in image.arena
+        ],
+    }
+    text = json.dumps(form, separators=(",", ":")).encode()
+    return text, b"".join(one.tobytes() for one in folded)
+
+
+def read_image(
+    text: bytes, data: bytes, definition: Definition, canonical: Canonical
+) -> tuple[Image, bytes]:
+    """The image of a definition, and the key of its object code.
+
+    Raises:
+        FormatError: it is damaged, or does not fit the definition.
+    """
+    try:
+        form = json.loads(text)
+        return _Reader(form, data, definition, canonical.unknowns).image()
+    except (LookupError, TypeError, ValueError, RecursionError, OverflowError) as error:
+        raise FormatError(f"damaged image: {error!r}") from None
+    except StaticGraphError as error:
+        raise FormatError(f"damaged image: {error}") from None
+
+
+class _Reader:
+    def __init__(
+        self, form: Form, data: bytes, definition: Definition, unknowns: Sequence[Unknown]
+    ) -> None:
+        self.form = form
+        self.data = data
+        self.nodes = definition.nodes
+        self.definition = definition
+        self.unknowns = unknowns
+        self.length = 0
+
+    def image(self) -> tuple[Image, bytes]:
+        form = self.form
+        code = bytes.fromhex(form["code"])
+        _check(len(code) == KEY_BYTES)
+        self.length = _natural(form["length"])
+        _check(self.length < LONGEST)
+        units = _natural(form["units"])
+        words = tuple([_word(word) for word in self._list("words")])
+        links = tuple([_natural(at) for at in self._list("links")])
+        for at in links:
+            _check(0 <= words[at] < units)
+        image = Image(
+            words=words,
+            links=links,
+            units=units,
+            length=self.length,
+            own=self._at(form["own"]),
+            failed=self._at(form["failed"]),
+            pool=self._at(form["pool"], 1),
+            unlocks=self._at(form["unlocks"]),
+            gemm=self._gemm(),
+            unknowns=tuple(
+                [(self._unknown(one), self._at(at)) for one, at in self._list("unknowns")]
+            ),
+            computed=self._pairs("computed", self._size),
+            chunks=self._pairs("chunks", self._chunks),
+            inputs=self._arrays("inputs", self.definition.inputs),
+            outputs=self._arrays("outputs", self.definition.outputs),
+            variables=self._pairs("variables", lambda one: self._node(one, leaves.variable)),
+            constants=self._pairs("constants", lambda one: self._node(one, leaves.constant)),
+            folded=self._folded(),
+            arena=tuple([self._piece(*one) for one in self._list("arena")]),
+        )
+        return image, code
+
+    def _list(self, name: str) -> list[Any]:
+        found = self.form[name]
+        _check(type(found) is list)
+        return list(found)
+
+    def _at(self, at: Form, beyond: int = 0) -> int:
+        """An entry of the table, with some that follow."""
+        _check(_natural(at) + beyond < self.length)
+        return int(at)
+
+    def _gemm(self) -> tuple[tuple[str, int], ...]:
+        found = []
+        for dtype, at in self._list("gemm"):
+            _check(dtype in PRODUCTS)
+            found.append((str(dtype), self._at(at)))
+        return tuple(found)
+
+    def _pairs(self, name: str, read: Callable[[Form], Any]) -> tuple[tuple[int, Any], ...]:
+        return tuple([(self._at(at), read(one)) for at, one in self._list(name)])
+
+    def _node(self, place: Form, op: Op) -> int:
+        _check(self.nodes[_natural(place)].op is op)
+        return int(place)
+
+    def _arrays(self, name: str, nodes: Sequence[int]) -> tuple[Array, ...]:
+        found = []
+        for node, (at, shape, dtype) in zip(nodes, self._list(name), strict=True):
+            sizes = tuple([self._size(one) for one in shape])
+            array = Array(self._at(at, len(sizes)), sizes, as_dtype(dtype))
+            type = self.nodes[node].type
+            _check((array.dtype, len(sizes)) == (type.dtype, type.ndim))
+            found.append(array)
+        return tuple(found)
+
+    def _piece(self, at: Form, factors: Form, cut: Form, first: Form, last: Form) -> Piece:
+        sizes = tuple([self._size(one) for one in factors])
+        chunks = None if cut is None else self._chunks(cut)
+        return Piece(self._at(at), sizes, chunks, _natural(first), _natural(last))
+
+    def _chunks(self, form: Form) -> Chunks:
+        extent, work, *constants = form
+        least, grain, most = map(_natural, constants)
+        _check(min(least, grain, most) > 0)
+        return Chunks(self._size(extent), self._size(work), least, grain, most)
+
+    def _folded(self) -> tuple[tuple[int, Literal], ...]:
+        found, start = [], 0
+        for at, shape, name in self._list("folded"):
+            dtype = as_dtype(name)
+            stop = start + math.prod(map(_natural, shape)) * dtype.itemsize
+            _check(stop <= len(self.data))
+            array = np.frombuffer(self.data[start:stop], dtype).reshape(shape)
+            found.append((self._at(at), Literal(array)))
+            start = stop
+        _check(start == len(self.data))
+        return tuple(found)
+
+    def _size(self, form: Form) -> Size:
+        if type(form) is int:
+            return _word(form)
+        _check(type(form) is list and bool(form))
+        terms = []
+        for factor, *atoms in form:
+            terms.append((tuple([self._atom(one) for one in atoms]), _word(factor)))
+        return Dim(tuple(terms))
+
+    def _atom(self, form: Form) -> Atom:
+        if type(form) is int:
+            return self._unknown(form)
+        function, left, right = form
+        _check(function in FUNCTIONS)
+        return Opaque(function, (self._size(left), self._size(right)))
+
+    def _unknown(self, number: Form) -> Unknown:
+        return self.unknowns[_natural(number)]
+
+
+def _natural(value: Form) -> int:
+    _check(type(value) is int and value >= 0)
+    return int(value)
+
+
+def _word(value: Form) -> int:
+    _check(type(value) is int and -(1 << 63) <= value < 1 << 63)
+    return int(value)
+
+
+def _check(is_right: bool) -> None:
+    if not is_right:
+        raise ValueError("a value that does not fit")

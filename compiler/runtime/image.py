@@ -1,0 +1,136 @@
+"""Image: all that running a kernel takes beside its object code, without the graph it comes from.
+
+Every start runs from an image: one that was just made of a kernel (`compiler.emit.image`), or one
+out of the kernel cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compiler.arena import arrange
+from compiler.chunks import Chunks
+from compiler.dims import Size, Unknown, evaluate
+from compiler.ops.leaves import Literal
+from compiler.runtime.entry import Argument
+from compiler.types import DType, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An input or output: its address goes to the entry `at` of the table, its sizes follow."""
+
+    at: int
+    shape: Shape
+    dtype: DType
+
+    @property
+    def argument(self) -> Argument:
+        """What the code that calls kernels knows of it."""
+        return Argument(self.at, len(self.shape), self.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of the arena, whose address goes to the entry `at`.
+
+    Its bytes are the product of `factors`, for each chunk if it is one of `chunks`. It lives
+    from group `first` to group `last`.
+    """
+
+    at: int
+    factors: tuple[Size, ...]
+    chunks: Chunks | None
+    first: int
+    last: int
+
+    def bytes(self, sizes: Mapping[Unknown, int]) -> int:
+        """The number of bytes, given the sizes that are unknown before run time."""
+        total = self.chunks.count(sizes) if self.chunks else 1
+        for factor in self.factors:
+            total *= evaluate(factor, sizes)
+        return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """What the sizes of a call determine: the table's entries and the arena.
+
+    `shares` says that some loop is long enough for several threads; `outputs` are their shapes.
+    """
+
+    entries: tuple[tuple[int, int], ...]
+    offsets: tuple[tuple[int, int], ...]
+    arena: int
+    shares: bool
+    outputs: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """How a kernel's units are run on a table of int64, whose entries are numbered.
+
+    Attributes:
+        words: the program, with the numbers of units in place of the addresses of their steps.
+        links: where in `words` these are.
+        units: how many units there are.
+        length: of the table.
+        own: the entry of the table's own address.
+        failed: the entry that receives an index out of range.
+        pool: the entry of the address of the threads' pool; the next is how many may work.
+        unlocks: the entry that says whether the kernel runs without the interpreter's lock.
+        gemm: pairs of a dtype's name and the entry of the BLAS for it.
+        unknowns: pairs of an unknown size and its entry.
+        computed: pairs of an entry and the size that it holds.
+        chunks: pairs of an entry and in how many chunks a loop is cut.
+        variables, constants: pairs of an entry and the node of the definition whose array it holds
+            the address of.
+        folded: the same for constants that the passes made.
+    """
+
+    words: tuple[int, ...]
+    links: tuple[int, ...]
+    units: int
+    length: int
+    own: int
+    failed: int
+    pool: int
+    unlocks: int
+    gemm: tuple[tuple[str, int], ...]
+    unknowns: tuple[tuple[Unknown, int], ...]
+    computed: tuple[tuple[int, Size], ...]
+    chunks: tuple[tuple[int, Chunks], ...]
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    variables: tuple[tuple[int, int], ...]
+    constants: tuple[tuple[int, int], ...]
+    folded: tuple[tuple[int, Literal], ...]
+    arena: tuple[Piece, ...]
+
+    def linked(self, addresses: Sequence[int]) -> list[int]:
+        """The program's words with the addresses of the units' steps."""
+        words = list(self.words)
+        for at in self.links:
+            words[at] = addresses[words[at]]
+        return words
+
+    def layout(self, sizes: Mapping[Unknown, int]) -> Layout:
+        """What some sizes determine."""
+        entries = [(at, sizes[atom]) for atom, at in self.unknowns]
+        entries += [(at, evaluate(size, sizes)) for at, size in self.computed]
+        counts = [(at, chunks.count(sizes)) for at, chunks in self.chunks]
+        entries += counts
+        shapes = []
+        for array in (*self.inputs, *self.outputs):
+            shapes.append(tuple([evaluate(size, sizes) for size in array.shape]))
+            entries += [(array.at + 1 + axis, size) for axis, size in enumerate(shapes[-1])]
+        pieces = [(piece.bytes(sizes), piece.first, piece.last) for piece in self.arena]
+        offsets, length = arrange(pieces)
+        return Layout(
+            tuple(entries),
+            tuple((piece.at, offset) for piece, offset in zip(self.arena, offsets, strict=True)),
+            length,
+            any(count > 1 for _, count in counts),
+            tuple(shapes[len(self.inputs) :]),
+        )
