@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler.errors import OptionError, ShapeError
 from compiler.op import Attrs
-from compiler.ops import pooling_arrays
+from compiler.ops import conv_arrays, pooling_arrays
 from compiler.ops.comparison import equal, isnan, logical_or, where
 from compiler.ops.declare import as_operand, composite
 from compiler.ops.linalg import matmul
@@ -168,6 +168,7 @@ def _conv2d_by_bias(g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: Any
 conv2d = composite(
     "conv2d", _conv2d, bind=_conv_bind, check=_conv_check, promotes=slice(None), floating=True,
     vjp=(_conv2d_by_x, _conv2d_by_weight, _conv2d_by_bias), saves=("b", "a", ""),
+    evaluate=conv_arrays.conv2d, vjp_arrays=conv_arrays.conv2d_vjp,
     doc="Cross-correlation: x (n, c, h, w), weight (f, c / groups, kh, kw), bias (f,) -> "
     "(n, f, oh, ow); stride, padding (zeros on both sides), dilation, groups as PyTorch's.",
 )  # fmt: skip
