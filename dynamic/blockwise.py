@@ -68,8 +68,10 @@ class _Cut:
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """`op.evaluate(*arrays, **attrs)`, by a kernel or in blocks where that is possible."""
-    kernels = native_windows if op in native_windows.WINDOWED else native
-    value = kernels.evaluate(op, arrays, attrs)
+    if op in native_windows.WINDOWED:
+        value = native_windows.evaluate(op, arrays, attrs)
+        return op.evaluate(*arrays, **attrs) if value is None else value
+    value = native.evaluate(op, arrays, attrs)
     if value is not None:
         return value
     cut = _cut(op, arrays, attrs)
@@ -115,11 +117,12 @@ def cotangents(
     op: Op, positions: Sequence[int], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
 ) -> Sequence[Any]:
     """`op.cotangents(positions, g, out, *operands, **attrs)`, as `evaluate` computes."""
-    kernels = native_windows if op in native_windows.WINDOWED else native
+    windowed = op in native_windows.WINDOWED
+    kernels = native_windows if windowed else native
     by_kernel = kernels.cotangents(op, positions, g, out, operands, attrs)
     if by_kernel is not None:
         return by_kernel
-    cut = _cut(op, operands, attrs, (g, out))
+    cut = None if windowed else _cut(op, operands, attrs, (g, out))
     if cut is None:
         return op.cotangents(positions, g, out, *operands, **attrs)
     cuts, count = cut.cuts, len(cut.slices)

@@ -23,12 +23,13 @@ from compiler.op import Attrs, Op
 from dynamic import native
 from dynamic.dtypes import F32, F64
 
-LEAST_WORK = 1 << 17
+LEAST_WORK = 1 << 18
 """The least number of multiplications that is worth a kernel.
 
-Kernels are faster from a few windows on. But a first call, forward and backward, takes 10 to 50 ms
-with the kernels in the cache and 100 to 400 ms without, which at 2**17 some hundred calls save."""
-A_COMPARISON = 8
+Kernels are faster from a few windows on. But a first step, forward and backward, takes 10 to 50 ms
+with the kernels in the cache and 100 to 400 ms without, which at 2**18 some hundred steps save, or
+one to two thousand."""
+A_COMPARISON = 16
 """As how many multiplications an element of a window counts in pooling, by NumPy's time for it."""
 MOST_SIZES = 16
 """How many sizes of images get kernels, per op, options and sizes of the weight."""

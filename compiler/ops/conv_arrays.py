@@ -96,18 +96,18 @@ def conv2d_vjp(
 
 
 def _by_x(
-    columns: Any, g: Any, x: Any, weight: Any, stride: Pair, padding: Pair, dilation: Pair
+    products: Any, g: Any, x: Any, weight: Any, stride: Pair, padding: Pair, dilation: Pair
 ) -> Any:
     """The windows' cotangents added where the windows are."""
     n, c, height, width = x.shape
     counts, window, (top, left) = g.shape[2:], weight.shape[2:], padding
-    windows = columns.reshape(c, *window, n, *counts)
+    windows = products.reshape(c, *window, n, *counts)
     whole = np.zeros((c, n, height + 2 * top, width + 2 * left), g.dtype)
-    for i, j in product(*map(range, window)):
-        down, right = (
-            slice(k * d, k * d + count * s, s)
-            for k, d, count, s in zip((i, j), dilation, counts, stride, strict=True)
-        )
+    rows, columns = (
+        [slice(i * d, i * d + count * s, s) for i in range(k)]
+        for k, d, count, s in zip(window, dilation, counts, stride, strict=True)
+    )
+    for (i, down), (j, right) in product(enumerate(rows), enumerate(columns)):
         target = whole[:, :, down, right]
         np.add(target, windows[:, i, j], out=target)
     inner = whole[:, :, top : top + height, left : left + width]
