@@ -68,8 +68,11 @@ def _max_pool(
 
     def pool(x: Any) -> Any:
         counts = _counts(x, size, step, edge, spread, ceil_mode)
-        if not ceil_mode and not return_indices and set(spread) == {1}:
-            return _shared(ops.max_pool2d, axes, x, size, step, edge)
+        if not return_indices and set(spread) == {1}:
+            if not ceil_mode:
+                return _shared(ops.max_pool2d, axes, x, size, step, edge)
+            x = _extended(x, size, step, edge, spread, counts, -np.inf)
+            return _shared(ops.max_pool2d, axes, x, size, step, (0,) * axes)
         windows = _windows(x, size, step, edge, spread, counts, -np.inf)
         flat = ops.reshape(windows, (*windows.shape[: axes + 2], -1))
         if return_indices:
@@ -130,16 +133,22 @@ def _windows(
     x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, counts: Sizes, value: float
 ) -> Any:
     """Every window, its elements along new last axes; what is past the input is `value`."""
-    widths = [(0, 0), (0, 0)]
-    for have, k, s, p, d, count in zip(x.shape[2:], size, step, edge, spread, counts, strict=True):
-        reach = (count - 1) * s + d * (k - 1) + 1
-        widths.append((p, max(0, reach - have - p)))
-    if any(any(pair) for pair in widths):
-        x = ops.pad(x, widths, value)
+    x = _extended(x, size, step, edge, spread, counts, value)
     windows = ops.sliding_windows(x, size, step, spread)
     if tuple(windows.shape[2 : 2 + len(size)]) != counts:
         windows = windows[(slice(None), slice(None), *(slice(0, count) for count in counts))]
     return windows
+
+
+def _extended(
+    x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, counts: Sizes, value: float
+) -> Any:
+    """x with `value` around it, as far as the windows reach."""
+    widths = [(0, 0), (0, 0)]
+    for have, k, s, p, d, count in zip(x.shape[2:], size, step, edge, spread, counts, strict=True):
+        reach = (count - 1) * s + d * (k - 1) + 1
+        widths.append((p, max(0, reach - have - p)))
+    return ops.pad(x, widths, value) if any(any(pair) for pair in widths) else x
 
 
 def _places(flat: Any, x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes) -> Tensor:
