@@ -124,6 +124,9 @@ class Bits:
     def __or__(self, other: Bits | int) -> Bits:
         return self._wrap(self.builder.or_(self.value, self._operand(other)))
 
+    def __xor__(self, other: Bits | int) -> Bits:
+        return self._wrap(self.builder.xor(self.value, self._operand(other)))
+
     def __lshift__(self, count: int) -> Bits:
         return self._wrap(self.builder.shl(self.value, self._operand(count)))
 
@@ -134,6 +137,10 @@ class Bits:
         """True where both patterns are the same."""
         compared = self.builder.icmp_unsigned("==", self.value, self._operand(other))
         return Mask(self.builder, compared)
+
+    def narrowed(self, target: Format) -> Bits:
+        """The low bits, as many as `target` has."""
+        return Bits(self.builder, self.builder.trunc(self.value, target.int_type), target)
 
     def lookup(self, name: str, table: Sequence[float]) -> Lane:
         """`table[self]`: a load that LLVM vectorises as a gather; `name` is unique to the table."""
