@@ -68,6 +68,7 @@ class Format:
         return ir.IntType(self.bits)
 
 
+LONGEST_CHAIN = 8  # terms of a polynomial
 BINARY32 = Format(32, 23, (2.0 - 2.0**-23) * 2.0**127, 2.0**-126)
 BINARY64 = Format(64, 52, (2.0 - 2.0**-52) * 2.0**1023, 2.0**-1022)
 
@@ -303,6 +304,18 @@ def polynomial(x: Lane, coefficients: Sequence[float]) -> Lane:
     for coefficient in reversed(coefficients[:-1]):
         total = fma(total, x, coefficient)
     return total
+
+
+def split_polynomial(x: Lane, coefficients: Sequence[float]) -> Lane:
+    """Horner's rule for the even and the odd terms, in turn: each waits less for its own results.
+
+    Less accurate where even and odd terms cancel.
+    """
+    if len(coefficients) <= LONGEST_CHAIN:
+        return polynomial(x, coefficients)
+    square = x * x
+    odd = split_polynomial(square, coefficients[1::2])
+    return fma(odd, x, split_polynomial(square, coefficients[::2]))
 
 
 def two_sum(a: Lane, b: Lane) -> tuple[Lane, Lane]:
