@@ -78,7 +78,6 @@ class Body:
         totals: what is combined over all rows, and written in `after`.
         gathered: per node the kind of a reduction that combines in memory.
         placed: nodes of which an element may be written more than once, by way of an index.
-        whole: whether some value of a row is known only when all of it has been seen in order.
     """
 
     group: LoopGroup
@@ -95,4 +94,3 @@ class Body:
     totals: list[Total] = field(default_factory=list)
     gathered: dict[int, str] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
-    whole: bool = False
