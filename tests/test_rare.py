@@ -63,5 +63,17 @@ def test_a_rare_case_is_declared_once_per_module() -> None:
     assert str(module).count("declare float") == 1
 
 
+@pytest.mark.parametrize(("form", "widest"), [(BINARY32, 16), (BINARY64, 8)])
+def test_no_variant_is_wider_than_what_the_formula_is_computed_in(
+    form: Format, widest: int
+) -> None:
+    def same(x: Lane) -> Lane:
+        return x
+
+    module = KernelModule("kernel")
+    module.declared(Rare(same, 1, form))
+    assert max(lanes for _, lanes in module.variants.values()) == widest
+
+
 def test_a_module_without_rare_cases_keeps_nothing_alive() -> None:
     assert "llvm.compiler.used" not in str(KernelModule("kernel"))

@@ -20,7 +20,7 @@ from llvmlite.ir.values import FunctionAttributes
 
 from compiler.emit.vecmath.lane import Format, Lane, Mask, select
 
-WIDTHS = (2, 4, 8, 16)  # lanes of a vector that LLVM may choose
+VECTOR_BITS = 512  # of the largest registers
 BIT, INT32, INDEX = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 SELDOM = (1, 2000)
 _CALLED = re.compile(r"call [^@\n]*@(rare\.[\w.]+)\(")
@@ -51,7 +51,12 @@ class Rare:
     @property
     def widest(self) -> int:
         """The lanes of the vectors that the formula is computed in."""
-        return 512 // self.format.bits
+        return VECTOR_BITS // self.format.bits
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The lanes of the vectors that LLVM may choose, after those of a scalar."""
+        return tuple(lanes for lanes in (1, 2, 4, 8, 16) if lanes <= self.widest)
 
     def function(self, lanes: int) -> str:
         """The name of its function for vectors of so many lanes; 1 is a scalar."""
@@ -70,15 +75,15 @@ class KernelModule(ir.Module):  # type: ignore[misc]
         """The function of a rare case, which takes the mask, the usual result and the operands."""
         if rare.function(1) in self.variants:
             return self.globals[rare.function(1)]
-        functions = [_function(self, rare, lanes) for lanes in (1, *WIDTHS)]
-        for function, lanes in zip(functions, (1, *WIDTHS), strict=True):
+        functions = [_function(self, rare, lanes) for lanes in rare.widths]
+        for function, lanes in zip(functions, rare.widths, strict=True):
             function.attributes = Attributes(["nounwind", "willreturn", "memory(none)"])
             self.variants[function.name] = rare, lanes
         scalar, *vectors = functions
         # LLVM's vector function ABI; v: an operand that has a value per lane
         names = [
             f"_ZGV_LLVM_N{lanes}{'v' * len(scalar.args)}_{scalar.name}({vector.name})"
-            for vector, lanes in zip(vectors, WIDTHS, strict=True)
+            for vector, lanes in zip(vectors, rare.widths[1:], strict=True)
         ]
         scalar.attributes.add(f'"vector-function-abi-variant"="{",".join(names)}"')
         return scalar
