@@ -38,6 +38,7 @@ from compiler.passes.demand import (
     reach,
 )
 from compiler.passes.groups import (
+    POSITION_KINDS,
     Fusion,
     Group,
     LoopGroup,
@@ -323,8 +324,10 @@ class _Fuser:
 
     def _deferrable(self, split: int | None, node: Node, ndim: int) -> bool:
         """Whether the reduction can be accumulated across the rows of a group with this split."""
+        lowering = node.op.lowering
+        assert isinstance(lowering, Reduce)
         axes = set(node.attrs["axes"])
-        if not axes:
+        if lowering.kind in POSITION_KINDS or not axes:
             return False
         columns = set(range(ndim if split is None else split, ndim))
         if not columns:
@@ -332,6 +335,8 @@ class _Fuser:
         return not columns & axes or columns <= axes
 
     def _new_reduction(self, node: Node, shape: Shape) -> LoopGroup:
+        lowering = node.op.lowering
+        assert isinstance(lowering, Reduce)
         axes, ndim = node.attrs["axes"], len(shape)
         trailing = 0
         while trailing < len(axes) and axes[-1 - trailing] == ndim - 1 - trailing:
@@ -339,6 +344,13 @@ class _Fuser:
         if trailing == len(axes):
             return self._new_loops(shape, ndim - trailing)
         self.deferred.add(node.id)
+        if lowering.kind in POSITION_KINDS:
+            kept = tuple(axis for axis in range(ndim) if axis not in axes)
+            order = kept + axes
+            group = self._new_loops(tuple(shape[axis] for axis in order), len(kept))
+            loops = canonical(group.domain)
+            group.operand_index[node.id] = tuple(loops[order.index(a)] for a in range(ndim))
+            return group
         return self._new_loops(shape, ndim - trailing if trailing else None)
 
     # -- what is not a loop over its own elements ----------------------------------------------

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from compiler.dims import Dim, Size
 from compiler.graph.view import Node
-from compiler.lowering import Index
+from compiler.lowering import Index, Reduce
 from compiler.types import Shape
+
+POSITION_KINDS = ("argmax", "argmin")
 
 
 @dataclass(slots=True, eq=False)
@@ -31,6 +33,7 @@ class LoopGroup:
     stores: list[Store] = field(default_factory=list)
     fills: list[tuple[int, float]] = field(default_factory=list)
     reads: set[int] = field(default_factory=set)
+    operand_index: dict[int, Index] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -104,8 +107,10 @@ def totals_rows(group: LoopGroup, node: Node, shape: Shape) -> bool:
     """Whether a reduction combines one value per row of the group into one for the group."""
     if shape == group.domain or not is_row(group, shape):
         return False
+    assert isinstance(node.op.lowering, Reduce)
     axes = node.attrs["axes"]
-    return all(axis in axes for axis, size in enumerate(shape) if size != 1)
+    whole = all(axis in axes for axis, size in enumerate(shape) if size != 1)
+    return whole and node.op.lowering.kind not in POSITION_KINDS
 
 
 def blas_layout(strides: tuple[Size, ...], shape: tuple[Size, ...]) -> tuple[bool, Size] | None:
