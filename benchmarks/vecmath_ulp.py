@@ -2,6 +2,7 @@
 
     python benchmarks/vecmath_ulp.py sin tanh          # every one of the 2**32 arguments
     python benchmarks/vecmath_ulp.py --stride 257      # every 257th, all unary functions
+    python benchmarks/vecmath_ulp.py --markdown docs/ulp.md   # and note them in the table there
 
 The reference is float64 NumPy. Ctrl-C stops early and prints what has been measured.
 """
@@ -9,8 +10,11 @@ The reference is float64 NumPy. Ctrl-C stops early and prints what has been meas
 from __future__ import annotations
 
 import argparse
+import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -22,7 +26,7 @@ from rich.table import Table
 from compiler.emit.vecmath.accuracy import FLOAT64_REFERENCE, ULP_BOUND, ulp_error
 from compiler.emit.with_numba import formula
 
-CHUNK = 1 << 20
+CHUNK = 1 << 15  # arguments, whose float64 arrays stay in the cache
 UNARY = tuple(name for name in ULP_BOUND if name not in ("atan2", "pow"))
 
 
@@ -63,10 +67,47 @@ def measure(name: str, stride: int) -> Iterator[Worst]:
         yield worst
 
 
+HEADER = """\
+# Largest errors of the float32 functions
+
+In units in the last place of the exact result, which float64 NumPy stands for. Written by
+`python benchmarks/vecmath_ulp.py --markdown docs/ulp.md` in minutes per function. "Stated" is the
+bound in `compiler/emit/vecmath/accuracy.py`, which the tests check on samples.
+
+| function | largest error | stated | at | arguments tried | date | processor |
+|---|---|---|---|---|---|---|
+"""
+
+
+def processor() -> str:
+    """The name of the processor, as the system gives it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def note(path: Path, found: dict[str, Worst]) -> None:
+    """Replace the rows of the functions that were measured in the table at `path`."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    rows = {line.split("|")[1].strip(): line for line in lines if line.startswith("|")}
+    for name, worst in found.items():
+        cells = (
+            name, f"{worst.error:.3f}", str(ULP_BOUND[name]["float32"]),
+            str(np.float32(worst.argument)), f"{worst.count:,}", str(date.today()), processor(),
+        )  # fmt: skip
+        rows[name] = f"| {' | '.join(cells)} |"
+    table = [rows[name] for name in sorted(UNARY) if name in rows]
+    path.write_text(HEADER + "\n".join(table) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=UNARY, help="functions; all if none is given")
     parser.add_argument("--stride", type=int, default=1, help="try every n-th float32")
+    parser.add_argument("--markdown", type=Path, help="a file with a table to note the results in")
     options = parser.parse_args()
     unknown = sorted(set(options.names) - set(UNARY))
     if unknown:
@@ -81,6 +122,8 @@ def main() -> None:
                     progress.update(task, completed=worst.count)
     except KeyboardInterrupt:
         pass
+    if options.markdown is not None:
+        note(options.markdown, {name: one for name, one in found.items() if one.count > 0})
     table = Table("function", "largest ulp", "stated", "at", "arguments")
     for name, worst in found.items():
         stated = ULP_BOUND[name]["float32"]

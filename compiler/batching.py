@@ -175,6 +175,15 @@ def multiplied(
     return ops.squeeze(result, tuple(dropped)) if dropped else result
 
 
+def _accumulated(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    """Matrices to which products are added."""
+    c, *factors = examples
+    product = multiplied(ops.matmul, factors, size, {}, apply)
+    return c.tensor * attrs["beta"] + product * attrs["alpha"]
+
+
 def _outer(
     op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
 ) -> Any:
@@ -224,6 +233,7 @@ RULES: dict[Op, BatchRule] = {
     ops.take: taken,
     ops.take_add: _take_added,
     ops.matmul: multiplied,
+    ops.gemm: _accumulated,
     ops.dot: multiplied,
     ops.outer: _outer,
     ops.conv2d: _images,

@@ -27,10 +27,7 @@ def compile_graph(
     kind: type[Kind],
 ) -> Kind:
     """Compile a graph to a frontend's kind of executable; from the kernel cache if it is there."""
-    if options.backend not in BACKENDS:
-        raise OptionError(f"compile: backend is one of {BACKENDS}, not {options.backend!r}")
-    if options.threads is not None:
-        check_count("compile", options.threads)
+    _check(options)
     feeds = feeds_of(definition)
     with _collection_paused():
         place = place_of(definition, options)
@@ -50,6 +47,20 @@ def compile_graph(
         else:
             native = load_kernel(kernel.units, image, place)
     return kind(definition, image, native, feeds, restructure, name, options, graph, lowering)
+
+
+def is_cached(definition: Definition, options: Options) -> bool:
+    """Whether the kernel cache has an entry for a graph, so that compiling it takes no time."""
+    _check(options)
+    place = place_of(definition, options)
+    return place is not None and place.store.read(place.key) is not None
+
+
+def _check(options: Options) -> None:
+    if options.backend not in BACKENDS:
+        raise OptionError(f"compile: backend is one of {BACKENDS}, not {options.backend!r}")
+    if options.threads is not None:
+        check_count("compile", options.threads)
 
 
 @contextmanager

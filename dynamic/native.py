@@ -55,12 +55,7 @@ _VALUES_ONLY = frozenset((ops.sum, ops.mean, eager_ops.sum_dim, eager_ops.mean_d
 _NAMED_APART = {
     eager_ops.sum_dim: ops.sum, eager_ops.mean_dim: ops.mean, eager_ops.prod_dim: ops.prod,
 }  # fmt: skip
-_FASTER_WITH_NUMPY = frozenset(
-    (
-        (ops.sin, F32), (ops.cos, F32), (ops.tan, F32), (ops.tan, F64), (ops.power, F32),
-        (ops.power, F64),
-    )
-)  # fmt: skip
+_FASTER_WITH_NUMPY = frozenset(((ops.tan, F32), (ops.power, F32), (ops.power, F64)))
 """Functions that NumPy has better code for, of operands of a dtype."""
 _DTYPES = frozenset((F32, F64, *(np.dtype(kind) for kind in ("i4", "i8", "u1", "?"))))
 _PLAIN = (int, str, type(None))

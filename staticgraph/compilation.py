@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.autodiff import gradients
-from compiler.compile import compile_graph
+from compiler.compile import compile_graph, is_cached
 from compiler.dims import Dim, Size, Unknown, as_unknown, atoms
 from compiler.errors import FeedError, GraphError, OptionError
 from compiler.graph.definition import define
@@ -71,9 +71,10 @@ def compile(
         fuse: False computes every node by itself, in memory of its own.
         backend: "llvm", or "numba": Numba compiles the same source, in several times the time.
         background: return at once, and compile in a thread. Until that is done, calls run op by op
-            with NumPy: the results are equal up to rounding. `ready` says whether it is done,
-            `wait(timeout)` waits; `source`, `plan` and the like wait too. A process that ends, or
-            forks, waits for a compilation that has begun.
+            with NumPy: the results are equal up to rounding. `ready` says whether it is done, as it
+            is at once if the kernel is in the cache; `wait(timeout)` waits, and so do `source`,
+            `plan` and the like. A process that ends, or forks, waits for a compilation that has
+            begun.
         debug: True compiles nothing: calls run op by op with NumPy, an op that makes inf or nan out
             of finite operands warns (NonFiniteWarning; make it an error with
             `warnings.simplefilter("error", sg.NonFiniteWarning)`), and whatever an op raises, or
@@ -102,7 +103,7 @@ def compile(
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
     definition = define(list(inputs), flat, pairs)
     options = Options(numerics, frozenset(disable), fuse, backend, threads)
-    if background or debug is not False:
+    if debug is not False or (background and not is_cached(definition, options)):
         from staticgraph.interpreted import run_op_by_op
 
         return run_op_by_op(definition, restructure, title, options, background, debug)

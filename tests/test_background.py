@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,12 @@ from compiler.runtime import executable
 from staticgraph.interpreted import BackgroundExecutable
 
 compile_graph = staticgraph.interpreted.compile_graph
+
+
+@pytest.fixture(autouse=True)
+def without_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is in the cache, from which an executable is ready at once."""
+    monkeypatch.setenv("STATICGRAPH_CACHE", "0")
 
 
 @pytest.fixture
@@ -48,6 +55,20 @@ def step(name: str, **options: Any) -> tuple[sg.Executable, sg.Variable]:
 def batch(n: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(n)
     return rng.normal(size=(n, 3)).astype("float32"), rng.normal(size=n).astype("float32")
+
+
+def test_what_is_in_the_cache_is_ready_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("STATICGRAPH_CACHE", "1")
+    monkeypatch.setenv("STATICGRAPH_CACHE_DIR", str(tmp_path / "kernels"))
+    first, _ = step("w", background=True)
+    assert first.wait(60)
+    again, _ = step("w", background=True)
+    assert not isinstance(again, BackgroundExecutable)
+    assert again.ready
+    with pytest.raises(sg.OptionError, match="backend is one of"):
+        step("w", background=True, backend="none")
 
 
 def test_calls_run_before_the_kernel_is_there_and_go_on_with_it(gate: threading.Event) -> None:

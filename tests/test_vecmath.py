@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -105,6 +106,17 @@ def test_float32_within_bound(name: str) -> None:
     with np.errstate(all="ignore"):
         reference = FLOAT64_REFERENCE[name](x.astype("float64"))
     assert np.max(ulp_error(apply(name, x), reference)) <= ULP_BOUND[name]["float32"]
+
+
+def test_the_published_errors_are_of_every_float32_and_within_the_bounds() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "ulp.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (\w+) \| ([\d.]+) \| ([\d.]+) \| \S+ \| ([\d,]+) \|", text, re.MULTILINE
+    )
+    assert sorted(name for name, *_ in rows) == sorted(UNARY_BOUNDED)
+    for name, error, stated, tried in rows:
+        assert float(error) <= float(stated) == ULP_BOUND[name]["float32"]
+        assert tried == f"{2**32:,}"
 
 
 def mpmath_error(got: float, reference: Any) -> float:

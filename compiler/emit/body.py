@@ -41,7 +41,6 @@ from compiler.passes.demand import (
     offset_of,
 )
 from compiler.passes.groups import (
-    POSITION_KINDS,
     Fusion,
     LoopGroup,
     Store,
@@ -342,12 +341,9 @@ class _Builder:
     # -- reductions ----------------------------------------------------------------------------
 
     def _accumulate(self, node: Node, kind: str) -> None:
-        operand, index = reduction_operand(self.fusion, self.group, node.id)
+        operand, index = reduction_operand(self.fusion, node.id)
         source, dtype = self.nodes[operand].type.dtype, node.type.dtype
         value = self._value(operand, index)
-        if kind in POSITION_KINDS:
-            self._accumulate_position(node, kind, value)
-            return
         text = cast(value.text, source, dtype)
         if self._across_rows(node):
             place = self._place(node.id, self._result_index(node))
@@ -366,46 +362,26 @@ class _Builder:
             code = f"{name} = {combine(kind, dtype, name, text)}"
             self._line(Statement(code, self.loops), ELEMENT)
 
-    def _accumulate_position(self, node: Node, kind: str, value: Value) -> None:
-        dtype = self.nodes[node.operands[0]].type.dtype
-        best, at, better = (self.names.fresh(p) for p in ("best", "at", "better"))
-        self.partial[node.id] = (at,)
-        self.body.whole = True
-        self._line(Statement(f"{best} = {identity(kind, dtype)}", NOTHING, dtype=dtype), ROW)
-        self._line(Statement(f"{at} = i64(0)", NOTHING, dtype=INT64), ROW)
-        beats = f"{value.text} {'>' if kind == 'argmax' else '<'} {best}"
-        if dtype.kind == "f":  # the first nan wins
-            beats = f"({beats}) | (({value.text} != {value.text}) & ({best} == {best}))"
-        column = self._column(canonical(self.group.domain))
-        self._line(Statement(f"{better} = {beats}", self.loops), ELEMENT)
-        self._line(
-            Statement(f"{best} = select({better}, {value.text}, {best})", self.loops), ELEMENT
-        )
-        code = f"{at} = select({better}, i64({{i}}), {at})"
-        self._line(Statement(code, self.loops, index=column), ELEMENT)
-
     def _totals_rows(self, node: Node) -> bool:
         return totals_rows(self.group, node, self.nodes[node.operands[0]].type.shape)
 
     def _add_row(self, node: Node, kind: str) -> None:
         """Add a row's value to the total over the rows."""
-        operand, index = reduction_operand(self.fusion, self.group, node.id)
+        operand, index = reduction_operand(self.fusion, node.id)
         value = self._value(operand, index)
         text = cast(value.text, self.nodes[operand].type.dtype, node.type.dtype)
         self._total(node, kind, text, self._place(node.id, self._result_index(node)))
 
     def _across_rows(self, node: Node) -> bool:
         """Whether a reduction keeps the columns, so that it accumulates in memory."""
-        lowering = node.op.lowering
-        assert isinstance(lowering, Reduce)
-        if node.id not in self.fusion.deferred or lowering.kind in POSITION_KINDS:
+        if node.id not in self.fusion.deferred:
             return False
         return self.group.split is None or not any(
             axis >= self.split for axis in node.attrs["axes"]
         )
 
     def _result_index(self, node: Node) -> Index:
-        _, index = reduction_operand(self.fusion, self.group, node.id)
+        _, index = reduction_operand(self.fusion, node.id)
         axes = node.attrs["axes"]
         if node.attrs["keepdims"]:
             return tuple(Affine() if axis in axes else i for axis, i in enumerate(index))
@@ -418,8 +394,7 @@ class _Builder:
         (name,) = self.partial[node.id]
         index = self._result_index(node)
         rows = frozenset(range(self.split))
-        deferred = node.id in self.fusion.deferred and kind not in POSITION_KINDS
-        if not deferred:
+        if node.id not in self.fusion.deferred:
             value = Value(name, rows, ROW)
             self.lasting[node.id, canonical(node.type.shape)] = value
             if node.id in self.fusion.stored:

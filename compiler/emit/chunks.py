@@ -101,7 +101,7 @@ def _worthwhile(chunks: Chunks) -> Chunks | None:
 
 def _is_one_pass(body: Body) -> bool:
     """Whether a group without rows goes over its elements once, and writes nothing before."""
-    if any(body.passes[1:]) or body.whole or body.scratch:
+    if any(body.passes[1:]) or body.scratch:
         return False
     return not any(line.memory and line.code.startswith("{m}") for line in body.rows[0])
 

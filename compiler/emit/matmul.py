@@ -32,6 +32,7 @@ ROWS_BY_ROWS = {"rows": 16, "columns": 64, "depth": 256}
 
 _BLOCKED = {"rows": "im", "columns": "jn", "depth": "pk"}
 DEEP = 256  # columns that are packed at least where the product sums over them
+WIDE = 512  # columns that are packed at most where it does not, unless the BLAS copies nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +182,15 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
         of = replace(of, factors=(node.attrs["alpha"], node.attrs["beta"]))
     if group.pack is not None:
         shape, base = (nodes[one].type.shape for one in (group.pack.source, group.pack.base))
-        area = product((m, left_shape[-1]))
-        columns = SMALL // max(1, area) if isinstance(area, int) else DEEP
-        columns = DEEP if right.transposed else max(columns, LEAST_BLOCK)
+        columns = DEEP if right.transposed else _packed_columns(product((m, left_shape[-1])))
         of = replace(of, packed=Packed(group.pack, shape, base, right.transposed, columns))
     return of
+
+
+def _packed_columns(area: Size) -> int:
+    """How many columns are packed at a time for a left operand of so many elements."""
+    columns = SMALL // max(1, area) if isinstance(area, int) else 0
+    return columns if columns >= LEAST_BLOCK else WIDE
 
 
 def print_matmul(

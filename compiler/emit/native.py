@@ -21,6 +21,7 @@ from llvmlite import ir
 from compiler.emit.lower.translate import Translator, type_named
 from compiler.emit.lower.values import INT64, Pointer
 from compiler.emit.program import OF_A_CHUNK
+from compiler.emit.vecmath.rare import KernelModule, define_rare
 from compiler.runtime.cache.objects import target_machine
 
 WORDS = INT64.ir.as_pointer()
@@ -34,7 +35,7 @@ def compile_native(sources: Sequence[str]) -> bytes:
     are what IEEE 754 says.
     """
     machine = target_machine()
-    module = ir.Module("kernel")
+    module = KernelModule("kernel")
     module.triple = machine.triple
     for i, source in enumerate(sources):
         (tree,) = ast.parse(source).body
@@ -44,6 +45,7 @@ def compile_native(sources: Sequence[str]) -> bytes:
     # a context of its own: the global one keeps every type and constant that it has seen
     parsed = llvm.parse_assembly(str(module), llvm.create_context())
     optimise(parsed, machine)
+    parsed = define_rare(parsed, module, machine, optimise)
     return bytes(machine.emit_object(parsed))
 
 

@@ -83,7 +83,7 @@ def identity(kind: str, dtype: DType) -> str:
         return literal(0, dtype)
     if kind in ("prod", "all"):
         return literal(1, dtype)
-    lowest = kind in ("max", "argmax")
+    lowest = kind == "max"
     if dtype.kind == "b":
         return literal(not lowest, dtype)
     if dtype.kind == "f":

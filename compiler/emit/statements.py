@@ -111,7 +111,6 @@ class Body:
         totals: what is combined over all rows, and written in `after`.
         gathered: per node the kind of a reduction that combines in memory.
         placed: nodes of which an element may be written more than once, by way of an index.
-        whole: whether some value of a row is known only when all of it has been seen in order.
         tile: how rows are computed together, if they are.
     """
 
@@ -129,5 +128,4 @@ class Body:
     totals: list[Total] = field(default_factory=list)
     gathered: dict[int, str] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
-    whole: bool = False
     tile: Tile | None = None

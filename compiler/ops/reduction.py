@@ -11,7 +11,7 @@ from compiler import dims
 from compiler.errors import DTypeError, OptionError, ShapeError
 from compiler.op import Attrs, Op
 from compiler.ops.arithmetic import astype, square
-from compiler.ops.comparison import equal, isinf, where
+from compiler.ops.comparison import equal, isinf, logical_or, not_equal, where
 from compiler.ops.declare import (
     BOOL,
     INT64,
@@ -177,15 +177,38 @@ def _position_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
     return evaluate
 
 
-argmax: Op = reduction(
-    "argmax", _position_numpy(np.argmax), "argmax", result=lambda dtype: INT64,
-    check=_extremum_check, bind=_position_bind("argmax"), vjp=(None,),
-    doc="The index of the first largest element along one axis (of the flat tensor if None).",
+def _position_check(name: str, x: TensorType, *, axes: tuple[int, ...], keepdims: bool) -> None:
+    _extremum_check(name, x, axes)
+
+
+def _position_of(extremum: Callable[..., Any]) -> Callable[..., Any]:
+    """The first index of the extremum, or of a nan: two passes, each of them fit for vectors."""
+
+    def expand(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+        (axis,) = axes
+        found = equal(x, extremum(x, axis=axis, keepdims=True))
+        if x.dtype.kind == "f":
+            found = logical_or(found, not_equal(x, x))
+        return min(where(found, positions(x, axis), _NOWHERE), axis=axis, keepdims=keepdims)
+
+    return expand
+
+
+_NOWHERE = np.iinfo(np.int64).max
+
+argmax: Op = composite(
+    "argmax", _position_of(max), evaluate=_position_numpy(np.argmax),
+    sliceable=sliceable_reduction, check=_position_check, bind=_position_bind("argmax"),
+    vjp=(None,),
+    doc="The index of the first largest element along one axis (of the flat tensor if None); of "
+    "the first nan if there is one.",
 )  # fmt: skip
-argmin: Op = reduction(
-    "argmin", _position_numpy(np.argmin), "argmin", result=lambda dtype: INT64,
-    check=_extremum_check, bind=_position_bind("argmin"), vjp=(None,),
-    doc="The index of the first smallest element along one axis (of the flat tensor if None).",
+argmin: Op = composite(
+    "argmin", _position_of(min), evaluate=_position_numpy(np.argmin),
+    sliceable=sliceable_reduction, check=_position_check, bind=_position_bind("argmin"),
+    vjp=(None,),
+    doc="The index of the first smallest element along one axis (of the flat tensor if None); of "
+    "the first nan if there is one.",
 )  # fmt: skip
 
 

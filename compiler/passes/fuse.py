@@ -39,7 +39,6 @@ from compiler.passes.demand import (
     reach,
 )
 from compiler.passes.groups import (
-    POSITION_KINDS,
     Fusion,
     Group,
     LoopGroup,
@@ -333,20 +332,11 @@ class _Fuser:
         )
 
     def _new_reduction(self, node: Node, shape: Shape) -> LoopGroup:
-        lowering = node.op.lowering
-        assert isinstance(lowering, Reduce)
         axes, ndim = node.attrs["axes"], len(shape)
         trailing = trailing_axes(axes, ndim)
         if trailing == len(axes):
             return self._new_loops(shape, ndim - trailing)
         self.deferred.add(node.id)
-        if lowering.kind in POSITION_KINDS:
-            kept = tuple(axis for axis in range(ndim) if axis not in axes)
-            order = kept + axes
-            group = self._new_loops(tuple(shape[axis] for axis in order), len(kept))
-            loops = canonical(group.domain)
-            group.operand_index[node.id] = tuple(loops[order.index(a)] for a in range(ndim))
-            return group
         return self._new_loops(shape, ndim - trailing if trailing else None)
 
     # -- what is not a loop over its own elements ----------------------------------------------

@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 
 from compiler.dims import Dim, Size
 from compiler.graph.view import Node
-from compiler.lowering import Index, Reduce
+from compiler.lowering import Index
 from compiler.types import Shape
-
-POSITION_KINDS = ("argmax", "argmin")
 
 
 @dataclass(slots=True, eq=False)
@@ -37,7 +35,6 @@ class LoopGroup:
     stores: list[Store] = field(default_factory=list)
     fills: list[tuple[int, float]] = field(default_factory=list)
     reads: set[int] = field(default_factory=set)
-    operand_index: dict[int, Index] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -133,18 +130,14 @@ def totals_rows(group: LoopGroup, node: Node, shape: Shape) -> bool:
     """Whether a reduction combines one value per row of the group into one for the group."""
     if shape == group.domain or not is_row(group, shape):
         return False
-    assert isinstance(node.op.lowering, Reduce)
     axes = node.attrs["axes"]
-    whole = all(axis in axes for axis, size in enumerate(shape) if size != 1)
-    return whole and node.op.lowering.kind not in POSITION_KINDS
+    return all(axis in axes for axis, size in enumerate(shape) if size != 1)
 
 
 def is_deferrable(split: int | None, node: Node, ndim: int) -> bool:
     """Whether a reduction can be accumulated across the rows of a group with this split."""
-    lowering = node.op.lowering
-    assert isinstance(lowering, Reduce)
     axes = set(node.attrs["axes"])
-    if lowering.kind in POSITION_KINDS or not axes:
+    if not axes:
         return False
     columns = set(range(ndim if split is None else split, ndim))
     if not columns:

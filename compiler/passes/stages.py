@@ -39,11 +39,10 @@ def stages_of(fusion: Fusion, group: LoopGroup) -> Stages:
     return _Scheduler(fusion, group).schedule()
 
 
-def reduction_operand(fusion: Fusion, group: LoopGroup, node_id: int) -> tuple[int, Index]:
+def reduction_operand(fusion: Fusion, node_id: int) -> tuple[int, Index]:
     """The operand of a reduction and the index at which the group's loops read it."""
     operand = fusion.nodes[node_id].operands[0]
-    index = group.operand_index.get(node_id)
-    return operand, index or canonical(fusion.nodes[operand].type.shape)
+    return operand, canonical(fusion.nodes[operand].type.shape)
 
 
 class _Scheduler:
@@ -65,9 +64,7 @@ class _Scheduler:
     def _reads(self, node_id: int) -> list[tuple[int, Index]]:
         node, virtual = self.nodes[node_id], self.fusion.virtual
         if isinstance(node.op.lowering, Reduce):
-            return list(
-                reach(self.nodes, virtual, *reduction_operand(self.fusion, self.group, node_id))
-            )
+            return list(reach(self.nodes, virtual, *reduction_operand(self.fusion, node_id)))
         return list(demands(self.nodes, virtual, node, canonical(node.type.shape)))
 
     def _reached(self, node_id: int) -> list[tuple[int, Index]]:

@@ -16,7 +16,7 @@ from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition
 from compiler.options import Options
 from compiler.runtime import threads
-from compiler.runtime.arguments import as_inputs, check_outputs, in_order
+from compiler.runtime.arguments import are_apart, as_inputs, check_outputs, in_order
 from compiler.runtime.blas import find_blas, limit_threads
 from compiler.runtime.cache.loader import Entries
 from compiler.runtime.image import Image, Layout
@@ -63,13 +63,16 @@ class Executable:
     _graph: nx.MultiDiGraph[int] | None = None
     _lowering: tuple[nx.MultiDiGraph[int], Kernel] | None = None
     call: Any = field(init=False)
+    _is_fed_out: bool = field(init=False)
     _idle: list[Workspace] = field(default_factory=list)
     _layouts: dict[tuple[int, ...], Layout] = field(default_factory=dict)
     _held: list[Any] = field(default_factory=list)
+    _blas_threads: int | None = None  # to which a call has to limit the BLAS
 
     def __post_init__(self) -> None:
         self.threads = self.options.threads
         self.call = self.native.call  # one step less in every call
+        self._is_fed_out = any(feed.name == "out" for feed in self.feeds)
 
     @property
     def graph(self) -> nx.MultiDiGraph[int]:
@@ -146,7 +149,7 @@ class Executable:
             OutOfRangeError: an index operand points outside its axis; no variable was updated.
         """
         if kwargs:
-            if "out" in kwargs and all(feed.name != "out" for feed in self.feeds):
+            if "out" in kwargs and not self._is_fed_out:
                 return self._call_into(kwargs.pop("out"), args, kwargs)
             args = in_order(self.name, self.feeds, args, kwargs)
         try:
@@ -154,12 +157,12 @@ class Executable:
         except IndexError:
             workspace = self._new_workspace()
         try:
-            if self.threads is None:
+            if self._blas_threads is None:
                 results = self.call(workspace.table, *args)
                 if results.__class__ is int:
                     results = self._run_checked(workspace, args)
             else:
-                with limit_threads(self.threads):
+                with limit_threads(self._blas_threads):
                     results = self._run(workspace, args)
         finally:
             self._idle.append(workspace)
@@ -167,9 +170,25 @@ class Executable:
 
     def _call_into(self, out: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Run with the results in the arrays of `out`."""
-        arrays = as_inputs(self.name, self.feeds, in_order(self.name, self.feeds, args, kwargs))
-        layout = self._layout_for(sizes_of(self.feeds, arrays))
         given = [out] if isinstance(out, np.ndarray) else list(out)
+        if kwargs:
+            args = in_order(self.name, self.feeds, args, kwargs)
+        if self._blas_threads is None and are_apart(given, [*args, *self.states()]):
+            try:
+                workspace = self._idle.pop()
+            except IndexError:
+                workspace = self._new_workspace()
+            try:
+                if self.native.fill(workspace.table, *args, *given).__class__ is not int:
+                    return self.restructure(given)
+            finally:
+                self._idle.append(workspace)
+        return self._call_into_checked(given, args)
+
+    def _call_into_checked(self, given: list[Any], args: Sequence[Any]) -> Any:
+        """The same for what did not fit the kernel as it was: what is wrong is found here."""
+        arrays = as_inputs(self.name, self.feeds, args)
+        layout = self._layout_for(sizes_of(self.feeds, arrays))
         taken = [*arrays, *self.states()]
         check_outputs(self.name, given, self.image.outputs, layout.outputs, taken)
         try:
@@ -178,7 +197,8 @@ class Executable:
             workspace = self._new_workspace()
         try:
             self._set_up(workspace, layout)
-            with nullcontext() if self.threads is None else limit_threads(self.threads):
+            limit = self._blas_threads
+            with nullcontext() if limit is None else limit_threads(limit):
                 self._checked(workspace, self.native.fill(workspace.table, *arrays, *given))
         finally:
             self._idle.append(workspace)
@@ -248,6 +268,7 @@ class Executable:
             for dtype, at in image.gemm:
                 words[at] = blas.gemm[dtype]
             threads.share_products(blas.control)
+            self._blas_threads = None if threads.hold_products() else self.threads
             pool = pool if blas.is_native else 0
         words[image.own] = words.ctypes.data
         words[image.unlocks] = 0

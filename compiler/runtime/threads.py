@@ -94,6 +94,12 @@ def share_products(control: tuple[int, int]) -> None:
         words[pool.BLAS_SET], words[pool.BLAS_GET] = control
 
 
+def hold_products() -> bool:
+    """Whether kernels themselves see to it that the BLAS uses one thread while they run."""
+    words = _pool()
+    return words is not None and bool(words[pool.BLAS_SET])
+
+
 @cache
 def _pool() -> Any:
     """The words of the pool, in cache lines of their own; None without POSIX threads."""

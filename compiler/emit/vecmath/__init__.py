@@ -1,8 +1,9 @@
 """Maths functions as straight-line LLVM IR, which LLVM inlines and vectorises.
 
-Each is branch-free and right at nan, infinities, signed zeros and subnormals, and carries no
-fast-math flag; `ULP_BOUND` states the largest error. FMA instructions (x86-64 since 2013, all of
-AArch64) are needed for speed: without them LLVM calls the C library's fma.
+Each is branch-free, but for what `compiler.emit.vecmath.rare` keeps apart, and right at nan,
+infinities, signed zeros and subnormals, and carries no fast-math flag; `ULP_BOUND` states the
+largest error. FMA instructions (x86-64 since 2013, all of AArch64) are needed for speed: without
+them LLVM calls the C library's fma.
 """
 
 from collections.abc import Callable

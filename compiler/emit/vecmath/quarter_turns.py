@@ -1,12 +1,14 @@
-"""Argument reduction of the trigonometric functions: |x| = n pi/2 + r, for every finite x.
+"""Argument reduction of the trigonometric functions: x = n pi/2 + r, for every finite x.
 
-The idea is Payne and Hanek's (Radian reduction for trigonometric functions, SIGNUM Newsletter
-18(1), 1983): if x is a multiple of 2**k, the part of 2/pi above 2**(2 - k) contributes whole turns
-only and is dropped before it costs precision.
+Moderate arguments take Cody and Waite's way (Software Manual for the Elementary Functions, 1980,
+ch. 8), with exact products. For all others the idea is Payne and Hanek's (Radian reduction for
+trigonometric functions, SIGNUM Newsletter 18(1), 1983): if |x| is a multiple of 2**k, the part of
+2/pi above 2**(2 - k) contributes whole turns only and is dropped before it costs precision.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -23,6 +25,9 @@ from compiler.emit.vecmath.lane import (
     two_sum,
 )
 
+# Multiples of a part with 8 or 33 digits are exact below 2**16 or 2**20 quarter turns.
+HALF_PI_DIGITS = {32: (24, 8, 8, 24), 64: (53, 33, 53)}
+MODERATE = {32: 1e5, 64: 1.6e6}
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17)
 # float32: from each 2**t on (up to the next) x is a multiple of 2**(t - 23).
 FLOAT32_THRESHOLDS = (44, 65, 86, 107)
@@ -35,7 +40,7 @@ RESCALE = 256
 
 @dataclass(frozen=True)
 class QuarterTurns:
-    """|x| = n pi/2 + r + r_low; `n` holds the integer in its low bits."""
+    """x = n pi/2 + r + r_low; `n` holds the integer in its low bits."""
 
     n: Bits
     r: Lane
@@ -82,7 +87,8 @@ def reduce_float32(a: Lane) -> QuarterTurns:
     fraction = (turns - (shifted - wide.format.round_shift)) + fma(wide, low, error)
     angle = fraction * HALF_PI[0]
     r = angle.to_format(BINARY32)
-    return QuarterTurns(shifted.bits(), r, (angle - r.to_binary64()).to_format(BINARY32))
+    n = shifted.bits().narrowed(BINARY32)
+    return QuarterTurns(n, r, (angle - r.to_binary64()).to_format(BINARY32))
 
 
 def reduce_float64(a: Lane) -> QuarterTurns:
@@ -106,6 +112,39 @@ def reduce_float64(a: Lane) -> QuarterTurns:
     return QuarterTurns(shifted.bits(), r, r_low)
 
 
-def reduce_quarter_turns(a: Lane) -> QuarterTurns:
+def reduce_anywhere(a: Lane) -> QuarterTurns:
     """Reduce a >= 0 to its quadrant and the rest; nan for inf and nan."""
     return reduce_float32(a) if a.format is BINARY32 else reduce_float64(a)
+
+
+@cache
+def half_pi_parts(bits: int) -> tuple[float, ...]:
+    """pi/2 as a sum of positive numbers with as many digits as HALF_PI_DIGITS says."""
+    rest, parts = Fraction(1 << TWO_OVER_PI_BITS, TWO_OVER_PI), []
+    for digits in HALF_PI_DIGITS[bits]:
+        unit = Fraction(2) ** (math.frexp(rest)[1] - digits)
+        parts.append(float(rest // unit * unit))
+        rest %= unit
+    return tuple(parts)
+
+
+def reduce_moderate(x: Lane) -> QuarterTurns:
+    """Reduce |x| < MODERATE in either sign by subtracting n times the parts of pi/2; -0 is kept.
+
+    Everything is exact up to the last part, however close x is to a multiple of pi/2: x less n
+    times the first part is a float, n times a short part is one too, and so is the rest of a
+    difference, a multiple of the last digit of such a product.
+    """
+    first, second, *others, last = half_pi_parts(x.format.bits)
+    shift = x.format.round_shift
+    shifted = fma(x, 2.0 / math.pi, shift)
+    n = shifted - shift
+    exact = fma(-n, first, x)
+    r = fma(-n, second, exact)
+    taken = fma(n, second, r - exact)
+    for part in others:
+        taken = fma(n, part, taken)
+        less = r - taken
+        taken = taken - (r - less)
+        r = less
+    return QuarterTurns(shifted.bits(), r, -fma(n, last, taken))
