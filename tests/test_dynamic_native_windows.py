@@ -79,7 +79,7 @@ def by_kernels(op, operands, attrs, g, out):
 def assert_near(found, expected, rounding):
     """Sums of terms of either sign are as exact as their terms are large."""
     scale = np.abs(expected).max(initial=0)
-    assert_allclose(found, expected, rtol=rounding, atol=rounding * scale, strict=False)
+    assert_allclose(found, expected, rtol=rounding, atol=rounding * scale)
     assert type(found) is np.ndarray
     assert found.shape == np.shape(expected)
 
@@ -154,10 +154,8 @@ def test_a_gradient_of_a_few_operands_reads_what_it_needs():
     out = op.evaluate(*operands, **attrs)
     g = values(*out.shape)
     expected = by_numpy(op, operands, attrs, g)[1:]
-    stands_in = [torch.empty(*one.shape, dtype=torch.float64) for one in (out, *operands)]
-    spec = [one._array for one in stands_in]
     for positions, read in (((0,), 1), ((1,), 0), ((2,), None)):
-        given = [Unread(one) for one in spec[1:]]
+        given = [Unread(one) for one in operands]
         if read is not None:
             given[read] = operands[read]
         (found,) = windows.cotangents(op, positions, g, Unread(out), given, attrs)
