@@ -182,8 +182,9 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
         of = replace(of, factors=(node.attrs["alpha"], node.attrs["beta"]))
     if group.pack is not None:
         shape, base = (nodes[one].type.shape for one in (group.pack.source, group.pack.base))
-        columns = DEEP if right.transposed else _packed_columns(product((m, left_shape[-1])))
-        of = replace(of, packed=Packed(group.pack, shape, base, right.transposed, columns))
+        columns = DEEP if group.is_turned else _packed_columns(product((m, left_shape[-1])))
+        packed = Packed(group.pack, shape, base, group.is_turned, columns)
+        of = replace(of, right=replace(right, transposed=group.is_turned), packed=packed)
     return of
 
 

@@ -52,7 +52,7 @@ from compiler.passes.groups import (
     totals_rows,
     trailing_axes,
 )
-from compiler.passes.products import is_reshape, matrix_view, pack_of
+from compiler.passes.products import is_reshape, is_turned, matrix_view, pack_of
 from compiler.types import Shape
 
 LONGEST_CHAIN = 48  # virtual nodes in a row: the emitter recurses through them
@@ -436,6 +436,7 @@ class _Fuser:
         pack = self.packs.get(right.base)
         group = MatmulGroup(order, node.id, left, right, pack=pack)
         if pack is not None:
+            group.is_turned = is_turned(self.nodes, operands[1], pack)
             self.readers[pack.base] = order
             if pack.base in self.home:
                 self.stored.add(pack.base)

@@ -67,7 +67,8 @@ class Pack:
 class MatmulGroup:
     """One product of matrices; it may be added to the value of the node `onto`.
 
-    With a `pack`, the right operand is not in memory: its view is one of `pack.value`.
+    With a `pack`, the right operand is not in memory: its view is one of `pack.value`, which may be
+    turned.
     """
 
     order: int
@@ -76,6 +77,7 @@ class MatmulGroup:
     right: View
     onto: int | None = None
     pack: Pack | None = None
+    is_turned: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
+from compiler.affine import Affine
 from compiler.dims import product
 from compiler.graph.view import Node
 from compiler.lowering import Alias, IndexMap, Matmul
@@ -53,11 +54,22 @@ def pack_of(
     base, index = found[0]
     rows, columns = alias.type.shape[-2:]
     shape = source.type.shape
-    for split in range(1, len(shape)):
+    for split in reversed(range(1, len(shape))):  # axes of size 1 belong to the rows
         if product(shape[:split]) == rows and product(shape[split:]) == columns:
             fixed = all(isinstance(size, int) for size in shape[:split])
             return Pack(alias.id, source.id, base, index, split) if fixed else None
     return None
+
+
+def is_turned(nodes: Mapping[int, Node], operand: int, pack: Pack) -> bool:
+    """Whether the columns of a packed matrix are the rows of the operand that it is read as."""
+    shape = nodes[operand].type.shape
+    ((value, index),) = reach(nodes, (), operand, canonical(shape))
+    assert value == pack.value
+    rows, columns = index[-2:]
+    across, down = canonical(shape)[-1], canonical(shape)[-2]
+    # an axis of size 1 has no loop, by which it could be told
+    return (columns == down != Affine()) or (rows == across != Affine())
 
 
 def _repeats(nodes: Mapping[int, Node], node: Node) -> bool:
