@@ -76,7 +76,9 @@ def test_a_run_from_the_command_line(
     assert list(by_name) == ["compiled", "eager"]
     assert by_name["compiled"]["cold"]["passes"] > 0
     assert by_name["compiled"]["warm"] is not None
+    assert by_name["compiled"]["steps"][0]["ops"]
     assert by_name["eager"]["warm"] is None
+    assert by_name["eager"]["steps"] == []
     assert by_name["eager"]["ahead"]["first"] >= 1
     assert all(one["agrees"] for one in by_name.values())
     printed = capsys.readouterr().out

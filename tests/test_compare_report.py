@@ -19,6 +19,7 @@ from staticgraph.compare.records import (
     Settings,
     Start,
     Steady,
+    Step,
 )
 from staticgraph.compare.report import numbers
 from staticgraph.compare.report.markdown import markdown
@@ -35,6 +36,10 @@ START = Start(1.5, 0.5, 0.125, 0.25, 0.5, 0.0625, 0.9375, 3)
 OURS = Measurement(
     "compiled", 2, "0.1", cold=START, warm=replace(START, process=0.25), steady=_steady(1e-3, 9e-4),
     memory=3_000_000, difference=1e-7, agrees=True, fraction=0.5, best=True,
+    steps=(
+        Step(("matmul",), 3e-4), Step(("exp", "sum", "exp"), 5e-4), Step(("matmul",), 3e-4),
+        *(Step((op,), seconds) for op, seconds in zip("abcd", (4e-5, 3e-5, 2e-5, 1e-5), strict=True)),
+    ),
 )  # fmt: skip
 EAGER = replace(
     OURS, contender="eager", warm=None, steady=_steady(4e-3, 4e-3), ahead=Ahead(77),
@@ -90,6 +95,13 @@ def test_the_page_has_every_figure() -> None:
     ):  # fmt: skip
         assert text in page
     assert "interrupted" not in page
+
+
+def test_the_longest_steps_are_shown_those_of_the_same_ops_together() -> None:
+    page = markdown(REPORT, None)
+    assert "| work | 50 % matmul; 42 % exp, sum; 3 % a; 2 % b; 2 % c |" in page
+    without = replace(OUTCOME, measurements=(replace(OURS, steps=()), TORCH))
+    assert "matmul;" not in markdown(replace(REPORT, outcomes=(without,)), None)
 
 
 def test_a_page_says_what_is_wrong_with_it() -> None:

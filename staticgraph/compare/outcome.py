@@ -11,7 +11,7 @@ from staticgraph.compare.figures import Ahead, break_even, median_interval
 from staticgraph.compare.kinds import COMPILED
 from staticgraph.compare.limits import Bound, bound
 from staticgraph.compare.race import Taken
-from staticgraph.compare.records import Limits, Measurement, Outcome, Start, Steady
+from staticgraph.compare.records import Limits, Measurement, Outcome, Start, Steady, Step
 from staticgraph.compare.workloads import Workload
 
 
@@ -71,6 +71,7 @@ def _measurement(taken: Taken, least: Bound | None) -> Measurement:
         difference=None if taken.agreement is None else taken.agreement.difference,
         agrees=None if taken.agreement is None else taken.agreement.agrees,
         fraction=least.seconds / steady.median if least and steady else None,
+        steps=tuple(Step(tuple(ops), seconds) for ops, seconds in taken.steps),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compare.agreement import Agreement, compare
-from staticgraph.compare.kinds import Contender, thread_variables
+from staticgraph.compare.kinds import COMPILED, Contender, thread_variables
 from staticgraph.compare.process import ContenderError, Process
 from staticgraph.compare.records import Settings
 from staticgraph.compare.workloads import Workload, path_of
@@ -38,6 +38,7 @@ class Taken:
     calls: int = 0
     memory: int | None = None
     agreement: Agreement | None = None
+    steps: list[tuple[list[str], float]] = field(default_factory=list)
 
 
 class Race:
@@ -67,7 +68,8 @@ class Race:
     @property
     def steps(self) -> int:
         """How many steps are announced, if none fails."""
-        return len(self.taken) * (self.settings.starts + 1 + self.settings.rounds)
+        profiled = sum(map(_is_profiled, self.taken))
+        return len(self.taken) * (self.settings.starts + 1 + self.settings.rounds) + profiled
 
     def run(self) -> None:
         """Measure everything."""
@@ -83,14 +85,23 @@ class Race:
             self._compare([arrays[name] for name in self.workload.PARAMETERS])
             for turn in range(self.settings.rounds):
                 self._each(f"round {turn + 1}", self._measure, turn)
+            self._each("profile", self._profile, of=_is_profiled)
         finally:
             for process in self._running.values():
                 process.close()
 
-    def _each(self, what: str, act: Callable[[Taken], None], first: int = 0) -> None:
+    def _each(
+        self,
+        what: str,
+        act: Callable[[Taken], None],
+        first: int = 0,
+        of: Callable[[Taken], bool] = lambda taken: True,
+    ) -> None:
         """Do something with each contender that has not failed; each round another one begins."""
         for i in range(len(self.taken)):
             taken = self.taken[(first + i) % len(self.taken)]
+            if not of(taken):
+                continue
             self.watch(f"{taken.contender.label}: {what}")
             if taken.failure is None:
                 try:
@@ -138,6 +149,9 @@ class Race:
         taken.minimum = min(taken.minimum, answer["minimum"])
         taken.calls += answer["calls"]
 
+    def _profile(self, taken: Taken) -> None:
+        taken.steps = self._running[id(taken)].ask(do="profile")["steps"]
+
     def _process(self, taken: Taken) -> Process:
         """A new process of a contender, with the cache that is there from the start before."""
         contender = taken.contender
@@ -164,6 +178,10 @@ class Race:
 
     def _results_of(self, taken: Taken) -> Path:
         return self.folder / f"results of {taken.contender.label}"
+
+
+def _is_profiled(taken: Taken) -> bool:
+    return taken.contender.kind.name == COMPILED
 
 
 def _stored(folder: Path) -> list[Any]:

@@ -62,6 +62,14 @@ class Steady:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a compiled call: the ops that it computes, and its seconds when run by itself."""
+
+    ops: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """One contender on one workload.
 
@@ -81,6 +89,7 @@ class Measurement:
         ahead: when `compiled`, started cold, has taken no more time in all than this contender.
         ahead_warm: the same, started from the kernel cache.
         best: whether it is the number of threads with which this kind is fastest.
+        steps: where the time of a call goes; only of ours, compiled.
     """
 
     contender: str
@@ -97,6 +106,7 @@ class Measurement:
     ahead: Ahead | None = None
     ahead_warm: Ahead | None = None
     best: bool = False
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ and answers to lines that it reads:
 
     {"do": "check", "calls": n, "into": folder}      -> {"arrays": how many, "memory": bytes}
     {"do": "measure", "seconds": s}                  -> {"median": s, "minimum": s, "calls": n}
+    {"do": "profile"}                                -> {"steps": [[ops, seconds], ...]}
 """
 
 from __future__ import annotations
@@ -145,6 +146,8 @@ def serve(task: Mapping[str, Any], reply: Callable[[Mapping[str, Any]], None]) -
         if order["do"] == "check":
             answer = check(run, results, order["calls"], order["into"])
             reply(answer | {"memory": answer["memory"] - before})
+        elif order["do"] == "profile":
+            reply({"steps": adapter.profile(run) if hasattr(adapter, "profile") else []})
         else:
             reply(sample(run, order["seconds"]))
 

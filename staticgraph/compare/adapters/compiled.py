@@ -48,6 +48,12 @@ def prepare(
     return run, results
 
 
+def profile(run: Callable[[], Any]) -> list[tuple[tuple[str, ...], float]]:
+    """The ops and the seconds of each step of a call."""
+    found = run.func.profile(*run.args)  # type: ignore[attr-defined]
+    return [(step.ops, step.seconds) for step in found.steps]
+
+
 def passes(run: Callable[[], Any]) -> float:
     """The seconds of rewriting the graph and writing the kernel's source, which are run again."""
     from compiler.runtime.cache.loader import counts

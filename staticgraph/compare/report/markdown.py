@@ -29,6 +29,12 @@ native call, whichever is longest. It counts what a workload must move and compu
 elementary functions count 16 operations. Where several of them add up, 100 % is out of reach.
 Minima are given beside medians because two threads suffer most from whatever else runs.
 """
+MOST_STEPS = 5
+STEPS = """\
+Where the time of a compiled call goes: the steps that take longest, each measured by itself, and
+those of the same ops together. "matmul" and "gemm" are calls of the BLAS, which packs operands that
+are not small; other steps are loops over everything that is named.
+"""
 STARTS = """\
 From the start of the process to the first result, imports included; in brackets with what was
 compiled before in the contender's own cache, where it has one.
@@ -64,6 +70,8 @@ def markdown(report: Report, plot: str | None) -> str:
         "## Time of a call\n",
         LIMIT,
         _calls(report, kinds),
+        STEPS,
+        _steps(report),
         "## Process start to first result\n\n" + STARTS,
         _starts(report, kinds),
         ONCE,
@@ -139,6 +147,26 @@ def _calls(report: Report, kinds: Sequence[str]) -> str:
     header = ["", *kinds, "limit", "compiled reaches", "compiled / best peer", "by minima"]
     means = numbers.means(report.outcomes)
     return _table(header, rows) + (f"\n{means}\n" if means else "")
+
+
+def _steps(report: Report) -> str:
+    """Per workload the steps that take longest, those of the same ops together."""
+    rows = []
+    for outcome in report.outcomes:
+        for one in outcome.measurements:
+            if one.contender != COMPILED or not one.best or not one.steps:
+                continue
+            whole = sum(step.seconds for step in one.steps) or 1.0
+            shares: dict[str, float] = {}
+            for step in one.steps:
+                ops = ", ".join(dict.fromkeys(step.ops))
+                shares[ops] = shares.get(ops, 0.0) + step.seconds / whole
+            longest = sorted(shares.items(), key=lambda pair: -pair[1])[:MOST_STEPS]
+            rows.append([
+                outcome.workload,
+                "; ".join(f"{numbers.share(share)} {ops}" for ops, share in longest),
+            ])  # fmt: skip
+    return _table(["", "steps"], rows).replace("--:", "---") if rows else ""
 
 
 def _starts(report: Report, kinds: Sequence[str]) -> str:
