@@ -119,7 +119,7 @@ class Matmul:
 class Gemm:
     """`attrs["beta"]` times operand 0 plus `attrs["alpha"]` times the product of the others.
 
-    One call of the BLAS, which adds to the memory of operand 0 where nothing else needs it.
+    A call of the BLAS, and an addition to the memory of operand 0 where nothing else needs it.
     """
 
 

@@ -1,4 +1,4 @@
-"""Products that are added to a variable or to another product: one call of the BLAS, in place."""
+"""Products that are added to a variable or to another product, in place."""
 
 from __future__ import annotations
 
@@ -39,15 +39,14 @@ def test_the_step_of_gradient_descent(rows: int) -> None:
     np.testing.assert_allclose(w.value, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_it_takes_no_memory_and_can_be_switched_off() -> None:
+def test_it_changes_no_bit_and_can_be_switched_off() -> None:
     run, w, _ = step(100)
     off, v, _ = step(100, disable=["accumulate_products"])
     assert count(off.lowered, "gemm") == 0
-    assert run.plan.peak_bytes() < off.plan.peak_bytes()
     x = values(100, 5)
     for _ in range(3):
-        np.testing.assert_allclose(run(x), off(x), rtol=1e-12)
-    np.testing.assert_allclose(w.value, v.value, rtol=1e-11, atol=1e-12)
+        np.testing.assert_array_equal(run(x), off(x))
+    np.testing.assert_array_equal(w.value, v.value)
 
 
 def test_momentum_is_scaled_in_place() -> None:
@@ -111,7 +110,6 @@ def test_nothing_is_updated_if_an_index_is_out_of_range() -> None:
 
 
 def test_nan_is_not_lost_in_a_factor_of_zero() -> None:
-    # the BLAS reads neither the product nor the sum where its factor is 0
     x = sg.placeholder("x", (2, 2), "float64")
     w, v = (sg.variable(np.full((2, 2), one), name="w") for one in (1.0, np.nan))
     run = sg.compile([x], x.sum(), updates=[(w, w - 0.0 * (x @ x)), (v, 0.0 * v + x @ x)])

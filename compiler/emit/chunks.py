@@ -35,9 +35,10 @@ class ChunkPlan:
         memory: what each chunk has memory of its own for, and after how many elements the next
             chunk's begins.
         gathered: the nodes that each chunk sums in such memory.
+        chunks: None if there is only one.
     """
 
-    chunks: Chunks
+    chunks: Chunks | None
     totals: tuple[Total, ...]
     memory: Mapping[Memory, Size]
     gathered: tuple[int, ...]

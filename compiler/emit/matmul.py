@@ -56,7 +56,9 @@ class _Matrix:
 class Product:
     """One product: its operands, the sizes (m, k), (k, n) -> (m, n) and those of the batch.
 
-    The result is `factors[0]` times the product plus `factors[1]` times what is in its memory.
+    The result is `factors[0]` times the product plus `factors[1]` times what is in its memory: the
+    product is computed first, and added while it is in the cache. The BLAS could add it itself, but
+    in parts, each with a rounding of the sum: of the weights, say, which are large beside a step.
     `cut` is what threads share: the first axis of the batch, the rows or columns of the result, or,
     where the result is small, the depth k: the chunks' results are then added. If the right operand
     is `packed`, it is the pieces of that.
@@ -137,12 +139,24 @@ class Product:
         """What memory the chunks need."""
         if self.packed is not None:
             return packed_plan(self.packed, self.node, self.sizes)
-        chunks = self.chunks
-        if chunks is None or self.cut != "depth":
-            return None
         m, n, _ = self.sizes
-        memory: dict[Memory, Size] = {("partial", self.node): padded(m * n)}
-        return ChunkPlan(chunks, (), memory, (self.node,))
+        is_deep = self.cut == "depth"
+        memory: dict[Memory, Size] = {("partial", self.node): padded(m * n)} if is_deep else {}
+        if self.is_added:
+            memory["product", self.node] = padded(m * n)
+        return (
+            ChunkPlan(self.chunks, (), memory, (self.node,) if is_deep else ()) if memory else None
+        )
+
+    @property
+    def is_added(self) -> bool:
+        """Whether the product is computed in memory of its own first."""
+        return self.factors != (1.0, 0.0)
+
+    @property
+    def target(self) -> Memory:
+        """What the product is computed in."""
+        return ("product" if self.is_added else "node", self.node)
 
     @property
     def sums_chunks(self) -> bool:
@@ -298,6 +312,29 @@ def _gemm(
         depth += 1
     lines = _calls(of, call, operands, starts, size, pointer, gemm)
     yield from (INDENT * depth + line for line in lines)
+    if of.is_added and of.cut != "depth":
+        rows, columns = (
+            ("begin", "begin + count") if of.cut == one else ("0", whole)
+            for one, whole in (("rows", m), ("columns", n))
+        )
+        yield from _addition(of, rows, columns, size, pointer)
+
+
+def _addition(
+    of: Product,
+    rows: tuple[str, str],
+    columns: tuple[str, str],
+    size: Callable[[Size], str],
+    pointer: Callable[[Memory, int], str],
+) -> Iterator[str]:
+    """The loops that add some rows and columns of the product to what is in the result's memory."""
+    alpha, beta = (literal(factor, of.dtype) for factor in of.factors)
+    result, value = pointer(("node", of.node), 0), pointer(of.target, 0)
+    place = f"im * ({size(of.sizes[1])}) + jn"
+    old = f"{result}[{place}]" if of.factors[1] == 1 else f"{beta} * {result}[{place}]"
+    yield f"for im in range({rows[0]}, {rows[1]}):"
+    yield f"{INDENT}for jn in range({columns[0]}, {columns[1]}):"
+    yield f"{INDENT * 2}{result}[{place}] = {old} + {alpha} * {value}[{place}]"
 
 
 def _packed(
@@ -329,30 +366,31 @@ def _calls(
 ) -> Iterator[str]:
     """The call into the result, or into the chunk's own one; where a sum `starts`, it is new."""
     dtype = of.dtype
-    alpha, beta, one = (literal(factor, dtype) for factor in (*of.factors, 1))
+    zero, one = (literal(factor, dtype) for factor in (0, 1))
     start = (
         f"gemm_{CONSTRUCTORS[dtype.name]}({gemm(dtype.name)}, "
         f"{int(call.left_transposed)}, {int(call.right_transposed)}, "
-        f"{call.m}, {call.n}, {call.k}, {alpha}, "
+        f"{call.m}, {call.n}, {call.k}, {one}, "
         f"address({operands[0]}, {call.a}), {call.lda}, "
         f"address({operands[1]}, {call.b}), {call.ldb}, "
     )
 
-    def into(memory: Memory, beta: str, place: str) -> str:
-        if starts and beta != one:
-            beta = f"select({' & '.join(f'({test})' for test in starts)}, {beta}, {one})"
+    def into(memory: Memory, place: str) -> str:
+        beta = zero
+        if starts:
+            beta = f"select({' & '.join(f'({test})' for test in starts)}, {zero}, {one})"
         return f"{start}{beta}, address({pointer(memory, 0)}, {place}), {call.ldc})"
 
     if not of.sums_chunks:
-        yield into(("node", of.node), beta, call.c)
+        yield into(of.target, call.c)
         return
     assert of.plan is not None
     part: Memory = ("partial", of.node)
     yield "if chunk == 0:"
-    yield INDENT + into(("node", of.node), beta, call.c)
+    yield INDENT + into(of.target, call.c)
     yield "else:"
     place = f"{call.c} + chunk * {size(of.plan.memory[part])}"
-    yield INDENT + into(part, literal(0, dtype), place)
+    yield INDENT + into(part, place)
 
 
 def print_sum(
@@ -361,11 +399,14 @@ def print_sum(
     """The lines that add what the chunks of the depth gave to what the first one did."""
     assert of.plan is not None
     extent = size(of.sizes[0] * of.sizes[1])
-    result, part = pointer(("node", of.node), 0), pointer(("partial", of.node), 0)
+    result, part = pointer(of.target, 0), pointer(("partial", of.node), 0)
     step = size(of.plan.memory["partial", of.node])
     yield "for c in range(1, chunks):"
     yield f"{INDENT}for i in range({extent}):"
     yield f"{INDENT * 2}{result}[i] = fsum({result}[i], {part}[c * {step} + i])"
+    if of.is_added:
+        rows, columns = (("0", size(one)) for one in of.sizes[:2])
+        yield from _addition(of, rows, columns, size, pointer)
 
 
 def _batch_shape(shape: Shape, left: Shape, right: Shape) -> Shape:

@@ -133,6 +133,7 @@ class UnitPrinter:
     def finish(self, index: int, part: GroupLoops) -> Unit:
         """What combines the chunks of a group."""
         assert part.plan is not None
+        assert part.plan.chunks is not None
         lines = list(self._printer(index, part).finish())
         self._parameter("chunks", part.plan.chunks, "i64")
         return self._made(lines)

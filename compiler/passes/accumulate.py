@@ -1,8 +1,7 @@
-"""Products of matrices that are added to something, as one call of the BLAS that adds in place.
+"""Products of matrices that are added to something, as one step that adds in place.
 
-The step of gradient descent, `w - rate * (x.T @ g)`, then neither writes nor reads the gradient,
-and gradients of a matrix that is used twice are added while they are computed. The BLAS adds the
-parts of a product to the sum as it goes, so a rounding or two fewer.
+The step of gradient descent, `w - rate * (x.T @ g)`, then adds each part of the gradient while that
+is in the cache, and gradients of a matrix that is used twice are added in the same way.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ class _Finder:
         for onto, product, sign in pairs:
             beta, base = self._scaled(node.operands[onto])
             alpha, factor = self._scaled(node.operands[product])
-            # the BLAS takes no notice of nan and inf in what is multiplied by 0
+            # a factor of 0 is rare, and the BLAS would lose nan and inf in what it multiplies
             if alpha and beta and self._is_product(factor) and self._ends_in(node, base, factor):
                 return _Sum(base, factor, sign * alpha, beta)
         return None

@@ -263,7 +263,7 @@ class _Planner:
             for memory, size in needed.items():
                 own[index, memory] = len(slots)
                 dtype = self._dtype(memory, plan, self.bodies.get(index))
-                chunks = plan.chunks if plan else None
+                chunks = plan.chunks if plan and memory[0] != "product" else None
                 slots.append(Slot("arena", 0, (size,), dtype, index, index, chunks))
         nested: dict[int, tuple[int, ...]] = {}
         for index, nest in self.nested.items():
