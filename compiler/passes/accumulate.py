@@ -81,8 +81,7 @@ class _Finder:
         for onto, product, sign in pairs:
             beta, base = self._scaled(node.operands[onto])
             alpha, factor = self._scaled(node.operands[product])
-            # a factor of 0 is rare, and the BLAS would lose nan and inf in what it multiplies
-            if alpha and beta and self._is_product(factor) and self._ends_in(node, base, factor):
+            if self._is_product(factor) and self._ends_in(node, base, factor):
                 return _Sum(base, factor, sign * alpha, beta)
         return None
 
