@@ -56,9 +56,10 @@ class _Matrix:
 class Product:
     """One product: its operands, the sizes (m, k), (k, n) -> (m, n) and those of the batch.
 
-    The result is `factors[0]` times the product plus `factors[1]` times what is in its memory: the
-    product is computed first, and added while it is in the cache. The BLAS could add it itself, but
-    in parts, each with a rounding of the sum: of the weights, say, which are large beside a step.
+    With `factors`, the result is the first of them times the product plus the second times what is
+    in its memory: the product is computed first, and added while it is in the cache. The BLAS could
+    add it itself, but in parts, each with a rounding of the sum: of the weights, say, which are
+    large beside a step.
     `cut` is what threads share: the first axis of the batch, the rows or columns of the result, or,
     where the result is small, the depth k: the chunks' results are then added. If the right operand
     is `packed`, it is the pieces of that.
@@ -70,7 +71,7 @@ class Product:
     sizes: tuple[Size, Size, Size]
     batch: Shape
     dtype: DType
-    factors: tuple[float, float] = (1.0, 0.0)
+    factors: tuple[float, float] | None = None
     packed: Packed | None = None
 
     @property
@@ -151,7 +152,7 @@ class Product:
     @property
     def is_added(self) -> bool:
         """Whether the product is computed in memory of its own first."""
-        return self.factors != (1.0, 0.0)
+        return self.factors is not None
 
     @property
     def target(self) -> Memory:
@@ -328,6 +329,7 @@ def _addition(
     pointer: Callable[[Memory, int], str],
 ) -> Iterator[str]:
     """The loops that add some rows and columns of the product to what is in the result's memory."""
+    assert of.factors is not None
     alpha, beta = (literal(factor, of.dtype) for factor in of.factors)
     result, value = pointer(("node", of.node), 0), pointer(of.target, 0)
     place = f"im * ({size(of.sizes[1])}) + jn"
