@@ -111,6 +111,16 @@ def _sliced(
     return apply(op, [examples[0].tensor], batch)
 
 
+def _viewed(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    """Views of memory: the batch lies in one memory, example after example."""
+    memory = examples[0].tensor
+    strides = (memory.shape[1], *attrs["strides"])
+    flat = ops.reshape(memory, -1)
+    return apply(op, [flat], {"shape": (size, *attrs["shape"]), "strides": strides})
+
+
 def taken(
     op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
 ) -> Any:
@@ -230,6 +240,7 @@ RULES: dict[Op, BatchRule] = {
     ops.overlap_add: _unchanged,
     ops.strided_slice: _sliced,
     ops.embed: _sliced,
+    ops.as_strided: _viewed,
     ops.take: taken,
     ops.take_add: _take_added,
     ops.matmul: multiplied,

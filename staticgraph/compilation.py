@@ -107,7 +107,9 @@ def compile(
         from staticgraph.interpreted import run_op_by_op
 
         return run_op_by_op(definition, restructure, title, options, background, debug)
-    return compile_graph(definition, restructure, title, options, Executable)
+    executable = compile_graph(definition, restructure, title, options, Executable)
+    executable.waits = not background
+    return executable
 
 
 def _flatten(outputs: Any) -> tuple[list[Expression], Callable[[list[Any]], Any]]:

@@ -38,11 +38,13 @@ def run_op_by_op(
     interpreted = Interpreted(definition, feeds_of(definition), restructure, name)
     if debug:
         return DebugExecutable(interpreted, options, debug if callable(debug) else None)
-    return BackgroundExecutable(
-        interpreted,
-        options,
-        lambda: compile_graph(definition, restructure, name, options, Executable),
-    )
+
+    def make() -> Executable:
+        executable = compile_graph(definition, restructure, name, options, Executable)
+        executable.waits = False
+        return executable
+
+    return BackgroundExecutable(interpreted, options, make)
 
 
 class BackgroundExecutable(Executable):

@@ -125,6 +125,7 @@ def deviations() -> list[Sample]:
         *reductions()[1:],
         call(spread(5), correction=1),
         call(spread(2, 4), axis=-1, keepdims=True, correction=1),
+        call(spread(), order=0),
     ]
 
 
@@ -231,6 +232,12 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(2, 4), spread(2, 3), spread(3, 4), 0.5, -2.0),
         call(spread(1, 1), spread(1, 5), spread(5, 1), 1.0, 1.0),
         call(spread(3, 2), spread(3, 0), spread(0, 2), -1.0, 3.0),
+    ],
+    "as_strided": [
+        call(spread(16), (3, 4), (6, 1), sizes=False),
+        call(spread(12), (4, 3), (1, 4), sizes=False),
+        call(spread(9), (5,), (2,), sizes=False),
+        call(integers(9), (1, 3, 1), (1, 4, 2), order=0, sizes=False),
     ],
     "dot": [
         call(spread(3), spread(3)),

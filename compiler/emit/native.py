@@ -12,7 +12,10 @@ what is added to it. A unit that does one chunk of a loop also gets the last thr
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -25,6 +28,9 @@ from compiler.emit.vecmath.rare import KernelModule, define_rare
 from compiler.runtime.cache.objects import target_machine
 
 WORDS = INT64.ir.as_pointer()
+WITH_STRIDE_VERSIONS = range(20, 23)  # versions of LLVM that were seen to have the option
+STRIDE_VERSIONS = "-enable-mem-access-versioning"
+_setting = [threading.Lock()]  # one at a time; another one in a forked child
 STEP = ir.FunctionType(INT64.ir, [WORDS, WORDS, INT64.ir, INT64.ir, INT64.ir])
 
 
@@ -67,7 +73,35 @@ def optimise(module: Any, machine: Any) -> None:
     options.slp_vectorization = False
     options.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    with _without_stride_versions():
+        builder.getModulePassManager().run(module, builder)
+
+
+@contextmanager
+def _without_stride_versions() -> Iterator[None]:
+    """Without the guess that a stride that is not known is 1.
+
+    LLVM would vectorise a loop for that case alone, and leave all others, such as reading a
+    transposed matrix, to scalar code: up to twelve times slower than with gathering loads. The
+    setting is the process': it is reset at once, since Numba compiles with the same LLVM.
+    """
+    if llvm.llvm_version_info[0] not in WITH_STRIDE_VERSIONS:
+        yield  # an option that LLVM does not know would end the process
+        return
+    with _setting[0]:
+        llvm.set_option("", f"{STRIDE_VERSIONS}=false")
+        try:
+            yield
+        finally:
+            llvm.set_option("", f"{STRIDE_VERSIONS}=true")
+
+
+def _after_fork_in_child() -> None:
+    _setting[0] = threading.Lock()  # whoever held the other one is not in the child
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _define_unit(module: Any, tree: ast.FunctionDef) -> Any:

@@ -63,7 +63,15 @@ from compiler.ops.exponential import (
     tan,
     tanh,
 )
-from compiler.ops.indexing import along_add, getitem, one_hot, take, take_add, take_along_axis
+from compiler.ops.indexing import (
+    along_add,
+    as_strided,
+    getitem,
+    one_hot,
+    take,
+    take_add,
+    take_along_axis,
+)
 from compiler.ops.leaves import constant, iota, placeholder, size_of, variable
 from compiler.ops.linalg import dot, gemm, matmul, outer
 from compiler.ops.nn import (
@@ -124,6 +132,7 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "as_strided",
     "asin",
     "astype",
     "atan",
@@ -242,7 +251,8 @@ __all__ = [
 ]  # fmt: skip
 
 _INTERNAL = {
-    "absolute", "all_ops", "along_add", "checkpoint", "clamp", "cond", "constant", "copy", "embed",
+    "absolute", "all_ops", "along_add", "as_strided", "checkpoint", "clamp", "cond", "constant",
+    "copy", "embed",
     "gemm", "getitem", "iota", "item", "op_named", "overlap_add", "placeholder", "recompute",
     "scan", "size_of", "strided_slice", "take_add", "true_divide", "variable", "while_loop",
 }  # fmt: skip

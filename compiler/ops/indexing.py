@@ -11,7 +11,7 @@ from compiler import dims
 from compiler.affine import Affine
 from compiler.dims import Size
 from compiler.errors import DTypeError, OutOfRangeError, ShapeError
-from compiler.lowering import Gather, Index, Scatter
+from compiler.lowering import Gather, Index, IndexMap, Scatter
 from compiler.op import Attrs, Op, Operand, register
 from compiler.ops.arithmetic import astype
 from compiler.ops.comparison import equal, where
@@ -343,3 +343,47 @@ one_hot = composite(
     doc="1 at each index along a new last axis of size `classes`, 0 elsewhere: (...) -> (..., c). "
     "An index outside gives zeros.",
 )  # fmt: skip
+
+
+def _as_strided_type(x: TensorType, *, shape: Shape, strides: Shape) -> TensorType:
+    if x.ndim != 1 or not shape or len(strides) != len(shape):
+        raise ShapeError(f"as_strided: {x}, {shape} and {strides}: memory and a stride per axis")
+    reach: Size = 1
+    for size, stride in zip(shape, strides, strict=True):
+        reach = reach + (size - 1) * stride
+    if unify(x.size, reach) is None:
+        raise ShapeError(f"as_strided: {x} has {x.size} elements, {shape} reaches over {reach}")
+    return TensorType(shape, x.dtype)
+
+
+def _as_strided_map(
+    index: Index, x: TensorType, out: TensorType, *, shape: Shape, strides: Shape
+) -> Index:
+    place = Affine()
+    for i, stride in zip(index, strides, strict=True):
+        place = place + i * stride
+    return (place,)
+
+
+def _as_strided_vjp(g: Any, o: Any, a: Any, *, shape: Shape, strides: Shape) -> Any:
+    places = 0
+    for axis, stride in enumerate(strides):
+        places = positions(g, axis) * stride + places
+    return take_add(g, places, 0, a.shape[0])
+
+
+as_strided = register(
+    Op(
+        name="as_strided",
+        infer_type=_as_strided_type,
+        evaluate=lambda x, shape, strides: np.lib.stride_tricks.as_strided(
+            x, shape, tuple(stride * x.itemsize for stride in strides), writeable=False
+        ),
+        vjp=(_as_strided_vjp,),
+        saves=("",),
+        bind=lambda x, shape, strides: ((x,), {"shape": tuple(shape), "strides": tuple(strides)}),
+        lowering=IndexMap(_as_strided_map),
+        doc="Memory, a vector, as an array whose axes have these strides in elements: what the "
+        "compiler reads an input through that is not row-major. No two elements share a place.",
+    )
+)

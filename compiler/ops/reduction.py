@@ -288,7 +288,8 @@ def _var_vjp(
 def _var_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int) -> Any:
     if x.dtype.kind != "f":
         return _var(x, axes=axes, keepdims=keepdims, correction=correction)
-    centred = np.subtract(x, np.divide(total(x, axes, True), count(x, axes)))
+    # of a number, NumPy makes a number, into which nothing can be written
+    centred = np.asarray(np.subtract(x, np.divide(total(x, axes, True), count(x, axes))))
     np.multiply(centred, centred, centred)
     return total(centred, axes, keepdims) / _freedom(x, axes, correction)
 

@@ -10,6 +10,7 @@ import networkx as nx
 
 from compiler.errors import OptionError
 from compiler.graph.expression import Expression
+from compiler.graph.strided import view_inputs
 from compiler.op import Attrs, Op
 from compiler.ops.regions import checkpoint
 from compiler.passes.accumulate import accumulate_products
@@ -66,7 +67,7 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
 
 def rule_names() -> set[str]:
     """The names of all rewrites that can be switched off."""
-    others = (*_ALWAYS, *_LAST, *LOOPS, *_AT_THE_END, recompute_values)
+    others = (*_ALWAYS, *_LAST, *LOOPS, *_AT_THE_END, recompute_values, view_inputs)
     return {rule.name for rule in RULES} | {one.__name__ for one in others}
 
 

@@ -36,7 +36,7 @@ def in_order(
 
 
 def as_inputs(name: str, feeds: Sequence[Feed], args: Sequence[Any]) -> list[Any]:
-    """The values of a call as row-major arrays of the placeholders' dtypes and ranks.
+    """The values of a call as arrays of the placeholders' dtypes and ranks.
 
     Raises:
         FeedError, DTypeError, ShapeError: too many or too few, or one that does not fit.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +15,16 @@ from compiler.dims import Unknown, atoms
 from compiler.errors import GraphError, OutOfRangeError
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition
+from compiler.graph.strided import Order, view_inputs
 from compiler.options import Options
 from compiler.runtime import threads
 from compiler.runtime.arguments import are_apart, as_inputs, check_outputs, in_order
+from compiler.runtime.background import Compilation
 from compiler.runtime.blas import find_blas, limit_threads
 from compiler.runtime.cache.loader import Entries
 from compiler.runtime.image import Image, Layout
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
+from compiler.runtime.strided import MOST_KERNELS, Strided, compile_strided, order_of, row_major
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -50,6 +54,7 @@ class Executable:
         image: how it is run.
         options: how it was compiled.
         threads: how many threads a call may use, the BLAS included; None for as many as are set.
+        waits: whether a call waits for a kernel for its inputs' order, or copies them until then.
     """
 
     definition: Definition
@@ -60,12 +65,16 @@ class Executable:
     name: str
     options: Options
     threads: int | None = field(init=False)
+    waits: bool = field(default=True, init=False)
     _graph: nx.MultiDiGraph[int] | None = None
     _lowering: tuple[nx.MultiDiGraph[int], Kernel] | None = None
     call: Any = field(init=False)
     _is_fed_out: bool = field(init=False)
     _idle: list[Workspace] = field(default_factory=list)
     _layouts: dict[tuple[int, ...], Layout] = field(default_factory=dict)
+    _strided: dict[tuple[Order | None, ...], Strided | Compilation[Strided]] = field(
+        default_factory=dict
+    )
     _held: list[Any] = field(default_factory=list)
     _blas_threads: int | None = None  # to which a call has to limit the BLAS
 
@@ -187,10 +196,15 @@ class Executable:
 
     def _call_into_checked(self, given: list[Any], args: Sequence[Any]) -> Any:
         """The same for what did not fit the kernel as it was: what is wrong is found here."""
-        arrays = as_inputs(self.name, self.feeds, args)
-        layout = self._layout_for(sizes_of(self.feeds, arrays))
+        kernel, arrays, sizes = self.suited(as_inputs(self.name, self.feeds, args))
+        layout = kernel._layout_for(sizes)
         taken = [*arrays, *self.states()]
-        check_outputs(self.name, given, self.image.outputs, layout.outputs, taken)
+        check_outputs(self.name, given, kernel.image.outputs, layout.outputs, taken)
+        kernel._run_with(layout, kernel.native.fill, [*arrays, *given])
+        return self.restructure(given)
+
+    def _run_with(self, layout: Layout, entry: Any, arrays: Sequence[Any]) -> list[Any]:
+        """Run on validated arrays in a workspace of its own."""
         try:
             workspace = self._idle.pop()
         except IndexError:
@@ -199,10 +213,9 @@ class Executable:
             self._set_up(workspace, layout)
             limit = self._blas_threads
             with nullcontext() if limit is None else limit_threads(limit):
-                self._checked(workspace, self.native.fill(workspace.table, *arrays, *given))
+                return self._checked(workspace, entry(workspace.table, *arrays))
         finally:
             self._idle.append(workspace)
-        return self.restructure(given)
 
     def _run(self, workspace: Workspace, args: Sequence[Any]) -> list[Any]:
         results = self.call(workspace.table, *args)
@@ -212,14 +225,44 @@ class Executable:
 
     def _run_checked(self, workspace: Workspace, args: Sequence[Any]) -> list[Any]:
         """Validate the inputs, set the workspace up for their sizes, and run."""
-        arrays = as_inputs(self.name, self.feeds, args)
-        self._set_up(workspace, self._layout_for(sizes_of(self.feeds, arrays)))
+        kernel, arrays, sizes = self.suited(as_inputs(self.name, self.feeds, args))
+        layout = kernel._layout_for(sizes)
+        if kernel is not self:
+            return kernel._run_with(layout, kernel.call, arrays)
+        self._set_up(workspace, layout)
         return self.run_in(workspace, arrays)
 
-    def workspace_for(self, arrays: Sequence[Any]) -> Workspace:
-        """A new workspace, set up for the sizes of validated inputs."""
+    def suited(self, arrays: Sequence[Any]) -> tuple[Executable, Sequence[Any], dict[Unknown, int]]:
+        """What runs on validated inputs: this or the kernel for their order, its inputs and sizes.
+
+        Inputs that are not row-major are copied unless such a kernel reads them in place.
+        """
+        sizes = sizes_of(self.feeds, arrays)
+        orders = tuple([order_of(array) for array in arrays])
+        if any(orders) and view_inputs.__name__ not in self.options.disabled:
+            strided = self._strided_for(orders)
+            if strided is not None:
+                sizes = strided.sizes(sizes, arrays)
+                return strided.executable, strided.arrays(arrays), sizes
+        return self, list(map(row_major, arrays)), sizes
+
+    def _strided_for(self, orders: tuple[Order | None, ...]) -> Strided | None:
+        """The kernel for inputs in these orders; None if they are copied."""
+        found = self._strided.get(orders)
+        if found is None and len(self._strided) < MOST_KERNELS:
+            make = partial(compile_strided, self, orders)
+            found = self._strided[orders] = make() if self.waits else Compilation(make, self.name)
+        if isinstance(found, Compilation):
+            found.tell()
+            if not found.ready:
+                return None
+            found = self._strided[orders] = found.value()
+        return found
+
+    def workspace_for(self, sizes: Mapping[Unknown, int]) -> Workspace:
+        """A new workspace, set up for some sizes."""
         workspace = self._new_workspace()
-        self._set_up(workspace, self._layout_for(sizes_of(self.feeds, arrays)))
+        self._set_up(workspace, self._layout_for(sizes))
         return workspace
 
     def states(self) -> list[Any]:

@@ -16,6 +16,7 @@ from compiler.graph.expression import Expression
 from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime.interpret import Observer, interpret
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
+from compiler.runtime.strided import row_major
 
 interpreting = threading.RLock()
 """Held by a call: what it reads of variables is not updated by another one meanwhile."""
@@ -68,7 +69,8 @@ class Interpreted:
             self._values(arrays, variables, observe)
 
     def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-        arrays = as_inputs(self.name, self.feeds, in_order(self.name, self.feeds, args, kwargs))
+        given = as_inputs(self.name, self.feeds, in_order(self.name, self.feeds, args, kwargs))
+        arrays = list(map(row_major, given))
         sizes = sizes_of(self.feeds, arrays)
         if sizes != self._checked:
             check_sizes(self.definition, sizes)

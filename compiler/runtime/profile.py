@@ -56,11 +56,13 @@ class Profile:
 
 def profile(executable: Executable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Profile:
     """Measure each step of a call on its own; variables are left as they were."""
-    name, feeds, kernel = executable.name, executable.feeds, executable.kernel
-    arrays = as_inputs(name, feeds, in_order(name, feeds, args, kwargs) if kwargs else args)
+    name, feeds = executable.name, executable.feeds
+    given = as_inputs(name, feeds, in_order(name, feeds, args, kwargs) if kwargs else args)
+    executable, arrays, sizes = executable.suited(given)
+    kernel = executable.kernel
     states = executable.states()
     before = [state.copy() for state in states]
-    workspace = executable.workspace_for(arrays)
+    workspace = executable.workspace_for(sizes)
     steps, owner = load_steps(kernel.units, kernel.program, kernel.table)
     table = workspace.table.ctypes.data
     times: list[list[float]] = [[] for _ in steps]

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from compiler.dims import Dim, Size, Unknown, as_unknown, atoms, evaluate
 from compiler.errors import DTypeError, FeedError, OutOfRangeError, ShapeError
 from compiler.graph.definition import Definition, Node
@@ -37,7 +35,7 @@ def _feed(node: Node, position: int) -> Feed:
 
 
 def as_input(feed: Feed, value: Any) -> Any:
-    """`value` as a row-major array of the placeholder's dtype and rank.
+    """`value` as an array of the placeholder's dtype and rank.
 
     Python numbers and nested lists take the placeholder's dtype; an array must have it.
 
@@ -60,7 +58,7 @@ def as_input(feed: Feed, value: Any) -> Any:
             f"feed {feed.name!r}: {array.dtype.name}{list(array.shape)} has {array.ndim} axes, "
             f"{feed.type} has {feed.type.ndim} ({feed.source})"
         )
-    return np.require(array, requirements=["C", "A"])
+    return array
 
 
 def sizes_of(feeds: Sequence[Feed], arrays: Sequence[Any]) -> dict[Unknown, int]:
