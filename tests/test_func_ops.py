@@ -70,7 +70,9 @@ def test_vmap_is_a_loop(name, sample):
         for k, one in enumerate(leaves(found)):
             wanted = np.stack([leaves(each)[k].numpy() for each in expected])
             assert one.dtype == wanted.dtype and one.shape == wanted.shape
-            np.testing.assert_allclose(one.numpy(), wanted, rtol=1e-12, atol=1e-13)
+            # of integers, results are float32, and those of one need not round as those of many
+            rtol = 1e-6 if wanted.dtype == np.float32 else 1e-12
+            np.testing.assert_allclose(one.numpy(), wanted, rtol=rtol, atol=rtol / 10)
 
 
 def smooth(name, sample):
