@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from compiler.affine import Affine
-from compiler.dims import Dim, Size
+from compiler.dims import Dim, Size, product
 from compiler.emit.chunks import ChunkPlan
-from compiler.emit.loops import INDENT, Loop, Nest, statements_of
+from compiler.emit.loops import INDENT, STRIP, Loop, Nest, statements_of
 from compiler.emit.scalar import (
     CONSTRUCTORS,
     cast,
@@ -201,66 +201,86 @@ class Printer:
             inside = max((places[axis] + 1 for axis in one.axes if axis in places), default=0)
             by_depth[inside].append(one)
         sums = [one for one in statements if one.accumulator]
-        if sums and not self.nest.rows and len(columns) == 1 and self._is_long(columns[0]):
-            yield from self._blocks(by_depth, sums, depth)
-            return
+        wide = sums if not self.nest.rows and self._is_long(columns) else []
         for line in by_depth[0]:
             yield INDENT * depth + self._text(line)
+        for one in wide:
+            yield f"{INDENT * depth}wide_{one.accumulator} = f64(0.0)"
         if all(loop.extent != 0 for loop in columns):
-            yield from self._nest(by_depth, 0, depth)
+            yield from self._nest(by_depth, 0, depth, wide)
+        for one in wide:
+            assert one.dtype is not None
+            total = f"{CONSTRUCTORS[one.dtype.name]}(wide_{one.accumulator})"
+            yield f"{INDENT * depth}{one.accumulator} = {total}"
 
-    def _nest(self, by_depth: list[list[Statement]], level: int, depth: int) -> Iterator[str]:
-        """The loops from `level` on: headers and bodies, or copies where a loop is written out."""
+    def _nest(
+        self, by_depth: list[list[Statement]], level: int, depth: int, wide: Sequence[Statement]
+    ) -> Iterator[str]:
+        """The loops from `level` on: headers and bodies."""
         columns = self.nest.columns
-        if level == len(columns):
+        printed = self.nest.written_out
+        if level == printed:
+            yield from self._copies(by_depth, level, depth)
             return
-        loop = columns[level]
-        if level < self.nest.written_out:
-            yield INDENT * depth + self._header(loop)
-            for line in by_depth[level + 1]:
-                yield INDENT * (depth + 1) + self._text(line)
-            yield from self._nest(by_depth, level + 1, depth + 1)
+        if level == printed - 1:
+            yield from self._innermost(by_depth, depth, wide)
             return
+        if level == printed - 2 and self.nest.strips:
+            _, end = self._bounds(columns[level + 1])
+            yield f"{INDENT * depth}for strip in range(0, {end}, {STRIP}):"
+            depth += 1
+        yield INDENT * depth + self._header(columns[level])
+        for line in by_depth[level + 1]:
+            yield INDENT * (depth + 1) + self._text(line)
+        yield from self._nest(by_depth, level + 1, depth + 1, wide)
+
+    def _innermost(
+        self, by_depth: list[list[Statement]], depth: int, wide: Sequence[Statement]
+    ) -> Iterator[str]:
+        """The innermost loop; sums are added in float64 now and then: rounding does not pile up."""
+        level = self.nest.written_out - 1
+        loop = self.nest.columns[level]
+        start, end = self._bounds(loop)
+        if self.nest.strips:
+            start, end = "strip", f"min(strip + {STRIP}, {end})"
+        elif wide and self._is_long([loop]):
+            yield f"{INDENT * depth}for block in range({start}, {end}, {BLOCK}):"
+            start, end = "block", f"min(block + {BLOCK}, {end})"
+            depth += 1
+        for one in wide:
+            assert one.dtype is not None
+            yield f"{INDENT * depth}part_{one.accumulator} = {literal(0, one.dtype)}"
+        prefix = "part_" if wide else ""
+        yield INDENT * depth + _range(loop, start, end)
+        for line in by_depth[level + 1]:
+            yield INDENT * (depth + 1) + self._text(line, prefix)
+        yield from self._copies(by_depth, level + 1, depth + 1, prefix)
+        for one in wide:
+            name = one.accumulator
+            yield f"{INDENT * depth}wide_{name} = wide_{name} + f64(part_{name})"
+
+    def _copies(
+        self, by_depth: list[list[Statement]], level: int, depth: int, prefix: str = ""
+    ) -> Iterator[str]:
+        """The loops from `level` on, which are written out: a copy of the body per iteration."""
+        if level == len(self.nest.columns):
+            return
+        loop = self.nest.columns[level]
         assert isinstance(loop.extent, int)
         for value in range(loop.extent):
             self.fixed[loop.axes[-1]] = value
             for line in by_depth[level + 1]:
-                yield INDENT * depth + self._text(line)
-            yield from self._nest(by_depth, level + 1, depth)
+                yield INDENT * depth + self._text(line, prefix)
+            yield from self._copies(by_depth, level + 1, depth, prefix)
         del self.fixed[loop.axes[-1]]
 
-    def _is_long(self, loop: Loop) -> bool:
-        return isinstance(loop.extent, Dim) or loop.extent > BLOCK
-
-    def _blocks(
-        self, by_depth: list[list[Statement]], sums: list[Statement], depth: int
-    ) -> Iterator[str]:
-        """One long loop in blocks, whose sums are added in float64: rounding does not pile up."""
-        (loop,) = self.nest.columns
-        start, end = self._bounds(loop)
-        pad, inner = INDENT * depth, INDENT * (depth + 1)
-        for line in by_depth[0]:
-            yield pad + self._text(line)
-        for one in sums:
-            yield f"{pad}wide_{one.accumulator} = f64(0.0)"
-        yield f"{pad}for block in range({start}, {end}, {BLOCK}):"
-        for one in sums:
-            assert one.dtype is not None
-            yield f"{inner}part_{one.accumulator} = {literal(0, one.dtype)}"
-        yield f"{inner}for {loop.variable} in range(block, min(block + {BLOCK}, {end})):"
-        for line in by_depth[1]:
-            yield inner + INDENT + self._text(line, "part_")
-        for one in sums:
-            name = one.accumulator
-            yield f"{inner}wide_{name} = wide_{name} + f64(part_{name})"
-        for one in sums:
-            assert one.dtype is not None
-            constructor = CONSTRUCTORS[one.dtype.name]
-            yield f"{pad}{one.accumulator} = {constructor}(wide_{one.accumulator})"
+    def _is_long(self, columns: Sequence[Loop]) -> bool:
+        """Whether loops, of which one at least is printed, have many iterations."""
+        extent = product([loop.extent for loop in columns])
+        return self.nest.written_out > 0 and (isinstance(extent, Dim) or extent > BLOCK)
 
     def _header(self, loop: Loop) -> str:
-        start, end = self._bounds(loop)
-        return f"for {loop.variable} in range({end if start == '0' else f'{start}, {end}'}):"
+        return _range(loop, *self._bounds(loop))
 
     def _bounds(self, loop: Loop) -> tuple[str, str]:
         if self.plan is not None and loop is self.nest.outermost:
@@ -328,3 +348,7 @@ class Printer:
     def _factor(self, size: Size) -> str:
         text = self.size(size)
         return f"({text})" if isinstance(size, Dim) else text
+
+
+def _range(loop: Loop, start: str, end: str) -> str:
+    return f"for {loop.variable} in range({end if start == '0' else f'{start}, {end}'}):"

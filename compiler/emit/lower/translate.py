@@ -16,6 +16,7 @@ from llvmlite import ir
 
 from compiler.emit.lower import values
 from compiler.emit.lower.functions import FUNCTIONS
+from compiler.emit.lower.rest import MaskedLoop, leaves_rest, whole_vectors
 from compiler.emit.lower.values import BOOL, FLOAT64, INT64, SCALARS, Pointer, Value
 
 CONSTANTS = {"inf": float("inf"), "nan": float("nan")}
@@ -118,7 +119,16 @@ class Translator:
         bounds = [self.value(one) for one in node.iter.args]
         start, stop = (values.constant(0, INT64), *bounds) if len(bounds) == 1 else bounds[:2]
         step = bounds[2] if len(bounds) == 3 else values.constant(1, INT64)
-        with self.loop(start.ir, stop.ir, step.ir) as index:
+        if len(bounds) < 3 and leaves_rest(node):
+            middle = whole_vectors(self.builder, start.ir, stop.ir)
+            self._loop_over(node, start.ir, middle, step.ir)
+            self._loop_over(node, middle, stop.ir, step.ir, MaskedLoop(self.module))
+        else:
+            self._loop_over(node, start.ir, stop.ir, step.ir)
+
+    def _loop_over(self, node: ast.For, start: Any, stop: Any, step: Any, hint: Any = None) -> None:
+        assert isinstance(node.target, ast.Name)
+        with self.loop(start, stop, step, hint) as index:
             hidden = self.values.get(node.target.id)
             self.values[node.target.id] = Value(index, INT64)
             self.block(node.body)
@@ -126,8 +136,8 @@ class Translator:
                 self.values[node.target.id] = hidden
 
     @contextmanager
-    def loop(self, start: Any, stop: Any, step: Any) -> Iterator[Any]:
-        """A loop with a positive step; nothing runs if it is empty."""
+    def loop(self, start: Any, stop: Any, step: Any, hint: Any = None) -> Iterator[Any]:
+        """A loop with a positive step; nothing runs if it is empty. `hint` is its metadata."""
         builder = self.builder
         body, done = (self.function.append_basic_block() for _ in range(2))
         before = builder.block
@@ -138,7 +148,9 @@ class Translator:
         yield index
         following = builder.add(index, step, flags=("nsw",))
         index.add_incoming(following, builder.block)
-        builder.cbranch(builder.icmp_signed("<", following, stop), body, done)
+        again = builder.cbranch(builder.icmp_signed("<", following, stop), body, done)
+        if hint is not None:
+            again.set_metadata("llvm.loop", hint)
         builder.position_at_end(done)
 
     def assign(self, name: str, value: Value) -> None:
