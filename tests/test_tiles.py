@@ -11,7 +11,7 @@ import pytest
 import staticgraph as sg
 
 
-def compiled(function: Callable[[Any], Any], columns: int, **options: Any) -> sg.Executable:
+def compiled(function: Callable[[Any], Any], columns: int | None, **options: Any) -> sg.Executable:
     x = sg.placeholder("x", (None, columns), "float64")
     return sg.compile([x], function(x), **options)
 
@@ -71,8 +71,21 @@ def test_tiles_are_numpy(function: Callable[[Any], Any], columns: int, rows: int
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_these_have_tiles(function: Callable[[Any], Any]) -> None:
-    assert "for tile in range(" in compiled(function, 10).source
+def test_the_number_of_columns_may_be_unknown(function: Callable[[Any], Any]) -> None:
+    tiled, interpreted = compiled(function, None), compiled(function, None, debug=True)
+    rng = np.random.default_rng(0)
+    for rows, columns in ((5, 3), (64, 10), (1000, 4), (9, 95), (17, 96), (16, 97), (33, 600)):
+        x = rng.standard_normal((rows, columns)) / columns**0.5
+        before = x.copy()
+        for found, expected in zip(tiled(x), interpreted(x), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+        np.testing.assert_array_equal(x, before)
+
+
+@pytest.mark.parametrize("columns", [10, None])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_these_have_tiles(function: Callable[[Any], Any], columns: int | None) -> None:
+    assert "for tile in range(" in compiled(function, columns).source
 
 
 def test_what_is_cheap_or_long_has_none() -> None:
@@ -85,8 +98,9 @@ def test_a_tile_fits_into_the_cache() -> None:
     assert ", 8):" in compiled(per_row, 180).source
 
 
-def test_threads_do_not_change_bits() -> None:
+@pytest.mark.parametrize("columns", [20, None])
+def test_threads_do_not_change_bits(columns: int | None) -> None:
     x = np.random.default_rng(0).standard_normal((30_000, 20))
-    one, two = (compiled(twice, 20, threads=n)(x) for n in (1, 2))
+    one, two = (compiled(twice, columns, threads=n)(x) for n in (1, 2))
     for a, b in zip(one, two, strict=True):
         np.testing.assert_array_equal(a, b)

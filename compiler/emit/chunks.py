@@ -21,7 +21,8 @@ GRAIN = 400_000  # statements that one chunk runs at least: 10 to 100 µs
 MOST = 32  # chunks
 FEW_CHUNKS = 4  # where each has a large result of its own
 LINE = 64  # elements, which are at least as many bytes as a cache line has
-MOST_GATHERED = 1 << 14  # elements that each chunk may sum on its own
+MOST_GATHERED = 1 << 14  # elements, of a known number, that each chunk may sum on its own
+LEAST_SUMMED = 32  # iterations of a chunk that sums as many elements as each of them has
 FUNCTION_COST = 8  # statements that take as long as one function such as exp
 PRODUCT_GRAIN = 1 << 20  # multiplications that one chunk of products does at least: 10 to 30 µs
 
@@ -65,10 +66,13 @@ def plan_chunks(nodes: Mapping[int, Node], body: Body, nest: Nest) -> ChunkPlan 
         return None
     gathered = [node for node in body.gathered if not _keeps(loop, nodes[node])]
     sizes = {node: nodes[node].type.size for node in gathered}
-    if any(not isinstance(size, int) or size > MOST_GATHERED for size in sizes.values()):
+    if any(isinstance(size, int) and size > MOST_GATHERED for size in sizes.values()):
         return None
+    # of a size that is not known, many rows are summed before the chunks' sums are added
+    least = 1 if all(isinstance(size, int) for size in sizes.values()) else LEAST_SUMMED
     cost = sum(_cost(line.code) for part in body.passes for line in part)
-    chunks = _worthwhile(Chunks(loop.extent, product(body.group.domain) * cost, 1, GRAIN, MOST))
+    work = product(body.group.domain) * cost
+    chunks = _worthwhile(Chunks(loop.extent, work, least, GRAIN, MOST))
     if chunks is None:
         return None
     totals = tuple(body.totals if nest.rows else body.sums)
@@ -85,10 +89,15 @@ def padded(size: Size) -> Size:
 
 def own_memory(body: Body) -> dict[Memory, Size]:
     """What a group has memory of its own for beside the values of nodes, and how many elements."""
-    rows = body.tile.rows if body.tile else 1
-    own: dict[Memory, Size] = {("scratch", node): rows * n for node, n in body.scratch.items()}
-    spills = body.tile.spills if body.tile else ()
-    return own | {("spill", i): rows for i in range(len(spills))}
+    tile = body.tile
+    if tile is None:
+        return {("scratch", node): size for node, size in body.scratch.items()}
+    own: dict[Memory, Size] = {
+        ("scratch", node): tile.rows * size if isinstance(tile.rows, int) else tile.room
+        for node, size in body.scratch.items()
+    }
+    most = tile.rows if isinstance(tile.rows, int) else tile.most
+    return own | {("spill", i): most for i in range(len(tile.spills))}
 
 
 def _cost(code: str) -> int:

@@ -172,10 +172,14 @@ class Printer:
             depth += 1
         loop = self.nest.rows[-1]
         start, end = self._bounds(loop)
-        yield f"{INDENT * depth}for tile in range({start}, {end}, {tile.rows}):"
+        rows = self.size(tile.rows)
+        if isinstance(tile.rows, Dim):
+            yield f"{INDENT * depth}rows = {rows}"
+            rows = "rows"
+        yield f"{INDENT * depth}for tile in range({start}, {end}, {rows}):"
         for segment in tile.segments:
             pad = INDENT * (depth + 2)
-            bounds = f"tile, min(tile + {tile.rows}, {end})"
+            bounds = f"tile, min(tile + {rows}, {end})"
             yield f"{INDENT * (depth + 1)}for {loop.variable} in range({bounds}):"
             for i in segment.read:
                 code = from_memory(tile.spills[i].dtype).replace("{m}", self._spill(i))

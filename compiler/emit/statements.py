@@ -94,9 +94,14 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tile:
-    """How many rows are computed together, in which loops, and what is kept between those."""
+    """How many rows are computed together, in which loops, and what is kept between those.
 
-    rows: int
+    There are at most `most` rows, and they have at most `room` elements.
+    """
+
+    rows: Size
+    most: int
+    room: Size
     segments: tuple[Segment, ...]
     spills: tuple[Spill, ...]
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from compiler.dims import product
+from compiler.dims import Size, floor_divide, maximum, minimum, product
 from compiler.emit.loops import COPIES
 from compiler.emit.scalar import expensive_calls
 from compiler.emit.statements import Body, Memory, Segment, Spill, Statement, Tile
@@ -32,16 +32,23 @@ def tile_of(nodes: Mapping[int, Node], body: Body) -> Tile | None:
     )
     if not any(expensive_calls(line.code) for lines in body.rows for line in lines):
         return None
-    if rows == 1 or not isinstance(columns, int):
+    if rows == 1:
         return None
-    if columns <= COPIES and not body.scratch:  # then the loop over rows is the innermost one
-        return None
-    of_a_row = max(1, columns * _bytes_of_an_element(nodes, body))
-    count = min(MOST_ROWS, MOST_BYTES // of_a_row // LEAST_ROWS * LEAST_ROWS)
-    if count < LEAST_ROWS:
-        return None
+    if isinstance(columns, int) and columns <= COPIES and not body.scratch:
+        return None  # then the loop over rows is the innermost one
+    # how many columns the fewest rows may have to fit into the cache
+    fitting = MOST_BYTES // LEAST_ROWS // max(1, _bytes_of_an_element(nodes, body))
+    count: Size
+    if isinstance(columns, int):
+        count = LEAST_ROWS * min(MOST_ROWS // LEAST_ROWS, fitting // max(1, columns))
+        if count == 0:
+            return None
+    else:
+        whole = minimum(MOST_ROWS // LEAST_ROWS, floor_divide(fitting, maximum(columns, 1)))
+        count = LEAST_ROWS * maximum(1, whole)
     spills = tuple(_spills(body))
-    return Tile(count, tuple(_segments(body, spills)), spills)
+    room = LEAST_ROWS * (columns + fitting)
+    return Tile(count, MOST_ROWS, room, tuple(_segments(body, spills)), spills)
 
 
 def _bytes_of_an_element(nodes: Mapping[int, Node], body: Body) -> int:
