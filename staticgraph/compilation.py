@@ -73,7 +73,8 @@ def compile(
         background: return at once, and compile in a thread. Until that is done, calls run op by op
             with NumPy: the results are equal up to rounding. `ready` says whether it is done, as it
             is at once if the kernel is in the cache; `wait(timeout)` waits, and so do `source`,
-            `plan` and the like. A process that ends, or forks, waits for a compilation that has
+            `plan` and the like. Kernels for inputs that are not row-major are compiled in the
+            background too. A process that ends, or forks, waits for a compilation that has
             begun.
         debug: True compiles nothing: calls run op by op with NumPy, an op that makes inf or nan out
             of finite operands warns (NonFiniteWarning; make it an error with
@@ -84,7 +85,9 @@ def compile(
         name: for messages.
 
     Returns:
-        An executable for any sizes of the unknown axes; it cannot be modified.
+        An executable for any sizes of the unknown axes; it cannot be modified. It is compiled for
+        row-major inputs; one of a megabyte or more that is transposed, or a slice, is read in place
+        by a kernel that the first call with such an input compiles.
 
     Raises:
         GraphError: an input is no placeholder, given twice, or not needed; an output depends on a

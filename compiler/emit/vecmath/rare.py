@@ -144,8 +144,11 @@ def _definition(rare: Rare, widths: Sequence[int], machine: Any) -> Any:
         entry, seldom, end = (
             function.append_basic_block(name) for name in ("entry", "seldom", "end")
         )
+        # lanes beyond the end of a loop have no value, on which one must not branch
+        given = ir.Instruction(entry, mask.type, "freeze", [mask])
+        entry.instructions.append(given)
         builder = ir.IRBuilder(entry)
-        builder.cbranch(_any(builder, mask, lanes), seldom, end).set_weights(SELDOM)
+        builder.cbranch(_any(builder, given, lanes), seldom, end).set_weights(SELDOM)
         builder.position_at_end(seldom)
         wide = [_resized(builder, one, rare.widest) for one in operands]
         found = _resized(builder, builder.call(exact, wide), lanes)
