@@ -6,6 +6,7 @@ import networkx as nx
 
 from compiler.emit.kernel import Kernel, emit
 from compiler.options import Options
+from compiler.passes.arrange import arrange_rows
 from compiler.passes.pipeline import optimise
 from compiler.passes.recompute import recompute_values
 from compiler.passes.roots import separate_roots
@@ -20,4 +21,6 @@ def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGrap
     lowered = separate_roots(optimise(unified, options.numerics, options.disabled))
     if options.fuse and recompute_values.__name__ not in options.disabled:
         lowered = recompute_values(lowered)
+    if options.fuse and arrange_rows.__name__ not in options.disabled:
+        lowered = arrange_rows(lowered)
     return lowered, emit(lowered, separate=not options.fuse)

@@ -11,15 +11,18 @@ import pytest
 import staticgraph as sg
 from compiler.graph.build import build, expressions_of, verify
 from compiler.graph.expression import Expression, ancestors, promote
+from compiler.graph.strided import view_inputs
 from compiler.ops import add, divide, power
 from compiler.passes.accumulate import accumulate_products
+from compiler.passes.arrange import arrange_rows
 from compiler.passes.pipeline import LOOPS, optimise, rule_names
 from compiler.passes.recompute import recompute_values
 from compiler.passes.rules import RULES
 from compiler.runtime.interpret import interpret
 
-# the others: test_control_passes.py, test_accumulate.py, test_recompute.py
-OTHERS = (*LOOPS, accumulate_products, recompute_values)
+# the others: test_control_passes.py, test_accumulate.py, test_recompute.py, test_arrange.py,
+# test_strided.py
+OTHERS = (*LOOPS, accumulate_products, recompute_values, arrange_rows, view_inputs)
 ALL = rule_names() - {rewrite.__name__ for rewrite in OTHERS}
 KINDS = {rule.name: rule.kind for rule in RULES} | {"fold_constants": "exact"}
 KINDS |= {"drop_broadcasts": "exact", "sum_vector_products": "stable"}

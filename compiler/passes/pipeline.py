@@ -14,6 +14,7 @@ from compiler.graph.strided import view_inputs
 from compiler.op import Attrs, Op
 from compiler.ops.regions import checkpoint
 from compiler.passes.accumulate import accumulate_products
+from compiler.passes.arrange import arrange_rows
 from compiler.passes.hoist import hoist_invariants, hoist_products
 from compiler.passes.loops import optimise_bodies
 from compiler.passes.merge import merge_scans
@@ -67,7 +68,7 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
 
 def rule_names() -> set[str]:
     """The names of all rewrites that can be switched off."""
-    others = (*_ALWAYS, *_LAST, *LOOPS, *_AT_THE_END, recompute_values, view_inputs)
+    others = (*_ALWAYS, *_LAST, *LOOPS, *_AT_THE_END, recompute_values, arrange_rows, view_inputs)
     return {rule.name for rule in RULES} | {one.__name__ for one in others}
 
 
