@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 from compiler.affine import Affine
 from compiler.dims import Dim, Size, evaluate
+from compiler.emit.scalar import expensive_calls
 from compiler.emit.statements import Body, Statement
 
 INDENT = "    "
 STRIP = 32  # iterations; measured on transposing 1000 x 1000 to 4096 x 4096: 2 to 8 times as fast
 COPIES = 8  # iterations that are written out one after the other
+EXPENSIVE_COPIES = 15  # of expensive ones, which are less than a vector: softmax of 10 classes 2.6
+WINDOW_COPIES = 64  # of those over a window: max pooling 3 x 3 is 5 times as fast
+MOST_LINES = 400  # that more than COPIES of them have in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ def merge_loops(statements: Sequence[Statement], domain: Sequence[tuple[int, Siz
     return loops[::-1]
 
 
-def written_out(loops: Sequence[Loop]) -> int:
+def written_out(loops: Sequence[Loop], most: int = COPIES) -> int:
     """From which of the loops on they are written out: innermost ones of few iterations in all.
 
     The native compiler vectorises innermost loops only, and unrolls none before it does.
@@ -58,10 +62,38 @@ def written_out(loops: Sequence[Loop]) -> int:
     copies = 1
     for level in reversed(range(len(loops))):
         extent = loops[level].extent
-        if not isinstance(extent, int) or copies * extent > COPIES:
+        if not isinstance(extent, int) or copies * extent > most:
             return level + 1
         copies *= extent
     return 0
+
+
+def most_copies(body: Body) -> int:
+    """How many iterations over columns may be written out, so that rows are vectorised instead.
+
+    More than a few where neighbouring rows are neighbours in memory, as windows are; and of
+    expensive ones.
+    """
+    lines = [line for part in body.passes for line in part]
+    if not body.split or not lines:
+        return COPIES
+    most = COPIES
+    if any(expensive_calls(line.code) for line in lines):
+        most = EXPENSIVE_COPIES
+    across = [line.place for line in lines if line.memory and _moves(line.place, body.split)]
+    last = max((axis for axis in range(body.split) if body.group.domain[axis] != 1), default=0)
+    if all(_is_near(place.coefficient(last)) for place in across):
+        most = WINDOW_COPIES
+    return max(COPIES, min(most, MOST_LINES // len(lines)))
+
+
+def _moves(place: Affine, split: int) -> bool:
+    """Whether a place in memory changes with the column."""
+    return any(axis >= split for axis, _ in place.terms)
+
+
+def _is_near(stride: Size) -> bool:
+    return isinstance(stride, int) and abs(stride) <= NEAR
 
 
 def order_loops(
@@ -124,6 +156,7 @@ def _length(stride: Size) -> int:
 
 _UNROLLED = 4  # the native compiler unrolls loops up to about this extent: nothing to vectorise
 _SHORT_LOOP = 4
+NEAR = 4  # elements: vectors of every fourth are still loaded and shuffled fast
 _CACHE_LINE = 16  # float32 elements: from here on every access is a line of its own
 
 
@@ -163,7 +196,7 @@ def nest_of(body: Body) -> Nest:
     rows, columns = domain[: body.split], domain[body.split :]
     columns = order_loops(statements, columns, bool(body.placed))
     loops = merge_loops(statements, columns)
-    printed = written_out(loops)
+    printed = written_out(loops, most_copies(body))
     strips = not rows and _reads_across(statements, loops[:printed])
     return Nest(tuple(merge_loops(statements, rows)), tuple(loops), printed, strips)
 

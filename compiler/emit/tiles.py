@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from compiler.dims import Size, floor_divide, maximum, minimum, product
-from compiler.emit.loops import COPIES
+from compiler.emit.loops import most_copies
 from compiler.emit.scalar import expensive_calls
 from compiler.emit.statements import Body, Memory, Segment, Spill, Statement, Tile
 from compiler.graph.view import Node
@@ -34,7 +34,7 @@ def tile_of(nodes: Mapping[int, Node], body: Body) -> Tile | None:
         return None
     if rows == 1:
         return None
-    if isinstance(columns, int) and columns <= COPIES and not body.scratch:
+    if isinstance(columns, int) and columns <= most_copies(body) and not body.scratch:
         return None  # then the loop over rows is the innermost one
     # how many columns the fewest rows may have to fit into the cache
     fitting = MOST_BYTES // LEAST_ROWS // max(1, _bytes_of_an_element(nodes, body))
