@@ -310,6 +310,8 @@ SAMPLES: dict[str, list[Sample]] = {
         ),
         call(spread(1, 4, 6, 5), spread(6, 2, 2, 2), None, 1, 0, (2, 3), 2, sizes=False),
         call(spread(2, 3, 4, 4), spread(3, 1, 3, 3), spread(3), padding=1, groups=3, sizes=False),
+        call(spread(1, 2, 5, 4), spread(4, 1, 2, 2), None, 2, 0, 1, 2, sizes=False),
+        call(spread(1, 6, 4, 4), spread(2, 3, 5, 5), None, 1, 2, 1, 2, sizes=False),
     ],
     "conv_transpose2d": [
         call(spread(2, 2, 3, 2), spread(2, 1, 2, 3), sizes=False),

@@ -2,6 +2,7 @@
 
 All are composites of sliding windows: a convolution is one product of matrices over all windows
 of all images (im2col), so that it reaches the BLAS in one call, forward and for both gradients.
+In many small groups it is a sum over windows (`conv_direct`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from compiler.errors import OptionError, ShapeError
 from compiler.op import Attrs
-from compiler.ops import conv_arrays, pooling_arrays
+from compiler.ops import conv_arrays, conv_direct, pooling_arrays
 from compiler.ops.comparison import equal, isnan, logical_or, where
 from compiler.ops.declare import as_operand, composite
 from compiler.ops.linalg import matmul
@@ -112,6 +113,9 @@ def _conv2d(
     x: Any, weight: Any, bias: Any, *, stride: Pair, padding: Pair, dilation: Pair, groups: int
 ) -> Any:
     attrs = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    shift = expand_dims(bias, (1, 2)) if bias.ndim else bias
+    if conv_direct.is_direct(weight, groups):
+        return conv_direct.convolve(_padded(x, padding), weight, attrs) + shift
     product = matmul(_filters(weight, groups), _columns(x, weight, attrs))
     height, width = (
         (size + 2 * p - d * (k - 1) - 1) // s + 1
@@ -120,7 +124,7 @@ def _conv2d(
         )
     )
     result = reshape(product, (weight.shape[0], x.shape[0], height, width))
-    return transpose(result, (1, 0, 2, 3)) + (expand_dims(bias, (1, 2)) if bias.ndim else bias)
+    return transpose(result, (1, 0, 2, 3)) + shift
 
 
 def _full_padding(
@@ -129,10 +133,14 @@ def _full_padding(
     """The padding of g if the cotangent of x is better computed as a convolution of g.
 
     That writes out no products of all windows, but windows of g: worthwhile if it has no more
-    channels than x.
+    channels than x, or if these are not written out either.
     """
-    filters, channels = weight.shape[:2]
-    if stride != (1, 1) or groups != 1 or not isinstance(channels, int) or filters > channels:
+    filters, channels, *window = weight.shape
+    if stride != (1, 1) or not isinstance(channels, int):
+        return None
+    if groups == 1 and filters > channels:
+        return None
+    if groups > 1 and not conv_direct.is_few(filters // groups, window):
         return None
     height, width = (
         d * (k - 1) - p for d, k, p in zip(dilation, weight.shape[2:], padding, strict=True)
@@ -144,18 +152,31 @@ def _conv2d_by_x(g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: Any) -
     groups, padding = attrs["groups"], attrs["padding"]
     around = _full_padding(weight, **attrs)
     if around is not None:
-        turned = transpose(flip(weight, (2, 3)), (1, 0, 2, 3))
-        return conv2d(g, turned, None, 1, around, attrs["dilation"])
+        return conv2d(g, _turned(weight, groups), None, 1, around, attrs["dilation"], groups)
+    sizes = tuple(size + 2 * p for size, p in zip(x.shape[2:], padding, strict=True))
+    if conv_direct.is_direct(weight, groups):
+        return _cropped(conv_direct.by_x(g, weight, sizes, attrs), padding, x.shape[2:])
     columns = matmul(transpose(_filters(weight, groups), (0, 2, 1)), _by_filter(g, groups))
     channels = weight.shape[1] * groups
     shape = (channels, *weight.shape[2:], g.shape[0], *g.shape[2:])
     windows = transpose(reshape(columns, shape), (3, 0, 4, 5, 1, 2))
-    sizes = tuple(size + 2 * p for size, p in zip(x.shape[2:], padding, strict=True))
     whole = overlap_add(windows, sizes, attrs["stride"], attrs["dilation"])
     return _cropped(whole, padding, x.shape[2:])
 
 
+def _turned(weight: Any, groups: int) -> Any:
+    """The weight whose convolution is the adjoint: flipped, filters and channels exchanged."""
+    flipped = flip(weight, (2, 3))
+    if groups == 1:
+        return transpose(flipped, (1, 0, 2, 3))
+    filters, channels, *window = weight.shape
+    grouped = reshape(flipped, (groups, filters // groups, channels, *window))
+    return reshape(transpose(grouped, (0, 2, 1, 3, 4)), (channels * groups, -1, *window))
+
+
 def _conv2d_by_weight(g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
+    if conv_direct.is_direct(weight, attrs["groups"]):
+        return conv_direct.by_weight(g, _padded(x, attrs["padding"]), weight, attrs)
     columns = _columns(x, weight, attrs)
     product = matmul(_by_filter(g, attrs["groups"]), transpose(columns, (0, 2, 1)))
     return reshape(product, weight.shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,7 @@ class Profile:
         longest = max((step.share for step in self.steps), default=1) or 1
         for step in self.steps:
             bar = "#" * round(WIDTH * step.share / longest)
-            text = f"{', '.join(step.ops)}  <- {', '.join(step.lines)}"
+            text = f"{', '.join(_counted(step.ops))}  <- {', '.join(step.lines)}"
             lines.append(
                 f"{step.seconds * 1e6:10.1f} µs {step.share:6.1%} {bar:<{WIDTH}} {text}".rstrip()
             )
@@ -95,3 +96,8 @@ def _profile(origins: Sequence[Any], times: Sequence[Sequence[float]]) -> Profil
             merged.append((origin, seconds))
     steps = (StepTime(o.ops, o.lines, seconds, seconds / (total or 1)) for o, seconds in merged)
     return Profile(tuple(steps), total, len(times[0]) if times else 0)
+
+
+def _counted(ops: Sequence[str]) -> list[str]:
+    """Each op once, with how many there are."""
+    return [op if count == 1 else f"{op} x {count}" for op, count in Counter(ops).items()]

@@ -241,6 +241,7 @@ WITHOUT = {
     "constant": "a leaf of a graph; the same as torch.tensor, without a gradient",
     "iota": "torch.arange, without operands: there is no gradient",
     "size_of": "a size as a value, without operands: there is no gradient",
+    "as_strided": "made by the compiler of inputs, whose views no two elements share a place of",
     "gemm": "made by the compiler of matmul and add, which are compared",
     "recompute": "x: a mark of the compiler's",
     "checkpoint": "x: a mark of the compiler's",
