@@ -82,7 +82,7 @@ def test_the_number_of_columns_may_be_unknown(function: Callable[[Any], Any]) ->
         np.testing.assert_array_equal(x, before)
 
 
-@pytest.mark.parametrize("columns", [10, None])
+@pytest.mark.parametrize("columns", [20, None])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_these_have_tiles(function: Callable[[Any], Any], columns: int | None) -> None:
     assert "for tile in range(" in compiled(function, columns).source
