@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
 import sys
 import threading
@@ -242,6 +243,46 @@ def test_a_forked_child_computes_the_same() -> None:
         command, check=False, capture_output=True, text=True, cwd=ROOT, timeout=120
     )
     assert done.stdout == "same\n", done.stderr
+
+
+LATE = """
+import numpy as np
+from compiler.emit import pool
+
+WAIT = "    waited = i64(0)\\n    while waited < 30:\\n"
+WAIT += f"        yielded = call(pool[{pool.YIELD}])\\n        waited += 1\\n"
+# who sets a loop up is slow, and so is who reads what it is, with the ticket of the loop before
+setup = f"    atomic_store(pool, {pool.DONE}, 0)\\n"
+read = "    chunks = "
+source = pool.SOURCE.replace(setup, WAIT + setup)
+start, end = source.index("def take_chunks"), source.index("def work")
+late = source[start:end].replace("take_chunks", "take_late").replace(read, WAIT + read, 1)
+rest = source[end:].replace("taken = take_chunks", "taken = take_late", 1)
+assert setup in pool.SOURCE and "take_late(pool)" in rest and WAIT in late
+pool.SOURCE = source[:end] + late + rest
+
+import staticgraph as sg
+from compiler.runtime import threads
+
+threads.set_num_threads(4)
+x, y = (sg.placeholder(name, (None,), "float64") for name in "xy")
+value = x.sum() * 0 + 1
+for _ in range(4):  # loops of few and of many chunks in turn, each needed by the next
+    value = sg.tanh(y * sg.exp(x * value * 0.001).mean()).mean()
+executable = sg.compile([x, y], value)
+rng = np.random.default_rng(0)
+arrays = rng.standard_normal(150_000), rng.standard_normal(1_000_000)
+print(len({executable(*arrays).tobytes() for _ in range(40)}))
+"""
+
+
+def test_a_late_thread_takes_nothing_of_a_loop_that_is_being_set_up() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LATE],
+        check=False, capture_output=True, text=True, cwd=ROOT, timeout=120,
+        env={**os.environ, "STATICGRAPH_CACHE": "0"},
+    )  # fmt: skip
+    assert done.stdout == "1\n", done.stderr
 
 
 def test_an_index_out_of_range_is_the_same_for_any_number(tiny_chunks: None) -> None:

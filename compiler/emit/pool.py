@@ -2,8 +2,10 @@
 
 One loop is shared at a time: whoever finds the pool busy does all chunks alone, in order, with the
 same results. A ticket names the loop (its generation) and the next chunk; taking a chunk is one
-compare-and-exchange, so a thread that wakes up late takes nothing of a later loop. Waiting threads
-yield for a short time, for the next loop mostly comes soon, and then sleep.
+compare-and-exchange, so a thread that wakes up late takes nothing of a later loop. What a loop is
+is read before its ticket, and written only when the ticket of the loop before has been closed: so
+what goes with a ticket is never that of the next loop. Waiting threads yield for a short time, for
+the next loop mostly comes soon, and then sleep.
 
 Products of matrices are shared in the same way, so the BLAS is told to use one thread as long as a
 kernel runs that calls it, and then as many as before: its own threads would compete with these, and
@@ -51,11 +53,11 @@ def wake_blas(pool):
 
 def take_chunks(pool):
     generation = atomic_load(pool, {GENERATION}) & {TAG}
-    chunks = pool[{CHUNKS}]
-    step = pool[{STEP}]
-    table = pointer(pool[{TABLE}])
-    operands = pointer(pool[{OPERANDS}])
-    extent = pool[{EXTENT}]
+    chunks = atomic_load(pool, {CHUNKS})
+    step = atomic_load(pool, {STEP})
+    table = pointer(atomic_load(pool, {TABLE}))
+    operands = pointer(atomic_load(pool, {OPERANDS}))
+    extent = atomic_load(pool, {EXTENT})
     while 1 == 1:
         ticket = atomic_load(pool, {TICKET})
         chunk = ticket & {TAG}
@@ -87,7 +89,7 @@ def work(pool, number):
             added = atomic_add(pool, {SLEEPERS}, -1)
             unlocked = call(pool[{UNLOCK}], mutex)
         seen = atomic_load(pool, {GENERATION})
-        if number < pool[{THREADS}]:
+        if number < atomic_load(pool, {THREADS}):
             taken = take_chunks(pool)
 
 
@@ -114,15 +116,16 @@ def share(program, t):
         return alone(program, t)
     if exchange(pool, {BUSY}, 0, 1) == 0:
         return alone(program, t)
-    pool[{CHUNKS}] = chunks
-    pool[{STEP}] = program[2]
-    pool[{TABLE}] = address(t, 0)
-    pool[{OPERANDS}] = address(program, 6)
-    pool[{EXTENT}] = t[program[4]]
-    pool[{THREADS}] = threads
+    generation = atomic_load(pool, {GENERATION}) + 1
+    atomic_store(pool, {TICKET}, ((generation & {TAG}) << 32) + {TAG})
+    atomic_store(pool, {CHUNKS}, chunks)
+    atomic_store(pool, {STEP}, program[2])
+    atomic_store(pool, {TABLE}, address(t, 0))
+    atomic_store(pool, {OPERANDS}, address(program, 6))
+    atomic_store(pool, {EXTENT}, t[program[4]])
+    atomic_store(pool, {THREADS}, threads)
     atomic_store(pool, {STATUS}, 0)
     atomic_store(pool, {DONE}, 0)
-    generation = atomic_load(pool, {GENERATION}) + 1
     atomic_store(pool, {TICKET}, (generation & {TAG}) << 32)
     atomic_store(pool, {GENERATION}, generation)
     if atomic_load(pool, {SLEEPERS}) > 0:
