@@ -202,9 +202,9 @@ def test_unknown_backend(monkeypatch):
 
 @pytest.fixture
 def fresh_search():
-    blas._load.cache_clear()
+    blas._load.values.clear()
     yield
-    blas._load.cache_clear()
+    blas._load.values.clear()
 
 
 @pytest.mark.usefixtures("fresh_search")
@@ -212,7 +212,7 @@ def test_fallbacks_are_tried_in_order(monkeypatch):
     monkeypatch.delenv("STATICGRAPH_BLAS", raising=False)
     monkeypatch.setattr(blas, "_numpy_libraries", lambda: iter(()))
     assert find_blas().name == "scipy"
-    blas._load.cache_clear()
+    blas._load.values.clear()
     monkeypatch.setitem(sys.modules, "scipy.linalg.cython_blas", None)
     assert find_blas().name == "python"
     with pytest.raises(OptionError, match="blas: backend 'scipy' is missing here or fails"):

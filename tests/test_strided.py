@@ -52,6 +52,8 @@ def kernels(executable: Any) -> list[Any]:
         (np.zeros((4, 3)).T, Order((1, 0), 0)),
         (np.zeros((4, 6))[:, :3], Order((0, 1), 1)),
         (np.zeros((4, 6))[:, ::2], Order((0, 1), 2)),
+        (np.zeros((4, 5))[:, ::2], Order((0, 1), 2)),
+        (np.zeros((4, 3, 5))[:, ::2, ::2].T, Order((2, 1, 0), 3)),
         (np.zeros((8, 3))[::2], Order((0, 1), 1)),
         (np.zeros((8, 3))[::2].T, Order((1, 0), 1)),
         (np.zeros((2, 3, 4)).transpose(2, 0, 1), Order((1, 2, 0), 0)),

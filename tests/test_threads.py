@@ -21,8 +21,10 @@ from compiler.emit import chunks
 from compiler.emit.program import Share
 from compiler.errors import OptionError
 from compiler.graph.expression import Expression, ancestors
-from compiler.runtime import threads
+from compiler.once import Once
+from compiler.runtime import blas, entry, threads
 from compiler.runtime.blas import find_blas
+from compiler.runtime.cache import loader
 from compiler.runtime.interpret import interpret
 from tests.samples import SAMPLES
 from tests.trace import cotangents, symbolic, traced
@@ -217,7 +219,8 @@ FORK = """
 import os, warnings
 import numpy as np
 import staticgraph as sg
-from compiler.runtime import threads
+from compiler.once import Once
+from compiler.runtime import blas, entry, threads
 
 warnings.simplefilter("ignore", DeprecationWarning)  # a fork of a process with threads
 threads.set_num_threads(3)
@@ -309,3 +312,69 @@ def test_numbers_that_make_no_sense(count: Any) -> None:
     x = sg.placeholder("x", ())
     with pytest.raises(OptionError, match="is an int from 1, not"):
         sg.compile([x], x + 1, threads=count)
+
+
+# -- the first calls -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        blas._load, blas._matmul_callback, entry._method, loader._entry_code, threads._pool,
+        threads._work,
+    ],
+    ids=lambda function: function.make.__name__,
+)  # fmt: skip
+def test_threads_that_ask_first_get_the_same_object(
+    function: Once[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel keeps an address in it: of two objects, the one that is forgotten would be freed."""
+    together = threading.Barrier(2, timeout=30)
+
+    def make() -> object:
+        together.wait()  # now both are making one
+        return object()
+
+    monkeypatch.setattr(function, "make", make)
+    monkeypatch.setattr(function, "values", {})
+    found: list[Any] = []
+    callers = [threading.Thread(target=lambda: found.append(function())) for _ in range(2)]
+    for one in callers:
+        one.start()
+    for one in callers:
+        one.join()
+    assert found[0] is found[1] is function()
+
+
+FIRST_CALLS = """
+import sys, threading
+import numpy as np
+import staticgraph as sg
+
+sys.setswitchinterval(1e-6)
+x = sg.placeholder("x", (None, 8))
+f = sg.compile([x], [x @ np.eye(8, dtype="float32"), sg.exp(x).sum()], threads=2)
+together, right = threading.Barrier(6), []
+
+def work():
+    values = np.ones((40_000, 8), "float32")
+    together.wait()
+    for _ in range(20):
+        product, total = f(values)
+        right.append(bool((product == 1).all()) and abs(total / values.size - np.e) < 1e-5)
+
+callers = [threading.Thread(target=work) for _ in range(6)]
+for one in callers:
+    one.start()
+for one in callers:
+    one.join()
+print(len(right), all(right))
+"""
+
+
+def test_the_first_calls_come_from_several_threads() -> None:
+    command = [sys.executable, "-c", FIRST_CALLS]
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, cwd=ROOT, timeout=120
+    )
+    assert done.stdout == "120 True\n", done.stderr

@@ -16,13 +16,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from compiler.errors import OptionError
+from compiler.once import Once
 
 _EXTENSION = Path(str(importlib.import_module("numpy._core._multiarray_umath").__file__))
 
@@ -126,7 +126,7 @@ def limit_threads(count: int) -> Iterator[None]:
             set_threads(before)
 
 
-@cache
+@Once
 def _load(name: str) -> Blas | None:
     match name:
         case "numpy":
@@ -313,7 +313,7 @@ def _operand(address: int, rows: int, columns: int, leading: int, dtype: str, tr
     return matrix.T if trans != CBLAS_NO_TRANS else matrix
 
 
-@cache
+@Once
 def _matmul_callback(dtype: str) -> Any:
     """`numpy.matmul` as a cblas gemm with 64-bit integers, for column-major matrices."""
 

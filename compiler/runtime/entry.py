@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.once import Once
 from compiler.types import DType
 
 NUMPY_ABI = 0x02000000
@@ -216,7 +217,7 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-@cache
+@Once
 def _method(code: int) -> _MethodDef:
     # kept for as long as the process runs, as every builtin function of it points to it
     return _MethodDef(b"kernel", code, METH_FASTCALL, None)

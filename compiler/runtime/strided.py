@@ -63,14 +63,14 @@ def order_of(array: Any) -> Order | None:
     # an axis of one element may have any stride: it goes first, where its own does not matter
     axes = sorted(range(array.ndim), key=lambda axis: (shape[axis] > 1, -strides[axis], axis))
     single = sum(size == 1 for size in shape)
-    extent, gaps = itemsize, 0
+    extent, gaps = itemsize, 0  # from the first to the last byte of the axes so far
     for place in reversed(range(single, array.ndim)):
         stride = strides[axes[place]]
         if stride < extent or stride % itemsize or stride >= LONGEST_STRIDE * itemsize:
             return None
         if stride != extent and not gaps:
             gaps = place + 1
-        extent = stride * shape[axes[place]]
+        extent += stride * (shape[axes[place]] - 1)
     return Order(tuple(axes), gaps)
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from compiler.emit import pool
 from compiler.errors import OptionError
+from compiler.once import Once
 
 _FUNCTIONS = {
     pool.LOCK: "pthread_mutex_lock",
@@ -100,7 +100,7 @@ def hold_products() -> bool:
     return words is not None and bool(words[pool.BLAS_SET])
 
 
-@cache
+@Once
 def _pool() -> Any:
     """The words of the pool, in cache lines of their own; None without POSIX threads."""
     library = ctypes.CDLL(None) if os.name == "posix" else None
@@ -149,7 +149,7 @@ def _default_count() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-@cache
+@Once
 def _work() -> Any:
     from compiler.runtime.cache.loader import work_address
 

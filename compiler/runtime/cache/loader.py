@@ -8,7 +8,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from compiler.emit.pool import SYMBOL as WORK_SYMBOL
 from compiler.errors import FormatError
 from compiler.graph.canonical import Canonical, canonical
 from compiler.graph.definition import Definition
+from compiler.once import Once
 from compiler.options import Options
 from compiler.runtime.cache.images import KEY_BYTES, read_image, write_image
 from compiler.runtime.cache.key import entry_key, image_key, kernel_key
@@ -165,7 +166,7 @@ def work_address() -> int:
     return _entry_code().addresses[2]
 
 
-@cache
+@Once
 def _entry_code() -> Loaded:
     store, key = _place(entry_key, repr(FIELDS))
     loaded = _stored(store, key)
