@@ -219,8 +219,7 @@ FORK = """
 import os, warnings
 import numpy as np
 import staticgraph as sg
-from compiler.once import Once
-from compiler.runtime import blas, entry, threads
+from compiler.runtime import threads
 
 warnings.simplefilter("ignore", DeprecationWarning)  # a fork of a process with threads
 threads.set_num_threads(3)

@@ -27,7 +27,8 @@ from compiler.passes.demand import contiguous_strides, offset_of
 from compiler.passes.groups import Pack
 from compiler.types import Shape
 
-MOST_PACKED = 1 << 16  # elements: a quarter of the second level of the cache, in float32
+MOST_PACKED = 1 << 17  # elements: a quarter of a second level of the cache of 2 MB, in float32
+LEAST_COLUMNS = 112  # unless they take twice as much: the BLAS copies the left operand each time
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,8 @@ class Packed:
 
     def _most(self) -> int:
         """The most columns that are packed at a time, unless one piece or line has more."""
-        fitting = MOST_PACKED // max(1, self.rows)
+        rows = max(1, self.rows)
+        fitting = max(MOST_PACKED // rows, min(LEAST_COLUMNS, 2 * MOST_PACKED // rows))
         return max(fitting, self.columns) if self.is_turned else min(fitting, self.columns)
 
 
