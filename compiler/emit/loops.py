@@ -13,9 +13,10 @@ from compiler.emit.statements import Body, Statement
 INDENT = "    "
 STRIP = 32  # iterations; measured on transposing 1000 x 1000 to 4096 x 4096: 2 to 8 times as fast
 COPIES = 8  # iterations that are written out one after the other
-EXPENSIVE_COPIES = 15  # of expensive ones, which are less than a vector: softmax of 10 classes 2.6
+EXPENSIVE_COPIES = 15  # of expensive ones, less than a vector: softmax of 10 classes 2.6 times
+EXPENSIVE_LINES = 130  # that these have in all: more take longer to compile than they save
 WINDOW_COPIES = 64  # of those over a window: max pooling 3 x 3 is 5 times as fast
-MOST_LINES = 400  # that more than COPIES of them have in all
+WINDOW_LINES = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,12 @@ def most_copies(body: Body) -> int:
         return COPIES
     most = COPIES
     if any(expensive_calls(line.code) for line in lines):
-        most = EXPENSIVE_COPIES
+        most = min(EXPENSIVE_COPIES, EXPENSIVE_LINES // len(lines))
     across = [line.place for line in lines if line.memory and _moves(line.place, body.split)]
     last = max((axis for axis in range(body.split) if body.group.domain[axis] != 1), default=0)
     if all(_is_near(place.coefficient(last)) for place in across):
-        most = WINDOW_COPIES
-    return max(COPIES, min(most, MOST_LINES // len(lines)))
+        most = min(WINDOW_COPIES, WINDOW_LINES // len(lines))
+    return max(COPIES, most)
 
 
 def _moves(place: Affine, split: int) -> bool:
