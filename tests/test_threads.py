@@ -371,6 +371,28 @@ print(len(right), all(right))
 """
 
 
+def test_threads_bring_more_sizes_than_are_remembered() -> None:
+    x = sg.placeholder("x", (None,))
+    executable = sg.compile([x], x + 1)
+    found: list[int] = []
+
+    def call(first: int) -> None:
+        for size in range(first, first + 3000, 3):
+            found.append(executable(np.zeros(size, "float32")).size - size)
+
+    callers = [threading.Thread(target=call, args=(i % 3,)) for i in range(6)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for one in callers:
+            one.start()
+        for one in callers:
+            one.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert found == [0] * 6000
+
+
 def test_the_first_calls_come_from_several_threads() -> None:
     command = [sys.executable, "-c", FIRST_CALLS]
     done = subprocess.run(

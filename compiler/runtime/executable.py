@@ -295,7 +295,8 @@ class Executable:
             check_sizes(self.definition, sizes)
             layout = self.image.layout(sizes)
             if len(self._layouts) >= REMEMBERED:
-                del self._layouts[next(iter(self._layouts))]
+                # of a copy, since other threads may change it, or have forgotten the same one
+                self._layouts.pop(next(iter(list(self._layouts))), None)
             self._layouts[key] = layout
         return layout
 
