@@ -96,7 +96,8 @@ class Segment:
 class Tile:
     """How many rows are computed together, in which loops, and what is kept between those.
 
-    There are at most `most` rows, and they have at most `room` elements.
+    There are at most `most` rows, and they have at most `room` elements: where their number is not
+    known, it is the least one, or they fit into the cache.
     """
 
     rows: Size

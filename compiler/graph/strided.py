@@ -19,6 +19,9 @@ class Order:
     Attributes:
         axes: from the one whose neighbours are farthest to the one whose are nearest.
         gaps: behind how many of these, from the first on, there may be gaps.
+
+    Of a matrix of 4 rows, `m.T` is (1, 0) without gaps, `m[:, :2]` is (0, 1) with one, between the
+    rows, and `m[:, ::2]` with two. An axis of one element comes first, as if it had one.
     """
 
     axes: tuple[int, ...]

@@ -23,11 +23,14 @@ _unfinished: weakref.WeakSet[Compilation[Any]] = weakref.WeakSet()
 
 
 class Compilation(Generic[T]):
-    """A value that a thread makes."""
+    """A value that a thread makes; `meanwhile` says what happens as long as it is not there."""
 
-    def __init__(self, make: Callable[[], T], name: str) -> None:
+    def __init__(
+        self, make: Callable[[], T], name: str, meanwhile: str = "calls run op by op"
+    ) -> None:
         self._make: Callable[[], T] | None = make
         self._name = name
+        self._meanwhile = meanwhile
         self._value: T | None = None
         self._error: BaseException | None = None
         self._told = False
@@ -91,7 +94,7 @@ class Compilation(Generic[T]):
 
     def _failure(self) -> CompileError:
         return CompileError(
-            f"{self._name}: compiling in the background failed, so calls run op by op: "
+            f"{self._name}: compiling in the background failed, so {self._meanwhile}: "
             f"{type(self._error).__name__}: {self._error}"
         )
 

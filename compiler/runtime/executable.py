@@ -251,7 +251,9 @@ class Executable:
         found = self._strided.get(orders)
         if found is None and len(self._strided) < MOST_KERNELS:
             make = partial(compile_strided, self, orders)
-            found = self._strided[orders] = make() if self.waits else Compilation(make, self.name)
+            copied = "inputs that are not row-major are copied"
+            made = make() if self.waits else Compilation(make, self.name, copied)
+            found = self._strided.setdefault(orders, made)
         if isinstance(found, Compilation):
             found.tell()
             if not found.ready:

@@ -3,8 +3,10 @@
 A large matrix that is transposed, or a part of another one, is read in place: a copy would take as
 long as many a kernel, and as much memory again. The kernel for it is compiled when a call first has
 an input in such an order (`compiler.graph.strided`). An order is that of the axes, and how many of
-them lie without gaps; the strides themselves are unknown until run time, as sizes are. Which kernel
-a call runs depends on its arrays alone, so its results are the same however often it is repeated.
+them lie without gaps; the strides themselves are unknown until run time, as sizes are. A call whose
+kernel is there, or is waited for, runs the same one however often it is repeated: its bits do not
+change. Inputs are copied where a kernel is still compiled in the background, and in all orders after
+the first few.
 """
 
 from __future__ import annotations
