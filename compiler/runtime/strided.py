@@ -5,8 +5,8 @@ long as many a kernel, and as much memory again. The kernel for it is compiled w
 an input in such an order (`compiler.graph.strided`). An order is that of the axes, and how many of
 them lie without gaps; the strides themselves are unknown until run time, as sizes are. A call whose
 kernel is there, or is waited for, runs the same one however often it is repeated: its bits do not
-change. Inputs are copied where a kernel is still compiled in the background, and in all orders after
-the first few.
+change. Inputs are copied while a kernel is compiled in the background, and in all orders after the
+first few.
 """
 
 from __future__ import annotations
