@@ -14,9 +14,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.autodiff import gradients
 from compiler.errors import FeedError, OutOfRangeError, ShapeError
-from compiler.graph.expression import Expression, ancestors
 from compiler.graph.strided import Order
 from compiler.runtime import strided
 from compiler.runtime.background import Compilation
@@ -24,7 +22,7 @@ from compiler.runtime.cache.loader import counts
 from compiler.runtime.interpret import interpret
 from tests.layouts import all_in_place, laid_out, shuffled
 from tests.samples import SAMPLES
-from tests.trace import cotangents, symbolic, traced
+from tests.trace import with_gradients
 
 RNG = np.random.default_rng(0)
 
@@ -109,20 +107,8 @@ def test_small_inputs_are_copied() -> None:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_op_reads_in_place(name: str, in_place: None) -> None:
     choose = random.Random(name)
-    outputs: list[Expression] = []
-    feeds: dict[Expression, np.ndarray] = {}
-    for i, sample in enumerate(SAMPLES[name][:6]):
-        results, fed = traced(name, sample, sizes=sample.sizes and i % 2 == 0)
-        outputs += results
-        leaves = [leaf for leaf in fed if leaf.dtype == np.float64]
-        if sample.order:
-            for result, weight in zip(results, cotangents(interpret(results, fed)), strict=True):
-                leaf = symbolic(weight, sizes=False)
-                fed[leaf] = weight
-                outputs += gradients((result * leaf).sum(), leaves)
-        feeds |= fed
-    reached = {node.serial for node in ancestors(outputs)}
-    inputs = [leaf for leaf in feeds if leaf.serial in reached]
+    outputs, feeds = with_gradients(name, 6)
+    inputs = list(feeds)
     arrays = [shuffled(feeds[leaf], choose) for leaf in inputs]
     expected = interpret(outputs, feeds)
     executable = sg.compile(inputs, outputs)

@@ -16,18 +16,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 import staticgraph as sg
-from compiler.autodiff import gradients
 from compiler.emit import chunks
 from compiler.emit.program import Share
 from compiler.errors import OptionError
-from compiler.graph.expression import Expression, ancestors
 from compiler.once import Once
 from compiler.runtime import blas, entry, threads
 from compiler.runtime.blas import find_blas
 from compiler.runtime.cache import loader
 from compiler.runtime.interpret import interpret
 from tests.samples import SAMPLES
-from tests.trace import cotangents, symbolic, traced
+from tests.trace import with_gradients
 
 ROOT = Path(__file__).resolve().parent.parent
 RNG = np.random.default_rng(0)
@@ -55,20 +53,8 @@ def shared(executable: Any) -> int:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
-    outputs: list[Expression] = []
-    feeds: dict[Expression, np.ndarray] = {}
-    for i, sample in enumerate(SAMPLES[name][:4]):
-        results, fed = traced(name, sample, sizes=sample.sizes and i % 2 == 0)
-        outputs += results
-        leaves = [leaf for leaf in fed if leaf.dtype == np.float64]
-        if sample.order:
-            for result, weight in zip(results, cotangents(interpret(results, fed)), strict=True):
-                leaf = symbolic(weight, sizes=False)
-                fed[leaf] = weight
-                outputs += gradients((result * leaf).sum(), leaves)
-        feeds |= fed
-    reached = {node.serial for node in ancestors(outputs)}
-    inputs = [leaf for leaf in feeds if leaf.serial in reached]
+    outputs, feeds = with_gradients(name, 4)
+    inputs = list(feeds)
     arrays = [feeds[leaf] for leaf in inputs]
     found = []
     executable = sg.compile(inputs, outputs)

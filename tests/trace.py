@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from compiler import ops
+from compiler.autodiff import gradients
 from compiler.dims import unknown
-from compiler.graph.expression import Expression
+from compiler.graph.expression import Expression, ancestors
 from compiler.ops import leaves
+from compiler.runtime.interpret import interpret
 from compiler.types import TensorType, as_dtype
 from tests.samples import SAMPLES, Sample
 
@@ -88,6 +90,24 @@ def cotangents(values: Sequence[np.ndarray]) -> list[np.ndarray]:
     """A fixed weight in (0.5, 1.5) per element of each value."""
     rng = np.random.default_rng(99)
     return [rng.uniform(0.5, 1.5, np.shape(value)).astype(value.dtype) for value in values]
+
+
+def with_gradients(name: str, most: int) -> tuple[list[Expression], dict[Expression, np.ndarray]]:
+    """The results of an op's first samples with their gradients, and what is to be fed."""
+    results: list[Expression] = []
+    feeds: dict[Expression, np.ndarray] = {}
+    for i, sample in enumerate(SAMPLES[name][:most]):
+        found, fed = traced(name, sample, sizes=sample.sizes and i % 2 == 0)
+        results += found
+        floats = [leaf for leaf in fed if leaf.dtype == np.float64]
+        if sample.order:
+            for one, weight in zip(found, cotangents(interpret(found, fed)), strict=True):
+                leaf = symbolic(weight, sizes=False)
+                fed[leaf] = weight
+                results += gradients((one * leaf).sum(), floats)
+        feeds |= fed
+    reached = {node.serial for node in ancestors(results)}
+    return results, {leaf: array for leaf, array in feeds.items() if leaf.serial in reached}
 
 
 def difference_quotient(
