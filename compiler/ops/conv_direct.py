@@ -2,9 +2,9 @@
 
 A product of matrices per group would be too small for the BLAS, and the windows would have to be
 written out for it. As a sum of elementwise products, a result is computed from the image as it lies
-in the cache, vectorised along its rows. Measured on 64 channels of 56 x 56 in 64 groups, 3 x 3, one thread:
-8 times as fast as products of written windows, padding included, and 7 times with both gradients
-(1.1 and 4 times as fast as oneDNN).
+in the cache, vectorised along its rows. Measured on 64 channels of 56 x 56 in 64 groups, 3 x 3, one
+thread: 8 times as fast as products of written windows, padding included, and 7 times with both
+gradients (1.1 and 4 times as fast as oneDNN).
 """
 
 from __future__ import annotations
