@@ -6,9 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from compiler.chunks import Chunks
+from compiler.chunks import TILE, Cells, Cut
 from compiler.dims import Size, product
-from compiler.emit.chunks import MOST_GATHERED, ChunkPlan, padded, product_chunks
+from compiler.emit.chunks import (
+    MOST_GATHERED,
+    ChunkPlan,
+    padded,
+    product_cells,
+    product_chunks,
+)
 from compiler.emit.loops import INDENT
 from compiler.emit.packing import Packed, packed_plan, print_packing
 from compiler.emit.scalar import CONSTRUCTORS, literal
@@ -19,9 +25,8 @@ from compiler.passes.groups import MatmulGroup, View, blas_layout
 from compiler.types import DType, Shape
 
 BLAS_DTYPES = ("float32", "float64")
-TILE = 16  # rows or columns that are not divided: the BLAS computes so many at once
-LEAST_TILES = 12  # in a chunk, for which the BLAS copies the other operand once more
 LEAST_DEPTH = 512  # in a chunk, which has a result of its own
+SHORT = 383  # rows and columns, at most, of a product that is cut along its depth
 # OpenBLAS copies no operand of products of up to so many multiplications. Measured on an Emerald
 # Rapids, one thread: products with two short axes are 1.1 to 1.6 times as fast in such blocks, and
 # products of rows with rows, of which each block is short along both, 1.1 to 3 times.
@@ -60,8 +65,8 @@ class Product:
     in its memory: the product is computed first, and added while it is in the cache. The BLAS could
     add it itself, but in parts, each with a rounding of the sum: of the weights, say, which are
     large beside a step.
-    `cut` is what threads share: the first axis of the batch, the rows or columns of the result, or,
-    where the result is small, the depth k: the chunks' results are then added. If the right operand
+    `cut` is what threads share: the first axis of the batch, the cells of the result, or, where the
+    result is small, the depth k: the chunks' results are then added. If the right operand
     is `packed`, it is the pieces of that.
     """
 
@@ -76,12 +81,12 @@ class Product:
 
     @property
     def cut(self) -> str:
-        """batch, rows, columns, depth or pieces; nothing if there are no chunks."""
+        """batch, cells, depth or pieces; nothing if there are no chunks."""
         return "" if self.chunks is None else self._axis()
 
     @property
-    def chunks(self) -> Chunks | None:
-        """The chunks of the axis that is cut: of the batch, of tiles of the result, or of k."""
+    def chunks(self) -> Cut | None:
+        """The chunks of what is cut: of the batch, of the result, or of k."""
         if self.packed is not None and self.plan is not None:
             return self.plan.chunks
         m, n, k = self.sizes
@@ -91,10 +96,8 @@ class Product:
                 return product_chunks(self.batch[0], products)
             case "depth":
                 return product_chunks(k, products, LEAST_DEPTH)
-            case "rows":
-                return product_chunks(_tiles(m), products, LEAST_TILES)
-            case "columns":
-                return product_chunks(_tiles(n), products, LEAST_TILES)
+            case "cells":
+                return product_cells(m, n, k)
         return None
 
     def _axis(self) -> str:
@@ -106,14 +109,8 @@ class Product:
             return "batch"
         if self.dtype.name not in BLAS_DTYPES:
             return ""
-        if isinstance(m, int) and isinstance(n, int):
-            if max(m, n) >= 2 * LEAST_TILES * TILE:
-                return "rows" if m >= n else "columns"
-            is_deep = not isinstance(k, int) or k >= 2 * LEAST_DEPTH
-            return "depth" if is_deep and m * n <= MOST_GATHERED else ""
-        if isinstance(m, int):
-            return "columns"
-        return "columns" if isinstance(n, int) and n >= 2 * LEAST_TILES * TILE else "rows"
+        is_small = _fits(m, SHORT) and _fits(n, SHORT) and m * n <= MOST_GATHERED
+        return "depth" if is_small and not _fits(k, 2 * LEAST_DEPTH - 1) else "cells"
 
     @property
     def blocks(self) -> dict[str, int]:
@@ -169,10 +166,6 @@ def _fits(size: Size, block: int) -> bool:
     return isinstance(size, int) and size <= block
 
 
-def _tiles(size: Size) -> Size:
-    return (size + TILE - 1) // TILE
-
-
 def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
     """The product of a group; a batch of rows that meet one matrix is one tall matrix."""
     node = nodes[group.node]
@@ -215,11 +208,12 @@ def print_matmul(
     size: Callable[[Size], str],
     pointer: Callable[[Memory, int], str],
     gemm: Callable[[str], str],
+    side: Callable[[Cells], str],
 ) -> Iterator[str]:
     """The lines that compute one product, or a chunk of it.
 
-    `pointer(memory, first)` names the address of element `first` of a piece of memory, and
-    `gemm(dtype)` the BLAS.
+    `pointer(memory, first)` names the address of element `first` of a piece of memory, `gemm(dtype)`
+    the BLAS, and `side(cells)` a number of cells.
     """
     left, right, batch, (m, n, k) = of.left, of.right, of.batch, of.sizes
     depth = 0
@@ -231,7 +225,7 @@ def print_matmul(
     c = _place(0, steps, size)
     a, b = _place(left.offset, left.batch, size), _place(right.offset, right.batch, size)
     if of.dtype.name in BLAS_DTYPES:
-        lines = _gemm(of, (a, b, c), size, pointer, gemm)
+        lines = _gemm(of, (a, b, c), size, pointer, gemm, side)
     else:
         lines = _loops(left, right, (a, b, c), (m, n, k), node, size, pointer)
     yield from (INDENT * depth + line for line in lines)
@@ -278,6 +272,7 @@ def _gemm(
     size: Callable[[Size], str],
     pointer: Callable[[Memory, int], str],
     gemm: Callable[[str], str],
+    side: Callable[[Cells], str],
 ) -> Iterator[str]:
     """The call of the BLAS, for all of the result, or for a chunk of what is cut."""
     left, right = of.left, of.right
@@ -288,10 +283,10 @@ def _gemm(
     starts: list[str] = []
     depth = 0
     match of.cut:
-        case "rows" | "columns":
-            yield f"begin = first * {TILE}"
-            yield f"count = min(last * {TILE}, {m if of.cut == 'rows' else n}) - begin"
-            (call.rows if of.cut == "rows" else call.columns)("begin", "count")
+        case "cells":
+            yield from _cell(of, (m, n), side)
+            call.rows("top", "rows")
+            call.columns("left", "columns")
         case "depth":
             call.depth("first", "(last - first)")
         case "pieces":
@@ -314,11 +309,27 @@ def _gemm(
     lines = _calls(of, call, operands, starts, size, pointer, gemm)
     yield from (INDENT * depth + line for line in lines)
     if of.is_added and of.cut != "depth":
-        rows, columns = (
-            ("begin", "begin + count") if of.cut == one else ("0", whole)
-            for one, whole in (("rows", m), ("columns", n))
-        )
+        rows, columns = ("0", m), ("0", n)
+        if of.cut == "cells":
+            rows, columns = ("top", "top + rows"), ("left", "left + columns")
         yield from _addition(of, rows, columns, size, pointer)
+
+
+def _cell(
+    of: Product, sizes: tuple[str, str], side: Callable[[Cells], str]
+) -> Iterator[str]:
+    """The lines that find the rows and columns of a cell: whole tiles, about as many in each."""
+    m, n, k = of.sizes
+    down, across = (side(Cells(m, n, k, counted)) for counted in ("down", "across"))
+    yield f"row = chunk // {across}"
+    yield f"column = chunk % {across}"
+    for start, count, at, cells, size in (
+        ("top", "rows", "row", down, sizes[0]),
+        ("left", "columns", "column", across, sizes[1]),
+    ):
+        tiles = f"({size} + {TILE - 1}) // {TILE}"
+        yield f"{start} = {at} * ({tiles}) // {cells} * {TILE}"
+        yield f"{count} = min(({at} + 1) * ({tiles}) // {cells} * {TILE}, {size}) - {start}"
 
 
 def _addition(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from compiler.affine import Affine
 from compiler.arena import arrange
-from compiler.chunks import Chunks
+from compiler.chunks import Cut
 from compiler.dims import Unknown, evaluate
 from compiler.emit.chunks import ChunkPlan, own_memory
 from compiler.emit.statements import Access, Body, Memory
@@ -30,7 +30,7 @@ class Slot:
     dtype: DType
     first: int = 0
     last: int = 0
-    chunks: Chunks | None = None
+    chunks: Cut | None = None
 
     def bytes(self, sizes: Mapping[Unknown, int]) -> int:
         """The number of bytes, given the sizes that are unknown before run time."""
