@@ -62,6 +62,16 @@ class Cells:
         """A chunk is one cell."""
         return self
 
+    @property
+    def divides_rows(self) -> bool:
+        """Whether there may be several cells down the result."""
+        return not isinstance(self.rows, int) or self.rows > TILE
+
+    @property
+    def divides_columns(self) -> bool:
+        """Whether there may be several cells across the result."""
+        return not isinstance(self.columns, int) or self.columns > TILE
+
     def count(self, sizes: Mapping[Unknown, int]) -> int:
         """The number of cells, or of those in a column or in a row of the grid."""
         m, n, k = (evaluate(size, sizes) for size in (self.rows, self.columns, self.depth))

@@ -8,6 +8,7 @@ from math import prod
 
 from compiler.chunks import TILE, Cells, Cut
 from compiler.dims import Size, product
+from compiler.emit.cells import Arguments, print_cell
 from compiler.emit.chunks import (
     MOST_GATHERED,
     ChunkPlan,
@@ -33,8 +34,6 @@ SHORT = 383  # rows and columns, at most, of a product that is cut along its dep
 SMALL = 1_000_000
 LEAST_BLOCK = 96  # of the long axis
 ROWS_BY_ROWS = {"rows": 16, "columns": 64, "depth": 256}
-
-
 _BLOCKED = {"rows": "im", "columns": "jn", "depth": "pk"}
 DEEP = 256  # columns that are packed at least where the product sums over them
 WIDE = 512  # columns that are packed at most where it does not, unless the BLAS copies nothing
@@ -212,8 +211,8 @@ def print_matmul(
 ) -> Iterator[str]:
     """The lines that compute one product, or a chunk of it.
 
-    `pointer(memory, first)` names the address of element `first` of a piece of memory, `gemm(dtype)`
-    the BLAS, and `side(cells)` a number of cells.
+    `pointer(memory, first)` names the address of element `first` of a piece of memory,
+    `gemm(dtype)` the BLAS, and `side(cells)` a number of cells.
     """
     left, right, batch, (m, n, k) = of.left, of.right, of.batch, of.sizes
     depth = 0
@@ -231,41 +230,6 @@ def print_matmul(
     yield from (INDENT * depth + line for line in lines)
 
 
-@dataclass(slots=True)
-class _Arguments:
-    """The texts of what the BLAS is given, for the whole product or for a part of it."""
-
-    m: str
-    n: str
-    k: str
-    a: str
-    b: str
-    c: str
-    lda: str
-    ldb: str
-    ldc: str
-    left_transposed: bool
-    right_transposed: bool
-
-    def rows(self, start: str, count: str) -> None:
-        """Narrow to some rows of the result."""
-        self.m = count
-        self.a += f" + {start}" if self.left_transposed else f" + {start} * ({self.lda})"
-        self.c += f" + {start} * ({self.ldc})"
-
-    def columns(self, start: str, count: str) -> None:
-        """Narrow to some columns of the result."""
-        self.n = count
-        self.b += f" + {start} * ({self.ldb})" if self.right_transposed else f" + {start}"
-        self.c += f" + {start}"
-
-    def depth(self, start: str, count: str) -> None:
-        """Narrow to a part of what is summed over."""
-        self.k = count
-        self.a += f" + {start} * ({self.lda})" if self.left_transposed else f" + {start}"
-        self.b += f" + {start}" if self.right_transposed else f" + {start} * ({self.ldb})"
-
-
 def _gemm(
     of: Product,
     places: tuple[str, str, str],
@@ -278,15 +242,13 @@ def _gemm(
     left, right = of.left, of.right
     m, n, k = (size(one) for one in of.sizes)
     leading = size(left.leading), size(right.leading), n
-    call = _Arguments(m, n, k, *places, *leading, left.transposed, right.transposed)
+    call = Arguments(m, n, k, *places, *leading, left.transposed, right.transposed)
     operands = pointer(("node", left.base), left.first), ""
     starts: list[str] = []
     depth = 0
     match of.cut:
         case "cells":
-            yield from _cell(of, (m, n), side)
-            call.rows("top", "rows")
-            call.columns("left", "columns")
+            yield from print_cell(Cells(*of.sizes), call, size, side)
         case "depth":
             call.depth("first", "(last - first)")
         case "pieces":
@@ -309,27 +271,10 @@ def _gemm(
     lines = _calls(of, call, operands, starts, size, pointer, gemm)
     yield from (INDENT * depth + line for line in lines)
     if of.is_added and of.cut != "depth":
-        rows, columns = ("0", m), ("0", n)
-        if of.cut == "cells":
-            rows, columns = ("top", "top + rows"), ("left", "left + columns")
+        cells = Cells(*of.sizes) if of.cut == "cells" else None
+        rows = ("top", "top + rows") if cells and cells.divides_rows else ("0", m)
+        columns = ("left", "left + columns") if cells and cells.divides_columns else ("0", n)
         yield from _addition(of, rows, columns, size, pointer)
-
-
-def _cell(
-    of: Product, sizes: tuple[str, str], side: Callable[[Cells], str]
-) -> Iterator[str]:
-    """The lines that find the rows and columns of a cell: whole tiles, about as many in each."""
-    m, n, k = of.sizes
-    down, across = (side(Cells(m, n, k, counted)) for counted in ("down", "across"))
-    yield f"row = chunk // {across}"
-    yield f"column = chunk % {across}"
-    for start, count, at, cells, size in (
-        ("top", "rows", "row", down, sizes[0]),
-        ("left", "columns", "column", across, sizes[1]),
-    ):
-        tiles = f"({size} + {TILE - 1}) // {TILE}"
-        yield f"{start} = {at} * ({tiles}) // {cells} * {TILE}"
-        yield f"{count} = min(({at} + 1) * ({tiles}) // {cells} * {TILE}, {size}) - {start}"
 
 
 def _addition(
@@ -352,7 +297,7 @@ def _addition(
 
 def _packed(
     of: Product,
-    call: _Arguments,
+    call: Arguments,
     size: Callable[[Size], str],
     pointer: Callable[[Memory, int], str],
 ) -> Iterator[str]:
@@ -370,7 +315,7 @@ def _packed(
 
 def _calls(
     of: Product,
-    call: _Arguments,
+    call: Arguments,
     operands: tuple[str, str],
     starts: Sequence[str],
     size: Callable[[Size], str],
