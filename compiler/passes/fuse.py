@@ -399,8 +399,8 @@ class _Fuser:
             or source.type.shape != group.domain
         ):
             return None
-        place = inverse(index, node.type.shape)
-        if place is None or not group.domain or place[-1] != canonical(group.domain)[-1]:
+        place = inverse(index, source.type.shape, node.type.shape)
+        if place is None or place[-1:] != canonical(group.domain)[-1:]:
             return None
         return group, Store(source.id, node.id, place)
 
