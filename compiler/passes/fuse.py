@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import networkx as nx
 
+from compiler.graph.definition import LEAVES, no_lowering
 from compiler.graph.view import Node, nodes_of
 from compiler.lowering import (
     Alias,
@@ -126,6 +127,8 @@ class _Fuser:
             self._place_nested(node)
         elif isinstance(lowering, Item):
             self._place_item(node)
+        elif lowering is None and node.op not in LEAVES:
+            raise no_lowering(node)
 
     # -- pointwise ---------------------------------------------------------------------------
 
@@ -364,7 +367,7 @@ class _Fuser:
         node = self.nodes[node_id]
         if node_id in self.home:
             self.stored.add(node_id)
-        elif is_free(node) or node_id in self.virtual:
+        elif node.op.name != "constant" and (is_free(node) or node_id in self.virtual):
             self.virtual.discard(node_id)
             self._place_copy(node)
 

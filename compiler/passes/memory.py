@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compiler.affine import Affine
@@ -11,6 +11,8 @@ from compiler.chunks import Chunks
 from compiler.dims import Unknown, evaluate
 from compiler.emit.chunks import ChunkPlan, own_memory
 from compiler.emit.statements import Access, Body, Memory
+from compiler.errors import GraphError
+from compiler.graph.definition import LEAVES
 from compiler.lowering import Alias
 from compiler.passes.groups import Fusion, MatmulGroup, NestedGroup
 from compiler.types import DType, Shape
@@ -123,6 +125,7 @@ class _Planner:
         self.accesses = [list(self._accesses_of(i)) for i in range(len(fusion.groups))]
 
     def plan(self) -> MemoryPlan:
+        self._require_writers()
         for i, accesses in enumerate(self.accesses):
             for access in accesses:
                 self.first.setdefault(access.node, i)
@@ -134,6 +137,20 @@ class _Planner:
             for i in range(len(self.fusion.groups)):
                 self._share_within(i)
         return self._slots(tuple(commits))
+
+    def _require_writers(self) -> None:
+        """GraphError if memory would be read, or returned, that nothing has written."""
+        written = {node for node, one in self.nodes.items() if one.op in LEAVES}
+        for accesses in self.accesses:
+            written.update(access.node for access in accesses if access.write)
+            self._require_written([access.node for access in accesses], written)
+        self._require_written(map(self.storage, self.fusion.stored), written)
+
+    def _require_written(self, needed: Iterable[int], written: Container[int]) -> None:
+        for node in (self.nodes[node] for node in needed if node not in written):
+            raise GraphError(
+                f"compile: no step computes {node.op.name}, {node.type} ({node.source})"
+            )
 
     def storage(self, node: int) -> int:
         """The node whose memory a value lies in."""
