@@ -9,10 +9,12 @@ from typing import Any
 import networkx as nx
 
 from compiler.errors import OptionError
-from compiler.graph.expression import Expression
+from compiler.graph.expression import Expression, construct
 from compiler.graph.strided import view_inputs
+from compiler.lowering import Alias, IndexMap
 from compiler.op import Attrs, Op
-from compiler.ops.regions import checkpoint
+from compiler.ops import leaves
+from compiler.ops.regions import checkpoint, recompute
 from compiler.passes.accumulate import accumulate_products
 from compiler.passes.arrange import arrange_rows
 from compiler.passes.hoist import hoist_invariants, hoist_products
@@ -73,8 +75,22 @@ def rule_names() -> set[str]:
 
 
 def open_regions(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
-    """A result of a checkpointed region is what it is without one: gradients are taken."""
-    return operands[0] if op is checkpoint else None
+    """A result of a checkpointed region is what it is without one: gradients are taken.
+
+    What enters the copy of a region is kept, unless it only moves elements: that is free to do
+    again, and what it moves may be smaller.
+    """
+    if op is checkpoint:
+        return operands[0]
+    if op is not recompute:
+        return None
+    value, *after = operands
+    if not value.operands:
+        return None if value.op in (leaves.placeholder, leaves.variable) else value
+    if value.op is recompute or not isinstance(value.op.lowering, IndexMap | Alias):
+        return None
+    (moved,) = value.operands
+    return construct(value.op, (construct(recompute, (moved, *after), {}),), value.attrs)
 
 
 def expand_composites(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
