@@ -23,27 +23,6 @@ def canonical(shape: Shape) -> Index:
     return tuple(Affine() if size == 1 else loop(axis) for axis, size in enumerate(shape))
 
 
-def inverse(index: Index, source: Shape, shape: Shape) -> Index | None:
-    """Where each element of `source` lies in the value of `shape` that reads it at `index`.
-
-    None unless the value has every element of the source exactly once: each axis of the source is
-    a whole axis of the value, and the other way round.
-    """
-    found: dict[int, Affine] = {}
-    for axis, (form, size) in enumerate(zip(index, source, strict=True)):
-        if size == 1:
-            continue
-        if len(form.terms) != 1 or form != loop(form.terms[0][0]):
-            return None
-        place = form.terms[0][0]
-        if place in found or shape[place] != size:
-            return None
-        found[place] = loop(axis)
-    if sorted(found) != [axis for axis, size in enumerate(shape) if size != 1]:
-        return None
-    return tuple(found.get(axis, Affine()) for axis in range(len(shape)))
-
-
 def broadcast_index(index: Index, shape: Shape) -> Index:
     """The index of an operand of `shape` that broadcasts to where `index` points."""
     kept = index[len(index) - len(shape) :]
