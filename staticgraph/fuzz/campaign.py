@@ -13,7 +13,9 @@ Program: TypeAlias = "dict[str, Any]"
 """Plain data, as JSON has it: `steps`, a list, and whatever else a campaign needs. The runner adds
 `mode`."""
 
-CAMPAIGNS: dict[str, str] = {}
+CAMPAIGNS: dict[str, str] = {
+    "graphs": "staticgraph.fuzz.graphs",
+}
 """The module of each campaign."""
 
 
