@@ -246,6 +246,7 @@ def test_a_failure_of_pip_is_shown(
     assert peers.interpreter("torch") is None
 
 
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_an_interrupted_installation_is_not_complete(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic as torch
+import staticgraph as sg
 from compiler import ops
 from compiler.runtime import threads as pool
 from dynamic import blockwise, eager_ops, native
@@ -316,7 +317,6 @@ def test_forward_mode_goes_through_kernels():
 
 
 def test_a_kernel_may_be_made_while_a_graph_is_traced():
-    sg = pytest.importorskip("staticgraph")
     large = torch.from_numpy(values(257, 521))
 
     def traced(x):

@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -451,8 +452,10 @@ def test_hooks_of_saving_and_loading():
 def test_a_handle_does_not_keep_its_optimizer():
     optimizer = optim.SGD([leaf(1.0)])
     handle = optimizer.register_step_pre_hook(print)
+    held = weakref.ref(optimizer)
     del optimizer
     gc.collect()
+    assert held() is None
     handle.remove()
 
 

@@ -62,7 +62,7 @@ def _refused(path: Path, message: str) -> None:
 
 def test_every_truncated_file_is_refused(tmp_path: Path) -> None:
     data = _small(tmp_path / "f.sg").read_bytes()
-    for length in range(0, len(data), 97):
+    for length in range(len(data)):
         (tmp_path / "cut.sg").write_bytes(data[:length])
         _refused(tmp_path / "cut.sg", "not a file that save wrote, or a part of one")
 
@@ -72,9 +72,9 @@ def test_every_flipped_byte_of_the_content_is_noticed(tmp_path: Path) -> None:
     data = path.read_bytes()
     for content in _members(path).values():
         start = data.index(content)
-        for offset in range(0, len(content), 61):
+        for offset in range(len(content)):
             damaged = bytearray(data)
-            damaged[start + offset] ^= 1
+            damaged[start + offset] ^= 1 << offset % 8
             path.write_bytes(bytes(damaged))
             _refused(path, "not a file that save wrote, or a part of one: Bad CRC-32")
 
