@@ -21,10 +21,14 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+def pytest_configure() -> None:
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Twenty thousand tests are millions of objects; no collection goes through them again."""
-    gc.collect()
+    """Twenty thousand tests are millions of objects, which stay: nobody has to look at them."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

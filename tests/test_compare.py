@@ -60,6 +60,7 @@ def _check(value: Any, kind: Any) -> None:
         assert isinstance(value, kind)
 
 
+@pytest.mark.slow
 def test_a_run_from_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

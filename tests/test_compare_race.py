@@ -15,6 +15,8 @@ from staticgraph.compare.kinds import Kind
 from staticgraph.compare.limits import Limits
 from staticgraph.compare.server import load_module
 
+pytestmark = pytest.mark.slow
+
 WORKLOAD = """
 import numpy as np
 

@@ -119,6 +119,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
 def test_names_are_text_and_nothing_else(tmp_path: Path, name: str, suffix: str) -> None:
@@ -215,6 +216,7 @@ def test_a_single_node_is_drawn(tmp_path: Path) -> None:
     assert words(sg.placeholder("only"), tmp_path)["only"] == 1
 
 
+@pytest.mark.slow
 def test_a_large_graph_is_drawn_with_a_bounded_number_of_pixels(tmp_path: Path) -> None:
     h = x = sg.placeholder("x", (None, 4))
     for _ in range(80):
@@ -297,6 +299,7 @@ def frame(
     return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
 
+@pytest.mark.slow
 @given(dags(), st.randoms(use_true_random=False))
 def test_positions_solve_the_linear_program(
     dag: tuple[dict[int, tuple[float, float]], list[Edge]], random: Any

@@ -126,6 +126,7 @@ def assert_near(found, expected, dtype, rounding):
     assert type(found) is np.ndarray
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "rounding"), [("f4", 1e-6), ("f8", 1e-13)])
 @pytest.mark.parametrize("name", CASES)
 def test_kernels_give_what_numpy_gives(name, dtype, rounding):

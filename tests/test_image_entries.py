@@ -274,6 +274,7 @@ def test_every_field_of_an_image_is_read(place: Path) -> None:
     assert sorted(content(image_file(place))[0]) == sorted(FIELDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_field_that_is_missing_or_wrong_makes_no_image(place: Path, field: str) -> None:
     run()

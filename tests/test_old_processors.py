@@ -16,6 +16,8 @@ from compiler.emit import native
 from compiler.runtime.cache import objects
 from tests.processors import machine_for
 
+pytestmark = pytest.mark.slow
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "exp": lambda x: sg.exp(x),
     "sin": lambda x: sg.sin(x * 1e4),

@@ -169,6 +169,7 @@ def test_gradient_is_the_difference_quotient(name: str, sample: Sample) -> None:
         assert_allclose(gradient, difference_quotient(total, feeds[leaf]), **QUOTIENT)
 
 
+@pytest.mark.slow
 @each_twice
 def test_second_gradient_is_the_difference_quotient(name: str, sample: Sample) -> None:
     results, feeds = traced(name, sample)

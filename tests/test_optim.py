@@ -73,6 +73,7 @@ def test_a_step_changes_memory_in_place_and_counts_as_a_mutation(name):
         saved.backward()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_large_and_transposed_memory_is_updated_as_small_memory(name):
     rng = np.random.default_rng(0)

@@ -12,6 +12,8 @@ from compiler.emit.vecmath.lane import BINARY32, BINARY64, Format, Lane
 from compiler.emit.vecmath.rare import KernelModule, Rare
 from tests.test_vecmath import assert_same_values_and_signs
 
+pytestmark = pytest.mark.slow
+
 HUGE = {"float32": 3e7, "float64": 3e15}
 RARE = ("sin", "cos", "tan")
 UNIT = """def unit(a: p_{0}, b: p_{0}, n: i64) -> i64:

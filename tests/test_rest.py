@@ -61,6 +61,7 @@ def test_an_element_has_the_same_bits_in_a_row_of_any_length(dtype: str) -> None
             assert found.tobytes() == whole[:, :length].tobytes()
 
 
+@pytest.mark.slow
 def test_nothing_is_read_or_written_behind_a_row() -> None:
     """Rows that end where memory does: the kernel would be killed if it went on."""
     code = f"""

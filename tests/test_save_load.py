@@ -72,6 +72,7 @@ nested = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(nested)
 def test_containers_come_back_as_they_were(value):
     assert repr(copied(value)) == repr(value)

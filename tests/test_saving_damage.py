@@ -60,6 +60,7 @@ def _refused(path: Path, message: str) -> None:
     assert str(caught.value).startswith(f"{path}: ")
 
 
+@pytest.mark.slow
 def test_every_truncated_file_is_refused(tmp_path: Path) -> None:
     data = _small(tmp_path / "f.sg").read_bytes()
     for length in range(len(data)):
@@ -67,6 +68,7 @@ def test_every_truncated_file_is_refused(tmp_path: Path) -> None:
         _refused(tmp_path / "cut.sg", "not a file that save wrote, or a part of one")
 
 
+@pytest.mark.slow
 def test_every_flipped_byte_of_the_content_is_noticed(tmp_path: Path) -> None:
     path = _small(tmp_path / "f.sg")
     data = path.read_bytes()

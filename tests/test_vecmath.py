@@ -124,6 +124,7 @@ def in_real_domain(name: str, x: float) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOAT_DTYPES)
 @pytest.mark.parametrize("name", UNARY_BOUNDED)
 def test_mpmath_within_bound(name: str, dtype: str) -> None:
@@ -356,6 +357,7 @@ def points_for(name: str, dtype: str) -> list[np.ndarray]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOAT_DTYPES)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_vectors_their_rest_and_numbers_have_the_same_bits(name: str, dtype: str) -> None:
@@ -386,6 +388,7 @@ UNARY_OPS = (
 BINARY_OPS = ("atan2", "maximum", "minimum", "power", "remainder")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOAT_DTYPES)
 def test_both_backends_give_the_same_bits(dtype: str) -> None:
     a, b = points_for("pow", dtype)
@@ -399,6 +402,7 @@ def test_both_backends_give_the_same_bits(dtype: str) -> None:
         assert_same_bits(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "cpu"), [("x86_64", "haswell"), ("aarch64", "generic")])
 @pytest.mark.parametrize("dtype", FLOAT_DTYPES)
 @pytest.mark.parametrize("name", [*UNARY_BOUNDED, "rint", "floor", "sqrt"])
@@ -424,6 +428,7 @@ def test_loop_is_vectorised(
         assert not re.search(rf"@llvm\.fma\.{scalar}\(", texts[0])
 
 
+@pytest.mark.slow
 def test_coefficients_are_the_derived_ones() -> None:
     path = derive.__file__.replace("derive.py", "coefficients.py")
     with open(path, encoding="utf-8") as file:
