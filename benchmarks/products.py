@@ -126,9 +126,7 @@ def cells(record: dict[str, Any]) -> list[str]:
     m, k, n = record["shape"]
     times, turns = record["alone"], record["alternating"]
     flops = 2 * m * k * n
-    ratios = [
-        f"{one['ratio']:.2f} ({one['medians']:.2f})" for one in (times, turns)
-    ]
+    ratios = [f"{one['ratio']:.2f} ({one['medians']:.2f})" for one in (times, turns)]
     return [
         f"({m}, {k}) x ({k}, {n})", record["dtype"], record["transposed"], str(record["threads"]),
         *(f"{times[name] * 1e3:.3f}" for name in ("ours", "numpy")),
