@@ -62,7 +62,7 @@ def image_of(kernel: Kernel, definition: Definition) -> Image:
 
 
 def _piece(at: int, slot: Slot) -> Piece:
-    return Piece(at, (slot.dtype.itemsize, *slot.shape), slot.chunks, slot.first, slot.last)
+    return Piece(at, (slot.dtype.itemsize, *slot.shape), slot.chunks, slot.begin, slot.end)
 
 
 Pairs: TypeAlias = "tuple[tuple[int, int], ...]"

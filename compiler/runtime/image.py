@@ -36,7 +36,7 @@ class Piece:
     """A piece of the arena, whose address goes to the entry `at`.
 
     Its bytes are the product of `factors`, for each chunk if it is one of `chunks`. It lives
-    from group `first` to group `last`.
+    from tick `first` to tick `last`.
     """
 
     at: int
