@@ -69,7 +69,7 @@ def _noisy(
         if node.op.name not in EXACT and node.op.name != "item":
             terms = _terms(node, given)
             given = [_moved(value, rng, terms) for value in given]
-        if node.op.expand is not None and node.op is not checkpoint:
+        if node.op.expand is not None and node.op.name not in EXACT and node.op is not checkpoint:
             leaves = [abstract(operand.type) for operand in node.operands]
             expanded = node.op.expand(*leaves, **node.attrs)
             fed = dict(zip(leaves, map(np.asarray, given), strict=True))
