@@ -301,7 +301,6 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(5, 3), (7,), (1,), (1,), sizes=False),
         call(spread(2, 3, 2, 2, 3), (8, 9), (2, 3), (3, 1), sizes=False),
         call(integers(2, 3, 2), (6,), (2,), (1,), order=0, sizes=False),
-        call(spread(2, 3, 4), (11,), (2,), (1,), sizes=False),  # a fourth window would fit
     ],
     "conv2d": [
         call(spread(2, 1, 5, 4), spread(3, 1, 2, 3), sizes=False),
