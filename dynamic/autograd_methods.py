@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from dynamic.hooks import Cell, hooks_of
 from dynamic.leaf import AccumulateGrad, leaf_node
 from dynamic.nodes import Failing, graph_edge
 from dynamic.printing import tensor_text
+from dynamic.user_warnings import warn
 from dynamic.versions import UNTRACKED
 
 
@@ -107,14 +107,12 @@ class Autograd(Operand):
         home = self._home
         if home is None:
             if not self.is_leaf:
-                warnings.warn(
+                warn(
                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
                     "Its .grad attribute won't be populated during autograd.backward(). If you "
                     "indeed want the .grad field to be populated for a non-leaf Tensor, use "
                     ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
-                    "mistake, make sure you access the leaf Tensor instead.",
-                    UserWarning,
-                    stacklevel=2,
+                    "mistake, make sure you access the leaf Tensor instead."
                 )
             return None
         if isinstance(home.grad, np.ndarray):
@@ -252,7 +250,7 @@ class Autograd(Operand):
 
     def __format__(self, spec: str) -> str:
         # PyTorch writes a 0-d tensor as its number, in an f-string too
-        if not self._array.ndim and self._node is None:
+        if not self._array.ndim:
             return format(self._array.item(), spec)
         return object.__format__(self, spec)
 

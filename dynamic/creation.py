@@ -15,9 +15,11 @@ from dynamic.dtypes import DTYPES, INT64, as_numpy_dtype, dtype_of_number, get_d
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.results import sizes_of
 from dynamic.tensor import Tensor, wrap
+from dynamic.user_warnings import keep_silent
 
 
 def _leaf(array: Any, requires_grad: bool) -> Tensor:
+    keep_silent()
     result = wrap(array)
     if requires_grad:
         if array.dtype.kind != "f":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from dynamic.errors import AutogradError
 from dynamic.hooks import as_tensor
 from dynamic.leaf import AccumulateGrad
 from dynamic.results import Size
+from dynamic.user_warnings import warn
 
 
 def backward(
@@ -148,14 +148,12 @@ def _batched(
 
 
 def _warn_of_cycle() -> None:
-    warnings.warn(
+    warn(
         "Using backward() with create_graph=True will create a reference cycle between the "
         "parameter and its gradient which can cause a memory leak. We recommend using "
         "autograd.grad when creating the graph to avoid this. If you have to use this function, "
         "make sure to reset the .grad fields of your parameters to None after use to break the "
-        "cycle and avoid the leak.",
-        UserWarning,
-        stacklevel=4,
+        "cycle and avoid the leak."
     )
 
 

@@ -20,6 +20,7 @@ from dynamic.nn.hooks import Hook
 from dynamic.nn.parameter import Buffer, Parameter, type_name
 from dynamic.nn.state import State
 from dynamic.tensor import Tensor
+from dynamic.user_warnings import keep_silent
 
 _NOUNS = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "module"}
 
@@ -60,6 +61,7 @@ class Module(Conversion, State):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """`forward`, between the hooks if there are any."""
+        keep_silent()
         if self._forward_hooks or self._forward_pre_hooks:
             return self._call_with_hooks(args, kwargs)
         if self._backward_hooks or self._backward_pre_hooks:

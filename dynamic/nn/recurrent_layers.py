@@ -14,7 +14,7 @@ from dynamic.creation import empty
 from dynamic.errors import ArgumentError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init, recurrent_arrays
-from dynamic.nn.errors import ModuleError, warn
+from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.sizes import differ
 from dynamic.nn.module import Module
 from dynamic.nn.packed_layers import run_packed
@@ -23,6 +23,7 @@ from dynamic.nn.recurrent import nonlinear_step, step_gru, step_lstm
 from dynamic.nn.recurrent_arrays import Sweep
 from dynamic.nn.recurrent_sweep import fits, sweep
 from dynamic.nn.utils.rnn import PackedSequence
+from dynamic.user_warnings import warn
 
 
 class _Recurrent(Module):
