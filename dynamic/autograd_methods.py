@@ -174,6 +174,8 @@ class Autograd(Operand):
         retain_graph: bool | None = None,
         create_graph: bool = False,
         inputs: Any = None,
+        *,
+        retain_variables: bool | None = None,
     ) -> None:
         """Add the derivatives of this tensor to the `grad` of the leaves that it depends on.
 
@@ -182,8 +184,18 @@ class Autograd(Operand):
             retain_graph: keep the graph for another pass; `create_graph` unless given.
             create_graph: record the pass, so that the gradients can be differentiated.
             inputs: the tensors to accumulate into, instead of all leaves.
+            retain_variables: the old name of `retain_graph`, with a warning.
         """
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        backward(
+            self, gradient, retain_graph, create_graph,
+            inputs=inputs, retain_variables=retain_variables,
+        )  # fmt: skip
+
+    @property
+    def volatile(self) -> bool:
+        """False: what it once was is `no_grad`."""
+        warn("volatile was removed (Variable.volatile is always False)")
+        return False
 
     def detach(self) -> Any:
         """A tensor on the same memory, with the same version, that requires no grad."""

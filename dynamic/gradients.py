@@ -27,6 +27,7 @@ def backward(
     create_graph: bool = False,
     *,
     inputs: Any = None,
+    retain_variables: bool | None = None,
 ) -> None:
     """Add the derivatives of `tensors` to the `grad` of the leaves that they depend on.
 
@@ -36,11 +37,15 @@ def backward(
         retain_graph: keep the graph for another pass; `create_graph` unless given.
         create_graph: record the pass, so that the gradients can be differentiated.
         inputs: the tensors to accumulate into, instead of all leaves.
+        retain_variables: the old name of `retain_graph`, with a warning.
 
     Raises:
         RuntimeError: a tensor was not recorded or has no cotangent, the graph was freed by an
             earlier pass, or a saved tensor was modified in place.
     """
+    if retain_variables is not None:
+        warn("the option retain_variables of backward() is deprecated: use retain_graph instead")
+        retain_graph = retain_variables
     retain = create_graph if retain_graph is None else retain_graph
     tensors = _listed(tensors)
     if create_graph:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from compiler.errors import OptionError
+from dynamic.constructors import name_constructor
 from dynamic.errors import ArgumentError
 from dynamic.handles import Hooks, RemovableHandle
 from dynamic.nn.backward_hooks import Hooked
@@ -34,6 +35,10 @@ class Module(Conversion, State):
     Attributes:
         training: whether layers such as dropout behave as in training.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        name_constructor(cls)
 
     def __init__(self) -> None:
         put = super().__setattr__

@@ -17,6 +17,7 @@ from dynamic.optim.checkpoint import Checkpoints
 from dynamic.optim.errors import AbstractMethodError
 from dynamic.optim.hooks import Hook, with_hooks
 from dynamic.tensor import Tensor, wrap
+from dynamic.user_warnings import warn
 from dynamic.versions import user_place
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.errors import OptionError
+from dynamic.constructors import name_constructor
 from dynamic.errors import ArgumentError
 from dynamic.grad_mode import no_grad
 from dynamic.optim.errors import AbstractMethodError, MissingOptionError
@@ -63,6 +64,10 @@ class LRScheduler:
         base_lrs: the initial rate of each group.
         last_epoch: the number of steps so far.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        name_constructor(cls)
 
     _get_lr_called_within_step = False
     _is_initial = False
