@@ -14,5 +14,6 @@ CAMPAIGN = Campaign(
     script=script,
     mend=mend,
     simplify=simplify,
+    modes=("results", "names"),
     seconds=60.0,
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 import dynamic
 from staticgraph.fuzz.campaign import Program
-from staticgraph.fuzz.eager.compare import Answer, alike, difference
+from staticgraph.fuzz.eager.compare import Answer, alike, differences
 from staticgraph.fuzz.eager.machine import Machine
 from staticgraph.fuzz.eager.memory import Memory, UnknownError
 from staticgraph.fuzz.eager.program import Step
@@ -28,7 +28,7 @@ def check(program: Program) -> str | None:
     found = Machine(dynamic).run(program)
     answer = expected(program)
     if answer is not None:
-        wrong = difference(program, found, answer)
+        wrong = next(differences(program, found, answer), None)
         if wrong is not None:
             return wrong
     return unplanned(program, found) or values(program, found)

@@ -13,6 +13,7 @@ from staticgraph.fuzz.eager.indices import assigned, index
 from staticgraph.fuzz.eager.program import Step
 from staticgraph.fuzz.eager.steps import computed, in_place, viewed
 
+ENDS = ("once", "once", "twice", "grad", "grad of grad", "grad twice", "between", "elements")
 PIPES = ("", "", "square", "sin")
 
 
@@ -198,8 +199,7 @@ def _finish(g: Grower) -> None:
     loss = _loss(g)
     if loss is None:
         return
-    kind = g.choose.choice(("once", "once", "twice", "grad", "grad of grad", "grad twice", "between",
-                            "elements"))  # fmt: skip
+    kind = g.choose.choice(ENDS)
     if kind == "once":
         _backward(g, loss, False)
     elif kind == "twice":

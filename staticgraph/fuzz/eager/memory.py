@@ -67,9 +67,11 @@ class Memory:
             case "attribute":
                 self._attribute(step)
             case "assign":
+                cell, (value,) = self._operands(step)
                 if step["of"] == "data":
-                    cell, (value,) = self._operands(step)
                     cell.array = value
+                elif step["of"] == "grad" and value is not None:
+                    raise UnknownError  # what accumulates there may be the memory of others
             case "delete":
                 self.cells.pop(step["args"][0][1:], None)
 
@@ -151,7 +153,7 @@ ITSELF = ("requires_grad_", "detach_")
 
 def written(target: Array, value: Any) -> None:
     """Write to every element; ValueError if elements share memory, or would be rounded."""
-    if any(
+    if target.size and any(
         stride == 0 and size > 1 for stride, size in zip(target.strides, target.shape, strict=True)
     ):
         raise ValueError("elements share memory")

@@ -6,6 +6,7 @@ A view shares memory with its operand; what returns its operand itself does so h
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def _split(x: Array, size: Any, dim: int = 0) -> list[Array]:
     length = x.shape[_axis(x, dim)]
     sizes = size if isinstance(size, list) else [size] * -(-length // size)
     ends = np.cumsum([0, *sizes])
-    return [_along(x, dim, slice(int(a), int(b))) for a, b in zip(ends, ends[1:], strict=False)]
+    return [_along(x, dim, slice(int(a), int(b))) for a, b in pairwise(ends)]
 
 
 def _chunk(x: Array, chunks: int, dim: int = 0) -> list[Array]:

@@ -101,7 +101,8 @@ def _arranged(g: Grower, name: str) -> Call:
     places = {"tensor": [[g.choose.randrange(size) for _ in range(2)] if size else [], "int64"]}
     return g.choose.choice((
         ("clone",), ("contiguous",), ("flip", dim), ("roll", 1, dim), ("index_select", dim, places),
-        ("to", {"dtype": g.choose.choice(("float64", "float32"))}), ("repeat", *[2] * max(1, len(shape))),
+        ("to", {"dtype": g.choose.choice(("float64", "float32"))}),
+        ("repeat", *[2] * max(1, len(shape))),
     ))  # fmt: skip
 
 
