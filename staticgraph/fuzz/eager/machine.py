@@ -41,8 +41,10 @@ class Machine:
 
     def run(self, program: dict[str, Any]) -> dict[str, Any]:
         """What the steps give, and the state of every tensor after the last."""
-        steps = [self._try(step) for step in program["steps"]]
-        return {"steps": steps, "values": self._states(), "hooks": self.log}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            steps = [self._try(step) for step in program["steps"]]
+            return {"steps": steps, "values": self._states(), "hooks": self.log}
 
     def _try(self, step: dict[str, Any]) -> Any:
         try:
@@ -206,9 +208,10 @@ def attempted(read: Any) -> Any:
         return {"error": builtin(error)}
 
 
-def builtin(error: Exception) -> str:
-    """The class that Python itself has."""
-    return next(one.__name__ for one in type(error).__mro__ if one.__module__ == "builtins")
+def builtin(error: Exception) -> list[str]:
+    """The classes of an error that Python itself has."""
+    known = [one.__name__ for one in type(error).__mro__ if one.__module__ == "builtins"]
+    return known[: known.index("Exception")]
 
 
 def described(error: Exception) -> dict[str, Any]:
@@ -254,7 +257,6 @@ def main() -> None:
     """Answer until standard input ends."""
     import torch  # type: ignore[import-not-found,unused-ignore]
 
-    warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)

@@ -166,7 +166,7 @@ def written(target: Array, value: Any) -> None:
 def _parts(array: Array, key: Any) -> tuple[Any, Any]:
     """A key as one without arrays, and another for what that gives: integers select first."""
     parts = list(key) if isinstance(key, tuple) else [key]
-    parts = [np.asarray(one) if isinstance(one, list) else one for one in parts]
+    parts = [_part(one) for one in parts]
     if any(one is True or one is False for one in parts):
         return (...,), tuple(parts)
     if not any(isinstance(one, np.ndarray) for one in parts):
@@ -192,6 +192,14 @@ def _parts(array: Array, key: Any) -> tuple[Any, Any]:
             if not isinstance(one, int):
                 second.append(slice(None))
     return (*first, ...), tuple(second)
+
+
+def _part(one: Any) -> Any:
+    """A list as an array, and an array of one integer without axes as the integer."""
+    if isinstance(one, list):
+        return np.asarray(one)
+    integer = isinstance(one, np.ndarray) and one.ndim == 0 and one.dtype != bool
+    return int(one) if integer else one
 
 
 def got(array: Array, key: Any) -> Array:
