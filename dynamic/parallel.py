@@ -13,6 +13,7 @@ from collections.abc import Callable
 from itertools import count
 from queue import SimpleQueue
 
+from compiler import fork
 from compiler.errors import OptionError
 from compiler.runtime import threads as kernels
 
@@ -87,8 +88,7 @@ def _serve(jobs: SimpleQueue[tuple[contextvars.Context, _Job]]) -> None:
 
 
 _pool = _Pool()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.forget)
+fork.after_in_child(_pool.forget)
 
 
 def get_num_threads() -> int:

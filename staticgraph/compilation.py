@@ -5,13 +5,14 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compiler.autodiff import gradients
 from compiler.compile import compile_graph, is_cached
 from compiler.dims import Dim, Size, Unknown, as_unknown, atoms
 from compiler.errors import FeedError, GraphError, OptionError
-from compiler.graph.definition import define
+from compiler.graph.definition import Definition, define
 from compiler.graph.expression import Expression, ancestors, at_line, constant, construct
 from compiler.ops import leaves
 from compiler.options import Options
@@ -106,6 +107,18 @@ def compile(
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
     definition = define(list(inputs), flat, pairs)
     options = Options(numerics, frozenset(disable), fuse, backend, threads)
+    return executable_of(definition, restructure, title, options, background, debug)
+
+
+def executable_of(
+    definition: Definition,
+    restructure: Callable[[list[Any]], Any],
+    title: str,
+    options: Options,
+    background: bool,
+    debug: bool | Callable[[Step], None],
+) -> Executable:
+    """An executable for a definition: see `compile`."""
     if debug is not False or (background and not is_cached(definition, options)):
         from staticgraph.interpreted import run_op_by_op
 
@@ -115,14 +128,27 @@ def compile(
     return executable
 
 
+_FIRST = operator.itemgetter(0)
+
+
+@dataclass(frozen=True, slots=True)
+class _AsDict:
+    """Puts results under their keys."""
+
+    keys: tuple[Any, ...]
+
+    def __call__(self, results: list[Any]) -> dict[Any, Any]:
+        return dict(zip(self.keys, results, strict=True))
+
+
 def _flatten(outputs: Any) -> tuple[list[Expression], Callable[[list[Any]], Any]]:
     """The outputs as a list, and what puts a list of results back into their structure."""
     if isinstance(outputs, Expression):
-        return [outputs], lambda results: results[0]
+        return [outputs], _FIRST
+    make: Callable[[list[Any]], Any]
     if isinstance(outputs, Mapping):
-        keys = list(outputs)
         flat = list(outputs.values())
-        make: Callable[[list[Any]], Any] = lambda results: dict(zip(keys, results, strict=True))  # noqa: E731
+        make = _AsDict(tuple(outputs))
     elif isinstance(outputs, list | tuple):
         flat = list(outputs)
         make = tuple if isinstance(outputs, tuple) else list

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import operator
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -70,6 +72,15 @@ def function(
     return Function(f, dict(shapes or {}), name or _name_of(f), options)
 
 
+def _copied(
+    f: Callable[..., Any], shapes: Shapes, name: str, options: Mapping[str, Any], own: list[Any]
+) -> Function:
+    """A function that has not been traced yet; its modules are `own`."""
+    made = Function(f, shapes, name, options)
+    made._own = list(own)
+    return made
+
+
 def _name_of(f: Any) -> str:
     return getattr(f, "__name__", None) or type(f).__name__
 
@@ -129,6 +140,23 @@ class Function:
             if run is not None:
                 return run(*args)
         return self._call(args, kwargs)
+
+    def __copy__(self) -> Function:
+        return _copied(self._f, self._shapes, self.name, self._options, self._own)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        f, own = copy.deepcopy((self._f, self._own), memo)
+        # what a plain function has closed over is not copied with it
+        return _copied(f, self._shapes, self.name, self._options, self._own if f is self._f else own)
+
+    def __reduce__(self) -> Any:
+        name = str(getattr(self, "__qualname__", ""))
+        found: Any = sys.modules.get(str(self.__module__))
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return name  # it decorates: its module has it in the place of the function
+        return _copied, (self._f, self._shapes, self.name, self._options, self._own)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """The function as a method."""

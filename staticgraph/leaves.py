@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,8 +15,6 @@ from compiler.graph.expression import Expression
 from compiler.ops import broadcast_to, leaves
 from compiler.runtime.state import State
 from compiler.types import as_dtype
-
-_serials = itertools.count()
 
 
 def placeholder(
@@ -38,7 +36,7 @@ def placeholder(
     if isinstance(shape, int | str) or shape is None:
         raise ShapeError(f"placeholder {name!r}: the shape is a sequence of sizes, not {shape!r}")
     sizes = tuple(_size(name, axis, size) for axis, size in enumerate(shape))
-    attrs = leaves.leaf_attrs(sizes, as_dtype(dtype, f"placeholder {name!r}"), next(_serials))
+    attrs = leaves.leaf_attrs(sizes, as_dtype(dtype, f"placeholder {name!r}"), leaves.next_key())
     return Expression(leaves.placeholder, (), attrs, name)
 
 
@@ -58,14 +56,14 @@ def _size(name: str, axis: int, size: Any) -> Size:
 
 
 class Variable(Expression):
-    """State that lives between calls; made by `variable`."""
+    """State that lives between calls; made by `variable`. A copy has a value of its own."""
 
     __slots__ = ()
 
     @property
     def value(self) -> Any:
         """A copy of the current value; assign an array of the same shape and dtype to change it."""
-        return self.state.array.copy()
+        return self.state.copy()
 
     @value.setter
     def value(self, new: Any) -> None:
@@ -76,6 +74,17 @@ class Variable(Expression):
         """The memory that executables read and update."""
         state: State = self.attrs["key"]
         return state
+
+    def __copy__(self) -> Variable:
+        return self._with(self.state.__copy__())
+
+    def _copied(self, memo: dict[int, Any]) -> Variable:
+        return self._with(copy.deepcopy(self.state, memo))
+
+    def _with(self, state: State) -> Variable:
+        """The same with another state."""
+        attrs = {**self.attrs, "key": state}
+        return Variable(self.op, (), attrs, self.name, self.source, self.type)
 
 
 def variable(value: Any, name: str | None = None, dtype: object = None) -> Variable:

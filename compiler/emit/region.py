@@ -78,11 +78,6 @@ class Region:
         return group.items
 
     @property
-    def is_fallible(self) -> bool:
-        """Whether an index in it or below may be out of range."""
-        return any(body.checks for region in self.all() for body in region.bodies.values())
-
-    @property
     def bodies(self) -> dict[int, Body]:
         """The statements of the groups of loops."""
         return {index: loops.body for index, loops in self.loops.items()}
@@ -111,7 +106,7 @@ def place_region(region: Region, size: Callable[[Size], str], separate: bool) ->
             place_region(one, size, separate)
         slots = [slot for one in regions for slot in one.memory.slots if is_inner(slot)]
         slots += [Slot("arena", 0, t.shape, t.dtype) for t in _buffers(region, index)]
-        nests[index] = Nest(tuple(slots), any(one.is_fallible for one in regions))
+        nests[index] = Nest(tuple(slots))
     region.loops = {
         i: _loops(region.fusion, build_body(region.fusion, group, Names(size)))
         for i, group in enumerate(region.fusion.groups)

@@ -6,12 +6,13 @@ than its nodes in their order: the check of sizes, and a start from the kernel c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from compiler.graph.expression import Expression, ancestors
 from compiler.op import Attrs, Op
+from compiler.ops import leaves
 from compiler.types import TensorType
 
 Updates: TypeAlias = "Sequence[tuple[Expression, Expression]]"
@@ -43,6 +44,16 @@ class Definition:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     updates: tuple[tuple[int, int], ...]
+
+    def with_states(self, copied: Callable[[Any], Any]) -> Definition:
+        """The same over other states of its variables: what `copied` makes of each."""
+        nodes = tuple(
+            replace(node, attrs={**node.attrs, "key": copied(node.attrs["key"])})
+            if node.op is leaves.variable
+            else node
+            for node in self.nodes
+        )
+        return replace(self, nodes=nodes)
 
     def expressions(self) -> list[Expression]:
         """The nodes as expressions again."""

@@ -42,10 +42,9 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
-    """What a loop or a branch uses inside: arena slots and constants; and whether it may fail."""
+    """What a loop or a branch uses inside: arena slots and constants."""
 
     slots: tuple[Slot, ...]
-    fallible: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +56,8 @@ class MemoryPlan:
         place: the slot of each value that lies in memory.
         own: the slot of what a group has memory of its own for, by (group, memory).
         commits: values to be copied over a variable when everything else is done.
+        change: the first group that changes a variable, the number of groups if only `commits` do;
+            None if nothing does. No group from there on can fail, or be stopped.
         nested: the slots that loops and branches use inside, by group.
     """
 
@@ -64,6 +65,7 @@ class MemoryPlan:
     place: Mapping[int, int]
     own: Mapping[tuple[int, Memory], int]
     commits: tuple[tuple[int, int], ...]
+    change: int | None = None
     nested: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def layout(self, sizes: Mapping[Unknown, int]) -> tuple[dict[int, int], int]:
@@ -171,8 +173,7 @@ class _Planner:
         """Whether the new value may be written over the variable as soon as it is known."""
         at = self.last_write(new)
         checking = [i for i, body in self.bodies.items() if body.checks]
-        checking += [i for i, nest in self.nested.items() if nest.fallible]
-        fallible = max(checking, default=-1)
+        fallible = max([*checking, *self.nested], default=-1)  # a loop may be interrupted
         if not self.in_place or at <= fallible or self.last.get(variable, -1) > at:
             return False
         if not self._replaces(self.accesses[at], new, variable):
@@ -269,7 +270,19 @@ class _Planner:
         for index, nest in self.nested.items():
             nested[index] = tuple(range(len(slots), len(slots) + len(nest.slots)))
             slots += [replace(slot, first=index, last=index) for slot in nest.slots]
-        return MemoryPlan(tuple(slots), place, own, commits, nested)
+        return MemoryPlan(tuple(slots), place, own, commits, self._change(), nested)
+
+    def _change(self) -> int | None:
+        """The first group that writes where a variable lies."""
+        if not self.updates:
+            return None
+        changed = {new for _, new in self.updates if self.kind.get(new, ("", 0))[0] == "variable"}
+        groups = (
+            i
+            for i, accesses in enumerate(self.accesses)
+            if any(one.write and one.node in changed for one in accesses)
+        )
+        return next(groups, len(self.accesses))
 
     def _dtype(self, memory: Memory, plan: ChunkPlan | None, body: Body | None) -> DType:
         kind, number = memory

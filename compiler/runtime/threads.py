@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler import fork
 from compiler.emit import pool
 from compiler.errors import OptionError
 from compiler.once import Once
@@ -25,7 +26,8 @@ _FUNCTIONS = {
     pool.YIELD: "sched_yield",
 }
 _VARIABLES = ("STATICGRAPH_NUM_THREADS", "OMP_NUM_THREADS")
-_starting = [threading.Lock()]  # one at a time; another one in a forked child
+_starting = threading.RLock()  # one at a time
+fork.hold(fork.Rank.THREADS, _starting)
 
 
 def get_num_threads() -> int:
@@ -77,7 +79,7 @@ def start(count: int | None = None) -> None:
     words = _pool()
     if words is None:
         return
-    with _starting[0]:
+    with _starting:
         for number in range(words[pool.WORKERS] + 1, count or words[pool.LIMIT]):
             name = f"staticgraph-{number}"
             arguments = (words.ctypes.data, number)
@@ -113,7 +115,7 @@ def _pool() -> Any:
         words[place] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
     _make_locks(words)
     words[pool.LIMIT] = _default_count()
-    os.register_at_fork(after_in_child=_forget_threads)
+    fork.after_in_child(_forget_threads)
     return words
 
 
@@ -129,7 +131,6 @@ def _make_locks(words: Any) -> None:
 
 def _forget_threads() -> None:
     """In a forked child: the threads are not there, and their locks may be held by them."""
-    _starting[0] = threading.Lock()
     words = _pool()
     if words[pool.BLAS_USERS]:
         from compiler.runtime import blas

@@ -7,7 +7,7 @@ import ctypes
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ from compiler.runtime.entry import (
     python_entry,
 )
 from compiler.runtime.image import Image
+from compiler.runtime.signals import words_of_a_call
 
 if TYPE_CHECKING:
     from compiler.emit.program import Instruction, TableLayout
@@ -116,9 +117,14 @@ def load_steps(
 ) -> tuple[list[Callable[[int], int]], Any]:
     """Each instruction as a function of the table's address, and what keeps them in memory."""
     code, _ = _units(units)
-    run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2)(_entry_code().addresses[1])
+    run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(_entry_code().addresses[1])
     words = [np.array(_words([one], code, table), np.int64) for one in program]
-    return [partial(run, one.ctypes.data) for one in words], (code, words)
+    watch = words_of_a_call()
+
+    def step(one: Any, table: int) -> int:
+        return int(run(one.ctypes.data, table, watch.ctypes.data))
+
+    return [partial(step, one) for one in words], code
 
 
 def _words(program: Sequence[Instruction], code: Loaded, table: TableLayout) -> list[int]:
@@ -132,12 +138,13 @@ def _entries(program: Sequence[int], image: Image, owner: Any) -> Entries:
     """Functions around a program; they keep the owner of the code."""
     made = []
     inputs, outputs = ([one.argument for one in arrays] for arrays in (image.inputs, image.outputs))
+    written = [replace(one, written=True) for one in outputs]
     entry_address, run_address, _ = _entry_code().addresses
-    for taken, given in ((inputs, outputs), ([*inputs, *outputs], [])):
+    for taken, given in ((inputs, outputs), ([*inputs, *written], [])):
         if fields_are_right():
             entry = native_entry(entry_address, program, image.unlocks, taken, given)
         else:
-            entry = python_entry(run_address, program, taken, given)
+            entry = python_entry(run_address, program, image.unlocks, taken, given)
         weakref.finalize(entry, _drop, owner).atexit = False
         made.append(entry)
     return Entries(*made)
