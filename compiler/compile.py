@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from compiler import fork
 from compiler.errors import OptionError
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition
@@ -35,8 +36,9 @@ def compile_graph(
         if found is not None:
             return kind(definition, *found, feeds, restructure, name, options)
         # importing what compiles takes longer than a start from the cache has
-        from compiler.driver import lower
-        from compiler.emit.image import image_of
+        with fork.importing:
+            from compiler.driver import lower
+            from compiler.emit.image import image_of
 
         graph = graph_of(definition)
         lowering = lower(graph, options)

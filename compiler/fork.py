@@ -23,11 +23,13 @@ class Rank(enum.IntEnum):
     INTERPRETING = enum.auto()
     COMPILING = enum.auto()
     THREADS = enum.auto()
+    IMPORTS = enum.auto()
     NUMBA = enum.auto()
     LLVM_OPTIONS = enum.auto()
     LLVM = enum.auto()
     OBSERVERS = enum.auto()
     VARIABLES = enum.auto()
+    ASSIGNING = enum.auto()
     CHANGES = enum.auto()
 
 
@@ -45,6 +47,11 @@ def hold(rank: Rank, lock: AbstractContextManager[Any]) -> None:
 def after_in_child(function: Callable[[], object]) -> None:
     """Call a function in each forked child, when all locks are open again."""
     _in_child.append(function)
+
+
+importing = threading.RLock()
+"""Held while something is imported late: the import's own locks would stay locked in a child."""
+hold(Rank.IMPORTS, importing)
 
 
 def _before() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from compiler import fork
 from compiler.autodiff import gradients
 from compiler.compile import compile_graph, is_cached
 from compiler.dims import Dim, Size, Unknown, as_unknown, atoms
@@ -120,7 +121,8 @@ def executable_of(
 ) -> Executable:
     """An executable for a definition: see `compile`."""
     if debug is not False or (background and not is_cached(definition, options)):
-        from staticgraph.interpreted import run_op_by_op
+        with fork.importing:
+            from staticgraph.interpreted import run_op_by_op
 
         return run_op_by_op(definition, restructure, title, options, background, debug)
     executable = compile_graph(definition, restructure, title, options, Executable)

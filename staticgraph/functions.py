@@ -223,6 +223,8 @@ class Function:
             _remember(self._calls, key, call)
         for i in call.numbers:
             operands[i] = np.asarray(operands[i])
+        if call.compiled.trace.casts:
+            call.compiled.trace.check_numbers(operands)
         if tensors is not None:
             call.own = operands[len(found.arrays) :]
         return call, operands, state

@@ -13,6 +13,7 @@ from compiler.errors import OptionError, ShapeError
 from compiler.graph import expression
 from compiler.graph.expression import Expression
 from compiler.ops import broadcast_to, leaves
+from compiler.runtime.arrays import as_array
 from compiler.runtime.state import State
 from compiler.types import as_dtype
 
@@ -127,9 +128,9 @@ def arange(stop: Size) -> Expression:
 
 
 def _as_array(value: Any, dtype: object) -> Any:
+    array = as_array(value)
     if dtype is not None:
         return np.asarray(value, as_dtype(dtype))
-    array = np.asarray(value)
     if not isinstance(value, np.ndarray | np.generic) and array.dtype == np.float64:
         return array.astype(np.float32)
     return array

@@ -19,6 +19,7 @@ from compiler.op import Attrs, Op, Operand
 from compiler.ops import arithmetic, leaves
 from compiler.ops.operators import Operators
 from compiler.pickling import STREAM, Stream
+from compiler.runtime.arrays import as_array, refuse_masked
 from compiler.types import DType, Shape, TensorType, as_dtype
 
 _serials = itertools.count()
@@ -27,6 +28,7 @@ _PACKAGES = tuple(
     for name in ("compiler", "staticgraph", "dynamic")
 )
 _line: ContextVar[str | None] = ContextVar("line", default=None)
+_casts: ContextVar[list[Expression] | None] = ContextVar("casts", default=None)
 _construct: ContextVar[Callable[..., Any] | None] = ContextVar("construct", default=None)
 
 
@@ -177,6 +179,17 @@ def constructing(make: Callable[..., Expression]) -> Iterator[None]:
 
 
 @contextmanager
+def collecting_casts() -> Iterator[list[Expression]]:
+    """Collect the casts in the block that give a Python number an integer dtype of others."""
+    casts: list[Expression] = []
+    token = _casts.set(casts)
+    try:
+        yield casts
+    finally:
+        _casts.reset(token)
+
+
+@contextmanager
 def at_line(source: str) -> Iterator[None]:
     """Inside the block, new expressions are attributed to this `file:line`."""
     token = _line.set(source)
@@ -201,7 +214,7 @@ def user_line() -> str:
 
 def constant(array: Any) -> Expression:
     """A constant expression that holds a copy of `array`."""
-    array = np.asarray(array)
+    array = as_array(array)
     as_dtype(array.dtype, "constant")
     return construct(leaves.constant, (), {"value": leaves.Literal(array)})
 
@@ -237,7 +250,12 @@ def _as_expression(op: Op, operand: Any, dtype: DType | None) -> Expression:
     if isinstance(operand, Expression):
         if dtype is None or operand.dtype == dtype:
             return operand
-        return construct(arithmetic.astype, (operand,), {"dtype": dtype})
+        made = construct(arithmetic.astype, (operand,), {"dtype": dtype})
+        if operand.weak and operand.dtype.kind in "iu" and dtype.kind in "iu":
+            casts = _casts.get()
+            if casts is not None:
+                casts.append(made)
+        return made
     if isinstance(operand, Dim):
         scalar = construct(leaves.size_of, (), {"size": operand})
         return _as_expression(op, scalar, dtype)
@@ -247,6 +265,7 @@ def _as_expression(op: Op, operand: Any, dtype: DType | None) -> Expression:
             "expression: feed it to a placeholder, or use its numpy() as a constant"
         )
     try:
+        refuse_masked(operand)
         array = np.asarray(operand, dtype)
     except OverflowError as error:
         raise DTypeError(f"{op.name}: {operand!r} does not fit {dtype}: {error}") from None

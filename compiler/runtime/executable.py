@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compiler import fork
 from compiler.arena import ALIGNMENT
 from compiler.dims import Unknown, atoms
 from compiler.emit.watch import BUSY
@@ -115,8 +116,9 @@ class Executable:
     def _lowered(self) -> tuple[nx.MultiDiGraph[int], Kernel]:
         """The graph after the passes and its kernel, made again after a start from the cache."""
         if self._lowering is None:
-            from compiler.driver import lower
-            from compiler.emit.image import image_of
+            with fork.importing:
+                from compiler.driver import lower
+                from compiler.emit.image import image_of
 
             lowering = lower(self.graph, self.options)
             if image_of(lowering[1], self.definition) != self.image:

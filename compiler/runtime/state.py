@@ -18,7 +18,7 @@ import numpy as np
 
 from compiler import fork
 from compiler.errors import DTypeError, FeedError, GraphError, ShapeError
-from compiler.runtime.arrays import to_array
+from compiler.runtime.arrays import as_array, to_array
 from compiler.types import as_dtype, type_of
 
 
@@ -27,7 +27,9 @@ _PAUSES = (0.00002, 0.001)  # seconds, the first and the longest, between looks 
 
 _states: WeakSet[State] = WeakSet()
 _claiming = threading.RLock()
+_assigning = threading.RLock()
 fork.hold(fork.Rank.VARIABLES, _claiming)
+fork.hold(fork.Rank.ASSIGNING, _assigning)
 
 
 class State:
@@ -40,7 +42,7 @@ class State:
     __slots__ = ("__weakref__", "array", "guard", "name")
 
     def __init__(self, value: Any, name: str | None) -> None:
-        value = np.asarray(value)
+        value = as_array(value)
         as_dtype(value.dtype, "variable")
         self.array = np.array(value, order="C")
         self.guard = np.zeros(2, np.int64)
@@ -84,7 +86,7 @@ class State:
                 f"{label}: {given.dtype.name} given, {self.array.dtype.name} expected: "
                 "cast it with astype"
             )
-        with holding((self,), changes=True):
+        with holding((self,), changes=True), _assigning:
             self.array[...] = given
 
     def __lt__(self, other: Any) -> bool:

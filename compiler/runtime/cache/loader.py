@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compiler import fork
 from compiler.emit.pool import SYMBOL as WORK_SYMBOL
 from compiler.errors import FormatError
 from compiler.graph.canonical import Canonical, canonical
@@ -104,9 +105,10 @@ def load_kernel(units: Sequence[str], image: Image, place: Place | None) -> Entr
 
 def load_with_numba(source: str, image: Image) -> Entries:
     """The same for a kernel's whole source, compiled by Numba; nothing is cached."""
-    from compiler.emit.program import Call
-    from compiler.emit.with_numba import compile_with_numba
-    from compiler.runtime.program import program_words
+    with fork.importing:
+        from compiler.emit.program import Call
+        from compiler.emit.with_numba import compile_with_numba
+        from compiler.runtime.program import program_words
 
     step = compile_with_numba(source)
     return _entries(program_words([Call(0, ())], [step.address]), image, step)
@@ -159,7 +161,8 @@ def _units(units: Sequence[str]) -> tuple[Loaded, bytes]:
     if loaded is not None:
         counts["loaded"] += 1
         return loaded, key
-    from compiler.emit.native import compile_native, step_symbol
+    with fork.importing:
+        from compiler.emit.native import compile_native, step_symbol
 
     code = Code(tuple(map(step_symbol, range(len(units)))), compile_native(units))
     counts["compiled"] += 1
@@ -179,7 +182,8 @@ def _entry_code() -> Loaded:
     loaded = _stored(store, key)
     if loaded is not None:
         return loaded
-    from compiler.emit.entry import entry_object
+    with fork.importing:
+        from compiler.emit.entry import entry_object
 
     code = Code((ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL), entry_object(FIELDS, target_machine()))
     if store is not None:
