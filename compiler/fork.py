@@ -1,8 +1,8 @@
 """Forks: the one handler of the project.
 
-A forked child has the memory of its parent, but of its threads only the one that forked. A lock that
-another one holds would never be opened, and what it was in the middle of stays as it is. So a fork
-takes these locks first, in the order in which code takes them, and lets go of them in both
+A forked child has the memory of its parent, but of its threads only the one that forked. A lock
+that another one holds would never be opened, and what it was in the middle of stays as it is. So a
+fork takes these locks first, in the order in which code takes them, and lets go of them in both
 processes. It waits for a compilation that has begun, and for nothing that may take for ever.
 """
 
@@ -74,6 +74,4 @@ def _after_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before, after_in_parent=_in_parent, after_in_child=_after_in_child
-    )
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_after_in_child)

@@ -3,9 +3,9 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from compiler import fork as _fork
 from compiler.control import cond, scan, while_loop
 from compiler.dims import Dim
-from compiler import fork as _fork
 from compiler.errors import (
     CompileError,
     DTypeError,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import DTypeError, OptionError, ShapeError
+from compiler.errors import DTypeError, FeedError, OptionError, ShapeError
 from compiler.graph.expression import Expression
 from compiler.op import Operand
 from compiler.types import DType, as_dtype
@@ -30,6 +30,10 @@ from staticgraph.tracing import Leaf, Trace, Traces, declared_axes
 
 REMEMBERED = 4096
 """Kinds of calls (types and shapes of the arguments) whose trace is found at once."""
+
+_NUMBERS: dict[type, DType] = {
+    bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float64)
+}  # fmt: skip
 
 Shapes = Mapping[str, Sequence[int | str | None]]
 
@@ -147,7 +151,9 @@ class Function:
     def __deepcopy__(self, memo: dict[int, Any]) -> Function:
         f, own = copy.deepcopy((self._f, self._own), memo)
         # what a plain function has closed over is not copied with it
-        return _copied(f, self._shapes, self.name, self._options, self._own if f is self._f else own)
+        return _copied(
+            f, self._shapes, self.name, self._options, self._own if f is self._f else own
+        )
 
     def __reduce__(self) -> Any:
         name = str(getattr(self, "__qualname__", ""))
@@ -222,12 +228,19 @@ class Function:
             call = self._new_call(found, modules, tensors, key, operands)
             _remember(self._calls, key, call)
         for i in call.numbers:
-            operands[i] = np.asarray(operands[i])
+            operands[i] = self._number(operands[i])
         if call.compiled.trace.casts:
             call.compiled.trace.check_numbers(operands)
         if tensors is not None:
             call.own = operands[len(found.arrays) :]
         return call, operands, state
+
+    def _number(self, value: Any) -> Any:
+        """A Python number as an array; FeedError for an int of more than 64 bits."""
+        try:
+            return np.asarray(value, _NUMBERS[type(value)])
+        except OverflowError:
+            raise FeedError(f"{self.name}: the number {value} is out of bounds for int64") from None
 
     def _tensors_of(self, modules: Sequence[Any]) -> tuple[ModuleTensors, list[Any]]:
         key = tuple(map(id, modules))
@@ -355,8 +368,8 @@ class _Signature:
 
 
 def _dtype_of(x: Any, name: str) -> DType:
-    if isinstance(x, bool | int | float):
-        return np.asarray(x).dtype
+    if type(x) in _NUMBERS:
+        return _NUMBERS[type(x)]
     return as_dtype(np.dtype(x.dtype).newbyteorder("="), name)
 
 

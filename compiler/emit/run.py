@@ -3,9 +3,9 @@
     int64 run(int64 *program, int64 *table, int64 *watch)
 
 executes instructions in order and returns the first status of a step that is not 0, or else 0.
-`compiler.emit.watch` says what the words of `watch` are, and what a program does that runs for long.
-`compiler.runtime.program` says what the words of the instructions are. It is written in the emitted
-language.
+`compiler.emit.watch` says what the words of `watch` are, and what a program does that runs for
+long; `compiler.runtime.program` says what the words of the instructions are. It is written in the
+emitted language.
 """
 
 from __future__ import annotations

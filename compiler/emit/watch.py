@@ -1,10 +1,10 @@
 """What a program that runs for long does beside computing, written in the emitted language.
 
-Every few instructions, and after each chunk of a long loop, it looks at the clock. Soon it lets go of
-the interpreter's lock, so that other threads of Python go on; in the main thread it takes it back
-now and then for as long as it takes to see whether a signal came, such as that of Ctrl-C. What
-the handler raises ends the program: nothing was updated yet, since from the first instruction that
-changes a variable on nothing looks any more.
+Every few instructions, and after each chunk of a long loop, it looks at the clock. Soon it lets go
+of the interpreter's lock, so that other threads of Python go on; in the main thread it takes it
+back now and then for as long as it takes to see whether a signal came, such as that of Ctrl-C.
+What the handler raises ends the program: nothing was updated yet, since from the first instruction
+that changes a variable on nothing looks any more.
 
 While a call is without the lock, its variables are held: their words say so, and whoever needs one
 of them waits (`compiler.runtime.state`). A fork waits for those that are changing variables.

@@ -97,14 +97,15 @@ def check_outputs(
         for other in (*taken, *given[:i]):
             if _share_memory(array, other):
                 raise FeedError(
-                    f"{place}: shares memory with an input, a variable, a constant or another output"
+                    f"{place}: shares memory with an input, a variable, a constant or another of out"
                 )
 
 
 def _share_memory(left: Any, right: Any) -> bool:
     """Whether an element of one is an element of the other, or that would take long to tell."""
     try:
-        return bool(np.shares_memory(left, right, max_work=1 << 16))
+        work: Any = 1 << 16  # candidates, of which NumPy's annotation knows only two numbers
+        return bool(np.shares_memory(left, right, max_work=work))
     except np.exceptions.TooHardError:
         return True
 

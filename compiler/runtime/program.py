@@ -20,7 +20,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.emit.program import Branch, Call, Change, Instruction, Loop, Operand, Set, Share, While
+from compiler.emit.program import (
+    Branch,
+    Call,
+    Change,
+    Instruction,
+    Loop,
+    Operand,
+    Set,
+    Share,
+    While,
+)
 
 CALL, SHARE, SET, LOOP, WHILE, IF, PRODUCTS, CHANGE, END = 0, 1, 2, 3, 4, 5, 6, 7, -1
 

@@ -21,7 +21,6 @@ from compiler.errors import DTypeError, FeedError, GraphError, ShapeError
 from compiler.runtime.arrays import as_array, to_array
 from compiler.types import as_dtype, type_of
 
-
 HOLDER, CLAIMANT = 0, 1
 _PAUSES = (0.00002, 0.001)  # seconds, the first and the longest, between looks at a held state
 
