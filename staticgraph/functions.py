@@ -151,9 +151,8 @@ class Function:
     def __deepcopy__(self, memo: dict[int, Any]) -> Function:
         f, own = copy.deepcopy((self._f, self._own), memo)
         # what a plain function has closed over is not copied with it
-        return _copied(
-            f, self._shapes, self.name, self._options, self._own if f is self._f else own
-        )
+        modules = self._own if f is self._f else own
+        return _copied(f, self._shapes, self.name, self._options, modules)
 
     def __reduce__(self) -> Any:
         name = str(getattr(self, "__qualname__", ""))

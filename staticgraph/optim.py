@@ -15,7 +15,7 @@ import numpy as np
 from compiler.autodiff import gradients
 from compiler.errors import GraphError, OptionError
 from compiler.graph.expression import Expression, ancestors
-from compiler.ops import maximum, sqrt
+from compiler.ops import astype, maximum, sqrt
 from compiler.runtime.state import State
 from staticgraph.leaves import Variable, variable
 
@@ -106,7 +106,7 @@ def _state(parameter: Variable, kind: str) -> Variable:
 
 def _as(parameter: Variable, rate: Any) -> Any:
     """A rate in the dtype of a parameter."""
-    return rate.astype(parameter.dtype) if isinstance(rate, Expression) else rate
+    return astype(rate, parameter.dtype) if isinstance(rate, Expression) else rate
 
 
 class SGD(Optimizer):

@@ -1,4 +1,4 @@
-"""Copies of executables, expressions, variables, functions and optimizers: made anew, or refused."""
+"""Copies of executables, expressions, variables, functions and optimizers: made anew."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def check_outputs(
         for other in (*taken, *given[:i]):
             if _share_memory(array, other):
                 raise FeedError(
-                    f"{place}: shares memory with an input, a variable, a constant or another of out"
+                    f"{place}: shares memory with an input, a variable, a constant or another array"
                 )
 
 

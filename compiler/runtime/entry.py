@@ -155,7 +155,8 @@ def python_entry(
             made = np.empty(table[one.at + 1 : one.at + 1 + one.ndim], one.dtype)
             table[one.at] = made.ctypes.data
             results.append(made)
-        watch = words_of_a_call(*table[unlocks : unlocks + 2], process_address())
+        unlocked, guards = table[unlocks : unlocks + 2].tolist()
+        watch = words_of_a_call(unlocked, guards, process_address())
         return run_program(words.ctypes.data, table.ctypes.data, watch.ctypes.data) or results
 
     return entry

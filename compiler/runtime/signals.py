@@ -31,7 +31,7 @@ def process_address() -> int:
     return int(_words().ctypes.data)
 
 
-def words_of_a_call(unlocks: bool = False, guards: int = 0, process: int = 0) -> Any:
+def words_of_a_call(unlocks: int = 0, guards: int = 0, process: int = 0) -> Any:
     """The words that a call watches; without those of the process it looks at nothing."""
     words = np.zeros(watch.LENGTH, np.int64)
     words[watch.LEFT] = watch.EVERY
