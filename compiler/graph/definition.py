@@ -6,14 +6,18 @@ than its nodes in their order: the check of sizes, and a start from the kernel c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from compiler.errors import GraphError
 from compiler.graph.expression import Expression, ancestors
 from compiler.op import Attrs, Op
 from compiler.ops import leaves
 from compiler.types import TensorType
+
+LEAVES = (leaves.placeholder, leaves.variable, leaves.constant)
+"""The ops of nodes that lie in memory before anything is computed."""
 
 Updates: TypeAlias = "Sequence[tuple[Expression, Expression]]"
 
@@ -85,6 +89,25 @@ def define(
         tuple(ids[expression.serial] for expression in inputs),
         tuple(ids[expression.serial] for expression in outputs),
         tuple((ids[variable.serial], ids[new.serial]) for variable, new in updates),
+    )
+
+
+def require_lowerings(nodes: Iterable[Node]) -> None:
+    """GraphError unless each op, those of loops and branches too, can be compiled."""
+    for node in nodes:
+        if node.op.lowering is None and node.op.expand is None and node.op not in LEAVES:
+            raise no_lowering(node)
+        for value in node.attrs.values():
+            body = getattr(value, "definition", None)
+            if isinstance(body, Definition):
+                require_lowerings(body.nodes)
+
+
+def no_lowering(node: Node) -> GraphError:
+    """What is raised for a node of which no kernel can be made."""
+    return GraphError(
+        f"compile: {node.op.name} has no lowering, so no kernel can compute {node.type} "
+        f"({node.source}); with debug=True, it is evaluated with NumPy"
     )
 
 
