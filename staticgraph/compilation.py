@@ -96,6 +96,7 @@ def compile(
             placeholder that is not among the inputs; an update does not fit its variable.
         OptionError: an option has a value that it cannot have.
     """
+    _check_options(name, fuse=fuse, background=background)
     title = name or "compiled function"
     flat, restructure = _flatten(outputs)
     pairs = _update_pairs(updates)
@@ -109,6 +110,15 @@ def compile(
     definition = define(list(inputs), flat, pairs)
     options = Options(numerics, frozenset(disable), fuse, backend, threads)
     return executable_of(definition, restructure, title, options, background, debug)
+
+
+def _check_options(name: Any, **switches: Any) -> None:
+    """OptionError for a name that is no text, and for a switch that is neither True nor False."""
+    if name is not None and not isinstance(name, str):
+        raise OptionError(f"compile: the name is a string, not {name!r}")
+    for option, value in switches.items():
+        if not isinstance(value, bool):
+            raise OptionError(f"compile: {option} is True or False, not {value!r}")
 
 
 def executable_of(
@@ -163,7 +173,12 @@ def _flatten(outputs: Any) -> tuple[list[Expression], Callable[[list[Any]], Any]
 
 
 def _update_pairs(updates: Updates | None) -> list[tuple[Expression, Expression]]:
-    items = list(updates.items() if isinstance(updates, Mapping) else updates or ())
+    given: Any = () if updates is None else updates
+    items = list(given.items()) if isinstance(given, Mapping) else given
+    if not isinstance(items, list | tuple) or any(
+        not isinstance(one, list | tuple) or len(one) != 2 for one in items
+    ):
+        raise GraphError(f"compile: the updates {given!r:.80} are no pairs of variables and values")
     pairs: list[tuple[Expression, Expression]] = []
     for variable, new in items:
         if not isinstance(variable, Variable):
@@ -236,7 +251,14 @@ def _sizes_of(node: Expression) -> list[Size]:
 def _substitute(roots: Sequence[Expression], givens: Mapping[Expression, Any]) -> list[Expression]:
     made: dict[int, Expression] = {}
     sizes: dict[Unknown, Size] = {}
+    if not isinstance(givens, Mapping):
+        raise GraphError(f"compile: the givens {givens!r:.80} are no dict")
+    needed = {node.serial for node in ancestors(roots)}
     for old, new in givens.items():
+        if not isinstance(old, Expression):
+            raise GraphError(f"compile: givens replace {old!r}, which is no expression")
+        if old.serial not in needed:
+            raise GraphError(f"compile: givens replace {old} ({old.source}): no output needs it")
         value = _constant_like(new, old)
         if (value.dtype, value.ndim) != (old.dtype, old.ndim) or None in map(
             unify, old.shape, value.shape

@@ -28,6 +28,8 @@ from staticgraph.signature import (
 )
 from staticgraph.tracing import Leaf, Trace, Traces, declared_axes
 
+_OPTIONS = frozenset({"numerics", "threads", "disable", "fuse", "backend", "background", "debug"})
+
 REMEMBERED = 4096
 """Kinds of calls (types and shapes of the arguments) whose trace is found at once."""
 
@@ -73,6 +75,12 @@ def function(
     """
     if not callable(f):
         raise OptionError(f"function: {f!r} cannot be called")
+    if name is not None and not isinstance(name, str):
+        raise OptionError(f"function: the name is a string, not {name!r}")
+    for option in options.keys() - _OPTIONS:
+        raise OptionError(f"function: no option {option!r}: known are {sorted(_OPTIONS)}")
+    if shapes is not None and not isinstance(shapes, Mapping):
+        raise OptionError(f"function: the shapes are a dict by names, not {shapes!r:.80}")
     return Function(f, dict(shapes or {}), name or _name_of(f), options)
 
 

@@ -13,7 +13,7 @@ from compiler.errors import OptionError, ShapeError
 from compiler.graph import expression
 from compiler.graph.expression import Expression
 from compiler.ops import broadcast_to, leaves
-from compiler.runtime.arrays import as_array
+from compiler.runtime.arrays import as_array, converted
 from compiler.runtime.state import State
 from compiler.types import as_dtype
 
@@ -95,7 +95,13 @@ def variable(value: Any, name: str | None = None, dtype: object = None) -> Varia
         value: an array (copied), or what NumPy makes one of; Python floats become float32.
         name: for messages and drawings.
         dtype: a NumPy dtype; the value's own if None.
+
+    Raises:
+        DTypeError: no such dtype, or one that cannot hold the value but for the rounding of floats.
+        OptionError: the name is no string.
     """
+    if name is not None and not isinstance(name, str):
+        raise OptionError(f"variable: the name is a string, not {name!r}")
     state = State(_as_array(value, dtype), name)
     attrs = leaves.leaf_attrs(state.array.shape, state.array.dtype, state)
     return Variable(leaves.variable, (), attrs, name)
@@ -118,19 +124,24 @@ def ones(shape: Any, dtype: object = "float32") -> Expression:
 
 def full(shape: Any, value: float, dtype: object = "float32") -> Expression:
     """A tensor of one value, of a shape in which sizes may be unknown."""
+    if np.ndim(value):
+        raise ShapeError(f"full: the value is one number, not {value!r:.80}")
     result: Expression = broadcast_to(constant(value, dtype), shape)
     return result
 
 
 def arange(stop: Size) -> Expression:
     """The integers 0, 1, ..., stop - 1, of which `stop` may be unknown: int64."""
+    is_known = hasattr(stop, "__index__") and not isinstance(stop, bool | Dim)
+    if not isinstance(stop, Dim) and (not is_known or stop.__index__() < 0):
+        raise OptionError(f"arange: {stop!r} is no size: an int from 0, or the size of an axis")
     return expression.construct(leaves.iota, (), {"size": stop})
 
 
 def _as_array(value: Any, dtype: object) -> Any:
     array = as_array(value)
     if dtype is not None:
-        return np.asarray(value, as_dtype(dtype))
+        return converted(value, array, as_dtype(dtype))
     if not isinstance(value, np.ndarray | np.generic) and array.dtype == np.float64:
         return array.astype(np.float32)
     return array

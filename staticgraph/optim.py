@@ -5,6 +5,7 @@ Arguments and formulas are PyTorch's; each optimizer keeps its state in variable
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from numbers import Real
@@ -34,11 +35,17 @@ def _check_rate(name: str, lr: Any) -> None:
     _check_number(name, "lr", lr)
 
 
-def _check_number(name: str, option: str, value: Any) -> None:
+def _check_number(name: str, option: str, value: Any, least: float = 0.0) -> None:
     if not isinstance(value, Real) or value != value:
         raise OptionError(f"{name}: {option} {value!r} is no number")
-    if value < 0:
+    if value < least:
         raise OptionError(f"{name}: {option} {value} is negative")
+
+
+def _check_switches(name: str, **switches: Any) -> None:
+    for option, value in switches.items():
+        if not isinstance(value, bool):
+            raise OptionError(f"{name}: {option} is True or False, not {value!r}")
 
 
 class Optimizer(ABC):
@@ -75,6 +82,8 @@ class Optimizer(ABC):
                 for node in ancestors([loss])
                 if isinstance(node, Variable) and node.dtype.kind == "f"
             ]
+        if isinstance(parameters, Expression):
+            raise GraphError(f"minimize: the parameters are a list of variables, not {parameters}")
         if not parameters:
             raise GraphError("minimize: the loss depends on no floating-point variable")
         seen: set[State] = set()
@@ -124,6 +133,8 @@ class SGD(Optimizer):
         _check_rate("SGD", lr)
         _check_number("SGD", "momentum", momentum)
         _check_number("SGD", "weight_decay", weight_decay)
+        _check_number("SGD", "dampening", dampening, least=-math.inf)
+        _check_switches("SGD", nesterov=nesterov, maximize=maximize)
         if nesterov and (momentum == 0 or dampening != 0):
             raise OptionError("SGD: nesterov needs a momentum and zero dampening")
         self.lr = lr
@@ -171,7 +182,8 @@ class Adam(Optimizer):
         _check_rate("Adam", lr)
         _check_number("Adam", "eps", eps)
         _check_number("Adam", "weight_decay", weight_decay)
-        if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
+        _check_switches("Adam", amsgrad=amsgrad, maximize=maximize)
+        if len(betas) != 2 or not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in betas):
             raise OptionError(f"Adam: betas {betas} are not in [0, 1)")
         self.lr = lr
         self.betas = betas

@@ -48,17 +48,33 @@ def to_array(value: Any, dtype: DType) -> Any:
     if array.size and not whole and _RANKS.get(array.dtype.kind, 3) > _RANKS[dtype.kind]:
         return array
     with np.errstate(over="ignore"):
-        converted = np.asarray(value, dtype)
-    if not _holds(converted, array):
+        made = np.asarray(value, dtype)
+    if not _holds(made, array):
         raise OverflowError(f"{value!r:.80} is out of bounds for {dtype.name}")
-    return converted
+    return made
 
 
-def _holds(converted: Any, array: Any) -> bool:
+def converted(value: Any, array: Any, dtype: DType) -> Any:
+    """`value`, which is `array` in NumPy's dtype, in one that was asked for.
+
+    Raises:
+        DTypeError: the dtype cannot hold the values, but for the rounding of floats.
+    """
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            made = np.asarray(value, dtype)
+    except OverflowError as error:
+        raise DTypeError(f"{value!r:.80} as {dtype.name}: {error}") from None
+    if array.dtype.kind in _RANKS and not _holds(made, array):
+        raise DTypeError(f"{value!r:.80} does not fit {dtype.name}: cast it with astype")
+    return made
+
+
+def _holds(made: Any, array: Any) -> bool:
     """Whether numbers are what they were, up to the rounding of floats."""
-    if converted.dtype.kind != "f":
-        return bool(np.array_equal(converted, array))
-    infinite = np.isinf(converted)
+    if made.dtype.kind != "f":
+        return bool(np.array_equal(made, array))
+    infinite = np.isinf(made)
     if not infinite.any():
         return True
     return array.dtype.kind == "f" and bool(np.array_equal(infinite, np.isinf(array)))
