@@ -45,7 +45,7 @@ def compile_graph(
         kernel = lowering[1]
         image = image_of(kernel, definition)
         if options.backend == "numba":
-            native = load_with_numba(kernel.source, image)
+            native = load_with_numba(kernel.source, image, bool(definition.updates))
         else:
             native = load_kernel(kernel.units, image, place)
     return kind(definition, image, native, feeds, restructure, name, options, graph, lowering)

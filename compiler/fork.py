@@ -3,7 +3,8 @@
 A forked child has the memory of its parent, but of its threads only the one that forked. A lock
 that another one holds would never be opened, and what it was in the middle of stays as it is. So a
 fork takes these locks first, in the order in which code takes them, and lets go of them in both
-processes. It waits for a compilation that has begun, and for nothing that may take for ever.
+processes. It waits for a compilation that has begun and for calls that run op by op, but for no
+native loop.
 """
 
 from __future__ import annotations

@@ -251,3 +251,39 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 print(complete)
 """
     assert printed(script) == "True\n"
+
+
+def test_other_threads_go_on_while_numba_code_runs() -> None:
+    script = """
+w = sg.variable(np.float64(0))
+f = sg.compile([n], w, updates={w: w + counting(n, zero)}, backend="numba")
+f(np.array(3.0))
+print(w.value, flush=True)
+threading.Thread(target=f, args=(ENDLESS,), daemon=True).start()
+time.sleep(0.2)
+print("here", flush=True)
+os._exit(0)
+"""
+    assert printed(script) == "3.0\nhere\n"
+
+
+def test_an_executable_is_dropped_while_it_runs() -> None:
+    script = """
+import gc
+x = sg.placeholder("x", (None,))
+total = sg.tanh(sg.exp(x)).sum()
+values = np.ones(2_000_000, "float32")
+found = []
+for k in range(10):
+    w = sg.variable(np.full(1000, k, "float32"))
+    f = sg.compile([x], [total, w * 1], updates={w: w + total * 0})
+    calling = threading.Thread(target=lambda call: found.append(call(values)), args=(f.__call__,))
+    calling.start()
+    del f, w
+    gc.collect()
+    others = [np.full(1000, -1.0, "float32") for _ in range(50)]
+    calling.join()
+    assert (found[-1][1] == k).all() and all((one == -1).all() for one in others)
+print(len({float(total) for total, _ in found}))
+"""
+    assert printed(script) == "1\n"

@@ -397,5 +397,7 @@ class Executable:
         base = -(-workspace.arena.ctypes.data // ALIGNMENT) * ALIGNMENT
         for at, offset in layout.offsets:
             workspace.table[at] = base + offset
-        workspace.table[self.image.unlocks] = layout.shares
+        # what Numba compiled is one step, which cannot let go of the interpreter's lock later
+        unlocks = layout.shares or self.options.backend == "numba"
+        workspace.table[self.image.unlocks] = unlocks
         workspace.layout = layout

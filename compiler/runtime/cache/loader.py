@@ -103,15 +103,19 @@ def load_kernel(units: Sequence[str], image: Image, place: Place | None) -> Entr
     return _entries(image.linked(code.addresses), image, code)
 
 
-def load_with_numba(source: str, image: Image) -> Entries:
-    """The same for a kernel's whole source, compiled by Numba; nothing is cached."""
+def load_with_numba(source: str, image: Image, changes: bool) -> Entries:
+    """The same for a kernel's whole source, compiled by Numba; nothing is cached.
+
+    It is one step, during which variables change if `changes`.
+    """
     with fork.importing:
-        from compiler.emit.program import Call
+        from compiler.emit.program import Call, Change
         from compiler.emit.with_numba import compile_with_numba
         from compiler.runtime.program import program_words
 
     step = compile_with_numba(source)
-    return _entries(program_words([Call(0, ())], [step.address]), image, step)
+    program = [*([Change()] if changes else []), Call(0, ())]
+    return _entries(program_words(program, [step.address]), image, step)
 
 
 def load_steps(
