@@ -166,7 +166,7 @@ def _check_inputs(title: str, inputs: list[Expression], roots: Sequence[Expressi
         if given.name in names:
             raise GraphError(f"{title}: two inputs are named {given.name!r}")
         names.add(given.name)
-        if given.serial not in needed and not _sizes_needed(given, roots):
+        if given.serial not in needed and not sizes_needed(given, roots):
             raise GraphError(
                 f"{title}: the output does not need the input {given.name!r} ({given.source})"
             )
@@ -191,7 +191,7 @@ def _check_sizes(title: str, inputs: list[Expression], roots: Sequence[Expressio
             )
 
 
-def _sizes_needed(given: Expression, roots: Sequence[Expression]) -> bool:
+def sizes_needed(given: Expression, roots: Sequence[Expression]) -> bool:
     """Whether a placeholder that is not read gives the size of something that is computed."""
     mine = atoms(given.shape)
     return any(mine & atoms(_sizes_of(node)) for node in ancestors(roots))

@@ -112,6 +112,7 @@ def _kernel_file(place: Path) -> Path:
     return found
 
 
+@pytest.mark.slow
 def test_a_warm_start_is_bitwise_the_same_and_none_needs_numba(place: Path) -> None:
     cold, warm = _output(PROGRAM), _output(PROGRAM)
     assert cold[1] == "False 2 0"
@@ -119,6 +120,7 @@ def test_a_warm_start_is_bitwise_the_same_and_none_needs_numba(place: Path) -> N
     assert warm[0] == cold[0]
 
 
+@pytest.mark.slow
 def test_processes_that_start_together_agree(place: Path) -> None:
     processes = [_python(PROGRAM) for _ in range(2)]
     outputs = [process.communicate()[0].splitlines()[0] for process in processes]
@@ -127,6 +129,7 @@ def test_processes_that_start_together_agree(place: Path) -> None:
     assert _output(PROGRAM) == [outputs[0], "False 0 2"]
 
 
+@pytest.mark.slow
 def test_dropped_graphs_leave_no_memory_behind(place: Path) -> None:
     (growth,) = _output(MEMORY)
     unit = 1 if sys.platform == "darwin" else 1024

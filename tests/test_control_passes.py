@@ -65,6 +65,7 @@ def test_optimised_graphs_give_the_same_values(name: str, order: int) -> None:
     close(evaluated(graph, args), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("rewrite", PASSES, ids=NAMES)
 def test_each_rewrite_alone(name: str, rewrite: Callable[[Graph], Graph]) -> None:

@@ -155,6 +155,7 @@ def test_a_long_chain_does_not_exhaust_the_stack() -> None:
     np.testing.assert_allclose(f([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]) + added)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "step",
     [

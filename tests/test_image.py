@@ -71,6 +71,7 @@ def unknowns(executable: Any) -> set[Unknown]:
     return atoms([size for slot in executable.kernel.memory.slots for size in slot.shape])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_op_is_bitwise_the_same(name: str, images: Any) -> None:
     found = []
@@ -93,6 +94,7 @@ def grown(seed: int) -> Graph:
     return Grower(random.Random(seed)).grow(12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("options", [{}, {"fuse": False}, {"numerics": "fast"}], ids=str)
 def test_random_graphs_are_bitwise_the_same(
@@ -116,6 +118,7 @@ def test_random_graphs_are_bitwise_the_same(
     same_looks(cold, warm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_loops_and_branches_are_bitwise_the_same(name: str, images: Any) -> None:
     found = []
@@ -292,6 +295,7 @@ def _lines(seed: int, program: str = WARM) -> list[str]:
     return run.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_a_warm_start_loads_nothing_that_compiles() -> None:
     cold, warm, again = (_lines(seed) for seed in (1, 2, 3))
     assert warm[:3] == cold[:3]
@@ -302,6 +306,7 @@ def test_a_warm_start_loads_nothing_that_compiles() -> None:
     assert again == warm
 
 
+@pytest.mark.slow
 def test_large_eager_ops_load_nothing_that_compiles() -> None:
     cold, warm = (_lines(seed, LARGE) for seed in (1, 2))
     assert warm[0] == cold[0]

@@ -51,6 +51,7 @@ def shared(executable: Any) -> int:
     return sum(isinstance(one, Share) for one in executable.kernel.program)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
     outputs, feeds = with_gradients(name, 4)
@@ -69,6 +70,7 @@ def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transposed", list(itertools.product((False, True), repeat=2)))
 @pytest.mark.parametrize(
     "shape",
@@ -145,6 +147,7 @@ def _graphs() -> dict[str, Callable[[], Any]]:
     return {one.__name__: one for one in (rows, elements, columns, images)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _graphs())
 def test_the_bits_do_not_depend_on_threads(name: str) -> None:
     inputs, outputs, arrays = _graphs()[name]()

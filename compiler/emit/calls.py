@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from compiler.chunks import Chunks
+from compiler.chunks import Cut
 from compiler.dims import Unknown
 from compiler.emit.frame import Entries, Frame
 from compiler.emit.loops import INDENT
@@ -189,8 +189,8 @@ class Calls:
         if one.role == "unknown":
             assert isinstance(key, Unknown)
             return Operand(table.unknown[key]), one.name
-        if one.role in ("gemm", "chunks"):
-            entry = self.entries.computed(key) if isinstance(key, Chunks) else table.gemm[str(key)]
+        if one.role == "gemm" or isinstance(key, Cut):
+            entry = self.entries.computed(key) if isinstance(key, Cut) else table.gemm[str(key)]
             return Operand(entry), f"t[{entry}]"
         assert isinstance(key, int)
         if one.role == "node":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from compiler.chunks import Chunks
+    from compiler.chunks import Cut
     from compiler.dims import Size, Unknown
 
 OF_A_CHUNK = ("first", "last", "chunk")
@@ -45,7 +45,7 @@ class TableLayout:
     failed: int
     pool: int
     unlocks: int
-    computed: tuple[tuple[int, Size | Chunks], ...]
+    computed: tuple[tuple[int, Size | Cut], ...]
     length: int
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from compiler.affine import Affine
 from compiler.arena import arrange
-from compiler.chunks import Chunks
+from compiler.chunks import Cut
 from compiler.dims import Unknown, evaluate
 from compiler.emit.chunks import ChunkPlan, own_memory
 from compiler.emit.statements import Access, Body, Memory
@@ -34,7 +34,7 @@ class Slot:
     dtype: DType
     first: int = 0
     last: int = 0
-    chunks: Chunks | None = None
+    chunks: Cut | None = None
     begin: int = 0
     end: int = 0
 

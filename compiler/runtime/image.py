@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.arena import arrange
-from compiler.chunks import Chunks
+from compiler.chunks import Cut
 from compiler.dims import Size, Unknown, evaluate
 from compiler.ops.leaves import Literal
 from compiler.runtime.entry import Argument
@@ -41,7 +41,7 @@ class Piece:
 
     at: int
     factors: tuple[Size, ...]
-    chunks: Chunks | None
+    chunks: Cut | None
     first: int
     last: int
 
@@ -100,7 +100,7 @@ class Image:
     gemm: tuple[tuple[str, int], ...]
     unknowns: tuple[tuple[Unknown, int], ...]
     computed: tuple[tuple[int, Size], ...]
-    chunks: tuple[tuple[int, Chunks], ...]
+    chunks: tuple[tuple[int, Cut], ...]
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     variables: tuple[tuple[int, int], ...]
