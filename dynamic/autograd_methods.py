@@ -16,7 +16,7 @@ from dynamic.grad_mode import mode
 from dynamic.gradients import backward
 from dynamic.handles import RemovableHandle
 from dynamic.hooks import Cell, hooks_of
-from dynamic.leaf import AccumulateGrad
+from dynamic.leaf import AccumulateGrad, leaf_node
 from dynamic.nodes import Failing, graph_edge
 from dynamic.printing import tensor_text
 from dynamic.versions import UNTRACKED
@@ -30,13 +30,15 @@ class Autograd(Operand):
     _array: Any
     _counter: list[Any]
     _home: Any
+    _maker: Any
     _node: Any
     _view: Any
 
     @property
     def requires_grad(self) -> bool:
         """Whether ops on this tensor are recorded; settable on leaves of floating dtype."""
-        return self._node is not None
+        view = self._view
+        return self._maker is not None or (view is not None and view.base._maker is not None)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -49,7 +51,7 @@ class Autograd(Operand):
                 )
         elif not value:
             self._node = None
-        elif self._node is None:
+        elif self._maker is None:
             if self._array.dtype.kind != "f":
                 raise AutogradError("only Tensors of floating point dtype can require gradients")
             if self._counter is UNTRACKED and not mode.inference:
@@ -57,11 +59,7 @@ class Autograd(Operand):
                     "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                     "allowed."
                 )
-            home = self._home
-            if type(home) is not AccumulateGrad:
-                self._home = AccumulateGrad(self, self._array)
-                self._home.grad = None if home is None else home.grad
-            self._node = self._home
+            self._node = leaf_node(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Set `requires_grad` and return the tensor."""
@@ -140,9 +138,9 @@ class Autograd(Operand):
 
     def retain_grad(self) -> None:
         """Have backward passes put the gradient of this tensor, not a leaf, into `grad` too."""
-        if self._node is None:
+        if not self.requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
-        if not self.is_leaf:
+        if self._maker is not None and not self.is_leaf:
             hooks = hooks_of(self._node)
             if hooks.cell is None:
                 hooks.cell = Cell()
@@ -233,8 +231,11 @@ class Autograd(Operand):
         return arrays(operands)
 
     def numpy(self, *, force: bool = False) -> Any:
-        """The ndarray on the tensor's memory; RuntimeError if it requires grad."""
-        if self._node is not None:
+        """The ndarray on the tensor's memory; RuntimeError if what is done to it would be recorded.
+
+        So it is if the tensor requires grad, unless in `no_grad`. A copy instead with `force`.
+        """
+        if self.requires_grad and mode.enabled:
             if not force:
                 raise AutogradError(
                     "Can't call numpy() on Tensor that requires grad. "
@@ -277,7 +278,7 @@ def rebuild(kind: Any, array: Any, requires_grad: bool) -> Any:
     """A leaf from what pickle wrote of a tensor."""
     result = kind.__new__(kind)
     made = result.constant(array)
-    for name in ("_array", "_cell", "_home", "_maker", "_note", "_rebased"):
+    for name in ("_array", "_cell", "_home", "_maker", "_note"):
         setattr(result, name, getattr(made, name))
     result.requires_grad = requires_grad
     return result

@@ -17,7 +17,6 @@ from dynamic import anomaly
 from dynamic.grad_mode import mode, record_if
 from dynamic.hooks import as_tensor, at_tensor, run_after, run_before
 from dynamic.leaf import AccumulateGrad
-from dynamic.masked import dense
 from dynamic.multi_grad import Pass, following
 from dynamic.nodes import Cotangents
 
@@ -118,10 +117,12 @@ def _propagate(
             (node, g), only = only, None
         hooks = node.hooks
         if hooks is not None:
-            g = at_tensor(hooks, dense(g), create_graph)
+            g = at_tensor(hooks, g, create_graph)
         if needed is not None:
             if node in wanted:  # type: ignore[operator]
-                found[node] = dense(g)
+                found[node] = g
+                if node.owned is not None:  # whoever asked for it holds it too
+                    node.owned = None
             if node not in needed:
                 continue
         if hooks is None and not watch:

@@ -179,7 +179,7 @@ def _roots(tensors: Sequence[Any], cotangents: Any, create_graph: bool) -> list[
         raise AutogradError(f"got {len(tensors)} tensors and {len(cotangents)} gradients for them")
     roots = []
     for i, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True)):
-        if tensor._node is None:
+        if tensor._node is None or getattr(tensor, "_maker", tensor) is None:
             raise AutogradError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn"
             )

@@ -70,6 +70,7 @@ def unknowns(executable: Any) -> set[Unknown]:
     return atoms([size for slot in executable.kernel.memory.slots for size in slot.shape])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_op_is_bitwise_the_same(name: str, images: Any) -> None:
     found = []
@@ -88,6 +89,7 @@ def test_every_op_is_bitwise_the_same(name: str, images: Any) -> None:
     same_looks(cold, warm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("options", [{}, {"fuse": False}, {"numerics": "fast"}], ids=str)
 def test_random_graphs_are_bitwise_the_same(
@@ -110,6 +112,7 @@ def test_random_graphs_are_bitwise_the_same(
     same_looks(cold, warm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_loops_and_branches_are_bitwise_the_same(name: str, images: Any) -> None:
     found = []
@@ -286,6 +289,7 @@ def _lines(seed: int, program: str = WARM) -> list[str]:
     return run.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_a_warm_start_loads_nothing_that_compiles() -> None:
     cold, warm, again = (_lines(seed) for seed in (1, 2, 3))
     assert warm[:3] == cold[:3]
@@ -296,6 +300,7 @@ def test_a_warm_start_loads_nothing_that_compiles() -> None:
     assert again == warm
 
 
+@pytest.mark.slow
 def test_large_eager_ops_load_nothing_that_compiles() -> None:
     cold, warm = (_lines(seed, LARGE) for seed in (1, 2))
     assert warm[0] == cold[0]
