@@ -20,8 +20,7 @@ from compiler.graph.expression import ancestors
 from compiler.passes.groups import computed
 from compiler.passes.memory import MemoryPlan, Slot
 from compiler.runtime.interpret import interpret
-from tests.graphs import DEFINITIONS, kernel, lowered
-from tests.random_graphs import Grower
+from tests.graphs import DEFINITIONS, kernel, lowered, random_graph
 
 BYTE = np.dtype(np.uint8)
 
@@ -83,7 +82,7 @@ def test_layout_of_graphs(name: str) -> None:
 
 def test_layout_of_random_graphs() -> None:
     for seed in range(40):
-        graph = Grower(random.Random(seed)).grow(12)
+        graph = random_graph(seed)
         plan = kernel((graph.inputs, graph.outputs, dict(graph.updates))).memory
         unknown = atoms([size for slot in plan.slots for size in slot.shape])
         check_layout(plan, dict.fromkeys(unknown, 3))
