@@ -21,7 +21,7 @@ _ELEMENTWISE = tuple(
 _MOVES = tuple(
     (name, GENERATORS[name]) for name in ("getitem", "getitem", "reshape", "transpose", "flip")
 )
-KINDS = (*GENERATORS.items(), *_ELEMENTWISE, *_MOVES * 2, *NESTING.items())
+KINDS = (*GENERATORS.items(), *_ELEMENTWISE * 2, *_MOVES * 7, *NESTING.items())
 """What a step may be; some are likelier."""
 
 SIZES = ((3, 5), (1, 1), (0, 2), (4, 1), (2, 0), (2, 3), (1, 4), (5, 2))
