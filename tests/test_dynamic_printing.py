@@ -170,6 +170,6 @@ def test_print_options():
     finally:
         torch.set_printoptions(precision=4, sci_mode=None)
     with pytest.raises(
-        TypeError, match=r"^set_printoptions\(\) got an unexpected keyword .* 'width'$"
+        TypeError, match=r"^set_printoptions\(\) got an unexpected keyword"
     ):
         torch.set_printoptions(width=3)
