@@ -383,4 +383,6 @@ for _name, _method in {
     "nelement": Methods.numel,
     "swapaxes": Methods.transpose,
 }.items():
+    if "<" in getattr(_method, "__qualname__", ""):  # made by a function, for this name
+        _method.__name__ = _method.__qualname__ = _name
     setattr(Methods, _name, _method)
