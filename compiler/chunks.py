@@ -94,7 +94,7 @@ def _grid(rows: int, columns: int, threads: int) -> tuple[int, int]:
     most = WORTH * min(times.values())
     return max(
         (grid for grid, time in times.items() if time <= most),
-        key=lambda grid: (grid[0] * grid[1], -times[grid]),
+        key=lambda grid: (grid[0] * grid[1], -times[grid], grid[0]),
     )
 
 

@@ -204,6 +204,8 @@ declare void @no_such_function()
 define i32 @step_0() { call void @no_such_function() ret i32 0 }
 """
 
+FORBIDDEN_CALL = UNKNOWN_CALL.replace("no_such_function", "abort")
+
 DAMAGE = {
     "empty": lambda content: b"",
     "cut in the header": lambda content: content[:40],
@@ -225,6 +227,9 @@ DAMAGE = {
     ),
     "Mach-O and nothing else": _sealed("step_0", b"\xcf\xfa\xed\xfe" + b"\xff" * 90),
     "an unknown symbol": lambda content: _sealed("step_0", _object(UNKNOWN_CALL))(content),
+    "a symbol of the C library that no kernel needs": lambda content: _sealed(
+        "step_0", _object(FORBIDDEN_CALL)
+    )(content),
 }
 
 

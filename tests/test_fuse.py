@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from compiler.passes.fuse import LONGEST_CHAIN, MOST_STREAMS
 from compiler.passes.groups import LoopGroup, MatmulGroup
 from tests import graphs
 from tests.graphs import DEFINITIONS, kernel
-from tests.random_graphs import Grower
 
 
 def loops(made: Kernel) -> list[LoopGroup]:
@@ -299,8 +297,7 @@ def test_order(name: str, separate: bool) -> None:
 
 
 def test_order_of_random_graphs() -> None:
-    for seed in range(60):
-        graph = Grower(random.Random(seed)).grow(14)
+    for graph in graphs.random_loop_groups(60):
         made = kernel((graph.inputs, graph.outputs, dict(graph.updates)))
         check_order(made)
         nodes = [node for group in loops(made) for node in group.members]

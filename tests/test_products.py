@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,10 +69,10 @@ def test_threads_are_done_about_together(count: int) -> None:
 @pytest.mark.parametrize(
     ("sizes", "grid"),
     [
-        ((1024, 1024), (1, 2)),  # two threads: not five chunks of rows
+        ((1024, 1024), (2, 1)),  # two threads: not five chunks of rows
         ((2048, 1024), (2, 1)),  # the longer axis: less is copied
         ((64, 4096), (1, 4)),
-        ((80, 72), (1, 2)),  # 5 tiles by 5: 3 and 2, either way
+        ((80, 72), (2, 1)),  # 5 tiles by 5: 3 and 2, either way
         ((16, 16), (1, 1)),
     ],
     ids=str,
@@ -176,3 +177,15 @@ def test_sizes_that_only_a_call_tells(sizes: tuple[int, int, int], processors: i
     found = on_threads(executable, left, right)
     assert found.shape == (m, n)
     assert_allclose(found, left @ right, rtol=1e-3, atol=1e-4)
+
+
+def test_a_start_from_the_cache_has_the_same_cells(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("STATICGRAPH_CACHE_DIR", str(tmp_path / "kernels"))
+    a, b = sg.placeholder("a", (None, 300)), sg.placeholder("b", (300, None))
+    cold, warm = sg.compile([a, b], a @ b), sg.compile([a, b], a @ b)
+    cells = {cut.counted for _, cut in warm.image.chunks if isinstance(cut, Cells)}
+    assert cells == {"cells", "down", "across"}
+    left, right = normal(500, 300), normal(300, 400)
+    assert_array_equal(warm(left, right), cold(left, right))

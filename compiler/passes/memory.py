@@ -49,12 +49,11 @@ class Slot:
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
     """What a loop or a branch uses inside: arena slots and constants, which live for some of its
-    `ticks`; and whether it may fail.
+    `ticks`.
     """
 
     slots: tuple[Slot, ...]
     ticks: int
-    fallible: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +66,8 @@ class MemoryPlan:
         own: the slot of what a group has memory of its own for, by (group, memory).
         commits: values to be copied over a variable when everything else is done.
         ticks: when each group begins, and when the last one has ended.
+        change: the first group that changes a variable, the number of groups if only `commits` do;
+            None if nothing does. No group from there on can fail, or be stopped.
         nested: the slots that loops and branches use inside, by group.
     """
 
@@ -75,6 +76,7 @@ class MemoryPlan:
     own: Mapping[tuple[int, Memory], int]
     commits: tuple[tuple[int, int], ...]
     ticks: tuple[int, ...]
+    change: int | None = None
     nested: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def layout(self, sizes: Mapping[Unknown, int]) -> tuple[dict[int, int], int]:
@@ -197,8 +199,7 @@ class _Planner:
         """Whether the new value may be written over the variable as soon as it is known."""
         at = self.last_write(new)
         checking = [i for i, body in self.bodies.items() if body.checks]
-        checking += [i for i, nest in self.nested.items() if nest.fallible]
-        fallible = max(checking, default=-1)
+        fallible = max([*checking, *self.nested], default=-1)  # a loop may be interrupted
         if not self.in_place or at <= fallible or self.last.get(variable, -1) > at:
             return False
         if not self._replaces(self.accesses[at], new, variable):
@@ -302,7 +303,7 @@ class _Planner:
             for slot in nest.slots:
                 begin, end = slot.begin + ticks[index], slot.end + ticks[index]
                 slots.append(replace(slot, first=index, last=index, begin=begin, end=end))
-        return MemoryPlan(tuple(slots), place, own, commits, ticks, nested)
+        return MemoryPlan(tuple(slots), place, own, commits, ticks, self._change(), nested)
 
     def _ticks(self) -> tuple[int, ...]:
         """When each group begins, and when the last one has ended."""
@@ -310,6 +311,18 @@ class _Planner:
         for i in range(len(self.fusion.groups)):
             ticks.append(ticks[-1] + (self.nested[i].ticks if i in self.nested else 1))
         return tuple(ticks)
+
+    def _change(self) -> int | None:
+        """The first group that writes where a variable lies."""
+        if not self.updates:
+            return None
+        changed = {new for _, new in self.updates if self.kind.get(new, ("", 0))[0] == "variable"}
+        groups = (
+            i
+            for i, accesses in enumerate(self.accesses)
+            if any(one.write and one.node in changed for one in accesses)
+        )
+        return next(groups, len(self.accesses))
 
     def _dtype(self, memory: Memory, plan: ChunkPlan | None, body: Body | None) -> DType:
         kind, number = memory

@@ -15,6 +15,8 @@ Program: TypeAlias = "dict[str, Any]"
 
 CAMPAIGNS: dict[str, str] = {
     "graphs": "staticgraph.fuzz.graphs",
+    "files": "staticgraph.fuzz.files",
+    "cache": "staticgraph.fuzz.cache",
 }
 """The module of each campaign."""
 

@@ -170,7 +170,7 @@ def _expand_dims(g: Grower, op: str) -> Any:
 
 def _squeeze(g: Grower, op: str) -> Any:
     x = g.pick(test=lambda x: 1 in x.shape)
-    if g.chance(0.5):
+    if g.chance(0.5) and all(isinstance(s, int) for s in x.shape):
         return g.emit(op, x)
     return g.emit(op, x, g.choose.choice([a for a in range(x.ndim) if x.shape[a] == 1]))
 

@@ -30,6 +30,9 @@ SHAPES: tuple[tuple[Any, ...], ...] = (
 )  # fmt: skip
 
 
+Generator = Callable[["Grower", str], Any]
+"""What adds a step that applies the op of a name; NoOperandError or StaticGraphError if not."""
+MOST = 200  # steps
 LEAVES = ("input", "variable", "constant")
 
 
@@ -90,8 +93,10 @@ class Grower:
     choose: random.Random
     world: Symbolic
     dtype: str
+    kinds: tuple[tuple[str, Generator], ...]
     values: str = "plain"
     mixed: bool = False
+    youngest: float = 0.0
     prefix: str = "a"
     depth: int = 0
     steps: list[Step] = field(default_factory=list)
@@ -109,6 +114,8 @@ class Grower:
         found = [x for x in self.pool if x.kind in kinds and test(x)]
         if not found:
             raise NoOperandError
+        if self.chance(self.youngest):
+            return found[-1]
         return found[max(self.choose.randrange(len(found)), self.choose.randrange(len(found)))]
 
     def beside(self, x: Value, kinds: str) -> Value:
@@ -204,18 +211,19 @@ class Grower:
             raise NoOperandError
         return self.leaf(self.choose.choice(LEAVES), shape, dtype, values)
 
-    def attempt(self, generators: Sequence[tuple[str, Generator]]) -> None:
+    def attempt(self) -> None:
         """One op, or none if there is no operand for it."""
-        name, generator = self.choose.choice(generators)
-        if len(self.steps) > 200:
+        if not self.kinds or len(self.steps) > MOST:
             return
+        name, generator = self.choose.choice(self.kinds)
         with suppress(NoOperandError, StaticGraphError):
             generator(self, name)
 
     def inner(self, params: Sequence[Any]) -> Grower:
         """A grower of a body with these parameters, given as expressions."""
         grower = Grower(
-            self.choose, self.world, self.dtype, self.values, self.mixed,
+            self.choose, self.world, self.dtype, self.kinds, self.values, self.mixed,
+            self.youngest,
             f"{self.prefix}{len(self.steps)}_", self.depth + 1,
         )  # fmt: skip
         grower.around = self.around | {value.name: value.expression for value in self.pool}
@@ -238,10 +246,6 @@ def _flat(given: Any) -> list[Any]:
 
 def _integers(dtypes: set[Any]) -> bool:
     return any(dtype.kind in "iu" for dtype in dtypes)
-
-
-Generator = Callable[[Grower, str], Any]
-"""What adds a step that applies the op of a name; NoOperandError or StaticGraphError if not."""
 
 
 def _plain(given: Any) -> Any:

@@ -217,6 +217,8 @@ def _sliding_windows(x: Array, sizes: Any, strides: Any, dilations: Any) -> Arra
         (n - d * (k - 1) - 1) // s + 1
         for n, k, s, d in zip(x.shape[len(lead) :], sizes, strides, dilations, strict=True)
     ]
+    if min(counts) < 1:
+        raise ValueError("no window fits")
     result = np.empty((*lead, *counts, *sizes), x.dtype)
     for window in np.ndindex(*counts):
         for inside in np.ndindex(*sizes):

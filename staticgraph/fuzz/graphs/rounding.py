@@ -9,7 +9,8 @@ import numpy as np
 
 from compiler import dims
 from compiler.dims import Unknown
-from compiler.graph.expression import Expression, ancestors
+from compiler.graph.expression import Expression, abstract, ancestors
+from compiler.ops.regions import checkpoint
 from compiler.runtime.interpret import interpret
 from compiler.types import mapped
 from staticgraph.fuzz.graphs.reference import EXACT
@@ -45,18 +46,21 @@ def spread(
     over several runs shows how they depend on rounding, steps included.
     """
     rng = np.random.default_rng(7)
+    sizes = _sizes(feeds)
     plain = interpret(roots, feeds)
     largest = [np.zeros(value.shape) for value in plain]
     for _ in range(runs):
-        for i, value in enumerate(_noisy(roots, feeds, rng)):
+        for i, value in enumerate(_noisy(roots, feeds, sizes, rng)):
             largest[i] = np.maximum(largest[i], distance(value, plain[i]).astype(np.float64))
     return largest
 
 
 def _noisy(
-    roots: Sequence[Expression], feeds: Mapping[Expression, Array], rng: np.random.Generator
+    roots: Sequence[Expression],
+    feeds: Mapping[Expression, Array],
+    sizes: Mapping[Unknown, int],
+    rng: np.random.Generator,
 ) -> list[Array]:
-    sizes = _sizes(feeds)
     values: dict[Expression, Any] = dict(feeds)
     for node in ancestors(list(roots)):
         if node in feeds:
@@ -65,14 +69,24 @@ def _noisy(
         if node.op.name not in EXACT and node.op.name != "item":
             terms = _terms(node, given)
             given = [_moved(value, rng, terms) for value in given]
-        attrs = {
-            name: mapped(value, lambda size: dims.evaluate(size, sizes))
-            for name, value in node.attrs.items()
-        }
-        with np.errstate(all="ignore"):
-            value = node.op.evaluate(*given, **attrs)
+        if node.op.expand is not None and node.op.name not in EXACT and node.op is not checkpoint:
+            leaves = [abstract(operand.type) for operand in node.operands]
+            expanded = node.op.expand(*leaves, **node.attrs)
+            fed = dict(zip(leaves, map(np.asarray, given), strict=True))
+            (value,) = _noisy([expanded], fed, sizes, rng)
+        else:
+            value = _evaluated(node, given, sizes)
         values[node] = _moved(value, rng) if node.operands else value
     return [np.asarray(values[root]) for root in roots]
+
+
+def _evaluated(node: Expression, operands: Sequence[Any], sizes: Mapping[Unknown, int]) -> Any:
+    attrs = {
+        name: mapped(value, lambda size: dims.evaluate(size, sizes))
+        for name, value in node.attrs.items()
+    }
+    with np.errstate(all="ignore"):
+        return node.op.evaluate(*operands, **attrs)
 
 
 def _sizes(feeds: Mapping[Expression, Array]) -> dict[Unknown, int]:
@@ -98,7 +112,9 @@ def _moved(value: Any, rng: np.random.Generator, terms: float = 1) -> Any:
         # one after the other, that many terms of one sign may all be rounded the same way
         noise += step * rng.uniform(-1, 1) * terms / 64
     with np.errstate(all="ignore"):
-        return np.asarray(value * (1 + noise), value.dtype)
+        moved = np.asarray(value * (1 + noise), value.dtype)
+    # rules of gradients may give either zero
+    return np.where(value == 0, np.copysign(value, rng.uniform(-1, 1, value.shape)), moved)
 
 
 def _terms(node: Expression, operands: Sequence[Array]) -> float:

@@ -13,7 +13,7 @@ import dynamic
 import staticgraph as sg
 from compiler import ops
 from dynamic.errors import AutogradError
-from dynamic.utils.checkpoint import checkpoint
+from dynamic.utils.checkpoint import CheckpointError, checkpoint
 from staticgraph.fuzz.graphs import control, reference
 from staticgraph.fuzz.graphs.program import Step, names, reads, run
 from staticgraph.fuzz.graphs.reference import UndefinedError
@@ -102,8 +102,8 @@ class Eager:
         try:
             return (_EAGER.get(op) or getattr(ops, op))(*args, **options)
         except AutogradError as error:
-            if "data-dependent control flow" in str(error):
-                raise UndefinedError from error  # as PyTorch
+            if "data-dependent control flow" in str(error) or isinstance(error, CheckpointError):
+                raise UndefinedError from error  # PyTorch has no transforms in checkpoints either
             raise
 
     def gradients(self, loss: Any, wrt: Sequence[Any]) -> Sequence[Any]:
