@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from dynamic.hooks import Cell, hooks_of
 from dynamic.leaf import AccumulateGrad, leaf_node
 from dynamic.nodes import Failing, graph_edge
 from dynamic.printing import tensor_text
+from dynamic.user_warnings import warn
 from dynamic.versions import UNTRACKED
 
 
@@ -107,14 +107,12 @@ class Autograd(Operand):
         home = self._home
         if home is None:
             if not self.is_leaf:
-                warnings.warn(
+                warn(
                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
                     "Its .grad attribute won't be populated during autograd.backward(). If you "
                     "indeed want the .grad field to be populated for a non-leaf Tensor, use "
                     ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
-                    "mistake, make sure you access the leaf Tensor instead.",
-                    UserWarning,
-                    stacklevel=2,
+                    "mistake, make sure you access the leaf Tensor instead."
                 )
             return None
         if isinstance(home.grad, np.ndarray):
@@ -176,6 +174,8 @@ class Autograd(Operand):
         retain_graph: bool | None = None,
         create_graph: bool = False,
         inputs: Any = None,
+        *,
+        retain_variables: bool | None = None,
     ) -> None:
         """Add the derivatives of this tensor to the `grad` of the leaves that it depends on.
 
@@ -184,8 +184,18 @@ class Autograd(Operand):
             retain_graph: keep the graph for another pass; `create_graph` unless given.
             create_graph: record the pass, so that the gradients can be differentiated.
             inputs: the tensors to accumulate into, instead of all leaves.
+            retain_variables: the old name of `retain_graph`, with a warning.
         """
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        backward(
+            self, gradient, retain_graph, create_graph,
+            inputs=inputs, retain_variables=retain_variables,
+        )  # fmt: skip
+
+    @property
+    def volatile(self) -> bool:
+        """False: what it once was is `no_grad`."""
+        warn("volatile was removed (Variable.volatile is always False)")
+        return False
 
     def detach(self) -> Any:
         """A tensor on the same memory, with the same version, that requires no grad."""
@@ -252,7 +262,7 @@ class Autograd(Operand):
 
     def __format__(self, spec: str) -> str:
         # PyTorch writes a 0-d tensor as its number, in an f-string too
-        if not self._array.ndim and self._node is None:
+        if not self._array.ndim:
             return format(self._array.item(), spec)
         return object.__format__(self, spec)
 

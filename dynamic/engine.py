@@ -19,6 +19,7 @@ from dynamic.hooks import as_tensor, at_tensor, run_after, run_before
 from dynamic.leaf import AccumulateGrad
 from dynamic.multi_grad import Pass, following
 from dynamic.nodes import Cotangents
+from dynamic.user_warnings import keep_silent
 
 Root = tuple[Any, Any]
 
@@ -44,6 +45,7 @@ def run(
     Returns:
         The cotangents of `inputs` that the roots depend on; empty without `inputs`.
     """
+    keep_silent()
     wanted = needed = None
     if inputs is not None:
         wanted = set(inputs)
@@ -170,9 +172,7 @@ def _observed(node: Any, g: Any, create_graph: bool, watch: bool) -> Any:
         g = Cotangents({i: one for i, one in enumerate(raw) if one is not None})
         g = g if several else g.parts[0]
     if watch:
-        with anomaly.watched(node):
-            parts = node.pull(g, create_graph)
-            anomaly.check(node, parts)
+        parts = anomaly.watched(node, g, create_graph)
     else:
         parts = node.pull(g, create_graph)
     return parts if hooks is None or not hooks.after else _after(node, parts, gradients)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from dynamic.errors import AutogradError, SizeError
 from dynamic.grad_mode import copying, mode
 from dynamic.leaf import AccumulateGrad
 from dynamic.tape import Node, record
+from dynamic.user_warnings import warn
 from dynamic.versions import UNTRACKED, user_place
 from dynamic.views import rebase, refusal, writable
 
@@ -184,12 +184,10 @@ def into(name: str, out: Any, result: Any, operands: Sequence[Any]) -> Any:
         )
     if out._array.shape != result._array.shape:
         if out._array.size:
-            warnings.warn(
+            warn(
                 "An output with one or more elements was resized since it had shape "
                 f"{list(out._array.shape)}, which does not match the required output shape "
-                f"{list(result._array.shape)}.",
-                UserWarning,
-                stacklevel=3,
+                f"{list(result._array.shape)}."
             )
         out.data = out.constant(np.empty(result._array.shape, out._array.dtype))
     check_writable(out)

@@ -131,8 +131,9 @@ class _Entry:
             watch.UNLOCKS: builder.load(builder.gep(self.table, [unlocks])),
             watch.GUARDS: builder.load(builder.gep(self.table, [guards])),
         }
-        for place in range(watch.LENGTH):
-            word = words.get(place, INT64(0))
+        for place in (watch.SEEN, watch.THREAD, watch.HELD, watch.CHANGES):
+            words[place] = INT64(0)
+        for place, word in words.items():
             builder.store(word, builder.gep(watched, [INT64(place)]))
         status = builder.call(self.run_program, [program, self.table, watched])
         with builder.if_then(builder.icmp_signed("==", status, INT64(0)), likely=True):

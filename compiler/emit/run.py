@@ -110,6 +110,9 @@ def run(program, t, watch):
 """
 
 
+_SELDOM = ("hold", "is_busy", "let_go", "look", "share", "unlock")
+"""What short programs do not call: inlined, it would cost them registers."""
+
 _POINTERS = ("guards", "pool", "program", "t", "watch")
 
 
@@ -127,6 +130,8 @@ def define_run(module: ir.Module, symbol: str) -> Any:
         function = functions[tree.name] = ir.Function(module, kind, external or tree.name)
         if external is None:
             function.linkage = "internal"
+        if tree.name in _SELDOM:
+            function.attributes.add("noinline")
         translator = Translator(function, names, types, INT64)
         translator.functions |= functions
         translator.run(tree.body)

@@ -265,14 +265,14 @@ def triu(input: Any, diagonal: int = 0) -> Any:
     return _triangle(input, diagonal, False)
 
 
-def tril_indices(row: int, col: int, offset: int = 0, **_: Any) -> Any:
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Any:
     """The rows and columns of the elements on and below a diagonal: (2, n)."""
-    return wrap(np.stack(np.tril_indices(row, offset, col)))
+    return as_tensor(np.stack(np.tril_indices(row, offset, col)), dtype)
 
 
-def triu_indices(row: int, col: int, offset: int = 0, **_: Any) -> Any:
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Any:
     """The rows and columns of the elements on and above a diagonal: (2, n)."""
-    return wrap(np.stack(np.triu_indices(row, offset, col)))
+    return as_tensor(np.stack(np.triu_indices(row, offset, col)), dtype)
 
 
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
