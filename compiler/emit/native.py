@@ -21,16 +21,18 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from compiler.emit.lower.functions import is_long
 from compiler.emit.lower.translate import Translator, type_named
 from compiler.emit.lower.values import INT64, Pointer
 from compiler.emit.program import OF_A_CHUNK
-from compiler.emit.vecmath.rare import KernelModule, define_rare
+from compiler.emit.vecmath.deferred import KernelModule, define_deferred
 from compiler.runtime.cache.objects import target_machine
 
 WORDS = INT64.ir.as_pointer()
 WITH_STRIDE_VERSIONS = range(20, 23)  # versions of LLVM that were seen to have the option
 STRIDE_VERSIONS = "-enable-mem-access-versioning"
 _setting = [threading.Lock()]  # one at a time; another one in a forked child
+MOST_INLINED = 64  # calls of functions of vecmath in a unit: they take LLVM up to a second
 STEP = ir.FunctionType(INT64.ir, [WORDS, WORDS, INT64.ir, INT64.ir, INT64.ir])
 
 
@@ -51,7 +53,7 @@ def compile_native(sources: Sequence[str]) -> bytes:
     # a context of its own: the global one keeps every type and constant that it has seen
     parsed = llvm.parse_assembly(str(module), llvm.create_context())
     optimise(parsed, machine)
-    parsed = define_rare(parsed, module, machine, optimise)
+    parsed = define_deferred(parsed, module, machine, optimise)
     return bytes(machine.emit_object(parsed))
 
 
@@ -115,8 +117,15 @@ def _define_unit(module: Any, tree: ast.FunctionDef) -> Any:
     for type, argument in zip(types, function.args, strict=True):
         if isinstance(type, Pointer):
             argument.add_attribute("noalias")
-    Translator(function, names, types, INT64).run(tree.body)
+    outlines = _long_calls(tree) > MOST_INLINED
+    Translator(function, names, types, INT64, outlines).run(tree.body)
     return function
+
+
+def _long_calls(tree: ast.AST) -> int:
+    """How many functions of vecmath a unit calls that are many instructions."""
+    called = [one.func for one in ast.walk(tree) if isinstance(one, ast.Call)]
+    return sum(isinstance(one, ast.Name) and is_long(one.id) for one in called)
 
 
 def _annotation(argument: ast.arg) -> str:

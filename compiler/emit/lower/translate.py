@@ -30,17 +30,24 @@ SIGNS: dict[type, str] = {
 class Translator:
     """Translates the statements of one function into the LLVM function `self.function`.
 
-    `functions` are those of the module, of int64, that the statements call by name.
+    `functions` are those of the module, of int64, that the statements call by name. With
+    `outlines`, functions of vecmath that are many instructions are called, not inlined.
     """
 
     def __init__(
-        self, function: Any, names: Sequence[str], types: Sequence[Any], result: Any = None
+        self,
+        function: Any,
+        names: Sequence[str],
+        types: Sequence[Any],
+        result: Any = None,
+        outlines: bool = False,
     ) -> None:
         self.function = function
         self.module = function.module
         self.entry = function.append_basic_block("entry")
         self.builder = ir.IRBuilder(function.append_basic_block("body"))
         self.result = result
+        self.outlines = outlines
         self.exact = False
         self.places: dict[str, tuple[Any, Any]] = {}
         self.values: dict[str, Value] = {}
