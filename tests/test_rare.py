@@ -7,8 +7,8 @@ import pytest
 
 import staticgraph as sg
 from compiler.emit.native import compile_native
-from compiler.emit.vecmath.lane import BINARY32, BINARY64, Format, Lane
 from compiler.emit.vecmath.deferred import KernelModule
+from compiler.emit.vecmath.lane import BINARY32, BINARY64, Format, Lane
 from compiler.emit.vecmath.rare import Rare
 from tests.test_vecmath import apply, assert_same_values_and_signs
 

@@ -32,7 +32,7 @@ WORDS = INT64.ir.as_pointer()
 WITH_STRIDE_VERSIONS = range(20, 23)  # versions of LLVM that were seen to have the option
 STRIDE_VERSIONS = "-enable-mem-access-versioning"
 _setting = [threading.Lock()]  # one at a time; another one in a forked child
-MOST_INLINED = 64  # calls of functions of vecmath in a unit: they take LLVM up to a second
+MOST_INLINED = 64  # calls of functions of vecmath in a kernel: they take LLVM up to a second
 STEP = ir.FunctionType(INT64.ir, [WORDS, WORDS, INT64.ir, INT64.ir, INT64.ir])
 
 
@@ -45,11 +45,12 @@ def compile_native(sources: Sequence[str]) -> bytes:
     machine = target_machine()
     module = KernelModule("kernel")
     module.triple = machine.triple
-    for i, source in enumerate(sources):
-        (tree,) = ast.parse(source).body
-        assert isinstance(tree, ast.FunctionDef)
+    trees = [_tree(source) for source in sources]
+    inlining = _inlining(trees)
+    for i, tree in enumerate(trees):
         is_chunk = [one.arg for one in tree.args.args[-3:]] == [*OF_A_CHUNK]
-        _define_step(module, step_symbol(i), _define_unit(module, tree), is_chunk)
+        unit = _define_unit(module, tree, i not in inlining)
+        _define_step(module, step_symbol(i), unit, is_chunk)
     # a context of its own: the global one keeps every type and constant that it has seen
     parsed = llvm.parse_assembly(str(module), llvm.create_context())
     optimise(parsed, machine)
@@ -106,7 +107,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
-def _define_unit(module: Any, tree: ast.FunctionDef) -> Any:
+def _define_unit(module: Any, tree: ast.FunctionDef, outlines: bool) -> Any:
     names = [one.arg for one in tree.args.args]
     types = [type_named(_annotation(one)) for one in tree.args.args]
     kind = ir.FunctionType(INT64.ir, [type.ir for type in types])
@@ -117,9 +118,30 @@ def _define_unit(module: Any, tree: ast.FunctionDef) -> Any:
     for type, argument in zip(types, function.args, strict=True):
         if isinstance(type, Pointer):
             argument.add_attribute("noalias")
-    outlines = _long_calls(tree) > MOST_INLINED
     Translator(function, names, types, INT64, outlines).run(tree.body)
     return function
+
+
+def _tree(source: str) -> ast.FunctionDef:
+    (tree,) = ast.parse(source).body
+    assert isinstance(tree, ast.FunctionDef)
+    return tree
+
+
+def _inlining(trees: Sequence[ast.FunctionDef]) -> set[int]:
+    """The units that inline functions of vecmath: those with the fewest calls, as far as it goes.
+
+    The smallest loops gain most by it, and are many units' worth of work in most kernels.
+    """
+    calls = [_long_calls(tree) for tree in trees]
+    found: set[int] = set()
+    left = MOST_INLINED
+    for i in sorted(range(len(trees)), key=calls.__getitem__):
+        left -= calls[i]
+        if left < 0:
+            break
+        found.add(i)
+    return found
 
 
 def _long_calls(tree: ast.AST) -> int:
