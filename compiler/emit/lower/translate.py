@@ -126,7 +126,10 @@ class Translator:
         bounds = [self.value(one) for one in node.iter.args]
         start, stop = (values.constant(0, INT64), *bounds) if len(bounds) == 1 else bounds[:2]
         step = bounds[2] if len(bounds) == 3 else values.constant(1, INT64)
-        if len(bounds) < 3 and leaves_rest(node):
+        if len(bounds) < 3 and self.outlines and leaves_rest(node):
+            # a long body is not written twice: masks cost it nothing
+            self._loop_over(node, start.ir, stop.ir, step.ir, MaskedLoop(self.module))
+        elif len(bounds) < 3 and leaves_rest(node):
             middle = whole_vectors(self.builder, start.ir, stop.ir)
             self._loop_over(node, start.ir, middle, step.ir)
             self._loop_over(node, middle, stop.ir, step.ir, MaskedLoop(self.module))
