@@ -47,7 +47,8 @@ def _in_turn(lengths: Sequence[int], lives: Sequence[tuple[int, int]]) -> tuple[
     As an allocator does: gaps are kept by length, and by both of their ends, to be merged.
     """
     offsets = [0] * len(lengths)
-    gaps, ends, top = _Gaps(), [], 0
+    gaps, top = _Gaps(), 0
+    ends: list[tuple[int, int]] = []
     for i in sorted(range(len(lengths)), key=lambda i: (lives[i][0], -lengths[i], i)):
         first, last = lives[i]
         while ends and ends[0][0] < first:

@@ -28,7 +28,7 @@ class Extents:
         self.inside: dict[int, LoopGroup] = {}
         # how often a value is still to be read; a root is read by whoever calls
         self.unread = dict.fromkeys(nodes, 0) | dict.fromkeys(roots, 1)
-        for node in reversed(nodes.values()):
+        for node in reversed(list(nodes.values())):
             looked_through = isinstance(node.op.lowering, IndexMap)
             for operand in node.operands:
                 self.unread[operand] += self.unread[node.id] if looked_through else 1
