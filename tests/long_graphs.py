@@ -62,7 +62,10 @@ def layers(x: Any, ops: int) -> list[Any]:
     row = [x * (i + 1.0) for i in range(200)]
     for _ in range(ops // 400):
         row = [a * 0.5 + b for a, b in pairwise([*row, row[0]])]
-    return [sg.sum(sg.stack(row))]
+    total = row[0]
+    for a in row[1:]:
+        total = total + a
+    return [sg.sum(total)]
 
 
 SHAPES: tuple[Callable[[Any, int], list[Any]], ...] = (chain, slope, sines, wide, mixture, layers)

@@ -32,7 +32,7 @@ WORDS = INT64.ir.as_pointer()
 WITH_STRIDE_VERSIONS = range(20, 23)  # versions of LLVM that were seen to have the option
 STRIDE_VERSIONS = "-enable-mem-access-versioning"
 _setting = [threading.Lock()]  # one at a time; another one in a forked child
-MOST_INLINED = 64  # calls of functions of vecmath in a kernel: they take LLVM up to a second
+MOST_INLINED = 32  # calls of functions of vecmath in a kernel: they take LLVM half a second
 STEP = ir.FunctionType(INT64.ir, [WORDS, WORDS, INT64.ir, INT64.ir, INT64.ir])
 
 
@@ -131,7 +131,7 @@ def _tree(source: str) -> ast.FunctionDef:
 def _inlining(trees: Sequence[ast.FunctionDef]) -> set[int]:
     """The units that inline functions of vecmath: those with the fewest calls, as far as it goes.
 
-    The smallest loops gain most by it, and are many units' worth of work in most kernels.
+    Small loops gain most by it, and cost LLVM least.
     """
     calls = [_long_calls(tree) for tree in trees]
     found: set[int] = set()
