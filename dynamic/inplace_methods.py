@@ -27,6 +27,11 @@ def _method(op: Op) -> Any:
     return method
 
 
+def _called(name: str, function: Any) -> Any:
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
 def _operator(op: Op) -> Any:
     def method(self: Any, other: Any) -> Any:
         return overwrite(self, op, (other,))
@@ -182,9 +187,9 @@ class InPlace(Operand):
         return self._draw(generator, "integers", low, high)
 
     def _draw(self, generator: Any, name: str, *args: Any) -> Any:
-        from dynamic.creation import generator as thread_generator
+        from dynamic.creation import source_of
 
-        source = thread_generator() if generator is None else generator
+        source = source_of(generator)
         values = np.asarray(getattr(source, name)(*args, self._array.shape))
         return self.copy_(self.constant(values))
 
@@ -272,7 +277,7 @@ _NAMES = {
 
 for _op, _names in _NAMES.items():
     for _name in _names:
-        setattr(InPlace, f"{_name}_", _method(getattr(ops, _op)))
+        setattr(InPlace, f"{_name}_", _called(f"{_name}_", _method(getattr(ops, _op))))
 for _name, _function in {
     "add_": _scaled(ops.add), "sub_": _scaled(ops.subtract), "subtract_": _scaled(ops.subtract),
     "div_": _divided, "divide_": _divided, "true_divide_": _method(ops.divide),
@@ -288,4 +293,4 @@ for _name, _function in {
     "bitwise_or_": _bitwise(ops.logical_or, np.bitwise_or),
     "bitwise_xor_": _bitwise(ops.logical_xor, np.bitwise_xor),
 }.items():  # fmt: skip
-    setattr(InPlace, _name, _function)
+    setattr(InPlace, _name, _called(_name, _function))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OutOfRangeError, ShapeError
+from compiler.errors import OutOfRangeError
 from compiler.op import Op
 from compiler.types import normalise_axes
 from dynamic import eager_ops
@@ -20,7 +20,7 @@ from dynamic.indexing import Indexing
 from dynamic.norms import vector_norm
 from dynamic.reductions import axis_of, extremum, spread, total, truth
 from dynamic.results import Max, Min, Size, sizes_of
-from dynamic.views import pieces
+from dynamic.views import pieces, shares_memory
 
 
 def _pair(op: Op) -> Any:
@@ -159,7 +159,9 @@ class Methods(Indexing):
     def t(self) -> Any:
         """A view of a matrix with its axes exchanged; of a vector the vector."""
         if self._array.ndim > 2:
-            raise ShapeError(f"t: expects at most 2 axes, got {self._array.ndim}")
+            raise SizeError(
+                f"t() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D"
+            )
         axes = tuple(reversed(range(self._array.ndim)))
         return self.apply(eager_ops.transpose_2d, (self,), {"axes": axes})
 
@@ -171,7 +173,7 @@ class Methods(Indexing):
     def view(self, *shape: Any) -> Any:
         """A view of another shape, or the tensor in another dtype."""
         result = ops.reshape(self, *shape)
-        if result._view is None:
+        if not shares_memory(result._array, self._array):
             raise SizeError(
                 "view: the size is not compatible with the tensor's strides: use reshape"
             )
@@ -383,4 +385,6 @@ for _name, _method in {
     "nelement": Methods.numel,
     "swapaxes": Methods.transpose,
 }.items():
+    if "<" in getattr(_method, "__qualname__", ""):  # made by a function, for this name
+        _method.__name__ = _method.__qualname__ = _name
     setattr(Methods, _name, _method)

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from compiler import fork
 from compiler.errors import GraphError
 from compiler.graph.definition import Definition, Node, Updates, define, intern_key
 from compiler.graph.expression import Expression
@@ -38,7 +39,8 @@ def build(
 
 def graph_of(definition: Definition) -> nx.MultiDiGraph[int]:
     """The frozen graph of a definition."""
-    import networkx as nx  # takes longer than a start from the kernel cache has
+    with fork.importing:
+        import networkx as nx  # takes longer than a start from the kernel cache has
 
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     for node in definition.nodes:

@@ -6,6 +6,7 @@ from typing import Any
 
 from compiler.errors import OptionError
 from dynamic.creation import ones, tensor, zeros
+from dynamic.devices import check_device
 from dynamic.dtypes import INT64
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
@@ -52,6 +53,7 @@ class LayerNorm(_Affine):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        check_device(device)
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
@@ -82,6 +84,7 @@ class RMSNorm(_Affine):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        check_device(device)
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
@@ -119,6 +122,7 @@ class GroupNorm(_Affine):
         *,
         bias: bool = True,
     ) -> None:
+        check_device(device)
         super().__init__()
         if num_channels % num_groups:
             raise OptionError(
@@ -166,6 +170,7 @@ class _BatchNorm(_Affine):
         *,
         bias: bool = True,
     ) -> None:
+        check_device(device)
         super().__init__()
         self.num_features = num_features
         self.eps = eps
