@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from compiler import fork
 from compiler.errors import OptionError
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition, require_lowerings
@@ -35,15 +36,16 @@ def compile_graph(
         if found is not None:
             return kind(definition, *found, feeds, restructure, name, options)
         # importing what compiles takes longer than a start from the cache has
-        from compiler.driver import lower
-        from compiler.emit.image import image_of
+        with fork.importing:
+            from compiler.driver import lower
+            from compiler.emit.image import image_of
 
         graph = graph_of(definition)
         lowering = lower(graph, options)
         kernel = lowering[1]
         image = image_of(kernel, definition)
         if options.backend == "numba":
-            native = load_with_numba(kernel.source, image)
+            native = load_with_numba(kernel.source, image, bool(definition.updates))
         else:
             native = load_kernel(kernel.units, image, place)
     return kind(definition, image, native, feeds, restructure, name, options, graph, lowering)

@@ -148,6 +148,11 @@ class Op:
     def __repr__(self) -> str:
         return f"<op {self.name}>"
 
+    def __reduce__(self) -> Any:
+        if _registry.get(self.name) is not self:
+            raise GraphError(f"the op {self.name} is not declared, so that it cannot be copied")
+        return op_named, (self.name,)
+
     def cotangents(
         self, positions: Sequence[int], g: Any, out: Any, *operands: Any, **attrs: Any
     ) -> Sequence[Any]:

@@ -5,15 +5,14 @@ with the original, and is computed when the cotangents of the region's results a
 nothing inside the region is kept from forward to reverse (Chen, Xu, Zhang, Guestrin 2016,
 "Training deep nets with sublinear memory cost").
 
-A result of a region has what enters the region as operands. So a region is what lies between, also
-after its expressions were made again, in the body of a loop or for a batch.
+A result of a region has what enters the region for it as operands. So a region is what lies
+between, also after its expressions were made again, in the body of a loop or for a batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from compiler.graph.body import between
 from compiler.graph.expression import Expression, at_line, construct, next_serial
@@ -24,16 +23,15 @@ from compiler.ops.regions import checkpoint, recompute
 
 def close_region(results: Sequence[Expression], start: int) -> list[Expression]:
     """The results of the region of all expressions made since the serial `start` was drawn."""
-    entries = _entering(results, start)
     attrs = {"region": next_serial()}
-    return [construct(checkpoint, (result, *entries), attrs) for result in results]
+    return [construct(checkpoint, (result, *_entering(result, start)), attrs) for result in results]
 
 
-def _entering(results: Sequence[Expression], start: int) -> list[Expression]:
-    """The tensors that were there when a region began, and that its results are computed from."""
+def _entering(result: Expression, start: int) -> list[Expression]:
+    """The tensors that were there when a region began, and that its result is computed from."""
     found: dict[int, Expression] = {}
     seen: set[int] = set()
-    stack = list(results)
+    stack = [result]
     while stack:
         node = stack.pop()
         if node.serial in seen:
@@ -56,15 +54,20 @@ def regions_of(
     Without those in which an expression of `wrt` lies: its cotangent is asked for, not that of a
     copy.
     """
-    found: dict[Any, list[Expression]] = {}
+    found: dict[int, list[Expression]] = {}
+    latest: dict[int, int] = {}
     for node in nodes:
         if node.op is checkpoint:
-            entries = tuple([entry.serial for entry in node.operands[1:]])
-            found.setdefault((node.attrs["region"], entries), []).append(node)
+            region = node.attrs["region"]
+            first = latest.get(region)
+            # of a region that was made again, a result may be needed for what enters another one
+            if first is None or any(entry.serial > first for entry in node.operands[1:]):
+                first = latest[region] = node.serial
+            found.setdefault(first, []).append(node)
     targets = {target.serial for target in wrt}
     return {
-        results[0].serial: results
-        for results in found.values()
+        first: results
+        for first, results in found.items()
         if targets.isdisjoint(node.serial for node in _inside(results))
     }
 
@@ -87,7 +90,7 @@ class Copy:
 def copy_region(results: Sequence[Expression], after: Sequence[Expression]) -> Copy:
     """The region of some results made again, to be computed once `after` is known."""
     entries = []
-    for node in results[0].operands[1:]:
+    for node in _entries(results):
         with at_line(node.source):
             entries.append((node, construct(recompute, (node, *after), {})))
     made = {node.serial: again for node, again in entries}
@@ -105,5 +108,11 @@ def copy_region(results: Sequence[Expression], after: Sequence[Expression]) -> C
 
 def _inside(results: Sequence[Expression]) -> list[Expression]:
     """The expressions of a region that its results need, operands first."""
-    entries = {entry.serial: entry for entry in results[0].operands[1:]}
+    entries = {entry.serial: entry for entry in _entries(results)}
     return between([result.operands[0] for result in results], entries)
+
+
+def _entries(results: Sequence[Expression]) -> list[Expression]:
+    """What enters the region of some results, in the order in which it was made."""
+    found = {entry.serial: entry for result in results for entry in result.operands[1:]}
+    return [found[serial] for serial in sorted(found)]

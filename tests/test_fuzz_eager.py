@@ -100,7 +100,7 @@ def test_an_exception_by_accident_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_differs_from_the_expected_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = expecting(SINE)
-    sin = dynamic.Tensor.sin
+    sin = dynamic.sin
     with monkeypatch.context() as one:
         one.setattr(dynamic.Tensor, "sin", lambda x: sin(x.detach()) + 0 * x)
         assert found(expected).startswith("grad differs from PyTorch\nx\n")

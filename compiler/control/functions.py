@@ -46,6 +46,8 @@ def scan(
     Raises:
         OptionError, ShapeError, DTypeError: the lengths differ, or the carry or y changes.
     """
+    if not isinstance(reverse, bool):
+        raise OptionError(f"scan: reverse is True or False, not {reverse!r}")
     size = _length(xs, length)
     if not _is_symbolic((init, xs)) and not isinstance(size, Dim):
         try:
@@ -54,7 +56,7 @@ def scan(
             pass  # the step reads expressions around it
     from compiler.control import symbolic
 
-    return symbolic.scan(step, init, xs, size, bool(reverse))
+    return symbolic.scan(step, init, xs, size, reverse)
 
 
 def _length(xs: Any, length: Size | None) -> Size:

@@ -12,6 +12,7 @@ from compiler.emit.program import (
     OF_A_CHUNK,
     Branch,
     Call,
+    Change,
     Instruction,
     Loop,
     Operand,
@@ -61,6 +62,7 @@ class Calls:
         for variable, new in root.memory.commits:
             yield ""
             yield self._comment(root.fusion.nodes, [new])
+            self._change(root, len(root.fusion.groups))
             yield from self._call(root, self._printer(root).copy(variable, new))
             self._note()
 
@@ -68,6 +70,7 @@ class Calls:
         for i, group in enumerate(region.fusion.groups):
             yield ""
             yield self._comment(region.fusion.nodes, _shown(group))
+            self._change(region, i)
             if isinstance(group, NestedGroup):
                 yield from self._nested(region, i)
             else:
@@ -79,6 +82,11 @@ class Calls:
                 for unit in units:
                     yield from self._call(region, unit)
             self._note()
+
+    def _change(self, region: Region, index: int) -> None:
+        """Say so in the program if variables change from this group on."""
+        if region.memory.change == index and Change() not in self.program:
+            self.program.append(Change())
 
     def _comment(self, nodes: Mapping[int, Node], shown: Sequence[int]) -> str:
         """What the user wrote: ops and lines; escaped, for file names may hold anything."""

@@ -135,7 +135,7 @@ def _table(root: Region, unknowns: Sequence[Unknown], entries: Entries) -> Table
         if isinstance(group, MatmulGroup)
     }
     gemm = {name: entries.new() for name in sorted(used & set(BLAS_DTYPES))}
-    own, failed, pool, _, unlocks = (entries.new() for _ in range(5))
+    own, failed, pool, _, unlocks, _ = (entries.new() for _ in range(6))
     address, zero = tuple(root.entries), entries.computed(0)
     return TableLayout(address, unknown, gemm, zero, own, failed, pool, unlocks, (), length=0)
 

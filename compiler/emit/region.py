@@ -78,11 +78,6 @@ class Region:
         return group.items
 
     @property
-    def is_fallible(self) -> bool:
-        """Whether an index in it or below may be out of range."""
-        return any(body.checks for region in self.all() for body in region.bodies.values())
-
-    @property
     def bodies(self) -> dict[int, Body]:
         """The statements of the groups of loops."""
         return {index: loops.body for index, loops in self.loops.items()}
@@ -147,7 +142,7 @@ def _nest(region: Region, index: int) -> Nest:
     ticks = max(1, ticks)
     for type in _buffers(region, index):
         slots.append(Slot("arena", 0, type.shape, type.dtype, end=ticks - 1))
-    return Nest(tuple(slots), ticks, any(one.is_fallible for one in region.below[index]))
+    return Nest(tuple(slots), ticks)
 
 
 def _loops(fusion: Fusion, body: Body) -> GroupLoops:

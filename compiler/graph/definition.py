@@ -6,8 +6,8 @@ than its nodes in their order: the check of sizes, and a start from the kernel c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from compiler.errors import GraphError
@@ -48,6 +48,16 @@ class Definition:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     updates: tuple[tuple[int, int], ...]
+
+    def with_states(self, copied: Callable[[Any], Any]) -> Definition:
+        """The same over other states of its variables: what `copied` makes of each."""
+        nodes = tuple(
+            replace(node, attrs={**node.attrs, "key": copied(node.attrs["key"])})
+            if node.op is leaves.variable
+            else node
+            for node in self.nodes
+        )
+        return replace(self, nodes=nodes)
 
     def expressions(self) -> list[Expression]:
         """The nodes as expressions again."""

@@ -79,7 +79,8 @@ class Image:
         own: the entry of the table's own address.
         failed: the entry that receives an index out of range.
         pool: the entry of the address of the threads' pool; the next is how many may work.
-        unlocks: the entry that says whether the kernel runs without the interpreter's lock.
+        unlocks: the entry that says whether the kernel begins without the interpreter's lock; the
+            next is the address of the words of its variables.
         gemm: pairs of a dtype's name and the entry of the BLAS for it.
         unknowns: pairs of an unknown size and its entry.
         computed: pairs of an entry and the size that it holds.

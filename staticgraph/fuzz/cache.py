@@ -12,6 +12,7 @@ import random
 import signal
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -80,7 +81,12 @@ def _deed(choose: random.Random) -> Step:
 
 def check(program: Program) -> str | None:
     """What is wrong: a result that is not NumPy's."""
-    with tempfile.TemporaryDirectory(prefix="fuzz-cache-") as folder, _cache_in(folder):
+    with (
+        tempfile.TemporaryDirectory(prefix="fuzz-cache-") as folder,
+        _cache_in(folder),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")  # a cache that cannot be trusted is not used
         try:
             for step in program["steps"]:
                 if "compile" in step:

@@ -144,10 +144,10 @@ def script(program: Program) -> str:
     content = base64.b64encode(damaged(original(program["kind"]), program["steps"])).decode()
     load = "dynamic.load" if program["kind"] == "tensors" else "sg.load"
     return (
-        "import base64, dynamic, staticgraph as sg\n\n"
+        "import base64, dynamic, pathlib, staticgraph as sg\n\n"
         f"# {json.dumps(program['steps'])}\n"
         f'content = base64.b64decode("{content}")\n'
-        'open("damaged", "wb").write(content)\n'
+        'pathlib.Path("damaged").write_bytes(content)\n'
         f'print({load}("damaged"))\n'
     )
 

@@ -136,7 +136,7 @@ class _Reader:
             own=self._at(form["own"]),
             failed=self._at(form["failed"]),
             pool=self._at(form["pool"], 1),
-            unlocks=self._at(form["unlocks"]),
+            unlocks=self._at(form["unlocks"], 1),
             gemm=self._gemm(),
             unknowns=tuple(
                 [(self._unknown(one), self._at(at)) for one, at in self._list("unknowns")]

@@ -9,7 +9,7 @@ from typing import Any
 from compiler.errors import StaticGraphError
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.graphs.arguments import GENERATORS
-from staticgraph.fuzz.graphs.grow import SHAPES, Grower, NoOperandError, Value, broadcast
+from staticgraph.fuzz.graphs.grow import LARGE, SHAPES, Grower, NoOperandError, Value, broadcast
 from staticgraph.fuzz.graphs.nesting import NESTING
 from staticgraph.fuzz.graphs.program import mend
 from staticgraph.fuzz.graphs.values import DTYPES
@@ -25,7 +25,6 @@ KINDS = (*GENERATORS.items(), *_ELEMENTWISE * 2, *_MOVES * 7, *NESTING.items())
 """What a step may be; some are likelier."""
 
 SIZES = ((3, 5), (1, 1), (0, 2), (4, 1), (2, 0), (2, 3), (1, 4), (5, 2))
-LARGE = (66, 131)
 
 
 def generate(seed: int) -> Program:
@@ -33,13 +32,16 @@ def generate(seed: int) -> Program:
     choose = random.Random(f"graphs {seed}")
     floating = choose.choice(("float32", "float64"))
     values = "extreme" if choose.random() < 0.15 else "plain"
-    grower = Grower(choose, Symbolic(seed), floating, values, choose.random() < 0.15)
+    grower = Grower(
+        choose, Symbolic(seed), floating, _kinds(choose), values, choose.random() < 0.15,
+        choose.choice((0.0, 0.5, 0.8)),
+    )  # fmt: skip
     for _ in range(choose.randint(1, 3)):
         _add_leaf(grower)
     if not any(value.kind == "f" for value in grower.pool):
         grower.leaf("input", choose.choice((("n", 3), (3,), ("n", "m"))), floating)
     for _ in range(choose.choice((3, 5, 8, 8, 12, 12, 16, 40))):
-        grower.attempt(KINDS)
+        grower.attempt()
     _finish(grower)
     program = {"steps": grower.steps, "seed": seed, "cases": _cases(choose)}
     program["mixed"] = grower.mixed
@@ -48,11 +50,22 @@ def generate(seed: int) -> Program:
     return mended
 
 
+def _kinds(choose: random.Random) -> tuple[Any, ...]:
+    """Which ops a program is made of: all, or a few, so that these meet often.
+
+    As in swarm testing (Groce, Zhang, Eide, Chen, Regehr 2012).
+    """
+    count = choose.choice((3, 6, 12, len(KINDS)))
+    if count == len(KINDS):
+        return KINDS
+    return (*choose.sample(KINDS, count), *_ELEMENTWISE[:3])
+
+
 def _cases(choose: random.Random) -> list[dict[str, Any]]:
     """Sizes of unknown axes, and how the inputs lie in memory: row by row first."""
     chosen = choose.sample(SIZES, 2)
     if choose.random() < 0.1:
-        chosen.append(LARGE)
+        chosen.append((LARGE["n"], LARGE["m"]))
     layouts = [0, choose.randrange(1, 1 << 20), choose.randrange(1, 1 << 20)]
     return [
         {"sizes": {"n": n, "m": m}, "layout": layout}

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from compiler import ops
+from compiler import dims, ops
 from compiler.dims import Dim
 from compiler.errors import StaticGraphError
 from compiler.op import Op
@@ -30,6 +30,12 @@ SHAPES: tuple[tuple[Any, ...], ...] = (
 )  # fmt: skip
 
 
+Generator = Callable[["Grower", str], Any]
+"""What adds a step that applies the op of a name; NoOperandError or StaticGraphError if not."""
+MOST = 200  # steps
+LARGE = {"n": 66, "m": 131}
+"""The largest values of the unknown sizes."""
+LARGEST = 100_000  # elements of a value then
 LEAVES = ("input", "variable", "constant")
 
 
@@ -90,8 +96,10 @@ class Grower:
     choose: random.Random
     world: Symbolic
     dtype: str
+    kinds: tuple[tuple[str, Generator], ...]
     values: str = "plain"
     mixed: bool = False
+    youngest: float = 0.0
     prefix: str = "a"
     depth: int = 0
     steps: list[Step] = field(default_factory=list)
@@ -109,6 +117,8 @@ class Grower:
         found = [x for x in self.pool if x.kind in kinds and test(x)]
         if not found:
             raise NoOperandError
+        if self.chance(self.youngest):
+            return found[-1]
         return found[max(self.choose.randrange(len(found)), self.choose.randrange(len(found)))]
 
     def beside(self, x: Value, kinds: str) -> Value:
@@ -178,8 +188,10 @@ class Grower:
         values = self.around | {value.name: value.expression for value in self.pool}
         before = set(values)
         run([step], self.world, values)
-        self.steps.append(step)
         made = [Value(name, values[name]) for name in values if name not in before]
+        if any(_elements(value.shape) > LARGEST for value in made):
+            raise NoOperandError
+        self.steps.append(step)
         self.pool += made
         return made
 
@@ -204,18 +216,19 @@ class Grower:
             raise NoOperandError
         return self.leaf(self.choose.choice(LEAVES), shape, dtype, values)
 
-    def attempt(self, generators: Sequence[tuple[str, Generator]]) -> None:
+    def attempt(self) -> None:
         """One op, or none if there is no operand for it."""
-        name, generator = self.choose.choice(generators)
-        if len(self.steps) > 200:
+        if not self.kinds or len(self.steps) > MOST:
             return
+        name, generator = self.choose.choice(self.kinds)
         with suppress(NoOperandError, StaticGraphError):
             generator(self, name)
 
     def inner(self, params: Sequence[Any]) -> Grower:
         """A grower of a body with these parameters, given as expressions."""
         grower = Grower(
-            self.choose, self.world, self.dtype, self.values, self.mixed,
+            self.choose, self.world, self.dtype, self.kinds, self.values, self.mixed,
+            self.youngest,
             f"{self.prefix}{len(self.steps)}_", self.depth + 1,
         )  # fmt: skip
         grower.around = self.around | {value.name: value.expression for value in self.pool}
@@ -240,8 +253,13 @@ def _integers(dtypes: set[Any]) -> bool:
     return any(dtype.kind in "iu" for dtype in dtypes)
 
 
-Generator = Callable[[Grower, str], Any]
-"""What adds a step that applies the op of a name; NoOperandError or StaticGraphError if not."""
+_UNKNOWNS = {dims.as_unknown(dims.unknown(name)): size for name, size in LARGE.items()}
+
+
+def _elements(shape: Sequence[Any]) -> int:
+    """How many there are at most."""
+    known = {atom: size for atom, size in _UNKNOWNS.items() if atom is not None}
+    return dims.evaluate(dims.product(list(shape)), known)
 
 
 def _plain(given: Any) -> Any:

@@ -9,15 +9,16 @@ from staticgraph.fuzz.graphs.grow import Grower, NoOperandError, Value
 from staticgraph.fuzz.graphs.program import live, reads
 
 BODY_STEPS = 4
+DEEPEST = 3
 
 
 def grown(g: Grower, params: Sequence[Any], steps: int = BODY_STEPS) -> Grower:
     """A grower of a body with some steps."""
-    from staticgraph.fuzz.graphs.generate import KINDS
-
     inner = g.inner(params)
+    if inner.depth == DEEPEST:
+        inner.kinds = tuple((name, make) for name, make in inner.kinds if name not in NESTING)
     for _ in range(g.choose.randint(1, steps)):
-        inner.attempt(KINDS if inner.depth < 3 else KINDS[:-2])
+        inner.attempt()
     return inner
 
 

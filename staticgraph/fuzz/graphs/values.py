@@ -53,8 +53,9 @@ def _extreme(rng: np.random.Generator, shape: Any, dtype: np.dtype[Any]) -> np.n
         odd = np.array([limits.min, limits.max, limits.min + 1, limits.max - 1, 0], dtype)
     else:
         info = np.finfo(dtype)
+        huge = float(info.max) ** 0.5 / 16  # a sum of larger ones may overflow in one order only
         odd = np.array(
-            [np.inf, -np.inf, np.nan, -0.0, 0.0, info.max, -info.max, info.tiny, -info.tiny / 4,
+            [np.inf, -np.inf, np.nan, -0.0, 0.0, huge, -huge, info.tiny, -info.tiny / 4,
              info.smallest_subnormal, info.eps, 1e4, -1e4, 88.5, -104.0],
             dtype,
         )  # fmt: skip
