@@ -166,7 +166,9 @@ def written(target: Array, value: Any) -> None:
 def _parts(array: Array, key: Any) -> tuple[Any, Any]:
     """A key as one without arrays, and another for what that gives: integers select first."""
     parts = list(key) if isinstance(key, tuple) else [key]
-    parts = [_part(one) for one in parts]
+    parts = [np.asarray(one) if isinstance(one, list) else one for one in parts]
+    if sum(isinstance(one, np.ndarray) for one in parts) == 1:
+        parts = [_scalar(one) for one in parts]
     if any(one is True or one is False for one in parts):
         return (...,), tuple(parts)
     if not any(isinstance(one, np.ndarray) for one in parts):
@@ -194,10 +196,8 @@ def _parts(array: Array, key: Any) -> tuple[Any, Any]:
     return (*first, ...), tuple(second)
 
 
-def _part(one: Any) -> Any:
-    """A list as an array, and an array of one integer without axes as the integer."""
-    if isinstance(one, list):
-        return np.asarray(one)
+def _scalar(one: Any) -> Any:
+    """An array of one integer without axes as the integer: alone it selects, and gives a view."""
     integer = isinstance(one, np.ndarray) and one.ndim == 0 and one.dtype != bool
     return int(one) if integer else one
 
