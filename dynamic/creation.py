@@ -13,6 +13,7 @@ import numpy as np
 from compiler.errors import OptionError, ShapeError
 from dynamic.dtypes import DTYPES, INT64, as_numpy_dtype, dtype_of_number, get_default_dtype
 from dynamic.errors import ArgumentError, AutogradError
+from dynamic.grad_mode import mode
 from dynamic.results import sizes_of
 from dynamic.tensor import Tensor, wrap
 
@@ -189,11 +190,15 @@ _random = _Random()
 
 def manual_seed(seed: int) -> None:
     """Start this thread's stream of random numbers anew; it is NumPy's, not PyTorch's."""
+    if mode.capture is not None:
+        mode.capture.refuse_random()
     _random.generator = np.random.default_rng(int(seed))
 
 
 def generator() -> np.random.Generator:
     """The source of random numbers of this thread; RuntimeError where it is refused."""
+    if mode.capture is not None:
+        mode.capture.refuse_random()
     if _random.refusal is not None:
         raise AutogradError(_random.refusal)
     return _random.generator

@@ -14,6 +14,7 @@ from compiler.types import normalise_axis
 from dynamic import eager_ops
 from dynamic.dtypes import DTYPES
 from dynamic.errors import ArgumentError, AutogradError
+from dynamic.grad_mode import mode
 from dynamic.inplace import assign, fill, overwrite, replace, touch
 from dynamic.results import sizes_of
 from dynamic.versions import UNTRACKED
@@ -184,6 +185,8 @@ class InPlace(Operand):
     def _draw(self, generator: Any, name: str, *args: Any) -> Any:
         from dynamic.creation import generator as thread_generator
 
+        if mode.capture is not None:
+            mode.capture.refuse_random()
         source = thread_generator() if generator is None else generator
         values = np.asarray(getattr(source, name)(*args, self._array.shape))
         return self.copy_(self.constant(values))

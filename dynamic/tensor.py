@@ -220,6 +220,9 @@ def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool
 
 def wrap(array: Any) -> Tensor:
     """A tensor on the memory of an array, without a gradient."""
+    if paused and mode.capture is not None:
+        known: Tensor = mode.capture.known(array)
+        return known
     result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None

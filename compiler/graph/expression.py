@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from compiler.errors import DTypeError, GraphError, StaticGraphError
 from compiler.op import Attrs, Op, Operand
 from compiler.ops import arithmetic, leaves
 from compiler.ops.operators import Operators
+from compiler.refusals import refuse, remembered
 from compiler.types import DType, Shape, TensorType, as_dtype
 
 _serials = itertools.count()
@@ -83,6 +84,10 @@ class Expression(Operators):
 
     def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Expression:
         """The expression of `op` on `operands`, promoted to one dtype where the op wants it."""
+        for operand in operands:
+            if isinstance(operand, Handle):
+                handle: Expression = operand.apply(op, operands, attrs)
+                return handle
         made = construct(op, promote(op, operands), attrs)
         if self.weak and op.promotes is not None:
             made.weak = all(_is_weak(operand) for operand in operands)
@@ -93,9 +98,11 @@ class Expression(Operators):
         return constant(array)
 
     def __bool__(self) -> bool:
-        raise GraphError(
-            f"{self} ({self.source}) has no truth value before it runs: "
-            "use where, maximum, minimum or clip instead of if"
+        raise remembered(
+            GraphError(
+                f"{self} ({self.source}) has no truth value before it runs: "
+                "use where, maximum, minimum or clip instead of if"
+            )
         )
 
     def __len__(self) -> int:
@@ -107,11 +114,58 @@ class Expression(Operators):
         return (self[i] for i in range(len(self)))
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise GraphError(f"{self} ({self.source}) has no value before it runs: use run or compile")
+        raise remembered(
+            GraphError(f"{self} ({self.source}) has no value before it runs: use run or compile")
+        )
+
+    def _number(self) -> NoReturn:
+        refuse(
+            f"{self} has no value before it runs",
+            "compute with it as it is, or give it by keyword, which makes a number static",
+        )
+
+    __float__ = __int__ = __complex__ = __round__ = item = tolist = _number
 
     def __repr__(self) -> str:
         label = f" {self.name!r}" if self.name else ""
         return f"<{self.op.name}{label}: {self.type}>"
+
+
+class Handle(Operand):
+    """What stands for an expression, and gives ops another meaning than the expression itself.
+
+    Attributes:
+        expression: what it stands for.
+        like: `like(expression)` is a handle of the same kind.
+        in_body: `in_body()` is a context for a function that becomes a part of the graph of its
+            own, such as a branch: handles from outside must not be changed in it.
+    """
+
+    __slots__ = ()
+
+    expression: Expression
+    like: Callable[[Expression], Any]
+    in_body: Callable[[], AbstractContextManager[None]]
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether a value is an expression or stands for one."""
+    return isinstance(value, Expression | Handle)
+
+
+def handle_among(values: Iterable[Any]) -> Handle | None:
+    """The first of the values that stands for an expression, or None."""
+    return next((one for one in values if isinstance(one, Handle)), None)
+
+
+def opened(value: Any) -> Any:
+    """The expression that a handle stands for; what is no handle as it is."""
+    return value.expression if isinstance(value, Handle) else value
+
+
+def closed(value: Any, handle: Handle | None) -> Any:
+    """An expression as a handle of this kind, if there is one; anything else as it is."""
+    return value if handle is None or not isinstance(value, Expression) else handle.like(value)
 
 
 def construct(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Expression:
@@ -191,6 +245,7 @@ def promote(op: Op, operands: Sequence[Any]) -> list[Expression]:
 
 
 def _as_expression(op: Op, operand: Any, dtype: DType | None) -> Expression:
+    operand = opened(operand)
     if isinstance(operand, Expression):
         if dtype is None or operand.dtype == dtype:
             return operand
@@ -199,9 +254,11 @@ def _as_expression(op: Op, operand: Any, dtype: DType | None) -> Expression:
         scalar = construct(leaves.size_of, (), {"size": operand})
         return _as_expression(op, scalar, dtype)
     if isinstance(operand, Operand):
-        raise GraphError(
-            f"{op.name}: an eager tensor of shape {tuple(operand.shape)} meets a symbolic "
-            "expression: feed it to a placeholder, or use its numpy() as a constant"
+        raise remembered(
+            GraphError(
+                f"{op.name}: an eager tensor of shape {tuple(operand.shape)} meets a symbolic "
+                "expression: feed it to a placeholder, or use its numpy() as a constant"
+            )
         )
     try:
         array = np.asarray(operand, dtype)
