@@ -99,7 +99,7 @@ class Dim:
 
     def __hash__(self) -> int:
         # an equal int has another hash, so that a set or dict of ints would not find it
-        if not _is_called_by(_OWN):
+        if _facts.get() is not None and not _is_called_by(_OWN):
             self._refuse("hashed")
         return self._hash
 

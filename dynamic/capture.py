@@ -22,7 +22,7 @@ import numpy as np
 from compiler import ops
 from compiler.dims import Dim
 from compiler.errors import ShapeError, StaticGraphError
-from compiler.graph.expression import Expression, Handle, constant, construct
+from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
 from compiler.op import Attrs, Op, is_registered
 from compiler.ops import leaves
 from compiler.refusals import refuse, remembered
@@ -135,11 +135,16 @@ class Traced(Handle, Tracer, plain=False):
 
     _value: Any
     _link: Link | None
+    _stamp: int
+    _seen: int
+    _lost: bool
+    _outside: bool
+    _body: object
 
     @classmethod
     def made(cls, value: Any, link: Link | None = None, outside: bool = False) -> Any:
         """The tensor of a value."""
-        result = _new(cls)
+        result: Traced = _new(cls)
         result._value, result._link, result._outside = value, link, outside
         result._stamp, result._lost = 0, False
         result._seen = 0 if link is None else link.parent._stamp
@@ -187,8 +192,8 @@ class Traced(Handle, Tracer, plain=False):
             "clone() one of them first",
         )
 
-    @property  # type: ignore[misc]
-    def _array(self) -> Any:  # type: ignore[override]
+    @property
+    def _array(self) -> Any:
         value = self._current()
         return Unknown(value.type) if isinstance(value, Expression) else value
 
@@ -310,8 +315,8 @@ class Traced(Handle, Tracer, plain=False):
         return overwrite(self, eager_ops.fill, (), {"value": value})
 
     def __getitem__(self, key: Any) -> Any:
-        keys = key if isinstance(key, tuple) else (key,)
-        if not isinstance(keys[-1], Handle | Expression) or keys[-1].dtype.kind not in "iu":
+        keys: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
+        if not keys or not is_symbolic(keys[-1]) or keys[-1].dtype.kind not in "iu":
             return super().__getitem__(key)
         if any(one != slice(None) for one in keys[:-1]):
             return super().__getitem__(key)

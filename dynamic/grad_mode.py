@@ -35,8 +35,8 @@ Attributes:
 """
 
 paused: list[None] = []
-"""Not empty while a thread does not record, is in inference mode or captures: read before `mode`, which
-takes ten times as long, so that what is empty costs nothing."""
+"""Not empty while a thread does not record, is in inference mode or captures: read before `mode`,
+which takes ten times as long, so that what is empty costs nothing."""
 
 
 copying: list[None] = []

@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.errors import GraphError, ShapeError, StaticGraphError
+from compiler.graph.expression import Handle
 from compiler.op import Attrs, Op, Operand
 from compiler.ops.operators import Operators
 from compiler.types import type_of
@@ -216,6 +217,11 @@ def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool
         if operand._node is not None:
             needed = True
     return arrays, dtype, needed, mixed
+
+
+def has_values(x: Any) -> bool:
+    """Whether an operand is a tensor with values, no expression or what stands for one."""
+    return isinstance(x, Tensor) and not isinstance(x, Handle)
 
 
 def wrap(array: Any) -> Tensor:

@@ -66,7 +66,7 @@ class Unknown:
 
     __array__ = __array_ufunc__ = __array_function__ = values
     __bool__ = __int__ = __float__ = __index__ = __iter__ = __getitem__ = __setitem__ = values
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = values  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = values
     __neg__ = __abs__ = __invert__ = __contains__ = values
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __pow__ = __rpow__ = values
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = values

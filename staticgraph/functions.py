@@ -309,9 +309,7 @@ class _Signature:
                 f"{function.name}: no array is named {name!r}, which is declared: {names}"
             )
         declared = [
-            declared_axes(
-                function.name, leaf.name, function._shapes.get(leaf.name), np.ndim(x)
-            )
+            declared_axes(function.name, leaf.name, function._shapes.get(leaf.name), np.ndim(x))
             if i < count
             else tuple(x.shape)
             for i, (leaf, x) in enumerate(zip(leaves, operands, strict=True))

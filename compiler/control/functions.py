@@ -50,7 +50,8 @@ def scan(
     handle = handle_among(leaves((init, xs)))
     if handle is not None:
         given = mapped(opened, (init, xs))
-        return _closed(scan(on_handles(step, handle), *given, length, reverse), handle)
+        carry, ys = scan(on_handles(step, handle), given[0], given[1], length, reverse)
+        return _closed(carry, handle), _closed(ys, handle)
     size = _length(xs, length)
     if not _is_symbolic((init, xs)) and not isinstance(size, Dim):
         try:
@@ -101,8 +102,8 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) ->
     """
     handle = handle_among(leaves(init))
     if handle is not None:
-        functions = (on_handles(one, handle) for one in (cond, body))
-        return _closed(while_loop(*functions, mapped(opened, init)), handle)
+        test, step = on_handles(cond, handle), on_handles(body, handle)
+        return _closed(while_loop(test, step, mapped(opened, init)), handle)
     if not _is_symbolic(init):
         try:
             return eager.while_loop(cond, body, init)
@@ -131,8 +132,8 @@ def cond(
     """
     handle = handle_among(leaves((pred, operands)))
     if handle is not None:
-        branches = (on_handles(one, handle) for one in (true_fn, false_fn))
-        return _closed(cond(opened(pred), *branches, *mapped(opened, operands)), handle)
+        on_true, on_false = on_handles(true_fn, handle), on_handles(false_fn, handle)
+        return _closed(cond(opened(pred), on_true, on_false, *mapped(opened, operands)), handle)
     if is_symbolic(pred):
         from compiler.control import symbolic
 

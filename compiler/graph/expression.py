@@ -135,7 +135,6 @@ class Handle(Operand):
     """What stands for an expression, and gives ops another meaning than the expression itself.
 
     Attributes:
-        expression: what it stands for.
         like: `like(expression)` is a handle of the same kind.
         in_body: `in_body()` is a context for a function that becomes a part of the graph of its
             own, such as a branch: handles from outside must not be changed in it.
@@ -143,9 +142,13 @@ class Handle(Operand):
 
     __slots__ = ()
 
-    expression: Expression
     like: Callable[[Expression], Any]
     in_body: Callable[[], AbstractContextManager[None]]
+
+    @property
+    def expression(self) -> Expression:
+        """What it stands for."""
+        raise NotImplementedError
 
 
 def is_symbolic(value: Any) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.errors import OptionError
+from compiler.refusals import refuse
 from dynamic.creation import ones, tensor, zeros
 from dynamic.dtypes import INT64
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
-from dynamic.tensor import Tensor
+from dynamic.tensor import has_values
 
 
 def _parameter(wanted: bool, make: Any, shape: Any, dtype: Any) -> Parameter | None:
@@ -197,10 +198,10 @@ class _BatchNorm(_Affine):
             raise OptionError(f"expected {wanted} input (got {input.ndim}D input)")
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.num_batches_tracked is not None:
-            if not isinstance(input, Tensor):
-                raise OptionError(
-                    f"{self._get_name()}: running statistics change in place, which a graph "
-                    "cannot: call eval() first, or make the layer with track_running_stats=False"
+            if not has_values(input):
+                refuse(
+                    f"{self._get_name()}: running statistics change in place, which a graph cannot",
+                    "call eval() first, or make the layer with track_running_stats=False",
                 )
             self.num_batches_tracked.add_(1)
             if self.momentum is None:
