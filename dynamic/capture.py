@@ -21,7 +21,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.dims import Dim
-from compiler.errors import ShapeError, StaticGraphError
+from compiler.errors import DTypeError, ShapeError, StaticGraphError
 from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
 from compiler.op import Attrs, Op, is_registered
 from compiler.ops import leaves
@@ -514,6 +514,8 @@ def _expression(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Express
     except StaticGraphError as error:
         if not all(is_static(one.shape) for one in operands):
             remembered(error)  # it may not be one of the sizes of the call
+        if isinstance(error, DTypeError):
+            refuse(str(error), "cast it with to() or astype")
         if isinstance(error, ShapeError) and not isinstance(error, SizeError):
             raise SizeError(str(error)) from None
         raise
