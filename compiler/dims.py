@@ -22,6 +22,9 @@ from compiler.refusals import remembered
 
 _serials = itertools.count()
 _facts: ContextVar[list[Fact] | None] = ContextVar("facts", default=None)
+COMPARED = 16
+"""The comparisons of unknown sizes in one trace: more are those of a loop that may not end."""
+
 _ROOT = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _COMPILER = tuple(_ROOT + name + os.sep for name in ("compiler", "staticgraph"))
 _OWN = (*_COMPILER, _ROOT + "dynamic" + os.sep)
@@ -111,7 +114,11 @@ class Dim:
             return False
         facts = _facts.get()
         if facts is not None:
-            facts.append(Fact(self, other if isinstance(other, Dim) else int(other), False))
+            fact = Fact(self, other if isinstance(other, Dim) else int(other), False)
+            if fact not in facts:
+                facts.append(fact)
+            if len(facts) > COMPARED:
+                self._refuse("compared with so much")
         elif not _is_called_by(_OWN):
             self._refuse(f"compared with {other}")
         return False

@@ -506,7 +506,7 @@ def _expression(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Express
             "compute it outside of the captured function",
         )
     try:
-        if is_registered(op):
+        if op not in eager_ops.REPLACED:
             return construct(op, operands, attrs)
         assert op.expand is not None
         made: Expression = op.expand(*operands, **attrs)

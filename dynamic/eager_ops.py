@@ -212,6 +212,14 @@ index_select = _renamed(ops.take, "index_select")
 masked_fill = _renamed(ops.where, "masked_fill")
 bmm = _renamed(ops.matmul, "bmm")
 
+REPLACED = frozenset(
+    (
+        select, clone, contiguous, copy, fill, zero, fill_where, put, norm, stack, transpose_2d,
+        swap, squeeze_dim, sum_dim, mean_dim, prod_dim, index_select, masked_fill, bmm,
+    )
+)  # fmt: skip
+"""The ops of which a graph has not a node, but what they expand to."""
+
 ERASING = frozenset((copy, fill, zero))
 """The ops whose value does not depend on their operand 0."""
 

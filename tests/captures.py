@@ -19,8 +19,11 @@ LINE = re.compile(r"\.py:\d+: ")
 SKIPPED, SAME, REFUSED = "eager raises", "same", "refused"
 
 
-def verdict(function: Callable[..., Any], args: Sequence[Any]) -> str:
-    """SAME, REFUSED, SKIPPED if the eager call raises, or in which way the two differ."""
+def verdict(function: Callable[..., Any], args: Sequence[Any], **options: Any) -> str:
+    """SAME, REFUSED, SKIPPED if the eager call raises, or in which way the two differ.
+
+    `options` are those of `sg.function`; with `debug=True` nothing is compiled.
+    """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -28,10 +31,8 @@ def verdict(function: Callable[..., Any], args: Sequence[Any]) -> str:
         except Exception:
             return SKIPPED
         try:
-            found = _outcome(sg.function(function), copy.deepcopy(args))
+            found = _outcome(sg.function(function, **options), copy.deepcopy(args))
         except sg.StaticGraphError as error:
-            import os
-            if os.environ.get("WHY"): open("/tmp/capture/why.txt","a").write(str(error).replace("\n"," ")[:300]+"\n")
             return REFUSED if LINE.search(str(error)) else f"no line: {error!r}"
         except Exception as error:
             return f"fails: {error!r}"
