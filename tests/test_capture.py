@@ -153,6 +153,10 @@ def loops(x: Any) -> Any:
     return total, [row.sum() for row in x], max(len(x), 2) * x
 
 
+def indexed(x: Any) -> Any:
+    return x[x.sum(1).argmax()], x[:, x.argmax(1)], x[torch.tensor([0, 1])], x[..., None, -1]
+
+
 def generated(x: Any) -> Any:
     return sum(row * row for row in x)
 
@@ -202,9 +206,8 @@ def made_inside(x: Any) -> Any:
 
 
 def controlled(x: Any) -> Any:
-    total, rows = sg.scan(
-        lambda c, r: (c + r.max(0)[0], r.std()), torch.zeros((), dtype=torch.float64), x
-    )
+    zero = torch.tensor(0.0).double()
+    total, rows = sg.scan(lambda c, r: (c + r.max(0)[0], r.std()), zero, x)
     limit = sg.while_loop(lambda c: (c < 10).all(), lambda c: c.clamp(min=1) * 2, x.sum().detach())
     return total, rows, limit, sg.cond(x.sum() > 0, lambda v: v.t(), lambda v: -v.t(), x)
 
@@ -223,7 +226,7 @@ def checkpointed(x: Any) -> Any:
 PROGRAMS = [
     transposed, largest, spreads, parts, without_gradient, switched, in_inference_mode,
     by_size_in_set, by_size_in_table, by_size_compared, by_type, by_dtype, in_place, views_written,
-    base_written, filled, masked, loops, generated, recursive, with_defaults, closing, mixed_dtypes,
+    base_written, filled, masked, loops, indexed, generated, recursive, with_defaults, closing, mixed_dtypes,
     caught, structures, made_inside, controlled, transforms, checkpointed,
 ]  # fmt: skip
 
@@ -233,11 +236,16 @@ def test_a_program_means_the_same_captured(program: Any) -> None:
     assert verdict(program, [_x(3, 4)]) == SAME
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.__name__)
+ANY_SIZE = [
+    one for one in PROGRAMS if one not in (transposed, parts, filled, made_inside, views_written)
+]
+
+
+@pytest.mark.parametrize("program", ANY_SIZE, ids=lambda one: one.__name__)
 def test_a_program_means_the_same_for_the_sizes_of_each_call(program: Any) -> None:
     fast = sg.function(program)
     for rows in (3, 2, 3):
-        x = _x(rows, 4) if program not in (filled, made_inside, views_written) else _x(3, 4)
+        x = _x(rows, 4)
         for found, expected in zip(_flat(fast(x)), _flat(program(x)), strict=True):
             assert found.dtype == expected.dtype
             np.testing.assert_allclose(found.detach(), expected.detach(), rtol=1e-6)
@@ -295,13 +303,13 @@ def _reshaped_and_written(x: Any) -> Any:
     y = x * 2
     flat = y.reshape(-1)
     flat += 1
-    return y
+    return y * 1
 
 
 def _detached_and_written(x: Any) -> Any:
     y = x * 2
     y.detach().zero_()
-    return y
+    return y * 1
 
 
 def _written_unrecorded(x: Any) -> Any:
@@ -311,6 +319,7 @@ def _written_unrecorded(x: Any) -> Any:
     return y
 
 
+OUTSIDE = torch.ones(4)
 VALUES, TAPE = "needs the values of a tensor", ".* asks the tape"
 REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "if": (lambda x: x if x.sum() > 0 else -x, VALUES),
@@ -319,7 +328,6 @@ REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "in": (lambda x: x * (1.0 in x), VALUES),
     "float": (lambda x: x * float(x.sum()), VALUES),
     "int": (lambda x: x * int(x.sum()), VALUES),
-    "index": (lambda x: x[x.argmax()], "needs|getitem"),
     "item": (lambda x: x * x.sum().item(), VALUES),
     "tolist": (lambda x: x * x.tolist()[0][0], VALUES),
     "numpy": (lambda x: x * x.numpy(), VALUES),
@@ -353,7 +361,7 @@ REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
         lambda x: (x[0] * 2).expand(3, 4).add_(1), "changes a view whose place",
     ),
     "surroundings": (
-        lambda x, w=torch.ones(4): x * w, r"multiply: an eager tensor of shape \(4,\) from",
+        lambda x: x * OUTSIDE, r"multiply: an eager tensor of shape \(4,\) from",
     ),
     "requires_grad": (lambda x: x * 2 if x.requires_grad else x, TAPE),
     "requires_grad_": (lambda x: (x * 2).detach().requires_grad_(), TAPE),
@@ -472,7 +480,7 @@ def test_parameters_are_parameters() -> None:
 
 def test_sizes_of_placeholders_are_not_compared_with_what_they_may_be() -> None:
     rows = sg.placeholder("x", (None, 4)).shape[0]
-    with pytest.raises(sg.OptionError, match="size x.0 is unknown .* cannot be compared with 3"):
+    with pytest.raises(sg.OptionError, match=r"size x\.0 is unknown .* cannot be compared with 3"):
         rows == 3  # noqa: B015
     assert rows == rows + 1 - 1
     assert rows != "x.0"

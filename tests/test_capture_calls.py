@@ -1,7 +1,8 @@
-"""Every function and method of `dynamic`, eagerly and captured: the same, or refused at its line."""
+"""Every function and method of `dynamic` eagerly and captured: the same, or refused with a line."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -35,7 +36,7 @@ def _code(expression: str) -> Any:
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_expressions(expression: str) -> None:
-    names, code = expressions.names(torch, expression), _code(expression)
+    names, code = expressions.Names(torch, expression), _code(expression)
     inputs = [name for name in names if re.fullmatch(r"[wxyzkpijnbc]\d*", name)]
 
     def call(*args: Any) -> Any:
@@ -73,11 +74,15 @@ def _filled(args: Any, tensors: Iterator[Any]) -> list[Any]:
 
 def _functions(name: str) -> Iterator[Callable[..., Any]]:
     """What has the name of an op: functions of the package and of nn, and methods."""
-    for package in (torch, nn.functional):
-        if callable(getattr(package, name, None)):
-            yield lambda *args, **options: getattr(package, name)(*args, **options)
-    if callable(getattr(torch.Tensor, name, None)):
-        yield lambda x, *args, **options: getattr(x, name)(*args, **options)
+    for owner in (torch, nn.functional, torch.Tensor):
+        if callable(getattr(owner, name, None)):
+            yield functools.partial(_called, owner, name)
+
+
+def _called(owner: Any, name: str, x: Any, *args: Any, **options: Any) -> Any:
+    if owner is torch.Tensor:
+        return getattr(x, name)(*args, **options)
+    return getattr(owner, name)(x, *args, **options)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
