@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from numbers import Integral
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from compiler.errors import OptionError
 from compiler.refusals import remembered
@@ -112,16 +112,20 @@ class Dim:
         # the compiler's own comparisons are checked when the sizes are known
         if not isinstance(other, _SIZE) or _is_called_by(_COMPILER):
             return False
-        facts = _facts.get()
-        if facts is not None:
-            fact = Fact(self, other if isinstance(other, Dim) else int(other), False)
-            if fact not in facts:
-                facts.append(fact)
-            if len(facts) > COMPARED:
-                self._refuse("compared with so much")
-        elif not _is_called_by(_OWN):
-            self._refuse(f"compared with {other}")
+        if _facts.get() is not None or not _is_called_by(_OWN):
+            self._tell_apart(other)
         return False
+
+    def _tell_apart(self, other: Any) -> None:
+        """Note in the trace that the size is another; OptionError outside of one."""
+        facts = _facts.get()
+        if facts is None:
+            self._refuse(f"compared with {other}")
+        fact = Fact(self, other if isinstance(other, Dim) else int(other), False)
+        if fact not in facts:
+            facts.append(fact)
+        if len(facts) > COMPARED:
+            self._refuse("compared with so much")
 
     def __bool__(self) -> bool:
         raise self._refusal("it has no truth value")
@@ -243,6 +247,18 @@ def collecting_facts() -> Iterator[list[Fact]]:
         yield facts
     finally:
         _facts.reset(token)
+
+
+def is_one(size: Size) -> bool:
+    """Whether a size is 1, where what is computed depends on it: as if the user compared them.
+
+    A size that is unknown is taken for another in a trace, which notes that. Outside of a trace it
+    is an OptionError.
+    """
+    if isinstance(size, Dim):
+        size._tell_apart(1)
+        return False
+    return size == 1
 
 
 def assume_equal(left: Size, right: Size) -> None:

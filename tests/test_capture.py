@@ -226,8 +226,8 @@ def checkpointed(x: Any) -> Any:
 PROGRAMS = [
     transposed, largest, spreads, parts, without_gradient, switched, in_inference_mode,
     by_size_in_set, by_size_in_table, by_size_compared, by_type, by_dtype, in_place, views_written,
-    base_written, filled, masked, loops, indexed, generated, recursive, with_defaults, closing, mixed_dtypes,
-    caught, structures, made_inside, controlled, transforms, checkpointed,
+    base_written, filled, masked, loops, indexed, generated, recursive, with_defaults, closing,
+    mixed_dtypes, caught, structures, made_inside, controlled, transforms, checkpointed,
 ]  # fmt: skip
 
 
