@@ -353,6 +353,11 @@ class Traced(Handle, Tracer, plain=False):
         """Refused."""
         _refuse_tape("backward")
 
+    def __iter__(self) -> Iterator[Any]:
+        if self._weak:  # a number that is looked through for axes
+            refuse_values()
+        return super().__iter__()
+
     def __format__(self, spec: str) -> str:
         if spec and not _is_known(self):
             refuse_values()
