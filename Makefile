@@ -8,7 +8,7 @@ PYTHON_IS_NEW := import sys; sys.exit(sys.version_info < (3, 11))
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint typecheck bench compare clean
+.PHONY: help demo test quick lint typecheck bench compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,7 +17,10 @@ demo: $(VENV)/.installed-examples ## set up, then train a classifier of handwrit
 	$(BIN)/python examples/digits.py
 
 test: lint typecheck ## set up, then run every check: ruff, mypy, pytest
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+quick: lint ## ruff, and the tests that find most, in at most 2.5 minutes
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow'
 
 lint: $(VENV)/.installed-test ## check style and formatting
 	$(BIN)/ruff check .

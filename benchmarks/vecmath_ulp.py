@@ -15,16 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
-import numba
 import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+from vecmath_loops import vectorised
 
 from compiler.emit.vecmath.accuracy import FLOAT64_REFERENCE, ULP_BOUND, ulp_error
-from compiler.emit.with_numba import formula
 
 CHUNK = 1 << 15  # arguments, whose float64 arrays stay in the cache
 UNARY = tuple(name for name in ULP_BOUND if name not in ("atan2", "pow"))
@@ -39,24 +37,13 @@ class Worst:
     count: int = 0
 
 
-def compiled_loop(name: str) -> Any:
-    function = formula(name)
-
-    def loop(x: Any, out: Any) -> None:
-        for i in range(x.size):
-            out[i] = function(x[i])
-
-    return numba.njit(error_model="numpy")(loop)
-
-
 def measure(name: str, stride: int) -> Iterator[Worst]:
     """The worst error so far, after each chunk of arguments."""
-    loop, reference, worst = compiled_loop(name), FLOAT64_REFERENCE[name], Worst()
+    reference, worst = FLOAT64_REFERENCE[name], Worst()
     for start in range(0, 1 << 32, CHUNK * stride):
         stop = min(start + CHUNK * stride, 1 << 32)
         x = np.arange(start, stop, stride, dtype=np.uint64).astype(np.uint32).view(np.float32)
-        out = np.empty_like(x)
-        loop(x, out)
+        out = vectorised(name, x)
         with np.errstate(all="ignore"):
             error = ulp_error(out, reference(x.astype(np.float64)))
         top = int(np.argmax(error))

@@ -68,13 +68,19 @@ def pullback(
 
 
 def cotangents_of(
-    outputs: Sequence[Expression], wrt: Sequence[Expression], seeds: Sequence[Expression]
+    outputs: Sequence[Expression],
+    wrt: Sequence[Expression],
+    seeds: Sequence[Expression],
+    regions: bool = True,
 ) -> list[Expression | None]:
-    """What `pullback` gives, with None where no output depends on an element of `wrt`."""
+    """What `pullback` gives, with None where no output depends on an element of `wrt`.
+
+    Without `regions`, nothing is computed again: checkpointed regions are as if there were none.
+    """
     cotangents: dict[int, Any] = {}
     for output, seed in zip(outputs, seeds, strict=True):
         _add(cotangents, output, seed)
-    _walk(ancestors(outputs), cotangents, wrt)
+    _walk(ancestors(outputs), cotangents, wrt, regions)
     return [cotangents.get(target.serial) for target in wrt]
 
 
@@ -97,15 +103,18 @@ def pushforward(
 
 
 def _walk(
-    nodes: Sequence[Expression], cotangents: dict[int, Any], wrt: Sequence[Expression]
+    nodes: Sequence[Expression],
+    cotangents: dict[int, Any],
+    wrt: Sequence[Expression],
+    regions: bool = True,
 ) -> None:
     """Add to `cotangents` those of the operands of `nodes`, as far as `wrt` depends on them."""
     needed = _depending_on(nodes, wrt)
-    regions = regions_of(nodes, wrt)
-    copied = {result.serial for results in regions.values() for result in results}
+    found = regions_of(nodes, wrt) if regions else {}
+    copied = {result.serial for results in found.values() for result in results}
     for node in reversed(nodes):
-        if node.serial in regions:
-            _through_region(regions[node.serial], cotangents, needed)
+        if node.serial in found:
+            _through_region(found[node.serial], cotangents, needed)
         elif node.serial in cotangents and node.serial in needed and node.serial not in copied:
             _through_op(node, cotangents, needed)
 

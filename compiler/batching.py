@@ -17,7 +17,7 @@ from compiler import ops
 from compiler.dims import Size
 from compiler.lowering import Pointwise, Reduce
 from compiler.op import Attrs, Op
-from compiler.ops.regions import recompute
+from compiler.ops.regions import checkpoint, recompute
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +251,7 @@ RULES: dict[Op, BatchRule] = {
     ops.max_pool2d: _images,
     ops.avg_pool2d: _images,
     recompute: _first_of_all,
+    checkpoint: _first_of_all,
 }  # fmt: skip
 
 

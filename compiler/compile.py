@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from compiler import fork
 from compiler.errors import OptionError
 from compiler.graph.build import graph_of
-from compiler.graph.definition import Definition
+from compiler.graph.definition import Definition, require_lowerings
 from compiler.options import BACKENDS, Options
 from compiler.runtime.cache.loader import load_image, load_kernel, load_with_numba, place_of
 from compiler.runtime.executable import Executable
@@ -27,7 +28,7 @@ def compile_graph(
     kind: type[Kind],
 ) -> Kind:
     """Compile a graph to a frontend's kind of executable; from the kernel cache if it is there."""
-    _check(options)
+    _check(definition, options)
     feeds = feeds_of(definition)
     with _collection_paused():
         place = place_of(definition, options)
@@ -35,15 +36,16 @@ def compile_graph(
         if found is not None:
             return kind(definition, *found, feeds, restructure, name, options)
         # importing what compiles takes longer than a start from the cache has
-        from compiler.driver import lower
-        from compiler.emit.image import image_of
+        with fork.importing:
+            from compiler.driver import lower
+            from compiler.emit.image import image_of
 
         graph = graph_of(definition)
         lowering = lower(graph, options)
         kernel = lowering[1]
         image = image_of(kernel, definition)
         if options.backend == "numba":
-            native = load_with_numba(kernel.source, image)
+            native = load_with_numba(kernel.source, image, bool(definition.updates))
         else:
             native = load_kernel(kernel.units, image, place)
     return kind(definition, image, native, feeds, restructure, name, options, graph, lowering)
@@ -51,12 +53,13 @@ def compile_graph(
 
 def is_cached(definition: Definition, options: Options) -> bool:
     """Whether the kernel cache has an entry for a graph, so that compiling it takes no time."""
-    _check(options)
+    _check(definition, options)
     place = place_of(definition, options)
     return place is not None and place.store.read(place.key) is not None
 
 
-def _check(options: Options) -> None:
+def _check(definition: Definition, options: Options) -> None:
+    require_lowerings(definition.nodes)
     if options.backend not in BACKENDS:
         raise OptionError(f"compile: backend is one of {BACKENDS}, not {options.backend!r}")
     if options.threads is not None:

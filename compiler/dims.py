@@ -18,6 +18,7 @@ from numbers import Integral
 from typing import Any, NoReturn, TypeAlias
 
 from compiler.errors import OptionError
+from compiler.pickling import STREAM, Stream
 from compiler.refusals import remembered
 
 _serials = itertools.count()
@@ -52,6 +53,9 @@ class Unknown:
             else self.key.encode(errors="surrogatepass").hex() + "!"
         )
         return ("unknown", type(self.key).__name__, key)
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (STREAM, self.key, self.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,15 @@ class Dim:
         if _facts.get() is not None and not _is_called_by(_OWN):
             self._refuse("hashed")
         return self._hash
+
+    def __copy__(self) -> Dim:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Dim:
+        return self
+
+    def __reduce__(self) -> Any:
+        return _in_order, (self.terms,)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms:
@@ -272,6 +285,20 @@ def unknown(name: str | None = None, label: str = "?") -> Dim:
     """A fresh unknown size, or the one that has this name wherever it appears."""
     atom = Unknown(next(_serials), label) if name is None else Unknown(name, name)
     return Dim((((atom,), 1),))
+
+
+def _unpickled(stream: Stream, key: str | int, label: str) -> Unknown:
+    if isinstance(key, str):
+        return Unknown(key, label)
+    if key not in stream.unknowns:
+        stream.unknowns[key] = Unknown(next(_serials), label)
+    found: Unknown = stream.unknowns[key]
+    return found
+
+
+def _in_order(terms: Sequence[tuple[Monomial, int]]) -> Size:
+    """The sum of some terms, in whose order unknowns may have other numbers now."""
+    return _normal({tuple(sorted(atoms, key=_atom_order)): factor for atoms, factor in terms})
 
 
 def _terms(size: Size) -> tuple[tuple[Monomial, int], ...]:

@@ -2,25 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import networkx as nx
 
-from compiler.emit.kernel import Kernel, emit
+from compiler.emit.kernel import Kernel, arena_bytes, emit
+from compiler.ops.regions import recompute
 from compiler.options import Options
 from compiler.passes.arrange import arrange_rows
-from compiler.passes.pipeline import optimise
+from compiler.passes.pipeline import optimise, recompute_regions
 from compiler.passes.recompute import recompute_values
 from compiler.passes.roots import separate_roots
 from compiler.passes.sizes import unify_sizes
 
 __all__ = ["Options", "lower"]
 
+TYPICAL = (64, 4096)  # what memory is compared for, where sizes are unknown
+
 
 def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGraph[int], Kernel]:
     """The graph after all passes, and its kernel."""
     unified, _ = unify_sizes(graph)
-    lowered = separate_roots(optimise(unified, options.numerics, options.disabled))
-    if options.fuse and recompute_values.__name__ not in options.disabled:
-        lowered = recompute_values(lowered)
-    if options.fuse and arrange_rows.__name__ not in options.disabled:
-        lowered = arrange_rows(lowered)
+    lowered = _rewritten(unified, options, options.disabled)
+    if _holds_copies(unified) and recompute_regions.__name__ not in options.disabled:
+        kept = _rewritten(unified, options, {*options.disabled, recompute_regions.__name__})
+        if not _takes_less(lowered, kept, not options.fuse):
+            lowered = kept
     return lowered, emit(lowered, separate=not options.fuse)
+
+
+def _rewritten(
+    graph: nx.MultiDiGraph[int], options: Options, disabled: Collection[str]
+) -> nx.MultiDiGraph[int]:
+    """The graph after all passes but those that `disabled` names."""
+    lowered = separate_roots(optimise(graph, options.numerics, disabled))
+    if options.fuse and recompute_values.__name__ not in disabled:
+        lowered = recompute_values(lowered)
+    if options.fuse and arrange_rows.__name__ not in disabled:
+        lowered = arrange_rows(lowered)
+    return lowered
+
+
+def _holds_copies(graph: nx.MultiDiGraph[int]) -> bool:
+    """Whether there are copies of checkpointed regions, in loops and branches too."""
+    for _, data in graph.nodes(data=True):
+        if data["op"] is recompute:
+            return True
+        if any(
+            hasattr(one, "graph") and _holds_copies(one.graph) for one in data["attrs"].values()
+        ):
+            return True
+    return False
+
+
+def _takes_less(left: nx.MultiDiGraph[int], right: nx.MultiDiGraph[int], separate: bool) -> bool:
+    """Whether a graph takes less memory than another, and more for no sizes that are tried."""
+    pairs = [[arena_bytes(graph, separate, size) for graph in (left, right)] for size in TYPICAL]
+    return all(one <= other for one, other in pairs) and any(one < other for one, other in pairs)

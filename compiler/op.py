@@ -7,9 +7,12 @@ evaluates with NumPy where there is none. All ops are pure.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from compiler.errors import GraphError
 from compiler.lowering import Lowering
@@ -45,6 +48,13 @@ class Operand:
 
     shape: Any
     dtype: Any
+
+
+def _named(error: TypeError, function: Any, name: str) -> TypeError:
+    """What Python says of a call that does not fit a function, as of the function `name`."""
+    own = f"{function.__qualname__}()"
+    text = str(error)
+    return TypeError(f"{name}(){text.removeprefix(own)}") if text.startswith(own) else error
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -115,11 +125,25 @@ class Op:
     def general(self, *operands: Any, **attrs: Any) -> Any:
         """The op applied to anything."""
         if self.bind is not None:
-            return self.bound(*self.bind(*operands, **attrs))
+            try:
+                arguments = self.bind(*operands, **attrs)
+            except TypeError as error:
+                raise _named(error, self.bind, self.name) from None
+            return self.bound(*arguments)
+        if attrs:
+            self._check_names(attrs)
         for operand in operands:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
         return self.evaluate(*operands, **attrs)
+
+    def _check_names(self, attrs: Attrs) -> None:
+        """TypeError for an argument that an op without a signature of its own does not take."""
+        known = {"out"}
+        if not isinstance(self.evaluate, np.ufunc):
+            known.update(inspect.signature(self.evaluate).parameters)
+        for name in attrs.keys() - known:
+            raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
 
     def bound(self, operands: Sequence[Any], attrs: Attrs) -> Any:
         """The op applied to what `bind` makes of the arguments: for rules that know it."""
@@ -130,6 +154,11 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+    def __reduce__(self) -> Any:
+        if _registry.get(self.name) is not self:
+            raise GraphError(f"the op {self.name} is not declared, so that it cannot be copied")
+        return op_named, (self.name,)
 
     def cotangents(
         self, positions: Sequence[int], g: Any, out: Any, *operands: Any, **attrs: Any

@@ -4,25 +4,46 @@ The copy reads what enters the region through the op `recompute`, so that it is 
 with the original, and is computed when the cotangents of the region's results are known. So
 nothing inside the region is kept from forward to reverse (Chen, Xu, Zhang, Guestrin 2016,
 "Training deep nets with sublinear memory cost").
+
+A result of a region has what enters the region for it as operands. So a region is what lies
+between, also after its expressions were made again, in the body of a loop or for a batch.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from compiler.graph.body import between
 from compiler.graph.expression import Expression, at_line, construct, next_serial
-from compiler.lowering import Alias, IndexMap
+from compiler.ops import leaves
+from compiler.ops.control import item
 from compiler.ops.regions import checkpoint, recompute
-from compiler.types import TensorType
 
 
 def close_region(results: Sequence[Expression], start: int) -> list[Expression]:
     """The results of the region of all expressions made since the serial `start` was drawn."""
-    region = (start, next_serial())
-    return [construct(checkpoint, (result,), {"region": region}) for result in results]
+    attrs = {"region": next_serial()}
+    return [construct(checkpoint, (result, *_entering(result, start)), attrs) for result in results]
+
+
+def _entering(result: Expression, start: int) -> list[Expression]:
+    """The tensors that were there when a region began, and that its result is computed from."""
+    found: dict[int, Expression] = {}
+    seen: set[int] = set()
+    stack = [result]
+    while stack:
+        node = stack.pop()
+        if node.serial in seen:
+            continue
+        seen.add(node.serial)
+        whole = node.operands[0] if node.op is item else node
+        is_fed = whole.op in (leaves.placeholder, leaves.variable)
+        if whole.serial >= start and not is_fed:
+            stack.extend(node.operands)
+        elif whole.operands or is_fed:
+            found[node.serial] = node
+    return [found[serial] for serial in sorted(found)]
 
 
 def regions_of(
@@ -30,18 +51,24 @@ def regions_of(
 ) -> dict[int, list[Expression]]:
     """The regions among `nodes`: under the serial of the first of its results, all of them.
 
-    Without those that are empty, that are rebuilt from a graph and so have other serials, or in
-    which an expression of `wrt` lies: its cotangent is asked for, not that of a copy.
+    Without those in which an expression of `wrt` lies: its cotangent is asked for, not that of a
+    copy.
     """
-    found: dict[Any, list[Expression]] = {}
+    found: dict[int, list[Expression]] = {}
+    latest: dict[int, int] = {}
     for node in nodes:
         if node.op is checkpoint:
-            found.setdefault(node.attrs["region"], []).append(node)
+            region = node.attrs["region"]
+            first = latest.get(region)
+            # of a region that was made again, a result may be needed for what enters another one
+            if first is None or any(entry.serial > first for entry in node.operands[1:]):
+                first = latest[region] = node.serial
+            found.setdefault(first, []).append(node)
+    targets = {target.serial for target in wrt}
     return {
-        results[0].serial: results
-        for (start, end), results in found.items()
-        if start <= max(result.operands[0].serial for result in results) < end
-        and not any(start <= target.serial < end for target in wrt)
+        first: results
+        for first, results in found.items()
+        if targets.isdisjoint(node.serial for node in _inside(results))
     }
 
 
@@ -62,82 +89,30 @@ class Copy:
 
 def copy_region(results: Sequence[Expression], after: Sequence[Expression]) -> Copy:
     """The region of some results made again, to be computed once `after` is known."""
-    start, _ = results[0].attrs["region"]
-    wanted = [result.operands[0] for result in results]
-    inner, entering = _reached(wanted, start)
-    entries: dict[int, Expression] = {}
-    for node in entering:
-        _enter(node, after, entries)
-    made = dict(entries)
-    serials: list[tuple[int, int]] = []
+    entries = []
+    for node in _entries(results):
+        with at_line(node.source):
+            entries.append((node, construct(recompute, (node, *after), {})))
+    made = {node.serial: again for node, again in entries}
+    inner = _inside(results)
     for node in inner:
         with at_line(node.source):
-            operands = tuple(made[operand.serial] for operand in node.operands)
-            attrs = _nested(node.attrs, serials) if node.op is checkpoint else node.attrs
-            made[node.serial] = construct(node.op, operands, attrs)
-        serials.append((node.serial, made[node.serial].serial))
+            operands = tuple(made.get(operand.serial, operand) for operand in node.operands)
+            made[node.serial] = construct(node.op, operands, node.attrs) if operands else node
     return Copy(
         tuple(made[node.serial] for node in inner),
-        tuple(made[node.serial] for node in wanted),
-        tuple((node, made[node.serial]) for node in entering),
+        tuple(made[result.operands[0].serial] for result in results),
+        tuple(entries),
     )
 
 
-def _reached(wanted: Sequence[Expression], start: int) -> tuple[list[Expression], list[Expression]]:
-    """The expressions of a region that its results need, and those that enter it; in order."""
-    inner: dict[int, Expression] = {}
-    entering: dict[int, Expression] = {}
-    stack = list(wanted)
-    while stack:
-        node = stack.pop()
-        if node.serial in inner:
-            continue
-        if node.serial < start or not node.operands:
-            entering[node.serial] = node
-        else:
-            inner[node.serial] = node
-            stack.extend(node.operands)
-    return [inner[i] for i in sorted(inner)], [entering[i] for i in sorted(entering)]
+def _inside(results: Sequence[Expression]) -> list[Expression]:
+    """The expressions of a region that its results need, operands first."""
+    entries = {entry.serial: entry for entry in _entries(results)}
+    return between([result.operands[0] for result in results], entries)
 
 
-def _enter(
-    node: Expression, after: Sequence[Expression], entries: dict[int, Expression]
-) -> Expression:
-    """What the copy reads instead of `node`. What only moves elements is free to do again."""
-    if node.serial in entries:
-        return entries[node.serial]
-    with at_line(node.source):
-        if not node.operands and node.op.name not in ("placeholder", "variable"):
-            again = node
-        elif node.op is checkpoint:
-            again = construct(checkpoint, (_enter(node.operands[0], after, entries),), _empty())
-        elif _moves(node):
-            moved = tuple(_enter(operand, after, entries) for operand in node.operands)
-            again = construct(node.op, moved, node.attrs)
-        else:
-            again = construct(recompute, (node, *after), {})
-    entries[node.serial] = again
-    return again
-
-
-def _moves(node: Expression) -> bool:
-    """Whether a value only has the elements of others, in other places."""
-    return (
-        node.op is not recompute
-        and isinstance(node.op.lowering, IndexMap | Alias)
-        and all(isinstance(operand.type, TensorType) for operand in node.operands)
-    )
-
-
-def _nested(attrs: dict[str, Any], serials: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    """The attributes of a copied result of an inner region: the serials are those of the copy."""
-    start, end = attrs["region"]
-    first, last = bisect_left(serials, (start,)), bisect_left(serials, (end,))
-    if first == last:
-        return _empty()
-    return {"region": (serials[first][1], serials[last - 1][1] + 1)}
-
-
-def _empty() -> dict[str, Any]:
-    """The attributes of a result of a region without expressions."""
-    return {"region": (next_serial(),) * 2}
+def _entries(results: Sequence[Expression]) -> list[Expression]:
+    """What enters the region of some results, in the order in which it was made."""
+    found = {entry.serial: entry for result in results for entry in result.operands[1:]}
+    return [found[serial] for serial in sorted(found)]

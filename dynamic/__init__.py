@@ -6,7 +6,6 @@ it (`dynamic.short`), except where PyTorch gives the name another meaning: see `
 
 from __future__ import annotations
 
-import warnings
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
@@ -129,10 +128,6 @@ double = float64
 short = int16
 int = int32
 long = int64
-
-# log(0) and 1 / 0 are inf without a word, as in PyTorch: NumPy's warnings about values that the
-# ops compute are silenced, and no others
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(dynamic|compiler)\.")
 
 __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
     "Size", "Tensor", "add", "all", "amax", "amin", "any", "arange", "as_tensor", "autograd", "bmm",

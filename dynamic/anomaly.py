@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import threading
 import traceback
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ import numpy as np
 from dynamic.errors import AutogradError
 from dynamic.nodes import noted
 from dynamic.observers import observe
+from dynamic.user_warnings import warn
 
 _OWN = tuple(str(Path(__file__).parents[1] / name) for name in ("dynamic", "compiler"))
 
@@ -87,11 +85,9 @@ class detect_anomaly:  # noqa: N801 - PyTorch's name
     def __init__(self, check_nan: bool = True) -> None:
         self._check_nan = check_nan
         self._before: list[tuple[bool, bool]] = []
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
-            "only be enabled for debugging.",
-            UserWarning,
-            stacklevel=2,
+            "only be enabled for debugging."
         )
 
     def __enter__(self) -> None:
@@ -101,20 +97,21 @@ class detect_anomaly:  # noqa: N801 - PyTorch's name
         _set(*self._before.pop())
 
 
-@contextmanager
-def watched(node: Any) -> Iterator[None]:
-    """Run a node: what it records has it as parent, and an error shows where it was made."""
+def watched(node: Any, g: Any, create_graph: bool) -> Any:
+    """What a node finds; what it records has it as parent, an error shows where it was made."""
     _running.nodes.append(node)
     try:
-        yield
+        parts = node.pull(g, create_graph)
+        _check(node, parts)
     except Exception:
         _warn(node)
         raise
     finally:
         _running.nodes.pop()
+    return parts
 
 
-def check(node: Any, parts: Any) -> None:
+def _check(node: Any, parts: Any) -> None:
     """RuntimeError if a node found nan for one of its operands."""
     if not state.check_nan:
         return
@@ -145,4 +142,4 @@ def _warn(node: Any) -> None:
             "that induced the previous calculation:\n" + "".join(metadata.get("traceback_", ()))
         )
         parent = metadata.get("parent_")
-    warnings.warn(text, UserWarning, stacklevel=5)
+    warn(text)

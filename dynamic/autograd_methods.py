@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,9 +15,10 @@ from dynamic.grad_mode import mode
 from dynamic.gradients import backward
 from dynamic.handles import RemovableHandle
 from dynamic.hooks import Cell, hooks_of
-from dynamic.leaf import AccumulateGrad
+from dynamic.leaf import AccumulateGrad, leaf_node
 from dynamic.nodes import Failing, graph_edge
 from dynamic.printing import tensor_text
+from dynamic.user_warnings import warn
 from dynamic.versions import UNTRACKED
 
 
@@ -30,13 +30,15 @@ class Autograd(Operand):
     _array: Any
     _counter: list[Any]
     _home: Any
+    _maker: Any
     _node: Any
     _view: Any
 
     @property
     def requires_grad(self) -> bool:
         """Whether ops on this tensor are recorded; settable on leaves of floating dtype."""
-        return self._node is not None
+        view = self._view
+        return self._maker is not None or (view is not None and view.base._maker is not None)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -49,7 +51,7 @@ class Autograd(Operand):
                 )
         elif not value:
             self._node = None
-        elif self._node is None:
+        elif self._maker is None:
             if self._array.dtype.kind != "f":
                 raise AutogradError("only Tensors of floating point dtype can require gradients")
             if self._counter is UNTRACKED and not mode.inference:
@@ -57,11 +59,7 @@ class Autograd(Operand):
                     "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                     "allowed."
                 )
-            home = self._home
-            if type(home) is not AccumulateGrad:
-                self._home = AccumulateGrad(self, self._array)
-                self._home.grad = None if home is None else home.grad
-            self._node = self._home
+            self._node = leaf_node(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Set `requires_grad` and return the tensor."""
@@ -109,14 +107,12 @@ class Autograd(Operand):
         home = self._home
         if home is None:
             if not self.is_leaf:
-                warnings.warn(
+                warn(
                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
                     "Its .grad attribute won't be populated during autograd.backward(). If you "
                     "indeed want the .grad field to be populated for a non-leaf Tensor, use "
                     ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
-                    "mistake, make sure you access the leaf Tensor instead.",
-                    UserWarning,
-                    stacklevel=2,
+                    "mistake, make sure you access the leaf Tensor instead."
                 )
             return None
         if isinstance(home.grad, np.ndarray):
@@ -140,9 +136,9 @@ class Autograd(Operand):
 
     def retain_grad(self) -> None:
         """Have backward passes put the gradient of this tensor, not a leaf, into `grad` too."""
-        if self._node is None:
+        if not self.requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
-        if not self.is_leaf:
+        if self._maker is not None and not self.is_leaf:
             hooks = hooks_of(self._node)
             if hooks.cell is None:
                 hooks.cell = Cell()
@@ -178,6 +174,8 @@ class Autograd(Operand):
         retain_graph: bool | None = None,
         create_graph: bool = False,
         inputs: Any = None,
+        *,
+        retain_variables: bool | None = None,
     ) -> None:
         """Add the derivatives of this tensor to the `grad` of the leaves that it depends on.
 
@@ -186,8 +184,18 @@ class Autograd(Operand):
             retain_graph: keep the graph for another pass; `create_graph` unless given.
             create_graph: record the pass, so that the gradients can be differentiated.
             inputs: the tensors to accumulate into, instead of all leaves.
+            retain_variables: the old name of `retain_graph`, with a warning.
         """
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        backward(
+            self, gradient, retain_graph, create_graph,
+            inputs=inputs, retain_variables=retain_variables,
+        )  # fmt: skip
+
+    @property
+    def volatile(self) -> bool:
+        """False: what it once was is `no_grad`."""
+        warn("volatile was removed (Variable.volatile is always False)")
+        return False
 
     def detach(self) -> Any:
         """A tensor on the same memory, with the same version, that requires no grad."""
@@ -247,8 +255,11 @@ class Autograd(Operand):
         return arrays(operands)
 
     def numpy(self, *, force: bool = False) -> Any:
-        """The ndarray on the tensor's memory; RuntimeError if it requires grad."""
-        if self._node is not None:
+        """The ndarray on the tensor's memory; RuntimeError if what is done to it would be recorded.
+
+        So it is if the tensor requires grad, unless in `no_grad`. A copy instead with `force`.
+        """
+        if self.requires_grad and mode.enabled:
             if not force:
                 raise AutogradError(
                     "Can't call numpy() on Tensor that requires grad. "
@@ -265,7 +276,7 @@ class Autograd(Operand):
 
     def __format__(self, spec: str) -> str:
         # PyTorch writes a 0-d tensor as its number, in an f-string too
-        if not self._array.ndim and self._node is None:
+        if not self._array.ndim:
             return format(self._array.item(), spec)
         return object.__format__(self, spec)
 
@@ -291,7 +302,7 @@ def rebuild(kind: Any, array: Any, requires_grad: bool) -> Any:
     """A leaf from what pickle wrote of a tensor."""
     result = kind.__new__(kind)
     made = result.constant(array)
-    for name in ("_array", "_cell", "_home", "_maker", "_note", "_rebased"):
+    for name in ("_array", "_cell", "_home", "_maker", "_note"):
         setattr(result, name, getattr(made, name))
     result.requires_grad = requires_grad
     return result

@@ -11,14 +11,28 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import OptionError, ShapeError
+from dynamic.devices import check_device
 from dynamic.dtypes import DTYPES, INT64, as_numpy_dtype, dtype_of_number, get_default_dtype
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.grad_mode import mode
 from dynamic.results import sizes_of
 from dynamic.tensor import Tensor, wrap
+from dynamic.user_warnings import keep_silent
+
+
+def _check(name: str, options: dict[str, Any]) -> None:
+    """Raise unless what a factory called `name` is asked for beside the values is what there is."""
+    for option, value in options.items():
+        if option not in ("device", "layout", "memory_format", "pin_memory"):
+            raise ArgumentError(f"{name}() got an unexpected keyword argument {option!r}")
+        if option == "device":
+            check_device(value)
+        elif value:
+            raise AutogradError(f"{name}: {option}={value!r}: there is only ordinary, dense memory")
 
 
 def _leaf(array: Any, requires_grad: bool) -> Tensor:
+    keep_silent()
     result = wrap(array)
     if requires_grad:
         if array.dtype.kind != "f":
@@ -31,6 +45,15 @@ def _leaf(array: Any, requires_grad: bool) -> Tensor:
 
 def _float(dtype: Any) -> np.dtype[Any]:
     return get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
+
+
+def _shape(sizes: tuple[Any, ...], size: Any) -> tuple[Any, ...]:
+    """The shape that a factory gets as `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
+    if size is None:
+        return sizes_of(sizes)
+    if sizes:
+        raise ArgumentError(f"a shape given twice: {sizes_of(sizes)} and size={size}")
+    return sizes_of((size,))
 
 
 def _as_array(data: Any, dtype: Any) -> Any:
@@ -73,16 +96,28 @@ def _plain(data: Any) -> Any:
     return data
 
 
-def tensor(data: Any, *, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
     """A leaf with a copy of `data`: numbers, nested sequences, an ndarray or a tensor.
 
     Python floats become the default dtype, integers int64, bools bool; arrays keep their dtype.
     """
+    _check("tensor", options)
     return _leaf(np.array(_as_array(data, dtype)), requires_grad)
 
 
-def as_tensor(data: Any, dtype: Any = None, **_: Any) -> Tensor:
+def as_tensor(
+    data: Any,
+    dtype: Any = None,
+    **options: Any,
+) -> Tensor:
     """`data` as a tensor: itself, or on the memory of an ndarray, if the dtype allows."""
+    _check("as_tensor", options)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     return wrap(_as_array(data, dtype))
@@ -95,38 +130,76 @@ def from_numpy(array: Any) -> Tensor:
     return wrap(_as_array(array, None))
 
 
-def empty(*size: Any, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+def empty(
+    *sizes: Any,
+    size: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
     """Uninitialised memory of this shape."""
-    return _leaf(np.empty(sizes_of(size), _float(dtype)), requires_grad)
+    _check("empty", options)
+    return _leaf(np.empty(_shape(sizes, size), _float(dtype)), requires_grad)
 
 
-def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+def zeros(
+    *sizes: Any,
+    size: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
     """Zeros of this shape."""
-    return _leaf(np.zeros(sizes_of(size), _float(dtype)), requires_grad)
+    _check("zeros", options)
+    return _leaf(np.zeros(_shape(sizes, size), _float(dtype)), requires_grad)
 
 
-def ones(*size: Any, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+def ones(
+    *sizes: Any,
+    size: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
     """Ones of this shape."""
-    return _leaf(np.ones(sizes_of(size), _float(dtype)), requires_grad)
+    _check("ones", options)
+    return _leaf(np.ones(_shape(sizes, size), _float(dtype)), requires_grad)
 
 
 def full(
-    size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, **_: Any
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
 ) -> Tensor:
     """One number in this shape; its dtype that of the number as a tensor."""
+    _check("full", options)
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     wanted = dtype_of_number(value) if dtype is None else as_numpy_dtype(dtype)
     return _leaf(np.full(sizes_of((size,)), value, wanted), requires_grad)
 
 
 def _like(make: Any) -> Any:
+    name = f"{make.__name__}_like"
+    filled = ("fill_value",) if make is full else ()
+
     def function(
-        input: Tensor, *args: Any, dtype: Any = None, requires_grad: bool = False, **_: Any
+        input: Tensor,
+        *args: Any,
+        dtype: Any = None,
+        **options: Any,
     ) -> Tensor:
+        if len(args) > len(filled):
+            raise ArgumentError(f"{name}() takes no shape: it has that of the tensor")
+        known = {*filled, "requires_grad"}
+        _check(name, {key: value for key, value in options.items() if key not in known})
         wanted = input._array.dtype if dtype is None else dtype
-        result: Tensor = make(input._array.shape, *args, dtype=wanted, requires_grad=requires_grad)
+        result: Tensor = make(input._array.shape, *args, dtype=wanted, **options)
         return result
 
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = f"As `{make.__name__}`, with the shape and dtype of a tensor."
     return function
 
@@ -141,12 +214,13 @@ def arange(
     *,
     dtype: Any = None,
     requires_grad: bool = False,
-    **_: Any,
+    **options: Any,
 ) -> Tensor:
     """The numbers from `start` (0) up to `end`, without it, by `step`: (ceil((end-start)/step),).
 
     int64 if all three are integers, else the default dtype.
     """
+    _check("arange", options)
     if end is None:
         start, end = 0, start
     numbers = [value.item() if isinstance(value, Tensor) else value for value in (start, end, step)]
@@ -164,17 +238,30 @@ def arange(
 
 
 def linspace(
-    start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, **_: Any
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, equally far apart."""
+    _check("linspace", options)
     array = np.linspace(float(start), float(end), int(steps)).astype(_float(dtype))
     return _leaf(array, requires_grad)
 
 
 def eye(
-    n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, **_: Any
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
 ) -> Tensor:
     """The identity matrix, of n rows and m columns (n)."""
+    _check("eye", options)
     return _leaf(np.eye(n, m, dtype=_float(dtype)), requires_grad)
 
 
@@ -204,6 +291,19 @@ def generator() -> np.random.Generator:
     return _random.generator
 
 
+def source_of(given: Any) -> np.random.Generator:
+    """The generator of a call, NumPy's, or else that of this thread; TypeError for another."""
+    if given is None:
+        return generator()
+    if mode.capture is not None:
+        mode.capture.refuse_random()
+    if not isinstance(given, np.random.Generator):
+        raise ArgumentError(
+            f"generator: expected a numpy.random.Generator, got {type(given).__name__}"
+        )
+    return given
+
+
 @contextmanager
 def refusing_random_numbers(message: str | None) -> Iterator[None]:
     """Refuse random numbers to this thread with a message (None: allow them) for a block."""
@@ -214,29 +314,67 @@ def refusing_random_numbers(message: str | None) -> Iterator[None]:
         _random.refusal = before
 
 
-def rand(*size: Any, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+def rand(
+    *sizes: Any,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
     """Uniform numbers in [0, 1)."""
-    array = generator().random(sizes_of(size), _float(dtype))
+    _check("rand", options)
+    array = source_of(generator).random(_shape(sizes, size), _float(dtype))
     return _leaf(np.asarray(array), requires_grad)
 
 
-def randn(*size: Any, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+def randn(
+    *sizes: Any,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
     """Normal numbers of mean 0 and variance 1."""
-    array = generator().standard_normal(sizes_of(size), _float(dtype))
+    _check("randn", options)
+    array = source_of(generator).standard_normal(_shape(sizes, size), _float(dtype))
     return _leaf(np.asarray(array), requires_grad)
 
 
-def randint(low: int, high: Any, size: Any = None, *, dtype: Any = None, **_: Any) -> Tensor:
+def randint(
+    low: int,
+    high: Any,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
     """Integers in [low, high), low 0 if two arguments are given: `randint(high, size)`."""
+    _check("randint", options)
     if size is None:
         low, high, size = 0, low, high
     wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
-    return wrap(np.asarray(generator().integers(low, high, tuple(size))).astype(wanted))
+    return _leaf(
+        np.asarray(source_of(generator).integers(low, high, tuple(size))).astype(wanted),
+        requires_grad,
+    )
 
 
-def randperm(n: int, **_: Any) -> Tensor:
+def randperm(
+    n: int,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
     """The integers from 0 to n - 1 in random order."""
-    return wrap(generator().permutation(n))
+    _check("randperm", options)
+    wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
+    return _leaf(source_of(generator).permutation(n).astype(wanted), requires_grad)
 
 
 rand_like, randn_like = _like(rand), _like(randn)

@@ -34,6 +34,12 @@ class device(str):  # noqa: N801 - PyTorch's name
 _Device = device
 
 
+def check_device(wanted: Any) -> None:
+    """RuntimeError unless an argument `device` is None or the CPU."""
+    if wanted is not None:
+        device(wanted)
+
+
 def dtype_of_target(
     args: Sequence[Any], dtype: Any = None, device: Any = None, **options: Any
 ) -> Any:
@@ -42,6 +48,8 @@ def dtype_of_target(
     RuntimeError for a device that is not the CPU; TypeError for an option that `to` has not.
     """
     unknown = options.keys() - {"non_blocking", "memory_format"}
+    if options.get("memory_format") is not None:
+        raise AutogradError(f"to: no memory_format {options['memory_format']!r} here")
     if unknown:
         raise ArgumentError(f"to() got an unexpected keyword argument {min(unknown)!r}")
     for arg in (*args, device):

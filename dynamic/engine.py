@@ -17,9 +17,9 @@ from dynamic import anomaly
 from dynamic.grad_mode import mode, record_if
 from dynamic.hooks import as_tensor, at_tensor, run_after, run_before
 from dynamic.leaf import AccumulateGrad
-from dynamic.masked import dense
 from dynamic.multi_grad import Pass, following
 from dynamic.nodes import Cotangents
+from dynamic.user_warnings import keep_silent
 
 Root = tuple[Any, Any]
 
@@ -45,6 +45,7 @@ def run(
     Returns:
         The cotangents of `inputs` that the roots depend on; empty without `inputs`.
     """
+    keep_silent()
     wanted = needed = None
     if inputs is not None:
         wanted = set(inputs)
@@ -118,10 +119,12 @@ def _propagate(
             (node, g), only = only, None
         hooks = node.hooks
         if hooks is not None:
-            g = at_tensor(hooks, dense(g), create_graph)
+            g = at_tensor(hooks, g, create_graph)
         if needed is not None:
             if node in wanted:  # type: ignore[operator]
-                found[node] = dense(g)
+                found[node] = g
+                if node.owned is not None:  # whoever asked for it holds it too
+                    node.owned = None
             if node not in needed:
                 continue
         if hooks is None and not watch:
@@ -169,9 +172,7 @@ def _observed(node: Any, g: Any, create_graph: bool, watch: bool) -> Any:
         g = Cotangents({i: one for i, one in enumerate(raw) if one is not None})
         g = g if several else g.parts[0]
     if watch:
-        with anomaly.watched(node):
-            parts = node.pull(g, create_graph)
-            anomaly.check(node, parts)
+        parts = anomaly.watched(node, g, create_graph)
     else:
         parts = node.pull(g, create_graph)
     return parts if hooks is None or not hooks.after else _after(node, parts, gradients)

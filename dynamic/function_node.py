@@ -10,7 +10,6 @@ import numpy as np
 from compiler.op import Operand
 from compiler.ops import astype
 from compiler.ops.declare import unbroadcast
-from dynamic import eager_ops
 from dynamic.errors import AutogradError
 from dynamic.grad_mode import mode
 from dynamic.hooks import as_tensor
@@ -225,7 +224,7 @@ def place_outputs(
                 floating = output._array.dtype.kind == "f"
                 output._node = node.head(i, output._array) if recorded and floating else None  # type: ignore[union-attr]
                 if output._view is not None:
-                    output._note = output._view._replace(origin=origin)
+                    output._note = (output._view.base, origin, output._counter[0])
         placed.append(output)
     return tuple(placed)
 
@@ -242,5 +241,5 @@ def _overwritten(tensor: Any, node: FunctionNode | None, number: int) -> None:
 
 def _view_of(tensor: Any, origin: str) -> Any:
     view = wrap(tensor._array[...])
-    make_view(view, tensor, eager_ops.select, {"key": (Ellipsis,)}, origin)
+    make_view(view, tensor, origin)
     return view

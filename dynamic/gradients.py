@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from dynamic.errors import AutogradError
 from dynamic.hooks import as_tensor
 from dynamic.leaf import AccumulateGrad
 from dynamic.results import Size
+from dynamic.user_warnings import warn
 
 
 def backward(
@@ -27,6 +27,7 @@ def backward(
     create_graph: bool = False,
     *,
     inputs: Any = None,
+    retain_variables: bool | None = None,
 ) -> None:
     """Add the derivatives of `tensors` to the `grad` of the leaves that they depend on.
 
@@ -36,11 +37,15 @@ def backward(
         retain_graph: keep the graph for another pass; `create_graph` unless given.
         create_graph: record the pass, so that the gradients can be differentiated.
         inputs: the tensors to accumulate into, instead of all leaves.
+        retain_variables: the old name of `retain_graph`, with a warning.
 
     Raises:
         RuntimeError: a tensor was not recorded or has no cotangent, the graph was freed by an
             earlier pass, or a saved tensor was modified in place.
     """
+    if retain_variables is not None:
+        warn("the option retain_variables of backward() is deprecated: use retain_graph instead")
+        retain_graph = retain_variables
     retain = create_graph if retain_graph is None else retain_graph
     tensors = _listed(tensors)
     if create_graph:
@@ -148,14 +153,12 @@ def _batched(
 
 
 def _warn_of_cycle() -> None:
-    warnings.warn(
+    warn(
         "Using backward() with create_graph=True will create a reference cycle between the "
         "parameter and its gradient which can cause a memory leak. We recommend using "
         "autograd.grad when creating the graph to avoid this. If you have to use this function, "
         "make sure to reset the .grad fields of your parameters to None after use to break the "
-        "cycle and avoid the leak.",
-        UserWarning,
-        stacklevel=4,
+        "cycle and avoid the leak."
     )
 
 
@@ -179,7 +182,7 @@ def _roots(tensors: Sequence[Any], cotangents: Any, create_graph: bool) -> list[
         raise AutogradError(f"got {len(tensors)} tensors and {len(cotangents)} gradients for them")
     roots = []
     for i, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True)):
-        if tensor._node is None:
+        if tensor._node is None or getattr(tensor, "_maker", tensor) is None:
             raise AutogradError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn"
             )

@@ -32,7 +32,8 @@ class Cell:
         if self.grad is None:
             self.grad = g.clone() if create_graph else np.array(g)
         else:
-            self.grad = self.grad + g
+            total = self.grad + g
+            self.grad = total if isinstance(total, Operand) else np.asarray(total)
 
 
 class Hooks:

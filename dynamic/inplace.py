@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from dynamic.errors import AutogradError, SizeError
 from dynamic.grad_mode import copying, mode
 from dynamic.leaf import AccumulateGrad
 from dynamic.tape import Node, record
+from dynamic.user_warnings import warn
 from dynamic.versions import UNTRACKED, user_place
 from dynamic.views import rebase, refusal, writable
 
@@ -51,16 +51,16 @@ def check_writable(tensor: Any, others: Sequence[Any] = ()) -> None:
         mode.mutation.before_write(tensor._counter)
     if not mode.enabled:
         return
-    node, view = tensor._node, tensor._view
+    view = tensor._view
     if view is None:
-        if type(node) is AccumulateGrad:
+        if type(tensor._maker) is AccumulateGrad:
             raise AutogradError(_LEAF.format("a leaf Variable"))
         return
-    base = view.base._node
-    if view.origin is not None:
-        recorded = node is not None or base is not None
-        if recorded or any(getattr(other, "_node", None) is not None for other in others):
-            raise AutogradError(refusal(tensor))
+    if view.origin is not None and any(
+        getattr(one, "requires_grad", False) for one in (tensor, *others)
+    ):
+        raise AutogradError(refusal(tensor))
+    node, base = tensor._node, view.base._node
     if type(base) is AccumulateGrad or (base is None and node is not None):
         raise AutogradError(_LEAF.format("a view of a leaf Variable"))
 
@@ -76,8 +76,8 @@ def fill(tensor: Any, op: Op, value: Any) -> Any:
     """Set all elements to one number; those of an expanded tensor too, unless it is recorded."""
     array = tensor._array
     if not array.flags.writeable and tensor._node is None:
-        once = tuple(slice(0, 1) if same else slice(None) for same in _repeated(array))
-        writable(array[once])[...] = value
+        once = [slice(0, 1) if same else slice(None) for same in _repeated(array)]
+        writable(array[(*once, Ellipsis)])[...] = value
         touch(tensor)
         return tensor
     return replace(tensor, op, (), {"value": value}, value)
@@ -120,7 +120,9 @@ def overwrite(tensor: Any, op: Op, others: Sequence[Any] = (), attrs: Attrs | No
             node.saved = (*node.saved[:-1], tensor._array)
             node.guards = (*node.guards[:-1], tensor._counter)
             node.versions = (*node.versions[:-1], tensor._counter[0])
-        if node is not None or tensor._node is not None or tensor._view is not None:
+        if node is None:  # no gradient flows through the op
+            node = record(eager_ops.zero, {"value": 0}, (before,), tensor, False)
+        if node is not None:
             rebase(tensor, node, not cast)
     return tensor
 
@@ -133,6 +135,9 @@ def replace(tensor: Any, op: Op, others: Sequence[Any], attrs: Attrs, values: An
     if any(getattr(one, "_overwritten", None) is not None for one in (tensor, *others)):
         return overwrite(tensor, op, others, attrs)
     check_writable(tensor, others)
+    node = None
+    if mode.enabled:  # before the version changes, and with it the nodes of views
+        node = record(op, attrs, (tensor, *others), tensor, False)
     try:
         np.copyto(tensor._array, values, casting="unsafe")
     except ValueError:
@@ -141,10 +146,8 @@ def replace(tensor: Any, op: Op, others: Sequence[Any], attrs: Attrs, values: An
             f"to indexing result of shape {list(tensor._array.shape)}"
         ) from None
     touch(tensor)
-    if mode.enabled:
-        node = record(op, attrs, (tensor, *others), tensor, False)
-        if node is not None or tensor._node is not None or tensor._view is not None:
-            rebase(tensor, node, True)
+    if node is not None:
+        rebase(tensor, node, True)
     return tensor
 
 
@@ -184,12 +187,10 @@ def into(name: str, out: Any, result: Any, operands: Sequence[Any]) -> Any:
         )
     if out._array.shape != result._array.shape:
         if out._array.size:
-            warnings.warn(
+            warn(
                 "An output with one or more elements was resized since it had shape "
                 f"{list(out._array.shape)}, which does not match the required output shape "
-                f"{list(result._array.shape)}.",
-                UserWarning,
-                stacklevel=3,
+                f"{list(result._array.shape)}."
             )
         out.data = out.constant(np.empty(result._array.shape, out._array.dtype))
     check_writable(out)
@@ -203,8 +204,12 @@ def assign(tensor: Any, key: Any, value: Any) -> None:
     """`tensor[key] = value`: recorded on the tensor, which the key makes a view of."""
     selected = tensor._basic_key(key)
     if selected is not None:
-        with_view = tensor.apply(eager_ops.select, (tensor,), {"key": selected})
-        with_view.copy_(value)
+        if not all(one is Ellipsis or one == slice(None) for one in selected):
+            tensor = tensor.apply(eager_ops.select, (tensor,), {"key": selected})
+        if isinstance(value, bool | int | float):
+            fill(tensor, eager_ops.fill, value)
+        else:
+            tensor.copy_(value)
         return
     places = tensor._places(key)
     if not isinstance(value, Operand):

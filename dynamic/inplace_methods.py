@@ -14,7 +14,6 @@ from compiler.types import normalise_axis
 from dynamic import eager_ops
 from dynamic.dtypes import DTYPES
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.grad_mode import mode
 from dynamic.inplace import assign, fill, overwrite, replace, touch
 from dynamic.results import sizes_of
 from dynamic.versions import UNTRACKED
@@ -26,6 +25,11 @@ def _method(op: Op) -> Any:
 
     method.__doc__ = f"In place: {op.doc}"
     return method
+
+
+def _called(name: str, function: Any) -> Any:
+    function.__name__ = function.__qualname__ = name
+    return function
 
 
 def _operator(op: Op) -> Any:
@@ -183,11 +187,9 @@ class InPlace(Operand):
         return self._draw(generator, "integers", low, high)
 
     def _draw(self, generator: Any, name: str, *args: Any) -> Any:
-        from dynamic.creation import generator as thread_generator
+        from dynamic.creation import source_of
 
-        if mode.capture is not None:
-            mode.capture.refuse_random()
-        source = thread_generator() if generator is None else generator
+        source = source_of(generator)
         values = np.asarray(getattr(source, name)(*args, self._array.shape))
         return self.copy_(self.constant(values))
 
@@ -275,7 +277,7 @@ _NAMES = {
 
 for _op, _names in _NAMES.items():
     for _name in _names:
-        setattr(InPlace, f"{_name}_", _method(getattr(ops, _op)))
+        setattr(InPlace, f"{_name}_", _called(f"{_name}_", _method(getattr(ops, _op))))
 for _name, _function in {
     "add_": _scaled(ops.add), "sub_": _scaled(ops.subtract), "subtract_": _scaled(ops.subtract),
     "div_": _divided, "divide_": _divided, "true_divide_": _method(ops.divide),
@@ -291,4 +293,4 @@ for _name, _function in {
     "bitwise_or_": _bitwise(ops.logical_or, np.bitwise_or),
     "bitwise_xor_": _bitwise(ops.logical_xor, np.bitwise_xor),
 }.items():  # fmt: skip
-    setattr(InPlace, _name, _function)
+    setattr(InPlace, _name, _called(_name, _function))

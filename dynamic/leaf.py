@@ -12,6 +12,16 @@ from dynamic.errors import AutogradError
 from dynamic.nodes import GraphNode, next_number
 
 
+def leaf_node(tensor: Any) -> AccumulateGrad:
+    """The node of a leaf that requires grad; it keeps the gradient that the tensor has."""
+    home = tensor._home
+    if type(home) is AccumulateGrad:
+        return home
+    node = tensor._home = AccumulateGrad(tensor, tensor._array)
+    node.grad = None if home is None else home.grad
+    return node
+
+
 class AccumulateGrad(GraphNode):
     """The node of a leaf: the end of the graph, and the place of the leaf's gradient."""
 

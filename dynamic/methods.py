@@ -20,7 +20,7 @@ from dynamic.indexing import Indexing
 from dynamic.norms import vector_norm
 from dynamic.reductions import axis_of, extremum, spread, total, truth
 from dynamic.results import Max, Min, Size, sizes_of
-from dynamic.views import pieces
+from dynamic.views import pieces, shares_memory
 
 
 def _pair(op: Op) -> Any:
@@ -176,7 +176,7 @@ class Methods(Indexing):
     def view(self, *shape: Any) -> Any:
         """A view of another shape, or the tensor in another dtype."""
         result = ops.reshape(self, *shape)
-        if result._view is None:
+        if not shares_memory(result._array, self._array):
             raise SizeError(
                 "view: the size is not compatible with the tensor's strides: use reshape"
             )
@@ -388,4 +388,6 @@ for _name, _method in {
     "nelement": Methods.numel,
     "swapaxes": Methods.transpose,
 }.items():
+    if "<" in getattr(_method, "__qualname__", ""):  # made by a function, for this name
+        _method.__name__ = _method.__qualname__ = _name
     setattr(Methods, _name, _method)

@@ -135,5 +135,5 @@ _SPECIAL = {
     "remainder": _remainder,
     "matmul": _matmul,
     "select": _select,
-    "copy": lambda node: "CopyBackwards",
+    "copy": lambda node: "torch::autograd::CopyBackwards",
 }

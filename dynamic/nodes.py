@@ -46,6 +46,7 @@ class GraphNode(Spec):
         edges: per operand the node that made it, or None where it requires no grad.
         hooks: the hooks of the node, or None.
         serial: the number of the node; that of an operand's node is smaller.
+        owned: a cotangent that the node may write to, as nobody else holds it, or None.
     """
 
     __slots__ = ("__weakref__", "edges", "hooks", "serial")
@@ -53,6 +54,7 @@ class GraphNode(Spec):
     edges: tuple[Any, ...]
     hooks: Hooks | None
     serial: int
+    owned: Any = None
 
     def release(self) -> None:
         """Let go of what is saved."""

@@ -6,11 +6,14 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from compiler import fork
+
 Observer = Callable[[Any], None]
 
 observers: dict[Observer, int] = {}
 """Who wants to be told, each with how often `observe` counted it; who makes a node looks here."""
 _lock = threading.Lock()
+fork.hold(fork.Rank.OBSERVERS, _lock)
 
 
 def announce(node: Any) -> None:

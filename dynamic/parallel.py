@@ -7,12 +7,12 @@ on the number of threads. The threads are started when first needed, and anew in
 from __future__ import annotations
 
 import contextvars
-import os
 import threading
 from collections.abc import Callable
 from itertools import count
 from queue import SimpleQueue
 
+from compiler import fork
 from compiler.errors import OptionError
 from compiler.runtime import threads as kernels
 
@@ -47,20 +47,11 @@ class _Job:
             self.finished.put(done)
 
 
-def _available() -> int:
-    given = os.environ.get("OMP_NUM_THREADS", "")  # what the BLAS reads as well
-    if given.isdecimal() and int(given):
-        return int(given)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 class _Pool:
     """Threads that wait for jobs."""
 
     def __init__(self) -> None:
-        self.threads = _available()
+        self.threads = kernels.default_count()
         self.jobs: SimpleQueue[tuple[contextvars.Context, _Job]] = SimpleQueue()
         self.started = 0
         self.lock = threading.Lock()
@@ -87,8 +78,7 @@ def _serve(jobs: SimpleQueue[tuple[contextvars.Context, _Job]]) -> None:
 
 
 _pool = _Pool()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.forget)
+fork.after_in_child(_pool.forget)
 
 
 def get_num_threads() -> int:
@@ -97,11 +87,22 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(threads: int) -> None:
-    """Share large computations among this many threads; 1 switches sharing off."""
-    if threads < 1:
-        raise OptionError(f"set_num_threads expects a positive integer, got {threads}")
-    _pool.threads = int(threads)
-    kernels.share_among(int(threads))
+    """Share large computations among this many threads; 1 switches sharing off.
+
+    The default is STATICGRAPH_NUM_THREADS, or else OMP_NUM_THREADS, or else the number of
+    processors that the process may use.
+
+    Raises:
+        TypeError: it is no int.
+        OptionError: it is less than 1.
+    """
+    if isinstance(threads, bool) or not hasattr(threads, "__index__"):
+        raise TypeError(f"set_num_threads expects an int, but got {type(threads).__name__}")
+    count = threads.__index__()
+    if count < 1:
+        raise OptionError(f"set_num_threads expects a positive integer, got {count}")
+    _pool.threads = count
+    kernels.share_among(count)
 
 
 def run(task: Task, blocks: int) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import OptionError
 from dynamic.dtypes import BOOL, DTYPES, INT64, get_default_dtype
+from dynamic.errors import ArgumentError
 
 
 @dataclass(slots=True)
@@ -26,9 +26,9 @@ _options = _Options()
 
 def set_printoptions(**options: Any) -> None:
     """Set `precision`, `threshold`, `edgeitems`, `linewidth` or `sci_mode` of printed tensors."""
-    unknown = [name for name in options if not hasattr(_options, name)]
-    if unknown:
-        raise OptionError(f"set_printoptions: no option {unknown[0]!r}")
+    for name in options:
+        if not hasattr(_options, name):
+            raise ArgumentError(f"set_printoptions() got an unexpected keyword argument {name!r}")
     for name, value in options.items():
         setattr(_options, name, value)
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import MissingExtraError, StaticGraphError
+from dynamic.devices import check_device
 from dynamic.dtypes import DTYPES, DType, dtype_named
 from dynamic.errors import ArgumentError
 from dynamic.nn.parameter import Parameter
@@ -62,18 +63,20 @@ def save(obj: Any, f: Any) -> None:
         draft.unlink(missing_ok=True)
 
 
-def load(f: Any, map_location: Any = None, *, weights_only: bool = True, **_: Any) -> Any:
+def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
     """What `save` wrote; of another safetensors file its tensors as a dict by their names.
 
     Args:
         f: the path of a file, or something with a `read` method that returns bytes.
-        map_location: ignored, as everything is in the memory of the CPU.
+        map_location: the CPU, where everything is; RuntimeError for the name of another device.
         weights_only: ignored, as nothing else can be in such a file.
 
     Raises:
         LoadError: the file is damaged.
         MissingExtraError: safetensors is not installed.
     """
+    if isinstance(map_location, str):
+        check_device(map_location)
     npy = _safetensors("load")
     content = f.read() if hasattr(f, "read") else Path(os.fspath(f)).read_bytes()
     try:

@@ -24,9 +24,10 @@ from dynamic.inplace import into
 from dynamic.inplace_methods import InPlace
 from dynamic.methods import Methods
 from dynamic.native_windows import WINDOWED
-from dynamic.tape import Recipe, new_node, record, record_one
+from dynamic.strided import Region
+from dynamic.tape import Recipe, new_node, recipe, record, record_one
 from dynamic.versions import UNTRACKED
-from dynamic.views import View, make_view, refresh, shares_memory, view_note
+from dynamic.views import View, make_view, node_of_view, shares_memory, view_note
 
 PLAIN: set[type] = set()
 """The classes of tensors that are what they hold, unlike the tracers of `dynamic.func`."""
@@ -43,7 +44,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
     the factory functions of the package say more.
     """
 
-    __slots__ = ("__weakref__", "_array", "_cell", "_home", "_maker", "_note", "_rebased")
+    __slots__ = ("__weakref__", "_array", "_cell", "_home", "_maker", "_note")
 
     _array: Any
     """The ndarray."""
@@ -56,8 +57,6 @@ class Tensor(Autograd, InPlace, Methods, Operators):
     view may be out of date: see `_node`."""
     _note: tuple[Any, ...] | None
     """What it is a view of: the fields of `_view`."""
-    _rebased: int
-    """How often it, or a view of it, was overwritten by what is recorded."""
 
     @property
     def _counter(self) -> list[Any]:
@@ -75,8 +74,8 @@ class Tensor(Autograd, InPlace, Methods, Operators):
     def _node(self) -> Any:
         """The node that made the tensor, up to date if it is a view of what was overwritten."""
         note = self._note
-        if note is not None and note[5] != note[0]._rebased:
-            refresh(self)
+        if note is not None and (note[2] != self._cell[0] or self._maker is None):
+            return node_of_view(self)
         return self._maker
 
     @_node.setter
@@ -101,7 +100,6 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             self._array = np.empty(data or (0,), dtype)
         self._cell = UNTRACKED if mode.inference else None
         self._home = self._maker = self._note = None
-        self._rebased = 0
 
     @staticmethod
     def constant(array: Any) -> Tensor:
@@ -143,10 +141,9 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             array = _asarray(array)
         result._array = array
         result._cell = result._home = result._maker = result._note = None
-        result._rebased = 0
         if op in VIEWS:
             if shares_memory(array, arrays[0]):
-                make_view(result, operands[0], op, attrs)
+                make_view(result, operands[0])
         elif array.base is not None or (arrays and array is arrays[0]):
             array = result._array = _own(array, arrays)
         if paused and not recording():
@@ -168,7 +165,6 @@ def new_value(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor
     result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None
-    result._rebased = 0
     if paused and not recording():
         if mode.inference:
             result._cell = UNTRACKED
@@ -187,17 +183,22 @@ def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
     result = _new(Tensor)
     result._array = array
     result._home = result._maker = None
-    result._rebased = 0
-    result._cell = operand._cell or operand._counter
-    if operand._note is None and not paused:  # the usual case, without a call
-        result._note = (operand, None, plan.op, attrs, None, operand._rebased)
+    cell = result._cell = operand._cell or operand._counter
+    if operand._note is None and not paused and cell is not UNTRACKED:  # without a call
+        result._note = (operand, None, cell[0])
         edge = operand._maker
     else:
-        result._note = view_note(operand, plan.op, attrs)
+        result._note = view_note(operand)
         edge = operand._node
     if edge is not None and not (paused and not recording()):
         result._maker = new_node(plan, (edge,), (edge, None), (), (), attrs, array)
     return result
+
+
+def strided_view(op: Op, operand: Tensor, array: Any) -> Tensor:
+    """The tensor of `array`, a view that an op of `dynamic.strided` makes of a plain tensor."""
+    attrs = {"region": Region(array, operand._array)}
+    return new_view(recipe(op, (True,)), operand, array, attrs)
 
 
 def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool]:
@@ -232,7 +233,6 @@ def wrap(array: Any) -> Tensor:
     result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None
-    result._rebased = 0
     if paused and mode.inference:
         result._cell = UNTRACKED
     return result

@@ -1,41 +1,29 @@
 """Views: tensors on the memory of another, which in-place operations on either one change.
 
-A base lists its views, so that an in-place operation puts the new history of all of them on the
-tape at once; reading a tensor's node never has to ask whether it is out of date.
+What is written to a view changes the history of its base, whose node is replaced at once. The
+views notice when their node is read: the memory has another version than when they got it, and
+they are made anew, as the elements of the base at their places in memory.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
-import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.op import Attrs, Op, Operand
-from compiler.ops import concatenate, where
+from compiler.ops import concatenate, reshape, take, where
 from dynamic import eager_ops
 from dynamic.errors import AutogradError
 from dynamic.grad_mode import mode, paused
 from dynamic.hooks import hooks_of
-from dynamic.masked import Masked, span
-from dynamic.nodes import Cotangents, Failing, GraphNode, Output, Spec, next_number
+from dynamic.leaf import AccumulateGrad
+from dynamic.nodes import Cotangents, Failing, GraphNode, Output, next_number
 from dynamic.observers import announce
-from dynamic.tape import Node, short_name
-
-ViewStep = tuple[Op, Attrs]
-
-
-def view_of(array: Any, steps: Sequence[ViewStep]) -> Any:
-    """The view that the steps make of an array, a tensor's cotangent as well."""
-    for op, attrs in steps:
-        if isinstance(array, Operand):
-            array = array.apply(op, (array,), attrs)
-        else:
-            array = op.evaluate(array, **attrs)
-    return array
+from dynamic.strided import Region, as_strided, spread
+from dynamic.tape import Node, new_node, recipe, short_name
+from dynamic.versions import UNTRACKED
 
 
 def writable(array: Any) -> Any:
@@ -44,10 +32,6 @@ def writable(array: Any) -> Any:
         array = array.view()
         array.flags.writeable = True
     return array
-
-
-def _writable_view(array: Any, steps: Sequence[ViewStep]) -> Any:
-    return writable(view_of(array, steps))
 
 
 def shares_memory(view: Any, array: Any) -> bool:
@@ -64,80 +48,58 @@ class CopySlices(GraphNode):
     function with other operands, `edges[1]`, is left to the engine.
 
     Attributes:
-        steps: how the view is made of the tensor.
-        erases: whether what was written does not depend on what was there.
-        span, strides: where the view is in the memory of the tensor, and how that is laid out.
+        region: where the view is in the memory of the tensor.
         owned: a cotangent that nobody but the engine holds, if it comes to this node alone.
         found: which edges `pull` found cotangents for when it ran last.
     """
 
-    __slots__ = ("erases", "found", "function", "owned", "span", "steps", "strides")
+    __slots__ = ("found", "function", "owned", "region")
 
     def __init__(self, tensor: Any, node: Any, is_operand: bool) -> None:
         base = tensor._view.base
         super().__init__(base._array.shape, base._array.dtype)
         self.function = node if is_operand else None
-        self.edges = (base._node, *node.edges) if is_operand else (base._node, node)
+        self.edges = (base._node, *node.edges[1:]) if is_operand else (base._node, node)
         self.hooks = None
-        self.steps = tensor._view.steps
-        self.erases = not is_operand or node.recipe.op in eager_ops.ERASING
-        self.span = span(tensor._array, base._array)
-        self.strides = base._array.strides
+        self.region = Region(tensor._array, base._array)
         self.owned: Any = None
         self.found: list[int] = []
         self.serial = next_number()
 
     def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
         """The part of `g` in the view goes to what was written, the rest to the old values."""
-        if create_graph:
-            parts = self._written(view_of(g, self.steps), True)
-            if self.edges[0] is not None:
-                places = np.zeros(self.shape, np.bool_)
-                _writable_view(places, self.steps)[...] = True
-                parts.append((0, where(g.constant(places), 0.0, g)))
-        else:
-            found = self._masked(g)
-            parts = self._dense(g) if found is None else found
+        parts = self._recorded(g) if create_graph else self._evaluated(g)
         self.found = [place for place, _ in parts]
         return [(self.edges[place], part) for place, part in parts]
 
-    def _masked(self, g: Any) -> list[tuple[int, Any]] | None:
-        """The parts without a copy; None if what was written before overlaps or is needed."""
-        old = self.edges[0]
-        chained = type(old) is CopySlices and old.hooks is None
-        if type(g) is not Masked:
-            if not chained or g is self.owned:
-                return None
-            g = Masked(g, self.strides)
-        if not self.erases or self.hooks is not None or g.strides != self.strides:
-            return None
-        if not g.cut(functools.partial(_writable_view, steps=self.steps), self.span):
-            return None
-        parts = self._written(view_of(g.array, self.steps), False)
-        if self.function is not None and parts and parts[0][0] == 1:
-            del parts[0]  # zeros
-        if old is not None:
-            parts.append((0, g if chained else g.dense()))
-        return parts
-
-    def _dense(self, g: Any) -> list[tuple[int, Any]]:
-        """The parts, with the rest in an array that a chain of assignments passes on."""
-        old = self.edges[0]
-        if type(g) is Masked:
-            g = self.owned = g.dense()
-        if old is None:
-            return self._written(view_of(g, self.steps), False)
-        rest = g if g is self.owned and self.hooks is None else g.copy()
+    def _evaluated(self, g: Any) -> list[tuple[int, Any]]:
+        """The parts, with the rest on memory that a chain of assignments passes on."""
+        if g is self.owned and self.hooks is None:
+            whole, view = g, self.region.part(g)
+        else:
+            whole, view = self.region.arranged(g)
         self.owned = None
-        if type(old) is CopySlices:
-            old.owned = rest
-        view = _writable_view(rest, self.steps)
         parts = self._written(view.copy(), False)
-        view[...] = 0
-        if self.function is not None and parts and parts[0][0] == 1:
-            view[...] = parts.pop(0)[1]
-        parts.append((0, rest))
-        return parts
+        old = self.edges[0]
+        if old is None:
+            return parts
+        view[...] = parts.pop(0)[1] if parts and parts[0][0] == 0 else 0
+        if type(old) is CopySlices:
+            old.owned = whole
+        return [(0, whole), *parts]
+
+    def _recorded(self, g: Any) -> list[tuple[int, Any]]:
+        """The same in ops on tensors."""
+        places = self.region.places()
+        parts = self._written(take(reshape(g, (-1,)), places, 0), True)
+        if self.edges[0] is None:
+            return parts
+        kept = np.ones(self.shape, np.bool_)
+        kept.reshape(-1)[places] = False
+        rest = where(g.constant(kept), g, 0.0)
+        if parts and parts[0][0] == 0:
+            rest = rest + spread(parts.pop(0)[1], self.region)
+        return [(0, rest), *parts]
 
     def _written(self, g: Any, create_graph: bool) -> list[tuple[int, Any]]:
         """Per edge the cotangents that the new values lead to."""
@@ -145,13 +107,15 @@ class CopySlices(GraphNode):
             return [] if self.edges[1] is None else [(1, g)]
         parts = self.function.pull(g, create_graph)
         return [
-            (place + 1, part)
-            for place, (_, part) in zip(self.function.places(), parts, strict=True)
+            (place, part) for place, (_, part) in zip(self.function.places(), parts, strict=True)
         ]
 
     def name(self) -> str:
         """PyTorch's name of the node."""
         return "torch::autograd::CopySlices"
+
+    def __repr__(self) -> str:
+        return f"<CopySlices object at {id(self):#x}>"
 
     def places(self) -> tuple[int, ...]:
         """The edges that got a cotangent when the node ran last."""
@@ -161,46 +125,6 @@ class CopySlices(GraphNode):
         """Let go of what the function saved."""
         if self.function is not None:
             self.function.release()
-
-
-reshaped: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-"""The tensors, by their id, that are no views and whose shape was changed in place."""
-
-
-def _require_layout(array: Any, expected: Any) -> None:
-    """RuntimeError unless two arrays are the same elements of the same memory."""
-    if span(array, expected) != span(expected, expected) or array.strides != expected.strides:
-        raise AutogradError(
-            "a view was made before the shape of its base was changed in place (as by t_() or "
-            "squeeze_()): make it again"
-        )
-
-
-class AsStridedBackward0(GraphNode):
-    """A view of a tensor that was mutated after the view was made."""
-
-    __slots__ = ("specs", "steps")
-
-    def __init__(self, array: Any, base: Any, steps: tuple[ViewStep, ...]) -> None:
-        super().__init__(array.shape, array.dtype)
-        self.edges = (base._node,)
-        self.hooks = None
-        self.steps = steps
-        self.specs: list[Any] = []
-        step_array = base._array
-        for op, attrs in steps:
-            self.specs.append(Spec(step_array.shape, step_array.dtype))
-            step_array = op.evaluate(step_array, **attrs)
-        _require_layout(array, step_array)
-        self.serial = next_number()
-
-    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
-        """The adjoints of the steps that make the view, last one first."""
-        for (op, attrs), spec in zip(reversed(self.steps), reversed(self.specs), strict=True):
-            rule = op.rule(0)
-            assert rule is not None
-            g = rule(g, None, spec, **attrs)
-        return [(self.edges[0], g)]
 
 
 class Pieces(GraphNode):
@@ -265,7 +189,7 @@ def pieces(tensor: Any, label: str, axis: int, sizes: Sequence[int] | None) -> t
     views = []
     for i, key in enumerate(keys):
         view = tensor.constant(tensor._array[key])
-        make_view(view, tensor, eager_ops.select, {"key": key}, MULTI_OUTPUT)
+        make_view(view, tensor, MULTI_OUTPUT)
         if node is not None:
             view._node = Output(node, i, view._array)
         views.append(view)
@@ -299,7 +223,7 @@ def refusal(view: Any, what: str = "is being") -> str:
     """
     why = view._view.origin
     node = view._maker
-    if node is not None:
+    if node is not None and type(node) is not AccumulateGrad:
         number = getattr(node, "index", 0)
         subject = f"Output {number} of {short_name(node)} is a view and {what} modified inplace."
     elif why is INFERENCE:
@@ -315,51 +239,39 @@ def refusal(view: Any, what: str = "is being") -> str:
 
 
 class View(NamedTuple):
-    """How a tensor is a view: of which base, by `op` on what `parent` is, or on the base.
+    """How a tensor is a view.
 
     Attributes:
-        parent: what the note of a tensor that is a view itself says, or None.
+        base: the tensor on whose memory it is, no view itself.
         origin: None, or why the view must not be modified in place by what is recorded.
-        rebased: how often the base had been rebased when the view got its history.
+        version: the version of the memory when the view got its history.
     """
 
     base: Any
-    parent: Any
-    op: Op
-    attrs: Attrs
     origin: str | None
-    rebased: int
-
-    @property
-    def steps(self) -> tuple[ViewStep, ...]:
-        """The ops that make the view of the base, with their attributes."""
-        steps, view = [(self.op, self.attrs)], self.parent
-        while view is not None:
-            _, view, op, attrs, _, _ = view
-            steps.append((op, attrs))
-        return tuple(reversed(steps))
+    version: int
 
 
-def view_note(of: Any, op: Op, attrs: Attrs, origin: str | None = None) -> tuple[Any, ...]:
-    """The fields of a View: what `op` makes on the memory of `of`. Records take longer to make."""
+def view_note(of: Any, origin: str | None = None) -> tuple[Any, ...] | None:
+    """The fields of a View on the memory of `of`, whose version is known. Records take longer.
+
+    None if `of` is an inference tensor.
+    """
+    cell = of._cell
+    if cell is UNTRACKED:
+        return None
     if paused and origin is None and not mode.enabled:
         origin = INFERENCE if mode.inference else NO_GRAD
-    parent = of._note
-    if parent is None:
-        return (of, None, op, attrs, origin, of._rebased)
-    base = parent[0]
-    return (base, parent, op, attrs, origin or parent[4], base._rebased)
+    note = of._note
+    if note is None:
+        return (of, origin, cell[0])
+    return (note[0], origin or note[1], cell[0])
 
 
-def make_view(view: Any, of: Any, op: Op, attrs: Attrs, origin: str | None = None) -> None:
-    """Note that `view` was made by `op` on the memory of `of`."""
-    view._note = view_note(of, op, attrs, origin)
-    view._counter = of._counter
-
-
-def _step(array: Any, step: ViewStep) -> Any:
-    op, attrs = step
-    return op.evaluate(array, **attrs)
+def make_view(view: Any, of: Any, origin: str | None = None) -> None:
+    """Note that `view` was made on the memory of `of`."""
+    view._cell = of._counter
+    view._note = view_note(of, origin)
 
 
 def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:
@@ -370,22 +282,16 @@ def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:
     view = tensor._view
     if view is None:
         _replace(tensor, node)
-        tensor._rebased += 1
-        return
-    base = view.base
-    if reshaped and id(base) in reshaped:
-        _require_layout(tensor._array, functools.reduce(_step, view.steps, base._array))
-    if node is not None or base._node is not None:
+    elif node is not None or view.base._node is not None:
         inlined = is_operand and isinstance(node, Node)
         slices = CopySlices(tensor, node, inlined)
         announce(slices)
-        _replace(base, slices)
-    base._rebased += 1
+        _replace(view.base, slices)
 
 
 def _replace(tensor: Any, node: Any) -> None:
     """Give a tensor another node; a gradient that is to be retained is that of the new one."""
-    old = tensor._node
+    old = tensor._maker
     if node is not None and old is not None and old.hooks is not None:
         cell = old.hooks.cell
         if cell is not None:
@@ -393,14 +299,26 @@ def _replace(tensor: Any, node: Any) -> None:
     tensor._node = node
 
 
-def refresh(tensor: Any) -> None:
-    """Give a view its history anew, after its base was rebased."""
-    view = tensor._view
-    node = view.base._node
-    if node is not None and view.origin is None:
-        node = AsStridedBackward0(tensor._array, view.base, view.steps)
-    elif node is not None:
+def node_of_view(tensor: Any) -> Any:
+    """The node of a view, made anew if the memory was changed since it got the one it has.
+
+    RuntimeError for a view that must not be used after that, unless nothing is recorded.
+    """
+    base, origin, version = tensor._note
+    maker = tensor._maker
+    if base._maker is None and (maker is None or type(maker) is AccumulateGrad):
+        return maker
+    if version == tensor._cell[0]:
+        # a view that was not recorded counts as a leaf, whose gradient nobody gets
+        return AccumulateGrad(tensor, tensor._array) if maker is None else maker
+    if origin is not None:
         error = AutogradError(refusal(tensor, "its base or another view of its base has been"))
-        node = Failing(tensor._array, error, "Invalid")
-    tensor._note = view._replace(rebased=view.base._rebased)
-    tensor._maker = node
+        if mode.enabled:
+            raise error
+        return Failing(tensor._array, error, "Invalid")
+    edge, array = base._maker, tensor._array
+    attrs = {"region": Region(array, base._array)}
+    node = new_node(recipe(as_strided, (True,)), (edge,), (edge, None), (), (), attrs, array)
+    _replace(tensor, node)
+    tensor._note = (base, origin, tensor._cell[0])
+    return node

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from compiler import fork as _fork
 from compiler.control import cond, scan, while_loop
 from compiler.dims import Dim
 from compiler.errors import (
@@ -181,11 +182,12 @@ _MODULE_OF = {name: module for module, names in _LATER.items() for name in names
 
 def __getattr__(name: str) -> Any:
     """Import what is not there yet."""
-    if name == "optim":
-        return import_module("staticgraph.optim")
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")
-    found = getattr(import_module(f"staticgraph.{_MODULE_OF[name]}"), name)
+    with _fork.importing:
+        if name == "optim":
+            return import_module("staticgraph.optim")
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")
+        found = getattr(import_module(f"staticgraph.{_MODULE_OF[name]}"), name)
     globals()[name] = found
     return found
 

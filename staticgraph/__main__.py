@@ -15,11 +15,13 @@ from compiler.runtime.cache.store import Store
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status, or 2 with a message if it cannot be done."""
     from staticgraph.compare.command import add_commands
+    from staticgraph.fuzz.command import add_commands as add_fuzz
 
     parser = argparse.ArgumentParser("staticgraph", description="Tools for compiled graphs.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_cache(commands)
     add_commands(commands)
+    add_fuzz(commands)
     given = parser.parse_args(arguments)
     try:
         status: int = given.run(given)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from compiler import fork
 from compiler.autodiff import gradients
 from compiler.compile import compile_graph, is_cached
 from compiler.dims import Dim, Size, Unknown, as_unknown, atoms
 from compiler.errors import FeedError, GraphError, OptionError
-from compiler.graph.definition import define
+from compiler.graph.definition import Definition, define
 from compiler.graph.expression import Expression, ancestors, at_line, constant, construct
 from compiler.ops import leaves
 from compiler.options import Options
@@ -94,6 +96,7 @@ def compile(
             placeholder that is not among the inputs; an update does not fit its variable.
         OptionError: an option has a value that it cannot have.
     """
+    _check_options(name, fuse=fuse, background=background)
     title = name or "compiled function"
     flat, restructure = _flatten(outputs)
     pairs = _update_pairs(updates)
@@ -106,8 +109,30 @@ def compile(
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
     definition = define(list(inputs), flat, pairs)
     options = Options(numerics, frozenset(disable), fuse, backend, threads)
+    return executable_of(definition, restructure, title, options, background, debug)
+
+
+def _check_options(name: Any, **switches: Any) -> None:
+    """OptionError for a name that is no text, and for a switch that is neither True nor False."""
+    if name is not None and not isinstance(name, str):
+        raise OptionError(f"compile: the name is a string, not {name!r}")
+    for option, value in switches.items():
+        if not isinstance(value, bool):
+            raise OptionError(f"compile: {option} is True or False, not {value!r}")
+
+
+def executable_of(
+    definition: Definition,
+    restructure: Callable[[list[Any]], Any],
+    title: str,
+    options: Options,
+    background: bool,
+    debug: bool | Callable[[Step], None],
+) -> Executable:
+    """An executable for a definition: see `compile`."""
     if debug is not False or (background and not is_cached(definition, options)):
-        from staticgraph.interpreted import run_op_by_op
+        with fork.importing:
+            from staticgraph.interpreted import run_op_by_op
 
         return run_op_by_op(definition, restructure, title, options, background, debug)
     executable = compile_graph(definition, restructure, title, options, Executable)
@@ -115,14 +140,27 @@ def compile(
     return executable
 
 
+_FIRST = operator.itemgetter(0)
+
+
+@dataclass(frozen=True, slots=True)
+class _AsDict:
+    """Puts results under their keys."""
+
+    keys: tuple[Any, ...]
+
+    def __call__(self, results: list[Any]) -> dict[Any, Any]:
+        return dict(zip(self.keys, results, strict=True))
+
+
 def _flatten(outputs: Any) -> tuple[list[Expression], Callable[[list[Any]], Any]]:
     """The outputs as a list, and what puts a list of results back into their structure."""
     if isinstance(outputs, Expression):
-        return [outputs], lambda results: results[0]
+        return [outputs], _FIRST
+    make: Callable[[list[Any]], Any]
     if isinstance(outputs, Mapping):
-        keys = list(outputs)
         flat = list(outputs.values())
-        make: Callable[[list[Any]], Any] = lambda results: dict(zip(keys, results, strict=True))  # noqa: E731
+        make = _AsDict(tuple(outputs))
     elif isinstance(outputs, list | tuple):
         flat = list(outputs)
         make = tuple if isinstance(outputs, tuple) else list
@@ -135,7 +173,12 @@ def _flatten(outputs: Any) -> tuple[list[Expression], Callable[[list[Any]], Any]
 
 
 def _update_pairs(updates: Updates | None) -> list[tuple[Expression, Expression]]:
-    items = list(updates.items() if isinstance(updates, Mapping) else updates or ())
+    given: Any = () if updates is None else updates
+    items = list(given.items()) if isinstance(given, Mapping) else given
+    if not isinstance(items, list | tuple) or any(
+        not isinstance(one, list | tuple) or len(one) != 2 for one in items
+    ):
+        raise GraphError(f"compile: the updates {given!r:.80} are no pairs of variables and values")
     pairs: list[tuple[Expression, Expression]] = []
     for variable, new in items:
         if not isinstance(variable, Variable):
@@ -166,7 +209,7 @@ def _check_inputs(title: str, inputs: list[Expression], roots: Sequence[Expressi
         if given.name in names:
             raise GraphError(f"{title}: two inputs are named {given.name!r}")
         names.add(given.name)
-        if given.serial not in needed and not _sizes_needed(given, roots):
+        if given.serial not in needed and not sizes_needed(given, roots):
             raise GraphError(
                 f"{title}: the output does not need the input {given.name!r} ({given.source})"
             )
@@ -191,7 +234,7 @@ def _check_sizes(title: str, inputs: list[Expression], roots: Sequence[Expressio
             )
 
 
-def _sizes_needed(given: Expression, roots: Sequence[Expression]) -> bool:
+def sizes_needed(given: Expression, roots: Sequence[Expression]) -> bool:
     """Whether a placeholder that is not read gives the size of something that is computed."""
     mine = atoms(given.shape)
     return any(mine & atoms(_sizes_of(node)) for node in ancestors(roots))
@@ -208,7 +251,14 @@ def _sizes_of(node: Expression) -> list[Size]:
 def _substitute(roots: Sequence[Expression], givens: Mapping[Expression, Any]) -> list[Expression]:
     made: dict[int, Expression] = {}
     sizes: dict[Unknown, Size] = {}
+    if not isinstance(givens, Mapping):
+        raise GraphError(f"compile: the givens {givens!r:.80} are no dict")
+    needed = {node.serial for node in ancestors(roots)}
     for old, new in givens.items():
+        if not isinstance(old, Expression):
+            raise GraphError(f"compile: givens replace {old!r}, which is no expression")
+        if old.serial not in needed:
+            raise GraphError(f"compile: givens replace {old} ({old.source}): no output needs it")
         value = _constant_like(new, old)
         if (value.dtype, value.ndim) != (old.dtype, old.ndim) or None in map(
             unify, old.shape, value.shape

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from compiler.graph.definition import Definition
 from compiler.runtime import executable
+from compiler.runtime.state import State, holding
 from staticgraph.leaves import Variable
 
 if TYPE_CHECKING:
@@ -14,9 +18,42 @@ if TYPE_CHECKING:
 
 
 class Executable(executable.Executable):
-    """A compiled graph: a function of arrays that cannot be modified; made by `compile`."""
+    """A compiled graph: a function of arrays that cannot be modified; made by `compile`.
+
+    A copy (`copy.copy`, `copy.deepcopy`, `pickle`) has variables of its own, with the values that
+    they have now; a deep copy, or a pickle, of executables and variables together keeps what they
+    share. What is unpickled is compiled again, or comes from the kernel cache.
+    """
 
     __slots__ = ()
+
+    def __copy__(self) -> Executable:
+        return self._over(self._copied(copy.copy))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Executable:
+        return self._over(self._copied(lambda state: copy.deepcopy(state, memo)))
+
+    def _copied(self, copied: Callable[[State], State]) -> Definition:
+        """The definition over copies of the variables, which nobody changes meanwhile."""
+        with holding([one.state for one in self.variables.values()], changes=False):
+            return self.definition.with_states(copied)
+
+    def _over(self, definition: Definition) -> Executable:
+        """The same over other variables."""
+        made = Executable(
+            definition, self.image, self.native, self.feeds, self.restructure, self.name,
+            self.options,
+        )  # fmt: skip
+        made.waits = self.waits
+        return made
+
+    def __reduce__(self) -> Any:
+        from staticgraph.compilation import executable_of  # which makes executables
+
+        return executable_of, (*self._made_of(), not self.waits, False)
+
+    def _made_of(self) -> tuple[Any, ...]:
+        return self.definition, self.restructure, self.name, self.options
 
     @property
     def variables(self) -> dict[str, Variable]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import operator
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from compiler.errors import DTypeError, OptionError, ShapeError
+from compiler.errors import DTypeError, FeedError, OptionError, ShapeError
 from compiler.graph.expression import Expression, closed, handle_among
 from compiler.op import Operand
 from compiler.tree import mapped
@@ -27,8 +29,14 @@ from staticgraph.signature import (
 )
 from staticgraph.tracing import Leaf, Trace, Traces, declared_axes
 
+_OPTIONS = frozenset({"numerics", "threads", "disable", "fuse", "backend", "background", "debug"})
+
 REMEMBERED = 4096
 """Kinds of calls (types and shapes of the arguments) whose trace is found at once."""
+
+_NUMBERS: dict[type, DType] = {
+    bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float64)
+}  # fmt: skip
 
 Shapes = Mapping[str, Sequence[int | str | None]]
 
@@ -68,7 +76,22 @@ def function(
     """
     if not callable(f):
         raise OptionError(f"function: {f!r} cannot be called")
+    if name is not None and not isinstance(name, str):
+        raise OptionError(f"function: the name is a string, not {name!r}")
+    for option in options.keys() - _OPTIONS:
+        raise OptionError(f"function: no option {option!r}: known are {sorted(_OPTIONS)}")
+    if shapes is not None and not isinstance(shapes, Mapping):
+        raise OptionError(f"function: the shapes are a dict by names, not {shapes!r:.80}")
     return Function(f, dict(shapes or {}), name or _name_of(f), options)
+
+
+def _copied(
+    f: Callable[..., Any], shapes: Shapes, name: str, options: Mapping[str, Any], own: list[Any]
+) -> Function:
+    """A function that has not been traced yet; its modules are `own`."""
+    made = Function(f, shapes, name, options)
+    made._own = list(own)
+    return made
 
 
 def _name_of(f: Any) -> str:
@@ -130,6 +153,24 @@ class Function:
             if run is not None:
                 return run(*args)
         return self._call(args, kwargs)
+
+    def __copy__(self) -> Function:
+        return _copied(self._f, self._shapes, self.name, self._options, self._own)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        f, own = copy.deepcopy((self._f, self._own), memo)
+        # what a plain function has closed over is not copied with it
+        modules = self._own if f is self._f else own
+        return _copied(f, self._shapes, self.name, self._options, modules)
+
+    def __reduce__(self) -> Any:
+        name = str(getattr(self, "__qualname__", ""))
+        found: Any = sys.modules.get(str(self.__module__))
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return name  # it decorates: its module has it in the place of the function
+        return _copied, (self._f, self._shapes, self.name, self._options, self._own)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """The function as a method."""
@@ -198,10 +239,19 @@ class Function:
             call = self._new_call(found, modules, tensors, key, operands)
             _remember(self._calls, key, call)
         for i in call.numbers:
-            operands[i] = np.asarray(operands[i])
+            operands[i] = self._number(operands[i])
+        if call.compiled.trace.casts:
+            call.compiled.trace.check_numbers(operands)
         if tensors is not None:
             call.own = operands[len(found.arrays) :]
         return call, operands, state
+
+    def _number(self, value: Any) -> Any:
+        """A Python number as an array; FeedError for an int of more than 64 bits."""
+        try:
+            return np.asarray(value, _NUMBERS[type(value)])
+        except OverflowError:
+            raise FeedError(f"{self.name}: the number {value} is out of bounds for int64") from None
 
     def _tensors_of(self, modules: Sequence[Any]) -> tuple[ModuleTensors, list[Any]]:
         key = tuple(map(id, modules))
@@ -343,8 +393,8 @@ def _kind_of(x: Any, kind: Any, on_tensors: bool) -> Any:
 
 
 def _dtype_of(x: Any, name: str) -> DType:
-    if isinstance(x, bool | int | float):
-        return np.asarray(x).dtype
+    if type(x) in _NUMBERS:
+        return _NUMBERS[type(x)]
     return as_dtype(np.dtype(x.dtype).newbyteorder("="), name)
 
 

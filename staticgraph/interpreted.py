@@ -16,6 +16,7 @@ from compiler.runtime.background import Compilation
 from compiler.runtime.debug import NonFinite, Step, step_of
 from compiler.runtime.interpreted import Interpreted, interpreting
 from compiler.runtime.sizes import feeds_of
+from staticgraph.compilation import executable_of
 from staticgraph.executable import Executable
 
 _FIELDS = frozenset(field.name for field in dataclasses.fields(Executable))
@@ -89,6 +90,17 @@ class BackgroundExecutable(Executable):
         """
         return self._compilation.wait(timeout)
 
+    def _over(self, definition: Definition) -> Executable:
+        with interpreting:
+            if self._switch():
+                return super()._over(definition)
+        return run_op_by_op(
+            definition, self.restructure, self.name, self.options, background=True, debug=False
+        )
+
+    def __reduce__(self) -> Any:
+        return executable_of, (*self._made_of(), True, False)
+
     def _switch(self) -> bool:
         """Become what was compiled, if it is there; under the lock, so that no call is running."""
         if not self._switched and self._compilation.ready:
@@ -127,6 +139,15 @@ class DebugExecutable(Executable):
             NonFiniteWarning (a warning): inf or nan came out of finite operands.
         """
         return self._interpreted.run(args, kwargs, self._observe)
+
+    def _over(self, definition: Definition) -> Executable:
+        debug = self._show or True
+        return run_op_by_op(
+            definition, self.restructure, self.name, self.options, background=False, debug=debug
+        )
+
+    def __reduce__(self) -> Any:
+        return executable_of, (*self._made_of(), False, self._show or True)
 
     def _observe(self, node: Expression, operands: Sequence[Any], value: Any) -> None:
         if self._show is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,10 +13,9 @@ from compiler.errors import OptionError, ShapeError
 from compiler.graph import expression
 from compiler.graph.expression import Expression
 from compiler.ops import broadcast_to, leaves
+from compiler.runtime.arrays import as_array, converted
 from compiler.runtime.state import State
 from compiler.types import as_dtype
-
-_serials = itertools.count()
 
 
 def placeholder(
@@ -38,7 +37,7 @@ def placeholder(
     if isinstance(shape, int | str) or shape is None:
         raise ShapeError(f"placeholder {name!r}: the shape is a sequence of sizes, not {shape!r}")
     sizes = tuple(_size(name, axis, size) for axis, size in enumerate(shape))
-    attrs = leaves.leaf_attrs(sizes, as_dtype(dtype, f"placeholder {name!r}"), next(_serials))
+    attrs = leaves.leaf_attrs(sizes, as_dtype(dtype, f"placeholder {name!r}"), leaves.next_key())
     return Expression(leaves.placeholder, (), attrs, name)
 
 
@@ -58,14 +57,14 @@ def _size(name: str, axis: int, size: Any) -> Size:
 
 
 class Variable(Expression):
-    """State that lives between calls; made by `variable`."""
+    """State that lives between calls; made by `variable`. A copy has a value of its own."""
 
     __slots__ = ()
 
     @property
     def value(self) -> Any:
         """A copy of the current value; assign an array of the same shape and dtype to change it."""
-        return self.state.array.copy()
+        return self.state.copy()
 
     @value.setter
     def value(self, new: Any) -> None:
@@ -77,6 +76,17 @@ class Variable(Expression):
         state: State = self.attrs["key"]
         return state
 
+    def __copy__(self) -> Variable:
+        return self._with(self.state.__copy__())
+
+    def _copied(self, memo: dict[int, Any]) -> Variable:
+        return self._with(copy.deepcopy(self.state, memo))
+
+    def _with(self, state: State) -> Variable:
+        """The same with another state."""
+        attrs = {**self.attrs, "key": state}
+        return Variable(self.op, (), attrs, self.name, self.source, self.type)
+
 
 def variable(value: Any, name: str | None = None, dtype: object = None) -> Variable:
     """State with an initial value, which updates of executables change.
@@ -85,7 +95,13 @@ def variable(value: Any, name: str | None = None, dtype: object = None) -> Varia
         value: an array (copied), or what NumPy makes one of; Python floats become float32.
         name: for messages and drawings.
         dtype: a NumPy dtype; the value's own if None.
+
+    Raises:
+        DTypeError: no such dtype, or one that cannot hold the value but for the rounding of floats.
+        OptionError: the name is no string.
     """
+    if name is not None and not isinstance(name, str):
+        raise OptionError(f"variable: the name is a string, not {name!r}")
     state = State(_as_array(value, dtype), name)
     attrs = leaves.leaf_attrs(state.array.shape, state.array.dtype, state)
     return Variable(leaves.variable, (), attrs, name)
@@ -108,19 +124,24 @@ def ones(shape: Any, dtype: object = "float32") -> Expression:
 
 def full(shape: Any, value: float, dtype: object = "float32") -> Expression:
     """A tensor of one value, of a shape in which sizes may be unknown."""
+    if np.ndim(value):
+        raise ShapeError(f"full: the value is one number, not {value!r:.80}")
     result: Expression = broadcast_to(constant(value, dtype), shape)
     return result
 
 
 def arange(stop: Size) -> Expression:
     """The integers 0, 1, ..., stop - 1, of which `stop` may be unknown: int64."""
+    is_known = hasattr(stop, "__index__") and not isinstance(stop, bool | Dim)
+    if not isinstance(stop, Dim) and (not is_known or stop.__index__() < 0):
+        raise OptionError(f"arange: {stop!r} is no size: an int from 0, or the size of an axis")
     return expression.construct(leaves.iota, (), {"size": stop})
 
 
 def _as_array(value: Any, dtype: object) -> Any:
+    array = as_array(value)
     if dtype is not None:
-        return np.asarray(value, as_dtype(dtype))
-    array = np.asarray(value)
+        return converted(value, array, as_dtype(dtype))
     if not isinstance(value, np.ndarray | np.generic) and array.dtype == np.float64:
         return array.astype(np.float32)
     return array

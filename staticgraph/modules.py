@@ -12,9 +12,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from compiler import fork
+
 _METHODS = ("parameters", "named_parameters", "buffers", "named_modules", "__call__")
 _tracing = threading.RLock()
 """While a module is traced its tables hold expressions: one thread at a time."""
+fork.hold(fork.Rank.TRACING, _tracing)
 
 
 def is_module(value: Any) -> bool:

@@ -5,28 +5,65 @@ Arguments and formulas are PyTorch's; each optimizer keeps its state in variable
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from numbers import Real
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from compiler.autodiff import gradients
 from compiler.errors import GraphError, OptionError
 from compiler.graph.expression import Expression, ancestors
-from compiler.ops import maximum, sqrt
+from compiler.ops import astype, maximum, sqrt
+from compiler.runtime.state import State
 from staticgraph.leaves import Variable, variable
 
 Updates = dict[Variable, Expression]
 
 
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise OptionError(message)
+Rate: TypeAlias = "float | Expression"
+"""A number, or an expression of one, such as a variable whose value is changed between calls."""
+
+
+def _check_rate(name: str, lr: Any) -> None:
+    if isinstance(lr, Expression):
+        if lr.shape != () or lr.dtype.kind != "f":
+            raise OptionError(f"{name}: lr is a floating-point scalar, not {lr} ({lr.source})")
+        return
+    _check_number(name, "lr", lr)
+
+
+def _check_number(name: str, option: str, value: Any, least: float = 0.0) -> None:
+    if not isinstance(value, Real) or value != value:
+        raise OptionError(f"{name}: {option} {value!r} is no number")
+    if value < least:
+        raise OptionError(f"{name}: {option} {value} is negative")
+
+
+def _check_switches(name: str, **switches: Any) -> None:
+    for option, value in switches.items():
+        if not isinstance(value, bool):
+            raise OptionError(f"{name}: {option} is True or False, not {value!r}")
 
 
 class Optimizer(ABC):
-    """What the optimizers share: find the parameters, differentiate, collect the updates."""
+    """What the optimizers share: find the parameters, differentiate, collect the updates.
+
+    What `minimize` returned does not change any more: to set an attribute of the optimizer after it
+    raises OptionError. A rate that changes is a variable: `SGD(lr=rate)`, `rate.value = 0.01`.
+    """
+
+    _minimized = False
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._minimized and not name.startswith("_"):
+            raise OptionError(
+                f"{type(self).__name__}: {name} is part of the updates that minimize has made, and "
+                "cannot be set: make another optimizer; an lr that changes is a variable"
+            )
+        super().__setattr__(name, value)
 
     def minimize(self, loss: Expression, parameters: Sequence[Variable] | None = None) -> Updates:
         """The updates of one step.
@@ -45,12 +82,22 @@ class Optimizer(ABC):
                 for node in ancestors([loss])
                 if isinstance(node, Variable) and node.dtype.kind == "f"
             ]
+        if isinstance(parameters, Expression):
+            raise GraphError(f"minimize: the parameters are a list of variables, not {parameters}")
         if not parameters:
             raise GraphError("minimize: the loss depends on no floating-point variable")
+        seen: set[State] = set()
+        for one in parameters:
+            if not isinstance(one, Variable):
+                raise GraphError(f"minimize: the parameter {one!r} is no variable")
+            if one.state in seen:
+                raise GraphError(f"minimize: {one.state.label} is given twice ({one.source})")
+            seen.add(one.state)
         updates: Updates = {}
         self._begin(updates)
         for parameter, gradient in zip(parameters, gradients(loss, parameters), strict=True):
             self._step(updates, parameter, gradient)
+        self._minimized = True
         return updates
 
     def _begin(self, updates: Updates) -> None:  # noqa: B027 - most optimizers share nothing
@@ -66,25 +113,30 @@ def _state(parameter: Variable, kind: str) -> Variable:
     return variable(np.zeros(parameter.state.array.shape, parameter.dtype), name)
 
 
+def _as(parameter: Variable, rate: Any) -> Any:
+    """A rate in the dtype of a parameter."""
+    return astype(rate, parameter.dtype) if isinstance(rate, Expression) else rate
+
+
 class SGD(Optimizer):
     """Stochastic gradient descent with momentum (Sutskever et al. 2013), as torch.optim.SGD."""
 
     def __init__(
         self,
-        lr: float = 1e-3,
+        lr: Rate = 1e-3,
         momentum: float = 0.0,
         dampening: float = 0.0,
         weight_decay: float = 0.0,
         nesterov: bool = False,
         maximize: bool = False,
     ) -> None:
-        _require(lr >= 0, f"SGD: lr {lr} is negative")
-        _require(momentum >= 0, f"SGD: momentum {momentum} is negative")
-        _require(weight_decay >= 0, f"SGD: weight_decay {weight_decay} is negative")
-        _require(
-            not nesterov or (momentum > 0 and dampening == 0),
-            "SGD: nesterov needs a momentum and zero dampening",
-        )
+        _check_rate("SGD", lr)
+        _check_number("SGD", "momentum", momentum)
+        _check_number("SGD", "weight_decay", weight_decay)
+        _check_number("SGD", "dampening", dampening, least=-math.inf)
+        _check_switches("SGD", nesterov=nesterov, maximize=maximize)
+        if nesterov and (momentum == 0 or dampening != 0):
+            raise OptionError("SGD: nesterov needs a momentum and zero dampening")
         self.lr = lr
         self.momentum = momentum
         self.dampening = dampening
@@ -112,7 +164,7 @@ class SGD(Optimizer):
             moved = self.momentum * buffer + kept * gradient
             updates[buffer] = moved
             gradient = gradient + self.momentum * moved if self.nesterov else moved
-        updates[parameter] = parameter - self.lr * gradient
+        updates[parameter] = parameter - _as(parameter, self.lr) * gradient
 
 
 class Adam(Optimizer):
@@ -120,17 +172,19 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        lr: float = 1e-3,
+        lr: Rate = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.0,
         amsgrad: bool = False,
         maximize: bool = False,
     ) -> None:
-        _require(lr >= 0, f"Adam: lr {lr} is negative")
-        _require(eps >= 0, f"Adam: eps {eps} is negative")
-        _require(all(0 <= beta < 1 for beta in betas), f"Adam: betas {betas} are not in [0, 1)")
-        _require(weight_decay >= 0, f"Adam: weight_decay {weight_decay} is negative")
+        _check_rate("Adam", lr)
+        _check_number("Adam", "eps", eps)
+        _check_number("Adam", "weight_decay", weight_decay)
+        _check_switches("Adam", amsgrad=amsgrad, maximize=maximize)
+        if len(betas) != 2 or not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in betas):
+            raise OptionError(f"Adam: betas {betas} are not in [0, 1)")
         self.lr = lr
         self.betas = betas
         self.eps = eps
@@ -158,6 +212,6 @@ class Adam(Optimizer):
             largest = _state(parameter, "max_exp_avg_sq")
             updates[largest] = square = maximum(largest, square)
         by_first, by_second = self._corrections
-        rate = (self.lr / by_first).astype(parameter.dtype)
+        rate = _as(parameter, self.lr / by_first)
         scale = (1.0 / sqrt(by_second)).astype(parameter.dtype)
         updates[parameter] = parameter - rate * mean / (sqrt(square) * scale + self.eps)

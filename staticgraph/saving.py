@@ -54,6 +54,8 @@ def save(executables: Executable | Mapping[str, Executable], path: str | os.Path
         FormatError: an attribute of an op cannot be saved.
     """
     single = isinstance(executables, Executable)
+    if not isinstance(executables, Executable | Mapping):
+        raise OptionError(f"save: {executables!r:.80} is no executable, nor a dict of them")
     named = {"": executables} if isinstance(executables, Executable) else dict(executables)
     for name, one in named.items():
         if not isinstance(name, str) or not isinstance(one, Executable):

@@ -16,9 +16,17 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from compiler.dims import Dim, Fact, collecting_facts
-from compiler.errors import OptionError, ShapeError
+from compiler.errors import FeedError, OptionError, ShapeError
 from compiler.graph.definition import Definition, define
-from compiler.graph.expression import Expression, Handle, constant, construct
+from compiler.graph.evaluate import evaluate
+from compiler.graph.expression import (
+    Expression,
+    Handle,
+    ancestors,
+    collecting_casts,
+    constant,
+    construct,
+)
 from compiler.ops import leaves
 from compiler.ops.declare import BOOL
 from compiler.refusals import ending_with_refusals
@@ -62,6 +70,7 @@ class Trace:
         inputs: a placeholder per array.
         outputs: the arrays that it returns, in the structure `structure`.
         facts: what it takes for granted of unknown sizes.
+        casts: where it gives Python numbers among the inputs an integer dtype of others.
         definition: that of the outputs.
     """
 
@@ -71,6 +80,7 @@ class Trace:
     structure: Structure
     facts: tuple[Fact, ...]
     definition: Definition
+    casts: tuple[Expression, ...] = ()
 
     def __str__(self) -> str:
         inputs, outputs = (
@@ -87,6 +97,19 @@ class Trace:
                 relation = "equal" if fact.equal else "different"
                 raise ShapeError(f"{self.name}: {fact.left} and {fact.right} are not {relation}")
         check_sizes(self.definition, sizes)
+
+    def check_numbers(self, operands: Sequence[Any]) -> None:
+        """FeedError unless each Python number fits the dtype of the integers that it meets."""
+        numbers = dict(zip(self.inputs, operands, strict=True))
+        for cast in self.casts:
+            (number,) = cast.operands
+            (value,) = evaluate([number], numbers)
+            limits = np.iinfo(cast.dtype)
+            if not limits.min <= int(value) <= limits.max:
+                raise FeedError(
+                    f"{self.name}: the number {int(value)} is out of bounds for {cast.dtype.name}, "
+                    f"which it meets ({cast.source})"
+                )
 
 
 def patterns(shapes: Sequence[Sequence[int]], declared: Sequence[Sequence[Any]]) -> list[Pattern]:
@@ -140,12 +163,19 @@ def trace(
         ending_with_refusals(),
         nullcontext() if kind is None else kind.capturing(),
         collecting_facts() as facts,
+        collecting_casts() as casts,
     ):
         operands = [_operand(*pair) for pair in zip(leaves, inputs, strict=True)]
         structure, outputs = flatten_outputs(name, function(operands))
         made = tuple(as_output(name, one) for one in outputs)
     definition = define(inputs, made)
-    return Trace(name, tuple(inputs), made, structure, tuple(dict.fromkeys(facts)), definition)
+    known = tuple([one for one in casts if not _has_sizes(one)])
+    facts_of = tuple(dict.fromkeys(facts))
+    return Trace(name, tuple(inputs), made, structure, facts_of, definition, known)
+
+
+def _has_sizes(value: Expression) -> bool:
+    return any(node.op is leaves.size_of for node in ancestors([value]))
 
 
 def _placeholder(leaf: Leaf, axes: Sequence[int | str | None]) -> Expression:

@@ -1,7 +1,10 @@
-"""Every session of tests has a kernel cache of its own, which starts empty."""
+"""What all tests share: a kernel cache, a heap without collected tests in it, a ctrl-C."""
 
 from __future__ import annotations
 
+import gc
+import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +12,28 @@ import pytest
 
 @pytest.fixture(scope="session", autouse=True)
 def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One that starts empty, and that the processes of a run share."""
+    place = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        place = place.parent
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STATICGRAPH_CACHE_DIR", str(tmp_path_factory.mktemp("kernels")))
+        patch.setenv("STATICGRAPH_CACHE_DIR", str(place / "kernels"))
         yield
+
+
+def pytest_configure() -> None:
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Twenty thousand tests are millions of objects, which stay: nobody has to look at them."""
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.fixture
+def heeds_ctrl_c() -> Iterator[None]:
+    """As at a terminal: a job that a shell starts in the background ignores it from the start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

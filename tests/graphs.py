@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import networkx as nx
@@ -14,6 +15,11 @@ from compiler.graph.build import build
 from compiler.passes.pipeline import optimise
 from compiler.passes.roots import separate_roots
 from compiler.passes.sizes import unify_sizes
+from staticgraph.fuzz.campaign import Program
+from staticgraph.fuzz.graphs.check import Graph
+from staticgraph.fuzz.graphs.check import build as graph_of
+from staticgraph.fuzz.graphs.generate import generate
+from staticgraph.fuzz.graphs.program import bodies
 
 Definition = tuple[list[Any], list[Any], dict[Any, Any]]
 
@@ -82,6 +88,23 @@ def built(name: str) -> nx.MultiDiGraph[int]:
 def lowered(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     """The graph after all passes."""
     return separate_roots(optimise(unify_sizes(graph)[0]))
+
+
+def random_graph(seed: int) -> Graph:
+    """The graph of a program of the campaign `graphs`."""
+    return graph_of(generate(seed))
+
+
+def random_loop_groups(count: int) -> Iterator[Graph]:
+    """Random graphs without loops and branches, and whose products read what is in memory."""
+    programs = filter(_is_flat, map(generate, itertools.count()))
+    return map(graph_of, itertools.islice(programs, count))
+
+
+def _is_flat(program: Program) -> bool:
+    used = {step.get("op") for step in program["steps"]}
+    nested = any(bodies(program["steps"]))
+    return not nested and not used & {"conv2d", "conv_transpose2d", "sliding_windows"}
 
 
 def kernel(definition: Definition, **options: Any) -> Kernel:

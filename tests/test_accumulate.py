@@ -101,7 +101,7 @@ def test_nothing_is_updated_if_an_index_is_out_of_range() -> None:
     run = sg.compile([x, at], sg.take(x, at, axis=0), updates=[(w, w + x @ x)])
     assert count(run.lowered, "gemm") == 1
     before = np.array(w.value)
-    with pytest.raises(sg.OutOfRangeError):
+    with pytest.raises(sg.OutOfRangeError, match="take: index 9 is out of range"):
         run(values(4, 4), np.array([0, 9]))
     np.testing.assert_array_equal(w.value, before)
     given = values(4, 4)
@@ -147,3 +147,19 @@ def test_bits_do_not_depend_on_threads(sizes: tuple[int, int, int], dtype: str) 
         results.append(np.array(w.value))
     for other in results[1:]:
         np.testing.assert_array_equal(results[0], other)
+
+
+def test_the_sum_is_read_before_the_last_use_of_the_old_value() -> None:
+    x = sg.placeholder("x", (4, 4), "float64")
+    w = sg.variable(values(4, 4), name="w")
+    new = w + x @ x
+    product = sg.tanh(new) @ new
+    run = sg.compile([x], [(new * 2).sum(), sg.sin(w * product)], updates={w: new})
+    assert count(run.lowered, "gemm") == 1
+    old, given = np.array(w.value), values(4, 4)
+    total, late = run(given)
+    expected = old + given @ given
+    np.testing.assert_allclose(w.value, expected, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(total, (expected * 2).sum(), rtol=1e-13)
+    wanted = np.sin(old * (np.tanh(expected) @ expected))
+    np.testing.assert_allclose(late, wanted, rtol=1e-12, atol=1e-12)

@@ -25,6 +25,7 @@ def arranged(executable: sg.Executable) -> bool:
     return any(data["op"].name == "reshape" for _, data in executable.lowered.nodes(data=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False], ids=["known sizes", "unknown sizes"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_values_are_those_without(name: str, known: bool) -> None:

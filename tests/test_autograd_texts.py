@@ -53,6 +53,7 @@ def test_printed_lines_are_those_of_pytorch(name: str, capsys: pytest.CaptureFix
 LONGER = tutorial_scripts.SCRIPTS | module_scripts.SCRIPTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONGER)
 def test_scripts_print_what_they_print_in_pytorch(
     name: str, capsys: pytest.CaptureFixture[str]

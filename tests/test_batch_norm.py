@@ -29,6 +29,7 @@ def run(x: Any, weight: Any, bias: Any, training: bool) -> list[Any]:
     return [out, mean, var, *torch.autograd.grad(out, leaves, g)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
 @pytest.mark.parametrize("affine", [True, False], ids=["affine", "plain"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

@@ -112,6 +112,7 @@ def _kernel_file(place: Path) -> Path:
     return found
 
 
+@pytest.mark.slow
 def test_a_warm_start_is_bitwise_the_same_and_none_needs_numba(place: Path) -> None:
     cold, warm = _output(PROGRAM), _output(PROGRAM)
     assert cold[1] == "False 2 0"
@@ -119,6 +120,7 @@ def test_a_warm_start_is_bitwise_the_same_and_none_needs_numba(place: Path) -> N
     assert warm[0] == cold[0]
 
 
+@pytest.mark.slow
 def test_processes_that_start_together_agree(place: Path) -> None:
     processes = [_python(PROGRAM) for _ in range(2)]
     outputs = [process.communicate()[0].splitlines()[0] for process in processes]
@@ -127,6 +129,7 @@ def test_processes_that_start_together_agree(place: Path) -> None:
     assert _output(PROGRAM) == [outputs[0], "False 0 2"]
 
 
+@pytest.mark.slow
 def test_dropped_graphs_leave_no_memory_behind(place: Path) -> None:
     (growth,) = _output(MEMORY)
     unit = 1 if sys.platform == "darwin" else 1024
@@ -201,6 +204,8 @@ declare void @no_such_function()
 define i32 @step_0() { call void @no_such_function() ret i32 0 }
 """
 
+FORBIDDEN_CALL = UNKNOWN_CALL.replace("no_such_function", "abort")
+
 DAMAGE = {
     "empty": lambda content: b"",
     "cut in the header": lambda content: content[:40],
@@ -222,6 +227,9 @@ DAMAGE = {
     ),
     "Mach-O and nothing else": _sealed("step_0", b"\xcf\xfa\xed\xfe" + b"\xff" * 90),
     "an unknown symbol": lambda content: _sealed("step_0", _object(UNKNOWN_CALL))(content),
+    "a symbol of the C library that no kernel needs": lambda content: _sealed(
+        "step_0", _object(FORBIDDEN_CALL)
+    )(content),
 }
 
 

@@ -147,6 +147,7 @@ def all_orders(region: Callable[..., Any]) -> list[Any]:
     return found
 
 
+@pytest.mark.slow
 def test_closures_keywords_nested_results_and_three_orders_of_gradients() -> None:
     # paths to one value meet in another order where derivatives are differentiated
     for one, other in zip(all_orders(plain), all_orders(sg.checkpoint), strict=True):
@@ -211,6 +212,7 @@ def test_the_copy_has_the_lines_of_the_original() -> None:
     assert {node.source for node in copies if node.op.name != "recompute"} == {line}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fuse", [True, False])
 def test_composites_views_gathers_and_convolutions_in_a_region(fuse: bool) -> None:
     rng = np.random.default_rng(3)

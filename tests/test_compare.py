@@ -60,6 +60,7 @@ def _check(value: Any, kind: Any) -> None:
         assert isinstance(value, kind)
 
 
+@pytest.mark.slow
 def test_a_run_from_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -246,6 +247,7 @@ def test_a_failure_of_pip_is_shown(
     assert peers.interpreter("torch") is None
 
 
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_an_interrupted_installation_is_not_complete(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

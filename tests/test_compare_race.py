@@ -15,6 +15,8 @@ from staticgraph.compare.kinds import Kind
 from staticgraph.compare.limits import Limits
 from staticgraph.compare.server import load_module
 
+pytestmark = pytest.mark.slow
+
 WORKLOAD = """
 import numpy as np
 
@@ -195,6 +197,7 @@ def test_one_that_never_answers_is_given_up(
     assert _by_name(report)["compiled"]["failure"] == "no answer within 0.5 s"
 
 
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_ctrl_c_keeps_what_is_done(compared: Compared, capsys: pytest.CaptureFixture[str]) -> None:
     interrupting = "if len(calls) == 15: os.kill(os.getppid(), signal.SIGINT); time.sleep(60)"
     status, report = compared(

@@ -128,6 +128,7 @@ def test_the_tables_in_the_terminal() -> None:
     assert "1.50" in rows[1]
 
 
+@pytest.mark.slow
 def test_the_same_report_is_drawn_the_same(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
         save_plot(REPORT, tmp_path / name)

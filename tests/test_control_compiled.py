@@ -18,7 +18,14 @@ each = pytest.mark.parametrize("name", PROGRAMS)
 
 
 @each
-@pytest.mark.parametrize("options", [{}, {"disable": sorted(rule_names())}, {"fuse": False}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        pytest.param({"disable": sorted(rule_names())}, marks=pytest.mark.slow),
+        pytest.param({"fuse": False}, marks=pytest.mark.slow),
+    ],
+)
 def test_compiled_against_jax(name: str, options: dict[str, Any]) -> None:
     output, feeds = symbolic(PROGRAMS[name])
     leaves = list(feeds)
@@ -34,6 +41,7 @@ def test_compiled_against_jax(name: str, options: dict[str, Any]) -> None:
         assert_array_equal(array, copy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rnn", "nested", "branches"])
 def test_both_backends_run_the_same_source(name: str) -> None:
     output, feeds = symbolic(PROGRAMS[name])

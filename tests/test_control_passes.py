@@ -65,6 +65,7 @@ def test_optimised_graphs_give_the_same_values(name: str, order: int) -> None:
     close(evaluated(graph, args), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("rewrite", PASSES, ids=NAMES)
 def test_each_rewrite_alone(name: str, rewrite: Callable[[Graph], Graph]) -> None:
@@ -316,6 +317,16 @@ def test_equal_operands_and_ys_are_one() -> None:
     (loop,) = scans(graph)
     assert len(loop.operands) == 3
     assert len(loop.attrs["body"].outputs) == 3
+
+
+def test_what_only_an_unused_result_reads_may_be_gone() -> None:
+    stacked = sg.scan(lambda carry, x: (carry, x * 2), H, X)[1]
+    last, _ = sg.scan(lambda carry, x: (carry + 1, stacked), H, X)
+    graph = build([X, H], [last, sg.sum(X)])
+    pruned = prune_loops(graph)
+    assert len(scans(pruned)) == 1
+    args = [np.ones((4, 2, 3)), np.ones((2, 3))]
+    close(evaluated(pruned, args), evaluated(graph, args))
 
 
 def test_branches_compute_only_what_is_used() -> None:

@@ -19,6 +19,8 @@ from compiler.graph.expression import Expression
 from compiler.passes.pipeline import rule_names
 from compiler.runtime.interpret import interpret
 
+pytestmark = pytest.mark.slow
+
 WIDTH = 4
 OPS: list[Any] = [
     lambda a, b, w: sg.tanh(a),

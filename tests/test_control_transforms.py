@@ -41,6 +41,7 @@ def test_batches_of_any_arguments(name: str, which: str) -> None:
     assert_allclose(found, expected, **CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["vectors", "branches"])
 def test_hessians(name: str) -> None:
     program = PROGRAMS[name]

@@ -47,6 +47,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_conv2d_is_its_definition_at_any_size(case: Any, dtype: str) -> None:
@@ -64,6 +65,7 @@ def test_conv2d_is_its_definition_at_any_size(case: Any, dtype: str) -> None:
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_gradients_of_conv2d_are_the_same_eager_and_compiled(case: Any) -> None:
     shape, filters, stride, padding, dilation, groups = case
@@ -169,6 +171,7 @@ PACKED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [0, 1, 2, 5])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("case", range(len(PACKED)))

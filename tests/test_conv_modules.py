@@ -36,6 +36,11 @@ def test_errors_are_those_of_pytorch(expression):
     assert str(raised.value) == message
 
 
+def test_a_padding_mode_is_one_of_four():
+    with pytest.raises(ValueError, match=r"padding_mode must be one of .* got padding_mode='fold'"):
+        dynamic.nn.Conv2d(3, 4, 3, padding_mode="fold")
+
+
 def test_initial_values_are_uniform_within_the_bound_of_the_fan():
     dynamic.manual_seed(0)
     layer = dynamic.nn.Conv2d(16, 64, 3)

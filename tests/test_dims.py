@@ -63,6 +63,7 @@ def test_source_and_substitution_agree_with_evaluation(size: Size, at: dict) -> 
     assert not dims.is_nonnegative(size) or expected >= 0
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(sizes(), sizes(), sizes())
 def test_the_normal_form_does_not_depend_on_the_order(a: Size, b: Size, c: Size) -> None:

@@ -10,6 +10,8 @@ import pytest
 from benchmarks import eager_memory
 from benchmarks.eager_memory import Sample, growth, main, run, training
 
+pytestmark = pytest.mark.slow
+
 WARM, STEPS = 2500, 1000
 """CPython's lists of free tuples (2000 of each length) and bounded caches fill in WARM steps."""
 

@@ -13,6 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic as torch
+import staticgraph as sg
 from compiler import ops
 from compiler.runtime import threads as pool
 from dynamic import blockwise, eager_ops, native
@@ -125,6 +126,7 @@ def assert_near(found, expected, dtype, rounding):
     assert type(found) is np.ndarray
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "rounding"), [("f4", 1e-6), ("f8", 1e-13)])
 @pytest.mark.parametrize("name", CASES)
 def test_kernels_give_what_numpy_gives(name, dtype, rounding):
@@ -316,7 +318,6 @@ def test_forward_mode_goes_through_kernels():
 
 
 def test_a_kernel_may_be_made_while_a_graph_is_traced():
-    sg = pytest.importorskip("staticgraph")
     large = torch.from_numpy(values(257, 521))
 
     def traced(x):

@@ -84,6 +84,7 @@ def assert_near(found, expected, rounding):
     assert found.shape == np.shape(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "rounding"), [("f4", 3e-6), ("f8", 1e-14)])
 @pytest.mark.parametrize("name", CASES)
 def test_kernels_give_what_numpy_gives(name, dtype, rounding):

@@ -186,3 +186,207 @@ def test_a_view_that_requires_grad_itself_is_a_leaf():
             write()
     base.add_(1)
     assert view.is_leaf and view.tolist() == [1.0, 1.0, 1.0]
+
+
+def _gradient(program):
+    """The gradient of what a program makes of a vector, in which it may be overwritten."""
+    x = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+    program(x).sum().backward()
+    return x.grad.tolist()
+
+
+def _assigned_number(x):
+    y = x.prod() * 1
+    y[...] = 5.0
+    return y * x
+
+
+def _view_then_base(x):
+    y = x[:, None] * x
+    v = y.reshape(-1)
+    v.mul_(3)
+    y.relu_()
+    return v
+
+
+def _transposed_base(x):
+    y = torch.stack([x, x * 2])
+    v = y[:, 1:]
+    y.t_()
+    v.mul_(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    return y.sum() + 10 * v.sum()
+
+
+def _axis_added_in_place(x):
+    v = (x * 2)[1:]
+    v.unsqueeze_(0).mul_(3)
+    return v
+
+
+def _filled_view(x):
+    v = (x * 2)[1:]
+    v.fill_(7.0)
+    return v.sin() * x[:2]
+
+
+def _compared_in_place(x):
+    y = x * 2
+    v = y[1:]
+    v.eq_(1)
+    return y + v.sum()
+
+
+def _diagonal(x):
+    y = x[:, None] * x
+    y.diagonal().copy_(x * 5)
+    return y
+
+
+def _windows(x):
+    y = x * 1
+    windows = y.unfold(0, 2, 1)
+    y.mul_(2)
+    return windows * torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+
+def _as_strided(x):
+    y = x * 3
+    y.as_strided((2,), (2,)).mul_(10)
+    return y
+
+
+def _expanded(x):
+    y = x * 3
+    rows = y.expand(2, 3)
+    y.mul_(2)
+    return rows
+
+
+def _own_view_assigned(x):
+    y = x * 3
+    y[0] = y.unbind(0)[2]
+    return y
+
+
+# the figures are those of PyTorch 2.13
+@pytest.mark.parametrize(
+    ("program", "gradient"),
+    [
+        (_assigned_number, [5.0, 5.0, 5.0]),
+        (lambda x: (x * 2).sum().unsqueeze(0).mul_(3.0), [6.0, 6.0, 6.0]),
+        (_view_then_base, [15.0, -6.0, 15.0]),
+        (_transposed_base, [3.0, 77.0, 110.0]),
+        (_axis_added_in_place, [0.0, 6.0, 6.0]),
+        (_filled_view, [0.6569865942001343, 0.6569865942001343, 0.0]),
+        (_compared_in_place, [2.0, 0.0, 0.0]),
+        (_diagonal, [7.0, 10.0, 4.0]),
+        (_windows, [2.0, 10.0, 8.0]),
+        (_as_strided, [30.0, 3.0, 30.0]),
+        (_expanded, [12.0, 12.0, 12.0]),
+        (_own_view_assigned, [0.0, 3.0, 6.0]),
+    ],
+)
+def test_gradients_through_views_that_were_overwritten(program, gradient):
+    assert _gradient(program) == pytest.approx(gradient)
+
+
+def test_second_derivatives_through_views_that_were_overwritten():
+    x = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+    y = x * x
+    v = y[1:]
+    v.mul_(x[:2])
+    w = y[0]
+    w[...] = 0.5
+    (g,) = torch.autograd.grad((v * v).sum() + w * x[0], x, create_graph=True)
+    # v is [x0 x1^2, x1 x2^2], and w a constant
+    assert g.tolist() == pytest.approx([1.5, -33.0, 32.0])
+    (second,) = torch.autograd.grad(g.sum(), x)
+    assert second.tolist() == pytest.approx([-2.0, -33.0, -16.0])
+
+
+def test_a_view_gets_a_new_node_with_each_version_of_the_memory():
+    x = torch.ones(3, requires_grad=True)
+    base = x * 1
+    view = base[1:]
+    view.retain_grad()
+    hooked = []
+    view.register_hook(hooked.append)
+    assert view.grad_fn.name() == "SliceBackward0"
+    with torch.no_grad():
+        base.mul_(2)
+    assert view.grad_fn.name() == "AsStridedBackward0" and view.grad_fn is view.grad_fn
+    (view * 3).sum().backward()
+    assert view.grad.tolist() == [3.0, 3.0] and x.grad.tolist() == [0.0, 3.0, 3.0]
+    assert not hooked  # the hook was for the values from before
+
+
+def test_a_view_made_without_grad_of_what_requires_it():
+    w = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        view = w[1:]
+    assert view.requires_grad and view.is_leaf and view.grad_fn is None
+    (view * 2).sum().backward()
+    view.retain_grad()
+    assert w.grad is None and view.grad is None
+    with pytest.raises(RuntimeError, match=r"^element 0 of tensors does not require grad"):
+        torch.autograd.backward([view], [torch.ones(2)])
+    with torch.no_grad():
+        w.add_(1)
+        assert (view * 2).tolist() == [4.0, 4.0]
+    for use in (lambda: view * 2, lambda: view.grad_fn):
+        with pytest.raises(RuntimeError, match=r"^A view was created in no_grad mode and its base"):
+            use()
+
+
+def test_views_of_inference_tensors_are_no_views():
+    with torch.inference_mode():
+        x = torch.ones(3)
+        assert not x[1:]._is_view() and x.view(1, 3)._base is None
+
+
+def test_a_gradient_retained_for_a_number_is_a_tensor():
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * 3
+    y.retain_grad()
+    z = y * y
+    z.backward(retain_graph=True)
+    z.backward()
+    assert repr(y.grad) == "tensor(24.)"
+
+
+def test_a_shape_changed_in_place_without_grad_mode_keeps_the_history():
+    x = torch.ones(2, 3, requires_grad=True)
+    y = x * 2
+    with torch.no_grad():
+        y.t_()
+    (y * torch.arange(6.0).reshape(3, 2)).sum().backward()
+    assert x.grad.tolist() == [[0.0, 4.0, 8.0], [2.0, 6.0, 10.0]]
+    x.grad = None
+    with torch.no_grad():
+        x.unsqueeze_(0)
+    (x * 2).sum().backward()
+    assert x.is_leaf and x.grad.shape == (1, 2, 3)
+
+
+@pytest.mark.parametrize("key", [..., (), slice(None), (..., slice(None))])
+def test_an_assignment_to_all_of_a_tensor_is_no_slice(key):
+    x = torch.ones(2, 2, requires_grad=True)
+    y = x * 2
+    y[key] = 5.0
+    assert y.grad_fn.name() == "FillBackward0"
+    y[key] = x
+    assert y.grad_fn.name() == "torch::autograd::CopyBackwards"
+    assert repr(y)[-29:] == "  [1., 1.]], grad_fn=<CopyBackwards>)"[-29:]
+
+
+def test_copies_that_repeat_nothing_are_copies():
+    x = torch.zeros(2, 3)
+    for copy in (x.repeat(1, 1), x.tile((1,))):
+        copy.fill_(1.0)
+    assert x.sum().item() == 0
+
+
+def test_memory_outside_of_the_storage_is_refused():
+    with pytest.raises(RuntimeError, match=r"out of bounds for storage of size 12$"):
+        torch.zeros(3).as_strided((2, 2), (2, 1), 0)
+    assert torch.arange(6.0).reshape(2, 3).T.as_strided((2,), (3,), 1).tolist() == [1.0, 4.0]

@@ -53,11 +53,11 @@ def sum_of_rows(request: Any) -> Any:
     if request.param == "native":
         yield entry.native_entry(native, program, 8, INPUTS, OUTPUTS)
     else:
-        yield entry.python_entry(run, program, INPUTS, OUTPUTS)
+        yield entry.python_entry(run, program, 8, INPUTS, OUTPUTS)
 
 
 def _table(status: int = 0) -> Any:
-    return np.array([-1, 2, 3, -1, 2, -1, 2, status, 0])
+    return np.array([-1, 2, 3, -1, 2, -1, 2, status, 0, 0])
 
 
 def test_it_makes_the_outputs(sum_of_rows: Any) -> None:

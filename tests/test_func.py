@@ -281,6 +281,14 @@ class TestJacobians:
         constant = jacobian(lambda x: tensor([1.0, 2.0]), chunk_size=chunk_size)(X)
         same(constant, np.zeros((2, 3)))
 
+    @pytest.mark.parametrize("shape", [(0,), (2, 0)])
+    def test_no_elements(self, jacobian, chunk_size, shape):
+        x = torch.zeros(*shape)
+        found = jacobian(lambda x: (x.sigmoid(), x.sum()), chunk_size=chunk_size)(x)
+        assert [tuple(one.shape) for one in found] == [shape + shape, shape]
+        second, aux = jacobian(lambda x: (hessian(lambda x: x)(x), x), has_aux=True)(x)
+        assert (tuple(second.shape), tuple(aux.shape)) == (shape * 4, shape)
+
     def test_in_batches_and_recorded(self, jacobian, chunk_size):
         batch = torch.stack([X, X * 2])
         function = jacobian(lambda x: x**3, chunk_size=chunk_size)

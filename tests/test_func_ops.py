@@ -114,6 +114,7 @@ def scalar(function):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, sample", cases(2))
 def test_second_order_agrees_in_all_modes(name, sample):
     """Forward over reverse, reverse over reverse and reverse over forward, batched as well."""

@@ -245,6 +245,7 @@ def test_a_compiled_module_can_be_copied() -> None:
     _close(copy.deepcopy(model)(x), model(x))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "shape"),
     [

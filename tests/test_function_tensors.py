@@ -143,6 +143,7 @@ def test_higher_derivatives_run_compiled_functions() -> None:
     assert own[0].grad_fn.name() == "energy_pullbackBackward"
 
 
+@pytest.mark.slow
 def test_gradcheck_holds_to_second_order() -> None:
     f = sg.function(lambda x, w: sg.softmax(x @ w).prod(axis=1) * sg.exp(x).sum(axis=1))
     x, w = _tensor(2, 3), _tensor(3, 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from compiler.passes.fuse import LONGEST_CHAIN, MOST_STREAMS
 from compiler.passes.groups import LoopGroup, MatmulGroup
 from tests import graphs
 from tests.graphs import DEFINITIONS, kernel
-from tests.random_graphs import Grower
 
 
 def loops(made: Kernel) -> list[LoopGroup]:
@@ -155,6 +153,7 @@ def test_a_long_chain_does_not_exhaust_the_stack() -> None:
     np.testing.assert_allclose(f([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]) + added)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "step",
     [
@@ -298,8 +297,7 @@ def test_order(name: str, separate: bool) -> None:
 
 
 def test_order_of_random_graphs() -> None:
-    for seed in range(60):
-        graph = Grower(random.Random(seed)).grow(14)
+    for graph in graphs.random_loop_groups(60):
         made = kernel((graph.inputs, graph.outputs, dict(graph.updates)))
         check_order(made)
         nodes = [node for group in loops(made) for node in group.members]
@@ -313,3 +311,71 @@ def test_every_root_is_computed_once() -> None:
     outputs = graph.graph["outputs"]
     assert len(set(outputs)) == 5
     assert [graph.nodes[node]["op"].name for node in outputs].count("exp") == 1
+
+
+# -- what is stored beside its source --------------------------------------------------------------
+
+CORNERS: dict[str, tuple[Any, tuple[Any, ...], tuple[int, ...]]] = {
+    "row": ((3, 4), (0,), (2, 2)),
+    "last row": ((3, 4), (-1,), (2, 2)),
+    "first rows": ((3, 4), (slice(2),), (4, 2)),
+    "one row": ((3, 4), (slice(1),), (4,)),
+    "last column": ((3, 4), (slice(None), -1), (3, 1)),
+    "first columns": ((3, 4), (slice(None), slice(2)), (6,)),
+    "reversed": ((3, 4), (slice(None, None, -1),), (12,)),
+    "every other": ((4, 4), (slice(None, None, 2),), (8,)),
+    "nothing": ((3, 4), (slice(0),), (2, 0)),
+    "one element": ((3, 4), (1, 2), ()),
+    "of one": ((1,), (0,), ()),
+    "all": ((3, 4), (slice(None),), (2, 6)),
+}
+
+
+@pytest.mark.parametrize(("shape", "key", "new"), CORNERS.values(), ids=CORNERS)
+def test_a_reshaped_part_of_a_computed_value_is_that_part(
+    shape: tuple[int, ...], key: tuple[Any, ...], new: tuple[int, ...]
+) -> None:
+    x = sg.placeholder("x", shape, "float64")
+    array = np.random.default_rng(0).normal(size=shape)
+    run = sg.compile([x], sg.reshape((x * 2)[key], new))
+    np.testing.assert_array_equal(run(array), (array * 2)[key].reshape(new))
+
+
+@pytest.mark.parametrize(("shape", "key", "new"), CORNERS.values(), ids=CORNERS)
+def test_a_part_of_a_computed_value_is_that_part_in_loops_and_branches(
+    shape: tuple[int, ...], key: tuple[Any, ...], new: tuple[int, ...]
+) -> None:
+    x = sg.placeholder("x", shape, "float64")
+    array = np.random.default_rng(0).normal(size=shape)
+    part = (x * 2)[key]
+    expected = (array * 2)[key]
+    by_scan = sg.scan(lambda carry, one: (carry + 1, carry), part, length=2)
+    by_while = sg.while_loop(
+        lambda c: c[0] < 2, lambda c: (c[0] + 1, c[1] + 1), (sg.constant(0), part)
+    )
+    by_cond = sg.cond(sg.sum(x) == sg.sum(x), lambda a: a + 1, lambda a: a, part)
+    run = sg.compile([x], [*by_scan, by_while[1], by_cond, sg.reshape(x * 2, (-1,))])
+    for one, other in zip(
+        run(array),
+        [expected + 2, np.stack([expected, expected + 1]), expected + 2, expected + 1,
+         (array * 2).reshape(-1)],
+        strict=True,
+    ):  # fmt: skip
+        np.testing.assert_array_equal(one, other)
+
+
+def test_only_whole_permutations_are_stored_beside_their_source() -> None:
+    x, w = sg.placeholder("x", (3, 4, 5), "float64"), sg.placeholder("w", (3, 3), "float64")
+    swapped = sg.reshape(sg.transpose(x * 2, (1, 0, 2)), (12, 5))
+    assert len(loops(emitted([x], swapped * 1, x * 2))) == 2
+    row = sg.reshape((x * 2)[:, 1], (5, 3))
+    made = emitted([x, w], w @ sg.transpose(row, (1, 0)), x * 2)
+    assert not any(store.value != store.target for group in loops(made) for store in group.stores)
+
+
+def test_a_number_that_a_loop_starts_from_is_not_written() -> None:
+    made = emitted([], sg.while_loop(lambda c: c < 3, lambda c: c + 1, sg.constant(0)))
+    constants = {slot.position for slot in made.memory.slots if slot.kind == "constant"}
+    written = {access.node for body in made.bodies.values() for access in body.accesses}
+    assert constants
+    assert not constants & written

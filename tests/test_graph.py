@@ -225,6 +225,7 @@ for name, make in DEFINITIONS.items():
 """
 
 
+@pytest.mark.slow
 def test_text_and_kernels_are_the_same_in_every_process() -> None:
     texts = set()
     for hash_seed in ("0", "1", "4711"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import subprocess
 import sys
@@ -24,9 +23,9 @@ from compiler.graph.expression import Expression
 from compiler.options import Options
 from compiler.runtime.cache.loader import counts
 from compiler.runtime.executable import Executable
-from tests.graphs import DEFINITIONS
+from staticgraph.fuzz.graphs.check import cases_of
+from tests.graphs import DEFINITIONS, random_graph
 from tests.loops import PROGRAMS
-from tests.random_graphs import SIZES, Graph, Grower, feeds_of
 from tests.samples import SAMPLES
 from tests.test_control_values import symbolic
 from tests.trace import traced
@@ -71,6 +70,7 @@ def unknowns(executable: Any) -> set[Unknown]:
     return atoms([size for slot in executable.kernel.memory.slots for size in slot.shape])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_op_is_bitwise_the_same(name: str, images: Any) -> None:
     found = []
@@ -89,23 +89,19 @@ def test_every_op_is_bitwise_the_same(name: str, images: Any) -> None:
     same_looks(cold, warm)
 
 
-def grown(seed: int) -> Graph:
-    return Grower(random.Random(seed)).grow(12)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("options", [{}, {"fuse": False}, {"numerics": "fast"}], ids=str)
 def test_random_graphs_are_bitwise_the_same(
     seed: int, options: dict[str, Any], images: Any
 ) -> None:
     found = []
-    for graph in (grown(seed), grown(seed)):
+    for graph in (random_graph(seed), random_graph(seed)):
         run = sg.compile(graph.inputs, graph.outputs, graph.updates, **options)
         results = []
-        for at, sizes in enumerate(SIZES[:3]):
-            feeds = feeds_of(graph, sizes, at)
+        for case in cases_of(graph):
             try:
-                results += run(*(feeds[leaf] for leaf in graph.inputs))
+                results += run(*(case.arrays[leaf.name] for leaf in graph.inputs))
             except sg.StaticGraphError as error:
                 results.append(np.array(type(error).__name__))
         results += [variable.value for variable in graph.variables]
@@ -116,6 +112,7 @@ def test_random_graphs_are_bitwise_the_same(
     same_looks(cold, warm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_loops_and_branches_are_bitwise_the_same(name: str, images: Any) -> None:
     found = []
@@ -292,6 +289,7 @@ def _lines(seed: int, program: str = WARM) -> list[str]:
     return run.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_a_warm_start_loads_nothing_that_compiles() -> None:
     cold, warm, again = (_lines(seed) for seed in (1, 2, 3))
     assert warm[:3] == cold[:3]
@@ -302,6 +300,7 @@ def test_a_warm_start_loads_nothing_that_compiles() -> None:
     assert again == warm
 
 
+@pytest.mark.slow
 def test_large_eager_ops_load_nothing_that_compiles() -> None:
     cold, warm = (_lines(seed, LARGE) for seed in (1, 2))
     assert warm[0] == cold[0]

@@ -75,21 +75,26 @@ def test_dynamic_does_not_import_staticgraph() -> None:
     assert not _breaches("dynamic", "staticgraph")
 
 
-def test_only_compare_imports_both_paradigms() -> None:
+# What runs both paradigms side by side, each with a command of its own.
+COMMANDS = "staticgraph.compare", "staticgraph.fuzz"
+
+
+def test_only_commands_import_both_paradigms() -> None:
     outside = [
         breach
         for breach in _breaches("staticgraph", "dynamic")
-        if not _within(breach.split()[0], "staticgraph.compare")
+        if not any(_within(breach.split()[0], command) for command in COMMANDS)
     ]
     assert not outside
 
 
-def test_nothing_imports_compare() -> None:
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_imports_a_command(command: str) -> None:
     users = [
         breach
         for package in PACKAGES
-        for breach in _breaches(package, "staticgraph.compare")
-        if not _within(breach.split()[0], "staticgraph.compare")
+        for breach in _breaches(package, command)
+        if not _within(breach.split()[0], command)
         and breach.split()[0] != "staticgraph.__main__"  # the command line loads it when called
     ]
     assert not users

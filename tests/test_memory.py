@@ -20,8 +20,7 @@ from compiler.graph.expression import ancestors
 from compiler.passes.groups import computed
 from compiler.passes.memory import MemoryPlan, Slot
 from compiler.runtime.interpret import interpret
-from tests.graphs import DEFINITIONS, kernel, lowered
-from tests.random_graphs import Grower
+from tests.graphs import DEFINITIONS, kernel, lowered, random_graph
 
 BYTE = np.dtype(np.uint8)
 
@@ -40,13 +39,13 @@ def check_layout(plan: MemoryPlan, sizes: dict[Any, int]) -> None:
         assert start % ALIGNMENT == 0
         assert 0 <= start <= stop <= end
         for j, (other, until) in spans.items():
-            together = arena[i].first <= arena[j].last and arena[j].first <= arena[i].last
+            together = arena[i].begin <= arena[j].end and arena[j].begin <= arena[i].end
             if i < j and together:
                 assert stop <= other or until <= start
                 assert start != other
-    times = range(max((slot.last for slot in arena.values()), default=0) + 1)
+    times = range(max((slot.end for slot in arena.values()), default=0) + 1)
     live = [
-        sum(slot.bytes(sizes) for slot in arena.values() if slot.first <= time <= slot.last)
+        sum(slot.bytes(sizes) for slot in arena.values() if slot.begin <= time <= slot.end)
         for time in times
     ]
     assert max(live) <= end <= sum(padded(slot.bytes(sizes)) for slot in arena.values())
@@ -61,15 +60,15 @@ lifetimes = st.lists(
 @settings(max_examples=150, derandomize=True, deadline=None, database=None)
 @given(lifetimes)
 def test_layout_of_random_lifetimes(spans: list[tuple[int, int, int]]) -> None:
-    slots = [Slot("arena", i, (n,), BYTE, first, first + length)
+    slots = [Slot("arena", i, (n,), BYTE, begin=first, end=first + length)
              for i, (first, length, n) in enumerate(spans)]  # fmt: skip
     slots.insert(len(slots) // 2, Slot("variable", 99, (7,), BYTE))
-    check_layout(MemoryPlan(tuple(slots), {}, {}, ()), {})
+    check_layout(MemoryPlan(tuple(slots), {}, {}, (), ()), {})
 
 
 def test_memory_is_used_again_when_its_value_is_dead() -> None:
-    slots = tuple(Slot("arena", i, (1000,), BYTE, i, i + 1) for i in range(10))
-    assert MemoryPlan(slots, {}, {}, ()).layout({})[1] == 2 * padded(1000)
+    slots = tuple(Slot("arena", i, (1000,), BYTE, begin=i, end=i + 1) for i in range(10))
+    assert MemoryPlan(slots, {}, {}, (), ()).layout({})[1] == 2 * padded(1000)
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
@@ -83,7 +82,7 @@ def test_layout_of_graphs(name: str) -> None:
 
 def test_layout_of_random_graphs() -> None:
     for seed in range(40):
-        graph = Grower(random.Random(seed)).grow(12)
+        graph = random_graph(seed)
         plan = kernel((graph.inputs, graph.outputs, dict(graph.updates))).memory
         unknown = atoms([size for slot in plan.slots for size in slot.shape])
         check_layout(plan, dict.fromkeys(unknown, 3))
@@ -302,5 +301,7 @@ def test_plan_of_a_graph_without_intermediate_values_has_no_peak_in_its_arena() 
 def test_the_arena_is_as_large_as_what_lives_at_once_where_sizes_differ() -> None:
     # by first fit, the second piece would lie where the third does not fit
     sizes = ((3, 0, 2), (1, 1, 3), (4, 3, 4))
-    slots = tuple(Slot("arena", i, (1000 * n,), BYTE, a, b) for i, (n, a, b) in enumerate(sizes))
-    assert MemoryPlan(slots, {}, {}, ()).layout({})[1] == padded(4000) + padded(1000)
+    slots = tuple(
+        Slot("arena", i, (1000 * n,), BYTE, begin=a, end=b) for i, (n, a, b) in enumerate(sizes)
+    )
+    assert MemoryPlan(slots, {}, {}, (), ()).layout({})[1] == padded(4000) + padded(1000)

@@ -137,7 +137,7 @@ def test_deleting_and_replacing_attributes() -> None:
     model.plain = None
     model.second = None
     assert list(model.children()) == []
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="no attribute 'absent'"):
         del model.absent
 
 
@@ -216,7 +216,7 @@ def test_hooks_that_are_always_called_see_an_exception() -> None:
     calls: list[Any] = []
     model.register_forward_hook(lambda m, args, out: calls.append(out), always_call=True)
     model.register_forward_hook(lambda m, args, out: calls.append("not called"))
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="last axis 3 != 2"):
         model(torch.ones(3))
     assert calls == [None]
 

@@ -169,6 +169,7 @@ def test_gradient_is_the_difference_quotient(name: str, sample: Sample) -> None:
         assert_allclose(gradient, difference_quotient(total, feeds[leaf]), **QUOTIENT)
 
 
+@pytest.mark.slow
 @each_twice
 def test_second_gradient_is_the_difference_quotient(name: str, sample: Sample) -> None:
     results, feeds = traced(name, sample)
@@ -244,8 +245,12 @@ def test_saves_names_exactly_what_the_rules_read(op: Op) -> None:
     assert read or callable(op.vjp) or all(rule is None for rule in op.vjp)
 
 
-@pytest.mark.parametrize("op", [op for op in OPS if op.vjp], ids=lambda op: op.name)
+RULED = [op for op in OPS if op.vjp and (callable(op.vjp) or any(op.vjp))]
+
+
+@pytest.mark.parametrize("op", RULED, ids=lambda op: op.name)
 def test_rules_give_the_same_on_arrays_as_on_expressions(op: Op) -> None:
+    seen = 0
     for node, operands, value in _applications(op):
         (weight,) = cotangents([value])
         leaves_ = [symbolic(array) for array in operands]
@@ -261,6 +266,8 @@ def test_rules_give_the_same_on_arrays_as_on_expressions(op: Op) -> None:
             assert plain.dtype == operand.dtype
             assert plain.shape == operand.shape
             assert_array_equal(plain, through)
+            seen += 1
+    assert seen > 1
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op.vjp_arrays], ids=lambda op: op.name)

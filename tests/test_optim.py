@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -72,6 +73,7 @@ def test_a_step_changes_memory_in_place_and_counts_as_a_mutation(name):
         saved.backward()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_large_and_transposed_memory_is_updated_as_small_memory(name):
     rng = np.random.default_rng(0)
@@ -451,8 +453,10 @@ def test_hooks_of_saving_and_loading():
 def test_a_handle_does_not_keep_its_optimizer():
     optimizer = optim.SGD([leaf(1.0)])
     handle = optimizer.register_step_pre_hook(print)
+    held = weakref.ref(optimizer)
     del optimizer
     gc.collect()
+    assert held() is None
     handle.remove()
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ import pytest
 import staticgraph as sg
 from compiler.errors import DTypeError, FeedError, ShapeError
 
+ROOT = Path(__file__).resolve().parent.parent
 X = np.arange(12, dtype="float32").reshape(3, 4)
 
 
@@ -94,3 +98,106 @@ def test_outputs_that_share_memory() -> None:
     memory = np.zeros(3, "float32")
     with pytest.raises(FeedError, match=r"out\[1\]: shares memory"):
         f(X[0, :2].copy(), out=[memory[:2], memory[1:]])
+
+
+# -- what is no output ---------------------------------------------------------------------------
+
+
+def difference(**options: Any) -> Any:
+    x, y = sg.placeholder("x", (None,)), sg.placeholder("y", (None,))
+    return sg.compile([x, y], x - y, **options)
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "compiled": {}, "debug": {"debug": True}, "background": {"background": True},
+    "one thread": {"threads": 1},
+}  # fmt: skip
+every = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+
+
+@every
+def test_inputs_and_outputs_are_counted_apart(options: Any) -> None:
+    f = difference(**options)
+    for _ in range(2):  # before and after the kernel is there
+        a, b, c = (np.full(3, value, "float32") for value in (5, 2, 7))
+        for args, out, message in (
+            ((a,), [b, c], "missing feed 'y'"),
+            ((), [a, b, c], "missing feed 'x'"),
+            ((a, b, c), [], "3 inputs given, 2 expected"),
+            ((a, b), [], "out: 0 arrays given, 1 expected"),
+            ((a, b), [c, c], "out: 2 arrays given, 1 expected"),
+            ((a, b), 5, "out: a int given, an array or a list or tuple of arrays expected"),
+            ((a, b), {"x": c}, "out: a dict given"),
+        ):
+            with pytest.raises(FeedError, match=message):
+                f(*args, out=out)
+        assert [one.tolist() for one in (a, b, c)] == [[5] * 3, [2] * 3, [7] * 3]
+        assert f(a, b, out=c) is c
+        assert c.tolist() == [3] * 3
+        assert f(a, b, out=None).tolist() == [3] * 3
+        f.wait()
+
+
+@every
+def test_nothing_that_is_read_is_written(options: Any) -> None:
+    x = sg.placeholder("x", (None,))
+    w, k = sg.variable(np.ones(3, "float32")), sg.constant(np.full(3, 2, "float32"))
+    f = sg.compile([x], x * w + k, **options)
+    f.wait()
+    a = np.ones(3, "float32")
+    literal = k.attrs["value"].array
+    literal.flags.writeable = True
+    for out in (a, w.state.array, literal):
+        before = out.copy()
+        with pytest.raises(FeedError, match=r"shares memory with an input, a variable, a constant"):
+            f(a, out=out)
+        np.testing.assert_array_equal(out, before)
+
+
+@every
+def test_memory_between_the_elements_of_an_input_may_be_written(options: Any) -> None:
+    f = difference(**options)
+    f.wait()
+    matrix = np.zeros((2, 8), "float32")
+    matrix[:, 0] = 5, 9
+    column, out = matrix[:, 0], matrix[0, 4:6]
+    assert f(column, np.ones(2, "float32"), out=out) is out
+    np.testing.assert_array_equal(matrix, [[5, 0, 0, 0, 4, 8, 0, 0], [9, 0, 0, 0, 0, 0, 0, 0]])
+
+
+UNFIT = """
+import faulthandler, sys, tempfile
+import numpy as np
+import staticgraph as sg
+
+x, y = sg.placeholder("x", (None,)), sg.placeholder("y", (None,))
+f = sg.compile([x, y], x - y)
+ones = lambda: np.ones(1000, "float32")
+f(ones(), ones())
+with tempfile.NamedTemporaryFile() as file:
+    ones().tofile(file.name)
+    locked = np.memmap(file.name, "float32", "r")
+    unaligned = np.zeros(4001, np.uint8)[1:].view("float32")
+    arrays = [
+        locked, unaligned, ones()[::-1], np.ones(2000, "float32")[::2], np.ones(999, "float32"),
+        np.ones(1000), np.ones(1000, ">f4"), np.ones((1000, 1), "float32"), np.float32(1), None,
+        np.ma.ones(1000, "float32"), np.broadcast_to(np.float32(1), (1000,)), [1.0] * 1000,
+    ]
+    for out in arrays:
+        for args in ((ones(), ones()), (ones(),), (ones(), ones(), ones()), (locked, locked)):
+            for given in ([out], [], [out, out]):
+                try:
+                    f(*args, out=given)
+                except (sg.FeedError, sg.DTypeError, sg.ShapeError):
+                    continue
+                raise AssertionError((out, len(args), len(given)))
+    print((locked == 1).all())
+"""
+
+
+def test_nothing_unfit_is_written() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", UNFIT],
+        check=False, capture_output=True, text=True, cwd=ROOT, timeout=120,
+    )  # fmt: skip
+    assert done.stdout == "True\n", done.stderr

@@ -85,6 +85,7 @@ def test_gradients_are_the_same(name: str, sample: Sample) -> None:
         assert_allclose(leaf.grad.numpy(), gradient, **CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "sample"), labelled(lambda sample: sample.order > 1))
 def test_second_gradients_are_the_same(name: str, sample: Sample) -> None:
     expressions, feeds = traced(name, sample)

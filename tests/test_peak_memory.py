@@ -10,6 +10,8 @@ import pytest
 
 from tests.peak_memory import WORKLOADS
 
+pytestmark = pytest.mark.slow
+
 # only Linux tells, and forgets, the peak of a process that has used more before
 NAMES = sorted(WORKLOADS) if sys.platform == "linux" else []
 

@@ -27,6 +27,7 @@ def check(x: np.ndarray, axis: int | None, **options: Any) -> None:
     np.testing.assert_array_equal(smallest, x.argmin(axis))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_first_of_equals_wins(dtype: str, axis: int | None) -> None:
@@ -57,6 +58,7 @@ def test_any_number_of_threads_finds_the_same(axis: int | None) -> None:
         check(x, axis, threads=threads)
 
 
+@pytest.mark.slow
 def test_numbas_kernels_find_the_same() -> None:
     x = with_ties((30, 41), "float32", 4)
     x[5, 7] = np.nan

@@ -11,6 +11,7 @@ import pytest
 from compiler.emit.program import Branch, Call, Instruction, Loop, Operand, Set, While
 from compiler.runtime.cache import loader
 from compiler.runtime.program import program_words
+from compiler.runtime.signals import words_of_a_call
 
 UNITS = [
     """
@@ -41,8 +42,9 @@ def run(program: list[Instruction], table: Any) -> int:
     code, _ = loader._units(UNITS)
     words = np.array(program_words(program, code.addresses), np.int64)
     _, address, _ = loader._entry_code().addresses
-    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(address)
-    return function(words.ctypes.data, table.ctypes.data)
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(address)
+    watch = words_of_a_call()
+    return function(words.ctypes.data, table.ctypes.data, watch.ctypes.data)
 
 
 def operands(*entries: int) -> tuple[Operand, ...]:

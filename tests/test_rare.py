@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from benchmarks.vecmath_loops import one_by_one, vectorised
 from compiler.emit.native import compile_native
 from compiler.emit.vecmath.lane import BINARY32, BINARY64, Format, Lane
 from compiler.emit.vecmath.rare import KernelModule, Rare
-from tests.test_vecmath import apply, assert_same_values_and_signs
+from tests.test_vecmath import assert_same_values_and_signs
+
+pytestmark = pytest.mark.slow
 
 HUGE = {"float32": 3e7, "float64": 3e15}
 RARE = ("sin", "cos", "tan")
@@ -19,9 +22,9 @@ UNIT = """def unit(a: p_{0}, b: p_{0}, n: i64) -> i64:
 """
 
 
-def compiled(name: str, x: np.ndarray) -> np.ndarray:
-    argument = sg.placeholder("x", (None,), x.dtype)
-    return np.asarray(sg.compile([argument], getattr(sg, name)(argument))(x))
+def compiled(name: str, dtype: str, backend: str = "llvm") -> sg.Executable:
+    argument = sg.placeholder("x", (None,), dtype)
+    return sg.compile([argument], getattr(sg, name)(argument), backend=backend)
 
 
 @pytest.mark.parametrize("dtype", HUGE)
@@ -29,11 +32,12 @@ def compiled(name: str, x: np.ndarray) -> np.ndarray:
 def test_one_huge_argument_among_moderate_ones(name: str, dtype: str) -> None:
     """In any lane of a vector, of its remainder, and of what remains after that."""
     moderate = np.linspace(0.1, 60.0, 97).astype(dtype)
-    usual, alone = apply(name, moderate), apply(name, np.array([HUGE[dtype]], dtype))
+    usual, alone = vectorised(name, moderate), one_by_one(name, np.array([HUGE[dtype]], dtype))
+    function = compiled(name, dtype)
     for place in range(len(moderate)):
         x, expected = moderate.copy(), usual.copy()
         x[place], expected[place] = HUGE[dtype], alone[0]
-        np.testing.assert_array_equal(compiled(name, x), expected)
+        np.testing.assert_array_equal(function(x), expected)
 
 
 @pytest.mark.parametrize("dtype", HUGE)
@@ -42,7 +46,8 @@ def test_kernels_and_numba_give_the_same_bits(name: str, dtype: str) -> None:
     words = np.random.default_rng(8).integers(0, 2**63, 20_000, dtype=np.uint64)
     x = words.view(np.float64) if dtype == "float64" else words.astype(np.uint32).view(np.float32)
     x = np.concatenate([x, -x, np.array([0, -0.0, np.inf, -np.inf, np.nan], dtype)])
-    assert_same_values_and_signs(compiled(name, x), apply(name, x))
+    ours, numbas = (compiled(name, dtype, backend)(x) for backend in ("llvm", "numba"))
+    assert_same_values_and_signs(ours, numbas)
 
 
 @pytest.mark.parametrize(("kind", "form"), [("f32", BINARY32), ("f64", BINARY64)])

@@ -29,6 +29,10 @@ def test_block_runs_and_prints_its_comments(number: int, capsys: Any) -> None:
         assert comment in printed.splitlines()
 
 
+def test_what_is_printed_is_in_a_comment_somewhere() -> None:
+    assert len(re.findall(r"print\(.*\) +# (tensor.*)", "".join(BLOCKS))) >= 1
+
+
 def test_error_messages_are_those_of_the_readme() -> None:
     x = sg.placeholder("x", (None, 64))
     with pytest.raises(sg.ShapeError) as wrong_axis:

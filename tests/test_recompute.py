@@ -40,6 +40,7 @@ def count(graph: nx.MultiDiGraph[int], op: str) -> int:
     return sum(data["op"].name == op for _, data in graph.nodes(data=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("activation", "saved"),
     # layers of memory: of h + b, sigmoid(h + b), their product and the product h, two remain

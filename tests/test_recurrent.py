@@ -94,6 +94,7 @@ def test_only_what_requires_grad_gets_a_gradient(kind):
     assert layer.bias_ih_l0.grad.shape == layer.bias_ih_l0.shape
 
 
+@pytest.mark.slow
 def test_gradients_to_second_order_are_difference_quotients(kind):
     layer = kind(bidirectional=True)
     inputs = (sequence(3, 2, 3), *flat(states(layer, 2)))

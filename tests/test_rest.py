@@ -18,6 +18,7 @@ import staticgraph as sg
 from compiler.emit import native
 from compiler.emit.lower.rest import WHOLE, leaves_rest
 from compiler.emit.native import compile_native
+from tests.processors import machine_for
 
 ROOT = Path(__file__).resolve().parent.parent
 LENGTHS = [*range(2 * WHOLE + 2), 63, 64, 65, 127, 129, 1000]
@@ -60,6 +61,7 @@ def test_an_element_has_the_same_bits_in_a_row_of_any_length(dtype: str) -> None
             assert found.tobytes() == whole[:, :length].tobytes()
 
 
+@pytest.mark.slow
 def test_nothing_is_read_or_written_behind_a_row() -> None:
     """Rows that end where memory does: the kernel would be killed if it went on."""
     code = f"""
@@ -134,9 +136,10 @@ def test_this_llvm_is_known_to_have_the_option() -> None:
     assert llvm.llvm_version_info[0] in native.WITH_STRIDE_VERSIONS
 
 
-def test_reading_across_rows_is_vectorised(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not llvm.get_host_cpu_features().get("avx2"):
-        pytest.skip("this processor has no gathering loads")
+@pytest.mark.parametrize(("cpu", "gathers"), [("skylake", True), ("x86-64", False)])
+def test_reading_across_rows_is_vectorised_where_there_are_gathering_loads(
+    cpu: str, gathers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     texts = []
     optimise = native.optimise
 
@@ -145,13 +148,15 @@ def test_reading_across_rows_is_vectorised(monkeypatch: pytest.MonkeyPatch) -> N
         texts.append(str(module))
 
     monkeypatch.setattr(native, "optimise", seen)
+    monkeypatch.setattr(native, "target_machine", lambda: machine_for("x86_64", cpu))
     unit = """def unit(a: p_f32, b: p_f32, n: i64, m: i64) -> i64:
     for i in range(n):
         for j in range(m):
             b[i * m + j] = exp(a[j * n + i])
 """
     compile_native([unit])
-    assert "llvm.masked.gather" in texts[0]
+    assert ("llvm.masked.gather" in texts[0]) is gathers
+    assert ("<8 x float>" in texts[0]) is gathers
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 90), (90, 1), (31, 33), (64, 65), (129, 257)])

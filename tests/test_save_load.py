@@ -72,6 +72,7 @@ nested = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(nested)
 def test_containers_come_back_as_they_were(value):
     assert repr(copied(value)) == repr(value)
@@ -164,7 +165,7 @@ def test_what_cannot_be_saved():
 def test_a_failed_save_leaves_the_old_file(tmp_path):
     path = tmp_path / "x.pt"
     torch.save(torch.ones(1), path)
-    with pytest.raises(ArgumentError):
+    with pytest.raises(ArgumentError, match="save: cannot save the set"):
         torch.save({1}, path)
     assert torch.load(path).tolist() == [1.0]
     assert [one.name for one in tmp_path.iterdir()] == ["x.pt"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import random
 import subprocess
 import sys
 import zipfile
@@ -20,7 +19,7 @@ import staticgraph as sg
 from compiler import dims
 from compiler.graph.build import build, to_text, verify
 from compiler.graph.serialise import Reader, Writer
-from tests.random_graphs import Grower
+from tests.graphs import random_graph
 
 ROOT = Path(__file__).resolve().parent.parent
 X = np.random.default_rng(0).normal(size=(5, 8)).astype("float32")
@@ -144,7 +143,7 @@ def test_structures(make: Callable[[Any], Any], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_random_graphs_are_the_same_when_read(seed: int) -> None:
-    grown = Grower(random.Random(seed)).grow(12)
+    grown = random_graph(seed)
     graph = build(grown.inputs, grown.outputs, grown.updates)
     writer = Writer()
     record = json.loads(json.dumps(writer.graph(graph)))

@@ -60,21 +60,23 @@ def _refused(path: Path, message: str) -> None:
     assert str(caught.value).startswith(f"{path}: ")
 
 
+@pytest.mark.slow
 def test_every_truncated_file_is_refused(tmp_path: Path) -> None:
     data = _small(tmp_path / "f.sg").read_bytes()
-    for length in range(0, len(data), 97):
+    for length in range(len(data)):
         (tmp_path / "cut.sg").write_bytes(data[:length])
         _refused(tmp_path / "cut.sg", "not a file that save wrote, or a part of one")
 
 
+@pytest.mark.slow
 def test_every_flipped_byte_of_the_content_is_noticed(tmp_path: Path) -> None:
     path = _small(tmp_path / "f.sg")
     data = path.read_bytes()
     for content in _members(path).values():
         start = data.index(content)
-        for offset in range(0, len(content), 61):
+        for offset in range(len(content)):
             damaged = bytearray(data)
-            damaged[start + offset] ^= 1
+            damaged[start + offset] ^= 1 << offset % 8
             path.write_bytes(bytes(damaged))
             _refused(path, "not a file that save wrote, or a part of one: Bad CRC-32")
 
@@ -276,6 +278,7 @@ def test_whatever_is_changed_in_the_graph_is_refused_or_sound(tmp_path: Path) ->
     path = _small(tmp_path / "f.sg")
     members = _members(path)
     choose = random.Random(0)
+    sound = 0
     for _ in range(150):
         content = json.loads(members["graph.json"])
         _mutate(content["executables"][""], choose)
@@ -284,7 +287,13 @@ def test_whatever_is_changed_in_the_graph_is_refused_or_sound(tmp_path: Path) ->
             loaded = sg.load(path)
         except sg.FormatError:
             continue
-        assert isinstance(loaded, sg.Executable)
+        sound += 1
+        try:
+            results = loaded(np.ones((3, 2), "float32"))
+        except sg.StaticGraphError:
+            continue
+        assert all(isinstance(one, np.ndarray | np.generic) for one in np.atleast_1d(results))
+    assert 0 < sound < 150
 
 
 def _mutate(value: Any, choose: random.Random) -> None:

@@ -265,3 +265,42 @@ def test_a_function_that_does_not_record():
         return x * 2
 
     assert not test_function(ones(1, requires_grad=True)).requires_grad
+
+
+def test_detached_tensors_are_on_the_same_memory():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    assert x.detach().data_ptr() == x.data_ptr() == x.data.data_ptr() != x.clone().data_ptr()
+    assert x[1:].data_ptr() == x.data_ptr() + 4 and x[1:].storage_offset() == 1
+    assert torch.zeros(0).data_ptr() == 0
+
+
+def test_the_node_of_a_slice_assignment_prints_its_short_name():
+    x, s = tensor(1.0, requires_grad=True), ones(2)
+    s[1] = s[0].clone() * x
+    assert repr(s.grad_fn).startswith("<CopySlices object at 0x")
+    assert s.grad_fn.name() == "torch::autograd::CopySlices"
+
+
+def test_variables_are_tensors():
+    a = Variable(torch.rand(1, 4), requires_grad=True)
+    assert isinstance(a, Variable) and isinstance(a * 2, Variable) and isinstance(a, torch.Tensor)
+    assert isinstance(ones(1), Variable) and not isinstance(1.0, Variable)
+    data = ones(2)
+    assert Variable(data).data_ptr() == data.data_ptr() and Variable().shape == (0,)
+    with pytest.raises(TypeError, match=r"^Variable data has to be a tensor, but got list$"):
+        Variable([1.0])
+
+
+def test_flags_of_old_versions():
+    with pytest.warns(UserWarning, match=r"^volatile was removed and now has no effect"):
+        x = Variable(ones(2), volatile=True)
+    with pytest.warns(UserWarning, match=r"^volatile was removed \(Variable.volatile is always"):
+        assert x.volatile is False
+    a = Variable(ones(2), requires_grad=True)
+    loss = (a**2).sum()
+    for retained in (True, False):
+        with pytest.warns(UserWarning, match=r"^the option retain_variables of backward\(\) is"):
+            loss.backward(retain_variables=retained)
+    with pytest.raises(RuntimeError, match=r"^Trying to backward through the graph a second time"):
+        loss.backward()
+    assert a.grad.tolist() == [4.0, 4.0]

@@ -104,6 +104,7 @@ def test_small_inputs_are_copied() -> None:
 # -- the same results ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_op_reads_in_place(name: str, in_place: None) -> None:
     choose = random.Random(name)
@@ -149,6 +150,7 @@ GRAPHS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("known", [True, False], ids=["known sizes", "unknown sizes"])
@@ -175,6 +177,7 @@ def test_elements_keep_their_bits(in_place: None) -> None:
         assert executable(laid_out(value, *layout)).tobytes() == executable(value).tobytes()
 
 
+@pytest.mark.slow
 def test_axes_of_one_element(in_place: None) -> None:
     x = sg.placeholder("x", (None, None, None), "float64")
     w = sg.placeholder("w", (None, 2), "float64")

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import dynamic
 import staticgraph as sg
 from compiler.emit import chunks
 from compiler.emit.program import Share
@@ -51,6 +52,7 @@ def shared(executable: Any) -> int:
     return sum(isinstance(one, Share) for one in executable.kernel.program)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
     outputs, feeds = with_gradients(name, 4)
@@ -69,6 +71,7 @@ def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transposed", list(itertools.product((False, True), repeat=2)))
 @pytest.mark.parametrize(
     "shape",
@@ -145,6 +148,7 @@ def _graphs() -> dict[str, Callable[[], Any]]:
     return {one.__name__: one for one in (rows, elements, columns, images)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _graphs())
 def test_the_bits_do_not_depend_on_threads(name: str) -> None:
     inputs, outputs, arrays = _graphs()[name]()
@@ -180,13 +184,13 @@ def test_several_callers_at_once() -> None:
     assert not wrong
 
 
-def test_the_interpreter_is_unlocked_for_long_kernels_of_arrays_alone() -> None:
+def test_the_interpreter_is_unlocked_for_long_kernels() -> None:
     x = sg.placeholder("x", (None,))
     w = sg.variable(np.float32(0))
     total = sg.tanh(sg.exp(x)).sum()
     pure, updating = sg.compile([x], total), sg.compile([x], total, updates={w: w + total})
     for executable, count, expected in (
-        (pure, 1_000_000, 1), (pure, 10, 0), (pure, 1_000_000, 1), (updating, 1_000_000, 0),
+        (pure, 1_000_000, 1), (pure, 10, 0), (pure, 1_000_000, 1), (updating, 1_000_000, 1),
     ):  # fmt: skip
         values = np.ones(count, "float32")
         found = executable(values)
@@ -246,7 +250,7 @@ source = pool.SOURCE.replace(setup, WAIT + setup)
 start, end = source.index("def take_chunks"), source.index("def work")
 late = source[start:end].replace("take_chunks", "take_late").replace(read, WAIT + read, 1)
 rest = source[end:].replace("taken = take_chunks", "taken = take_late", 1)
-assert setup in pool.SOURCE and "take_late(pool)" in rest and WAIT in late
+assert setup in pool.SOURCE and "take_late(pool, " in rest and WAIT in late
 pool.SOURCE = source[:end] + late + rest
 
 import staticgraph as sg
@@ -385,3 +389,51 @@ def test_the_first_calls_come_from_several_threads() -> None:
         command, check=False, capture_output=True, text=True, cwd=ROOT, timeout=120
     )
     assert done.stdout == "120 True\n", done.stderr
+
+
+# -- how many, from the environment ----------------------------------------------------------------
+
+COUNTS = """
+import dynamic, staticgraph as sg
+x = sg.placeholder("x", (None,))
+sg.compile([x], x + 1)
+print(sg.get_num_threads(), dynamic.get_num_threads())
+"""
+
+
+def counted(**environment: str) -> Any:
+    inherited = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
+    return subprocess.run(
+        [sys.executable, "-c", COUNTS],
+        check=False, capture_output=True, text=True, cwd=ROOT, timeout=120,
+        env=inherited | environment,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("own", "openmp", "expected"),
+    [
+        ("3", "5", 3), ("3", "", 3), (" 3 ", "x", 3), ("", "5", 5), ("", "5,2", 5),
+        ("", "", None), ("", "none", None), ("", "0", None),
+    ],
+)  # fmt: skip
+def test_both_engines_read_the_same_variables(own: str, openmp: str, expected: int | None) -> None:
+    done = counted(STATICGRAPH_NUM_THREADS=own, OMP_NUM_THREADS=openmp)
+    count = len(os.sched_getaffinity(0)) if expected is None else expected
+    assert done.stdout == f"{count} {count}\n", done.stderr
+
+
+@pytest.mark.parametrize("own", ["0", "-1", "two", "1.5", "2,1", "\u0663"])
+def test_a_number_of_threads_that_makes_no_sense_is_refused(own: str) -> None:
+    done = counted(STATICGRAPH_NUM_THREADS=own, OMP_NUM_THREADS="2")
+    assert done.returncode == 1
+    message = "OptionError: STATICGRAPH_NUM_THREADS: the number of threads is an int from 1, not"
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize("count", [1.5, "2", None, True])
+def test_numbers_of_eager_threads_that_are_no_ints(count: Any) -> None:
+    with pytest.raises(TypeError, match="set_num_threads expects an int, but got"):
+        dynamic.set_num_threads(count)
+    with pytest.raises(OptionError, match="set_num_threads expects a positive integer, got 0"):
+        dynamic.set_num_threads(0)

@@ -47,6 +47,8 @@ def scan(
     Raises:
         OptionError, ShapeError, DTypeError: the lengths differ, or the carry or y changes.
     """
+    if not isinstance(reverse, bool):
+        raise OptionError(f"scan: reverse is True or False, not {reverse!r}")
     handle = handle_among(leaves((init, xs)))
     if handle is not None:
         given = mapped(opened, (init, xs))
@@ -60,7 +62,7 @@ def scan(
             pass  # the step reads expressions around it
     from compiler.control import symbolic
 
-    return symbolic.scan(step, init, xs, size, bool(reverse))
+    return symbolic.scan(step, init, xs, size, reverse)
 
 
 def _length(xs: Any, length: Size | None) -> Size:

@@ -8,10 +8,12 @@ original one when the graph is compiled (`compiler.passes.merge_scans`).
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from compiler import ops
 from compiler.autodiff import cotangents_of
+from compiler.dims import atoms, evaluate
 from compiler.graph.body import Body, between
 from compiler.graph.expression import Expression, construct, next_serial
 from compiler.graph.loop import Carry, Loop, items_of, open_loop
@@ -40,6 +42,36 @@ def scan_cotangents(
 ) -> list[Any]:
     """The cotangents of the operands of a scan at `positions`, given those of its items."""
     loop = open_loop(operands, attrs)
+    reverse = _reverse_of(loop, positions, gs)
+    if any(node.op is ops.checkpoint for node in loop.nodes):
+        kept = _reverse_of(loop, positions, gs, regions=False)
+        if _stacked_bytes(loop, kept.saved) <= _stacked_bytes(loop, reverse.saved):
+            reverse = kept
+    backward = reverse.loop
+    pairs = list(zip(reverse.saved, _stacks(loop, reverse.saved, out), strict=True))
+    items = replace(backward, xs=[*backward.xs, *pairs]).close()
+    results = dict(zip(reverse.given, items, strict=True))
+    return [results.get(i) for i in positions]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reverse:
+    """The reverse of a scan.
+
+    Attributes:
+        loop: it, without its residuals.
+        given: the positions of the operands whose cotangents are its items.
+        saved: the residuals: values of the forward body that its body reads.
+    """
+
+    loop: Loop
+    given: Sequence[int]
+    saved: Sequence[Expression]
+
+
+def _reverse_of(
+    loop: Loop, positions: Sequence[int], gs: Sequence[Any], regions: bool = True
+) -> _Reverse:
     consts, carries = len(loop.consts), len(loop.carries)
     carried, stacked = _reached(loop, set(positions), gs)
     by_next = [stand_in(loop.carries[i].inner.type, "cotangent") for i in carried]
@@ -50,6 +82,7 @@ def scan_cotangents(
         [*(loop.carries[i].next for i in carried), *(loop.ys[j] for j in stacked)],
         [loop.carries[i].inner for i in carried] + [inputs[i] for i in places],
         [*by_next, *by_y],
+        regions,
     )
     by_place = {
         i: part for i, part in zip(places, found[len(carried) :], strict=True) if part is not None
@@ -63,7 +96,7 @@ def scan_cotangents(
             zeros_like(inner) if part is None else part,
         )
         for i, inner, part in zip(carried, by_next, found, strict=False)
-    ] + [Carry(totals[i], zeros_like(operands[i]), totals[i] + by_place[i]) for i in sums]
+    ] + [Carry(totals[i], zeros_like(loop.consts[i][1]), totals[i] + by_place[i]) for i in sums]
     slices = [i for i in by_place if i >= consts]
     backward = Loop(
         loop.consts,
@@ -73,10 +106,8 @@ def scan_cotangents(
         loop.length,
         not loop.reverse,
     )
-    backward = replace(backward, xs=[*backward.xs, *_residuals(loop, backward, out)])
     given = [*(consts + i for i in carried), *sums, *slices]
-    results = dict(zip(given, backward.close(), strict=True))
-    return [results.get(i) for i in positions]
+    return _Reverse(backward, given, _residuals(loop, backward))
 
 
 def _reached(loop: Loop, wanted: set[int], gs: Sequence[Any]) -> tuple[list[int], list[int]]:
@@ -112,8 +143,8 @@ def _reads(inputs: Sequence[Expression], outputs: Sequence[Expression]) -> list[
     return [positions[output.serial] for output in outputs]
 
 
-def _residuals(loop: Loop, backward: Loop, out: Expression) -> list[tuple[Expression, Expression]]:
-    """What the backward body reads of the forward body, with the stacks of its values."""
+def _residuals(loop: Loop, backward: Loop) -> list[Expression]:
+    """What the backward body reads of the forward body."""
     forward = {node.serial: node for node in between(loop.outputs, {})}
     read = {node.serial: node for node in backward.outputs if node.serial in forward}
     for node in between(backward.outputs, forward):
@@ -122,22 +153,44 @@ def _residuals(loop: Loop, backward: Loop, out: Expression) -> list[tuple[Expres
             forward[node.serial] = node  # the residuals of a loop in the body
         else:
             read |= {one.serial: one for one in inside}
-    saved = _saved(_given(loop, forward), [read[serial] for serial in sorted(read)])
+    return _saved(_given(loop, forward), [read[serial] for serial in sorted(read)])
+
+
+def _stacks(loop: Loop, saved: Sequence[Expression], out: Expression) -> list[Expression]:
+    """The stacks of values of the body: those of `out`, or of a scan that also makes the others."""
+    new, places = _new_stacks(loop, saved)
+    if new:
+        stacks = replace(loop, ys=[*loop.ys, *new]).close()
+    else:
+        stacks = items_of(out, len(loop.outputs))
+    return [stacks[len(loop.carries) + places[_same(node)]] for node in saved]
+
+
+def _new_stacks(loop: Loop, saved: Sequence[Expression]) -> tuple[list[Expression], dict[Any, int]]:
+    """The values that are no ys yet, and the places of all among the ys that there will be."""
     places = {_same(y): j for j, y in reversed(list(enumerate(loop.ys)))}
     new: list[Expression] = []
     for node in saved:
         if _same(node) not in places:
             places[_same(node)] = len(loop.ys) + len(new)
             new.append(node)
-    if new:
-        stacks = replace(loop, ys=[*loop.ys, *new]).close()
-    else:
-        stacks = items_of(out, len(loop.outputs))
-    return [(node, stacks[len(loop.carries) + places[_same(node)]]) for node in saved]
+    return new, places
+
+
+_TYPICAL = 64  # stands for a size that is not known when stacks are compared
+
+
+def _stacked_bytes(loop: Loop, saved: Sequence[Expression]) -> int:
+    """The bytes per step of what is stacked for these residuals alone."""
+    new, _ = _new_stacks(loop, saved)
+    sizes = dict.fromkeys(atoms([node.type.size for node in new]), _TYPICAL)
+    return sum(node.dtype.itemsize * evaluate(node.type.size, sizes) for node in new)
 
 
 def _same(node: Expression) -> Any:
     """What two expressions of one tensor have in common."""
+    while node.op is ops.checkpoint:
+        node = node.operands[0]
     if node.op is control.item:
         return node.operands[0].serial, node.attrs["index"]
     return node.serial

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from compiler.chunks import Chunks
+from compiler.chunks import Cut
 from compiler.dims import Unknown
 from compiler.emit.frame import Entries, Frame
 from compiler.emit.loops import INDENT
@@ -12,6 +12,7 @@ from compiler.emit.program import (
     OF_A_CHUNK,
     Branch,
     Call,
+    Change,
     Instruction,
     Loop,
     Operand,
@@ -61,6 +62,7 @@ class Calls:
         for variable, new in root.memory.commits:
             yield ""
             yield self._comment(root.fusion.nodes, [new])
+            self._change(root, len(root.fusion.groups))
             yield from self._call(root, self._printer(root).copy(variable, new))
             self._note()
 
@@ -68,6 +70,7 @@ class Calls:
         for i, group in enumerate(region.fusion.groups):
             yield ""
             yield self._comment(region.fusion.nodes, _shown(group))
+            self._change(region, i)
             if isinstance(group, NestedGroup):
                 yield from self._nested(region, i)
             else:
@@ -79,6 +82,11 @@ class Calls:
                 for unit in units:
                     yield from self._call(region, unit)
             self._note()
+
+    def _change(self, region: Region, index: int) -> None:
+        """Say so in the program if variables change from this group on."""
+        if region.memory.change == index and Change() not in self.program:
+            self.program.append(Change())
 
     def _comment(self, nodes: Mapping[int, Node], shown: Sequence[int]) -> str:
         """What the user wrote: ops and lines; escaped, for file names may hold anything."""
@@ -189,8 +197,8 @@ class Calls:
         if one.role == "unknown":
             assert isinstance(key, Unknown)
             return Operand(table.unknown[key]), one.name
-        if one.role in ("gemm", "chunks"):
-            entry = self.entries.computed(key) if isinstance(key, Chunks) else table.gemm[str(key)]
+        if one.role == "gemm" or isinstance(key, Cut):
+            entry = self.entries.computed(key) if isinstance(key, Cut) else table.gemm[str(key)]
             return Operand(entry), f"t[{entry}]"
         assert isinstance(key, int)
         if one.role == "node":

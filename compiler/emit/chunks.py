@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compiler import affine
-from compiler.chunks import Chunks
+from compiler.chunks import PRODUCT_GRAIN, Cells, Chunks, Cut
 from compiler.dims import Size, product
 from compiler.emit.loops import Loop, Nest
 from compiler.emit.scalar import expensive_calls
@@ -24,7 +24,6 @@ LINE = 64  # elements, which are at least as many bytes as a cache line has
 MOST_GATHERED = 1 << 14  # elements, of a known number, that each chunk may sum on its own
 LEAST_SUMMED = 32  # iterations of a chunk that sums as many elements as each of them has
 FUNCTION_COST = 8  # statements that take as long as one function such as exp
-PRODUCT_GRAIN = 1 << 20  # multiplications that one chunk of products does at least: 10 to 30 µs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +38,7 @@ class ChunkPlan:
         chunks: None if there is only one.
     """
 
-    chunks: Chunks | None
+    chunks: Cut | None
     totals: tuple[Total, ...]
     memory: Mapping[Memory, Size]
     gathered: tuple[int, ...]
@@ -55,6 +54,13 @@ def product_chunks(extent: Size, products: Size, least: int = 1) -> Chunks | Non
     few = isinstance(products, int) and products < 2 * PRODUCT_GRAIN
     short = isinstance(extent, int) and extent < 2 * least
     return None if few or short else Chunks(extent, products, least, PRODUCT_GRAIN, MOST)
+
+
+def product_cells(m: Size, n: Size, k: Size) -> Cells | None:
+    """The cells of the result of a product; None for a small one."""
+    products = product((m, n, k))
+    few = isinstance(products, int) and products < 2 * PRODUCT_GRAIN
+    return None if few else Cells(m, n, k)
 
 
 def plan_chunks(nodes: Mapping[int, Node], body: Body, nest: Nest) -> ChunkPlan | None:

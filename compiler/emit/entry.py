@@ -6,7 +6,8 @@ It follows CPython's convention METH_FASTCALL, so that a builtin function can be
 `self` is an ndarray of int64 that says which program to run and with which arrays: so one piece of
 code, without an address in it, serves all kernels. It checks each input's type, dtype, shape and
 layout, notes its address in the table, makes the outputs, and runs the program. It returns the list
-of outputs, or an int: -1 if an input does not fit, else the program's status.
+of outputs, or an int: REJECTED if an input does not fit, BUSY if a variable is held, else the
+program's status; or raises what the handler of a signal did.
 
 Only fields with a place in the C interfaces of CPython and NumPy are read;
 `compiler.runtime.entry` says where they are, tests it, and makes the function.
@@ -21,6 +22,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from compiler.emit import watch
 from compiler.emit.native import optimise
 from compiler.emit.run import define_run
 from compiler.runtime.entry import CONSTANTS, ENTRY_SYMBOL, INPUT, OUTPUT, RUN_SYMBOL, Fields
@@ -73,22 +75,23 @@ class _Entry:
             self.make_output(results, i, record)
         self.run(results)
         builder.position_at_end(self.rejected)
-        builder.ret(self.call("PyLong_FromLongLong", POINTER, INT64(-1)))
+        builder.ret(self.call("PyLong_FromLongLong", POINTER, INT64(watch.REJECTED)))
 
     def read_input(self, array: Any, record: Any) -> None:
         """Check an input and note its address, or go to `rejected`."""
         builder, fields = self.builder, self.fields
         type = self.field(array, fields.type, INT64)
         self.require(builder.icmp_signed("==", type, self.constant("ndarray")))
-        at, ndim, kind, itemsize = (self.word(record, i) for i in range(len(INPUT)))
+        at, ndim, kind, itemsize, required = (self.word(record, i) for i in range(len(INPUT)))
         descr = self.field(array, fields.descr, POINTER)
         found_kind = builder.and_(self.field(descr, fields.kind, I32), I32(fields.kind_mask))
-        flags = builder.and_(self.field(array, fields.flags, I32), I32(fields.required))
+        required = builder.trunc(required, I32)
+        flags = builder.and_(self.field(array, fields.flags, I32), required)
         found_ndim = builder.sext(self.field(array, fields.ndim, I32), INT64)
         for found, wanted in (
             (builder.zext(found_kind, INT64), kind),
             (self.field(descr, fields.itemsize, INT64), itemsize),
-            (flags, I32(fields.required)),
+            (flags, required),
             (found_ndim, ndim),
         ):
             self.require(builder.icmp_signed("==", found, wanted))
@@ -118,21 +121,27 @@ class _Entry:
         """Run the program, without the interpreter's lock where the table says so."""
         builder = self.builder
         program = builder.inttoptr(self.constant("program"), INT64.as_pointer())
-        place = builder.gep(self.table, [self.constant("unlocks")])
-        unlocks = builder.icmp_signed("!=", builder.load(place), INT64(0))
         with builder.goto_entry_block():
-            found = builder.alloca(INT64)
-        with builder.if_else(unlocks, likely=False) as (unlocked, locked):
-            with unlocked:
-                thread = self.call("PyEval_SaveThread", POINTER)
-                builder.store(builder.call(self.run_program, [program, self.table]), found)
-                self.call("PyEval_RestoreThread", ir.VoidType(), thread)
-            with locked:
-                builder.store(builder.call(self.run_program, [program, self.table]), found)
-        status = builder.load(found)
+            watched = builder.alloca(INT64, size=watch.LENGTH)
+        unlocks = self.constant("unlocks")
+        guards = builder.add(unlocks, INT64(1))
+        words = {
+            watch.LEFT: INT64(watch.EVERY),
+            watch.SIGNALS: self.constant("process"),
+            watch.UNLOCKS: builder.load(builder.gep(self.table, [unlocks])),
+            watch.GUARDS: builder.load(builder.gep(self.table, [guards])),
+        }
+        for place in (watch.SEEN, watch.THREAD, watch.HELD, watch.CHANGES):
+            words[place] = INT64(0)
+        for place, word in words.items():
+            builder.store(word, builder.gep(watched, [INT64(place)]))
+        status = builder.call(self.run_program, [program, self.table, watched])
         with builder.if_then(builder.icmp_signed("==", status, INT64(0)), likely=True):
             builder.ret(results)
         self.call("Py_DecRef", ir.VoidType(), results)
+        raised = builder.icmp_signed("==", status, INT64(watch.INTERRUPTED))
+        with builder.if_then(raised, likely=False):
+            builder.ret(NULL)
         builder.ret(self.call("PyLong_FromLongLong", POINTER, status))
 
     def field(self, record: Any, offset: int, type: ir.Type) -> Any:

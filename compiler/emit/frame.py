@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from compiler.chunks import Chunks
+from compiler.chunks import Cut
 from compiler.dims import Size
 from compiler.emit.region import Region, is_inner, output_types
 from compiler.ops import control
@@ -22,20 +22,20 @@ class Entries:
 
     def __init__(self) -> None:
         self.count = 0
-        self.of: dict[Size | Chunks, int] = {}
+        self.of: dict[Size | Cut, int] = {}
 
     def new(self) -> int:
         """An entry for anything."""
         self.count += 1
         return self.count - 1
 
-    def computed(self, value: Size | Chunks) -> int:
+    def computed(self, value: Size | Cut) -> int:
         """The entry that holds a size, or a number of chunks, in every call."""
         if value not in self.of:
             self.of[value] = self.new()
         return self.of[value]
 
-    def sizes(self) -> tuple[tuple[int, Size | Chunks], ...]:
+    def sizes(self) -> tuple[tuple[int, Size | Cut], ...]:
         """The computed entries and what they hold."""
         return tuple((entry, value) for value, entry in self.of.items())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from compiler.chunks import Chunks
+from compiler.chunks import Cut
 from compiler.emit.kernel import Kernel
 from compiler.graph.definition import Definition
 from compiler.ops import leaves
@@ -32,8 +32,8 @@ def image_of(kernel: Kernel, definition: Definition) -> Image:
         )
         for kind in ("input", "output")
     )
-    sizes = [(at, one) for at, one in table.computed if not isinstance(one, Chunks)]
-    counts = [(at, one) for at, one in table.computed if isinstance(one, Chunks)]
+    sizes = [(at, one) for at, one in table.computed if not isinstance(one, Cut)]
+    counts = [(at, one) for at, one in table.computed if isinstance(one, Cut)]
     variables, constants, folded = _leaves(kernel, definition)
     return Image(
         words=tuple(map(int, words)),
@@ -62,7 +62,7 @@ def image_of(kernel: Kernel, definition: Definition) -> Image:
 
 
 def _piece(at: int, slot: Slot) -> Piece:
-    return Piece(at, (slot.dtype.itemsize, *slot.shape), slot.chunks, slot.first, slot.last)
+    return Piece(at, (slot.dtype.itemsize, *slot.shape), slot.chunks, slot.begin, slot.end)
 
 
 Pairs: TypeAlias = "tuple[tuple[int, int], ...]"

@@ -97,6 +97,14 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
     )
 
 
+def arena_bytes(graph: nx.MultiDiGraph[int], separate: bool, size: int) -> int:
+    """The bytes of the arena of a graph of primitive ops, each unknown size being `size`."""
+    root = region_of(graph, separate)
+    place_region(root, str, separate)
+    _, length = root.memory.layout(dict.fromkeys(_unknowns(root), size))
+    return length
+
+
 def _unknowns(root: Region) -> list[Unknown]:
     """Every unknown size in the order in which the nodes mention them."""
     found: dict[Unknown, None] = {}
@@ -127,7 +135,7 @@ def _table(root: Region, unknowns: Sequence[Unknown], entries: Entries) -> Table
         if isinstance(group, MatmulGroup)
     }
     gemm = {name: entries.new() for name in sorted(used & set(BLAS_DTYPES))}
-    own, failed, pool, _, unlocks = (entries.new() for _ in range(5))
+    own, failed, pool, _, unlocks, _ = (entries.new() for _ in range(6))
     address, zero = tuple(root.entries), entries.computed(0)
     return TableLayout(address, unknown, gemm, zero, own, failed, pool, unlocks, (), length=0)
 

@@ -6,9 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from compiler.chunks import Chunks
+from compiler.chunks import TILE, Cells, Cut
 from compiler.dims import Size, product
-from compiler.emit.chunks import MOST_GATHERED, ChunkPlan, padded, product_chunks
+from compiler.emit.cells import Arguments, print_cell
+from compiler.emit.chunks import (
+    MOST_GATHERED,
+    ChunkPlan,
+    padded,
+    product_cells,
+    product_chunks,
+)
 from compiler.emit.loops import INDENT
 from compiler.emit.packing import Packed, packed_plan, print_packing
 from compiler.emit.scalar import CONSTRUCTORS, literal
@@ -19,17 +26,14 @@ from compiler.passes.groups import MatmulGroup, View, blas_layout
 from compiler.types import DType, Shape
 
 BLAS_DTYPES = ("float32", "float64")
-TILE = 16  # rows or columns that are not divided: the BLAS computes so many at once
-LEAST_TILES = 12  # in a chunk, for which the BLAS copies the other operand once more
 LEAST_DEPTH = 512  # in a chunk, which has a result of its own
+SHORT = 383  # rows and columns, at most, of a product that is cut along its depth
 # OpenBLAS copies no operand of products of up to so many multiplications. Measured on an Emerald
 # Rapids, one thread: products with two short axes are 1.1 to 1.6 times as fast in such blocks, and
 # products of rows with rows, of which each block is short along both, 1.1 to 3 times.
 SMALL = 1_000_000
 LEAST_BLOCK = 96  # of the long axis
 ROWS_BY_ROWS = {"rows": 16, "columns": 64, "depth": 256}
-
-
 _BLOCKED = {"rows": "im", "columns": "jn", "depth": "pk"}
 DEEP = 256  # columns that are packed at least where the product sums over them
 WIDE = 512  # columns that are packed at most where it does not, unless the BLAS copies nothing
@@ -60,8 +64,8 @@ class Product:
     in its memory: the product is computed first, and added while it is in the cache. The BLAS could
     add it itself, but in parts, each with a rounding of the sum: of the weights, say, which are
     large beside a step.
-    `cut` is what threads share: the first axis of the batch, the rows or columns of the result, or,
-    where the result is small, the depth k: the chunks' results are then added. If the right operand
+    `cut` is what threads share: the first axis of the batch, the cells of the result, or, where the
+    result is small, the depth k: the chunks' results are then added. If the right operand
     is `packed`, it is the pieces of that.
     """
 
@@ -76,12 +80,12 @@ class Product:
 
     @property
     def cut(self) -> str:
-        """batch, rows, columns, depth or pieces; nothing if there are no chunks."""
+        """batch, cells, depth or pieces; nothing if there are no chunks."""
         return "" if self.chunks is None else self._axis()
 
     @property
-    def chunks(self) -> Chunks | None:
-        """The chunks of the axis that is cut: of the batch, of tiles of the result, or of k."""
+    def chunks(self) -> Cut | None:
+        """The chunks of what is cut: of the batch, of the result, or of k."""
         if self.packed is not None and self.plan is not None:
             return self.plan.chunks
         m, n, k = self.sizes
@@ -91,10 +95,8 @@ class Product:
                 return product_chunks(self.batch[0], products)
             case "depth":
                 return product_chunks(k, products, LEAST_DEPTH)
-            case "rows":
-                return product_chunks(_tiles(m), products, LEAST_TILES)
-            case "columns":
-                return product_chunks(_tiles(n), products, LEAST_TILES)
+            case "cells":
+                return product_cells(m, n, k)
         return None
 
     def _axis(self) -> str:
@@ -106,14 +108,8 @@ class Product:
             return "batch"
         if self.dtype.name not in BLAS_DTYPES:
             return ""
-        if isinstance(m, int) and isinstance(n, int):
-            if max(m, n) >= 2 * LEAST_TILES * TILE:
-                return "rows" if m >= n else "columns"
-            is_deep = not isinstance(k, int) or k >= 2 * LEAST_DEPTH
-            return "depth" if is_deep and m * n <= MOST_GATHERED else ""
-        if isinstance(m, int):
-            return "columns"
-        return "columns" if isinstance(n, int) and n >= 2 * LEAST_TILES * TILE else "rows"
+        is_small = _fits(m, SHORT) and _fits(n, SHORT) and m * n <= MOST_GATHERED
+        return "depth" if is_small and not _fits(k, 2 * LEAST_DEPTH - 1) else "cells"
 
     @property
     def blocks(self) -> dict[str, int]:
@@ -169,10 +165,6 @@ def _fits(size: Size, block: int) -> bool:
     return isinstance(size, int) and size <= block
 
 
-def _tiles(size: Size) -> Size:
-    return (size + TILE - 1) // TILE
-
-
 def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
     """The product of a group; a batch of rows that meet one matrix is one tall matrix."""
     node = nodes[group.node]
@@ -215,11 +207,12 @@ def print_matmul(
     size: Callable[[Size], str],
     pointer: Callable[[Memory, int], str],
     gemm: Callable[[str], str],
+    side: Callable[[Cells], str],
 ) -> Iterator[str]:
     """The lines that compute one product, or a chunk of it.
 
-    `pointer(memory, first)` names the address of element `first` of a piece of memory, and
-    `gemm(dtype)` the BLAS.
+    `pointer(memory, first)` names the address of element `first` of a piece of memory,
+    `gemm(dtype)` the BLAS, and `side(cells)` a number of cells.
     """
     left, right, batch, (m, n, k) = of.left, of.right, of.batch, of.sizes
     depth = 0
@@ -231,45 +224,10 @@ def print_matmul(
     c = _place(0, steps, size)
     a, b = _place(left.offset, left.batch, size), _place(right.offset, right.batch, size)
     if of.dtype.name in BLAS_DTYPES:
-        lines = _gemm(of, (a, b, c), size, pointer, gemm)
+        lines = _gemm(of, (a, b, c), size, pointer, gemm, side)
     else:
         lines = _loops(left, right, (a, b, c), (m, n, k), node, size, pointer)
     yield from (INDENT * depth + line for line in lines)
-
-
-@dataclass(slots=True)
-class _Arguments:
-    """The texts of what the BLAS is given, for the whole product or for a part of it."""
-
-    m: str
-    n: str
-    k: str
-    a: str
-    b: str
-    c: str
-    lda: str
-    ldb: str
-    ldc: str
-    left_transposed: bool
-    right_transposed: bool
-
-    def rows(self, start: str, count: str) -> None:
-        """Narrow to some rows of the result."""
-        self.m = count
-        self.a += f" + {start}" if self.left_transposed else f" + {start} * ({self.lda})"
-        self.c += f" + {start} * ({self.ldc})"
-
-    def columns(self, start: str, count: str) -> None:
-        """Narrow to some columns of the result."""
-        self.n = count
-        self.b += f" + {start} * ({self.ldb})" if self.right_transposed else f" + {start}"
-        self.c += f" + {start}"
-
-    def depth(self, start: str, count: str) -> None:
-        """Narrow to a part of what is summed over."""
-        self.k = count
-        self.a += f" + {start} * ({self.lda})" if self.left_transposed else f" + {start}"
-        self.b += f" + {start}" if self.right_transposed else f" + {start} * ({self.ldb})"
 
 
 def _gemm(
@@ -278,20 +236,19 @@ def _gemm(
     size: Callable[[Size], str],
     pointer: Callable[[Memory, int], str],
     gemm: Callable[[str], str],
+    side: Callable[[Cells], str],
 ) -> Iterator[str]:
     """The call of the BLAS, for all of the result, or for a chunk of what is cut."""
     left, right = of.left, of.right
     m, n, k = (size(one) for one in of.sizes)
     leading = size(left.leading), size(right.leading), n
-    call = _Arguments(m, n, k, *places, *leading, left.transposed, right.transposed)
+    call = Arguments(m, n, k, *places, *leading, left.transposed, right.transposed)
     operands = pointer(("node", left.base), left.first), ""
     starts: list[str] = []
     depth = 0
     match of.cut:
-        case "rows" | "columns":
-            yield f"begin = first * {TILE}"
-            yield f"count = min(last * {TILE}, {m if of.cut == 'rows' else n}) - begin"
-            (call.rows if of.cut == "rows" else call.columns)("begin", "count")
+        case "cells":
+            yield from print_cell(Cells(*of.sizes), call, size, side)
         case "depth":
             call.depth("first", "(last - first)")
         case "pieces":
@@ -314,10 +271,9 @@ def _gemm(
     lines = _calls(of, call, operands, starts, size, pointer, gemm)
     yield from (INDENT * depth + line for line in lines)
     if of.is_added and of.cut != "depth":
-        rows, columns = (
-            ("begin", "begin + count") if of.cut == one else ("0", whole)
-            for one, whole in (("rows", m), ("columns", n))
-        )
+        cells = Cells(*of.sizes) if of.cut == "cells" else None
+        rows = ("top", "top + rows") if cells and cells.divides_rows else ("0", m)
+        columns = ("left", "left + columns") if cells and cells.divides_columns else ("0", n)
         yield from _addition(of, rows, columns, size, pointer)
 
 
@@ -341,7 +297,7 @@ def _addition(
 
 def _packed(
     of: Product,
-    call: _Arguments,
+    call: Arguments,
     size: Callable[[Size], str],
     pointer: Callable[[Memory, int], str],
 ) -> Iterator[str]:
@@ -359,7 +315,7 @@ def _packed(
 
 def _calls(
     of: Product,
-    call: _Arguments,
+    call: Arguments,
     operands: tuple[str, str],
     starts: Sequence[str],
     size: Callable[[Size], str],

@@ -12,7 +12,6 @@ what is added to it. A unit that does one chunk of a loop also gets the last thr
 from __future__ import annotations
 
 import ast
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from compiler import fork
 from compiler.emit.lower.translate import Translator, type_named
 from compiler.emit.lower.values import INT64, Pointer
 from compiler.emit.program import OF_A_CHUNK
@@ -30,7 +30,8 @@ from compiler.runtime.cache.objects import target_machine
 WORDS = INT64.ir.as_pointer()
 WITH_STRIDE_VERSIONS = range(20, 23)  # versions of LLVM that were seen to have the option
 STRIDE_VERSIONS = "-enable-mem-access-versioning"
-_setting = [threading.Lock()]  # one at a time; another one in a forked child
+_setting = threading.RLock()  # one at a time
+fork.hold(fork.Rank.LLVM_OPTIONS, _setting)
 STEP = ir.FunctionType(INT64.ir, [WORDS, WORDS, INT64.ir, INT64.ir, INT64.ir])
 
 
@@ -88,20 +89,12 @@ def _without_stride_versions() -> Iterator[None]:
     if llvm.llvm_version_info[0] not in WITH_STRIDE_VERSIONS:
         yield  # an option that LLVM does not know would end the process
         return
-    with _setting[0]:
+    with _setting:
         llvm.set_option("", f"{STRIDE_VERSIONS}=false")
         try:
             yield
         finally:
             llvm.set_option("", f"{STRIDE_VERSIONS}=true")
-
-
-def _after_fork_in_child() -> None:
-    _setting[0] = threading.Lock()  # whoever held the other one is not in the child
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _define_unit(module: Any, tree: ast.FunctionDef) -> Any:

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from compiler.affine import Affine
-from compiler.chunks import Chunks
+from compiler.chunks import PRODUCT_GRAIN, Chunks
 from compiler.dims import Size, product
 from compiler.emit.chunks import (
     FEW_CHUNKS,
     MOST,
     MOST_GATHERED,
-    PRODUCT_GRAIN,
     ChunkPlan,
     padded,
 )

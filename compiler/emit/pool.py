@@ -7,6 +7,9 @@ is read before its ticket, and written only when the ticket of the loop before h
 what goes with a ticket is never that of the next loop. Waiting threads yield for a short time, for
 the next loop mostly comes soon, and then sleep.
 
+Whoever shares a loop looks after each of its chunks whether a signal has come. If it is to stop, it
+closes the ticket, counts the chunks that nobody has taken as done, and waits for the others.
+
 Products of matrices are shared in the same way, so the BLAS is told to use one thread as long as a
 kernel runs that calls it, and then as many as before: its own threads would compete with these, and
 where its sums are divided would depend on their number.
@@ -51,7 +54,18 @@ def wake_blas(pool):
     return 0
 
 
-def take_chunks(pool):
+def close(pool, chunks):
+    while 1 == 1:
+        ticket = atomic_load(pool, {TICKET})
+        chunk = ticket & {TAG}
+        if chunk >= chunks:
+            return 0
+        if exchange(pool, {TICKET}, ticket, ticket - chunk + {TAG}):
+            added = atomic_add(pool, {DONE}, chunks - chunk)
+            return 0
+
+
+def take_chunks(pool, watch, watches):
     generation = atomic_load(pool, {GENERATION}) & {TAG}
     chunks = atomic_load(pool, {CHUNKS})
     step = atomic_load(pool, {STEP})
@@ -70,6 +84,11 @@ def take_chunks(pool):
             if status != 0:
                 atomic_store(pool, {STATUS}, status)
             added = atomic_add(pool, {DONE}, 1)
+            if watches != 0:
+                stopped = look(watch)
+                if stopped != 0:
+                    closed = close(pool, chunks)
+                    return stopped
 
 
 def work(pool, number):
@@ -90,10 +109,10 @@ def work(pool, number):
             unlocked = call(pool[{UNLOCK}], mutex)
         seen = atomic_load(pool, {GENERATION})
         if number < atomic_load(pool, {THREADS}):
-            taken = take_chunks(pool)
+            taken = take_chunks(pool, pool, 0)
 
 
-def alone(program, t):
+def alone(program, t, watch):
     chunks = t[program[3]]
     extent = t[program[4]]
     for chunk in range(chunks):
@@ -102,20 +121,24 @@ def alone(program, t):
         status = call(program[2], t, offset(program, 6), first, last, chunk)
         if status != 0:
             return status
+        if chunks > 1:
+            status = look(watch)
+            if status != 0:
+                return status
     return 0
 
 
-def share(program, t):
+def share(program, t, watch):
     chunks = t[program[3]]
     if (chunks == 1) | (t[program[5]] == 0):
-        return alone(program, t)
+        return alone(program, t, watch)
     pool = pointer(t[program[5]])
     threads = t[program[5] + 1]
     threads = select(threads == 0, pool[{LIMIT}], threads)
     if (pool[{WORKERS}] == 0) | (threads == 1):
-        return alone(program, t)
+        return alone(program, t, watch)
     if exchange(pool, {BUSY}, 0, 1) == 0:
-        return alone(program, t)
+        return alone(program, t, watch)
     generation = atomic_load(pool, {GENERATION}) + 1
     atomic_store(pool, {TICKET}, ((generation & {TAG}) << 32) + {TAG})
     atomic_store(pool, {CHUNKS}, chunks)
@@ -133,7 +156,7 @@ def share(program, t):
         locked = call(pool[{LOCK}], mutex)
         woken = call(pool[{BROADCAST}], address(pool, {CONDITION}))
         unlocked = call(pool[{UNLOCK}], mutex)
-    taken = take_chunks(pool)
+    stopped = take_chunks(pool, watch, 1)
     spins = i64(0)
     while atomic_load(pool, {DONE}) < chunks:
         pause()
@@ -142,7 +165,9 @@ def share(program, t):
             yielded = call(pool[{YIELD}])
     status = atomic_load(pool, {STATUS})
     atomic_store(pool, {BUSY}, 0)
+    if stopped != 0:
+        return stopped
     if status != 0:  # the same index is reported however many threads there were
-        return alone(program, t)
+        return alone(program, t, watch)
     return 0
 """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from compiler.chunks import Chunks
+    from compiler.chunks import Cut
     from compiler.dims import Size, Unknown
 
 OF_A_CHUNK = ("first", "last", "chunk")
@@ -31,7 +31,8 @@ class TableLayout:
         failed: the entry that receives an index out of range.
         pool: the entry of the address of the threads' pool, 0 for none; the next one holds how many
             threads may work, 0 for as many as are set.
-        unlocks: the entry that says whether the kernel runs without the interpreter's lock.
+        unlocks: the entry that says whether the kernel begins without the interpreter's lock; the
+            next one holds the address of the words of its variables, 0 for none.
         computed: entries that hold what the sizes of a call determine: what loops count, how many
             bytes they go on, and in how many chunks they are cut.
         length: the number of entries.
@@ -45,7 +46,7 @@ class TableLayout:
     failed: int
     pool: int
     unlocks: int
-    computed: tuple[tuple[int, Size | Chunks], ...]
+    computed: tuple[tuple[int, Size | Cut], ...]
     length: int
 
 
@@ -94,6 +95,11 @@ class Set:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """From here on variables change: nothing stops the program any more."""
+
+
+@dataclass(frozen=True, slots=True)
 class Loop:
     """A body that runs as often as the entry `count` says.
 
@@ -129,4 +135,4 @@ class Branch:
     no: tuple[Instruction, ...]
 
 
-Instruction: TypeAlias = "Call | Share | Set | Loop | While | Branch"
+Instruction: TypeAlias = "Call | Share | Set | Change | Loop | While | Branch"

@@ -78,11 +78,6 @@ class Region:
         return group.items
 
     @property
-    def is_fallible(self) -> bool:
-        """Whether an index in it or below may be out of range."""
-        return any(body.checks for region in self.all() for body in region.bodies.values())
-
-    @property
     def bodies(self) -> dict[int, Body]:
         """The statements of the groups of loops."""
         return {index: loops.body for index, loops in self.loops.items()}
@@ -109,9 +104,7 @@ def place_region(region: Region, size: Callable[[Size], str], separate: bool) ->
     for index, regions in region.below.items():
         for one in regions:
             place_region(one, size, separate)
-        slots = [slot for one in regions for slot in one.memory.slots if is_inner(slot)]
-        slots += [Slot("arena", 0, t.shape, t.dtype) for t in _buffers(region, index)]
-        nests[index] = Nest(tuple(slots), any(one.is_fallible for one in regions))
+        nests[index] = _nest(region, index)
     region.loops = {
         i: _loops(region.fusion, build_body(region.fusion, group, Names(size)))
         for i, group in enumerate(region.fusion.groups)
@@ -136,6 +129,20 @@ def place_region(region: Region, size: Callable[[Size], str], separate: bool) ->
             for i, slot in enumerate(memory.slots)
         ),
     )
+
+
+def _nest(region: Region, index: int) -> Nest:
+    """What a loop or a branch uses inside; its bodies take their turns."""
+    slots: list[Slot] = []
+    ticks = 0
+    for one in region.below[index]:
+        for slot in filter(is_inner, one.memory.slots):
+            slots.append(replace(slot, begin=slot.begin + ticks, end=slot.end + ticks))
+        ticks += one.memory.ticks[-1]
+    ticks = max(1, ticks)
+    for type in _buffers(region, index):
+        slots.append(Slot("arena", 0, type.shape, type.dtype, end=ticks - 1))
+    return Nest(tuple(slots), ticks)
 
 
 def _loops(fusion: Fusion, body: Body) -> GroupLoops:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from compiler import dims
-from compiler.chunks import Chunks
+from compiler.chunks import Cells, Cut
 from compiler.dims import Size, Unknown
 from compiler.emit.chunks import ChunkPlan, flat_chunks
 from compiler.emit.loops import INDENT, Nest
@@ -34,7 +34,8 @@ class GroupLoops:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a unit takes: `role` is slot, unknown, gemm, failed, node, chunks or entry.
+    """What a unit takes: `role` is slot, unknown, gemm, failed, node, entry, or chunks,
+    down or across: a number of chunks.
 
     A slot's pointer is that of its element `first`; an entry is one of the table, for an address.
     """
@@ -42,7 +43,7 @@ class Parameter:
     name: str
     type: str
     role: str
-    key: int | str | Unknown | Chunks
+    key: int | str | Unknown | Cut
     first: int = 0
 
 
@@ -56,7 +57,7 @@ class Unit:
     lines: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     fallible: bool = False
-    chunks: Chunks | None = None
+    chunks: Cut | None = None
 
 
 def loop_units(
@@ -107,7 +108,7 @@ class UnitPrinter:
     def matmul(self, index: int, product: Product) -> Unit:
         """The unit of a product, or of a chunk of it; the `index`-th group."""
         parts = self.size, self._memory_pointer(index)
-        lines = print_matmul(self.nodes[product.node], product, *parts, self._gemm)
+        lines = print_matmul(self.nodes[product.node], product, *parts, self._gemm, self._side)
         return self._made(list(lines), chunks=product.chunks)
 
     def add_depths(self, index: int, product: Product) -> Unit:
@@ -116,6 +117,9 @@ class UnitPrinter:
         lines = list(print_sum(product, self.size, self._memory_pointer(index)))
         self._parameter("chunks", product.chunks, "i64")
         return self._made(lines)
+
+    def _side(self, cells: Cells) -> str:
+        return self._parameter(cells.counted, cells, "i64")
 
     def _memory_pointer(self, index: int) -> Callable[[Memory, int], str]:
         return lambda memory, first: self.pointer(self._slot(index, memory), first)
@@ -180,7 +184,7 @@ class UnitPrinter:
         type = pointer_type(self.memory.slots[slot].dtype)
         return self._parameter("slot", slot, type, first)
 
-    def _made(self, lines: list[str], fallible: bool = False, chunks: Chunks | None = None) -> Unit:
+    def _made(self, lines: list[str], fallible: bool = False, chunks: Cut | None = None) -> Unit:
         names = set(_NAME.findall("\n".join(lines)))
         for atom, label in self.labels.items():
             if label in names:
@@ -188,7 +192,7 @@ class UnitPrinter:
                 self.parameters[key] = Parameter(label, "i64", "unknown", atom)
         return Unit(tuple(lines), tuple(self.parameters.values()), fallible, chunks)
 
-    def _parameter(self, role: str, key: int | str | Chunks, type: str, first: int = 0) -> str:
+    def _parameter(self, role: str, key: int | str | Cut, type: str, first: int = 0) -> str:
         found = self.parameters.get((role, key, first))
         if found is None:
             name = role

@@ -13,11 +13,15 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import cfunc, njit, types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
+from compiler import fork
 from compiler.emit import library, vecmath
 from compiler.emit.gemm import gemm_function
 from compiler.emit.vecmath.lane import BINARY32, BINARY64, Lane
+
+fork.hold(fork.Rank.NUMBA, global_compiler_lock)
 
 INT64 = ir.IntType(64)
 SIGNATURE = types.int64(types.CPointer(types.int64), types.CPointer(types.int64))

@@ -69,6 +69,15 @@ class Body:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Body) and self._hash == other._hash and self._key == other._key
 
+    def __copy__(self) -> Body:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Body:
+        return self
+
+    def __reduce__(self) -> Any:
+        return Body, (self.definition,)
+
     def __str__(self) -> str:
         taken, given = (", ".join(map(str, types)) for types in (self.inputs, self.outputs))
         return f"<({taken}) -> ({given})>"

@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from compiler import fork
 from compiler.errors import GraphError
 from compiler.graph.definition import Definition, Updates, define, intern_key
 from compiler.graph.expression import Expression
@@ -37,7 +38,8 @@ def build(
 
 def graph_of(definition: Definition) -> nx.MultiDiGraph[int]:
     """The frozen graph of a definition."""
-    import networkx as nx  # takes longer than a start from the kernel cache has
+    with fork.importing:
+        import networkx as nx  # takes longer than a start from the kernel cache has
 
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     for node in definition.nodes:

@@ -17,8 +17,11 @@ import numpy as np
 from compiler.dims import Dim, Opaque, Size, Unknown
 from compiler.graph.definition import Definition, Node
 from compiler.op import Op, op_named
-from compiler.ops import LIBRARY, leaves
+from compiler.ops import LIBRARY, leaves, regions
 from compiler.types import TensorType, TupleType
+
+_NAMED = {leaves.placeholder: "key", leaves.variable: "key", regions.checkpoint: "region"}
+"""The attributes that only say what is the same."""
 
 Form: TypeAlias = "tuple[Any, ...]"
 """A kind, and ints, texts, bools and forms."""
@@ -62,9 +65,9 @@ class _Writer:
             raise _NoFormError
         attrs = []
         for name, value in sorted(node.attrs.items()):
-            if name == "key" and node.op in (leaves.placeholder, leaves.variable):
+            if node.op in _NAMED and name == _NAMED[node.op]:
                 # by what it is equal to, since nothing else is asked of it
-                attrs.append((name, self.keys.setdefault(value, len(self.keys))))
+                attrs.append((name, self.keys.setdefault((name, value), len(self.keys))))
             else:
                 attrs.append((name, self._value(value)))
         return node.op.name, node.operands, tuple(attrs), self._value(node.type)

@@ -6,13 +6,18 @@ than its nodes in their order: the check of sizes, and a start from the kernel c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from compiler.errors import GraphError
 from compiler.graph.expression import Expression, ancestors
 from compiler.op import Attrs, Op
+from compiler.ops import leaves
 from compiler.types import TensorType
+
+LEAVES = (leaves.placeholder, leaves.variable, leaves.constant)
+"""The ops of nodes that lie in memory before anything is computed."""
 
 Updates: TypeAlias = "Sequence[tuple[Expression, Expression]]"
 
@@ -44,6 +49,16 @@ class Definition:
     outputs: tuple[int, ...]
     updates: tuple[tuple[int, int], ...]
 
+    def with_states(self, copied: Callable[[Any], Any]) -> Definition:
+        """The same over other states of its variables: what `copied` makes of each."""
+        nodes = tuple(
+            replace(node, attrs={**node.attrs, "key": copied(node.attrs["key"])})
+            if node.op is leaves.variable
+            else node
+            for node in self.nodes
+        )
+        return replace(self, nodes=nodes)
+
     def expressions(self) -> list[Expression]:
         """The nodes as expressions again."""
         made: list[Expression] = []
@@ -74,6 +89,25 @@ def define(
         tuple(ids[expression.serial] for expression in inputs),
         tuple(ids[expression.serial] for expression in outputs),
         tuple((ids[variable.serial], ids[new.serial]) for variable, new in updates),
+    )
+
+
+def require_lowerings(nodes: Iterable[Node]) -> None:
+    """GraphError unless each op, those of loops and branches too, can be compiled."""
+    for node in nodes:
+        if node.op.lowering is None and node.op.expand is None and node.op not in LEAVES:
+            raise no_lowering(node)
+        for value in node.attrs.values():
+            body = getattr(value, "definition", None)
+            if isinstance(body, Definition):
+                require_lowerings(body.nodes)
+
+
+def no_lowering(node: Node) -> GraphError:
+    """What is raised for a node of which no kernel can be made."""
+    return GraphError(
+        f"compile: {node.op.name} has no lowering, so no kernel can compute {node.type} "
+        f"({node.source}); with debug=True, it is evaluated with NumPy"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,7 +18,9 @@ from compiler.errors import DTypeError, GraphError, StaticGraphError
 from compiler.op import Attrs, Op, Operand
 from compiler.ops import arithmetic, leaves
 from compiler.ops.operators import Operators
+from compiler.pickling import STREAM, Stream
 from compiler.refusals import refuse, remembered
+from compiler.runtime.arrays import as_array, refuse_masked
 from compiler.types import DType, Shape, TensorType, as_dtype
 
 _serials = itertools.count()
@@ -26,6 +29,7 @@ _PACKAGES = tuple(
     for name in ("compiler", "staticgraph", "dynamic")
 )
 _line: ContextVar[str | None] = ContextVar("line", default=None)
+_casts: ContextVar[list[Expression] | None] = ContextVar("casts", default=None)
 _construct: ContextVar[Callable[..., Any] | None] = ContextVar("construct", default=None)
 
 
@@ -126,9 +130,50 @@ class Expression(Operators):
 
     __float__ = __int__ = __complex__ = __round__ = item = tolist = _number
 
+    def __copy__(self) -> Expression:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Expression:
+        for node in ancestors([self]):
+            if id(node) not in memo:
+                memo[id(node)] = node._copied(memo)
+        copied: Expression = memo[id(self)]
+        return copied
+
+    def _copied(self, memo: dict[int, Any]) -> Expression:
+        """The same over the copies of its operands: itself, unless some of them are others."""
+        operands = tuple([memo[id(operand)] for operand in self.operands])
+        if all(map(operator.is_, operands, self.operands)):
+            return self
+        made = Expression(self.op, operands, self.attrs, self.name, self.source, self.type)
+        made.weak = self.weak
+        return made
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (STREAM, [node._record() for node in ancestors([self])])
+
+    def _record(self) -> tuple[Any, ...]:
+        operands = [operand.serial for operand in self.operands]
+        kind, attrs = type(self), self.attrs
+        return self.serial, kind, self.op, operands, attrs, self.name, self.source, self.weak
+
     def __repr__(self) -> str:
         label = f" {self.name!r}" if self.name else ""
         return f"<{self.op.name}{label}: {self.type}>"
+
+
+def _unpickled(stream: Stream, records: Sequence[tuple[Any, ...]]) -> Expression:
+    """The last one of the expressions, of which the stream may know some."""
+    made = stream.expressions
+    for serial, kind, op, operands, attrs, name, source, weak in records:
+        if serial not in made:
+            if op is leaves.placeholder:
+                attrs = attrs | {"key": leaves.next_key()}
+            inputs = tuple([made[operand] for operand in operands])
+            made[serial] = kind(op, inputs, attrs, name, source)
+            made[serial].weak = weak
+    found: Expression = made[records[-1][0]]
+    return found
 
 
 class Handle(Operand):
@@ -191,6 +236,17 @@ def constructing(make: Callable[..., Expression]) -> Iterator[None]:
 
 
 @contextmanager
+def collecting_casts() -> Iterator[list[Expression]]:
+    """Collect the casts in the block that give a Python number an integer dtype of others."""
+    casts: list[Expression] = []
+    token = _casts.set(casts)
+    try:
+        yield casts
+    finally:
+        _casts.reset(token)
+
+
+@contextmanager
 def at_line(source: str) -> Iterator[None]:
     """Inside the block, new expressions are attributed to this `file:line`."""
     token = _line.set(source)
@@ -215,7 +271,7 @@ def user_line() -> str:
 
 def constant(array: Any) -> Expression:
     """A constant expression that holds a copy of `array`."""
-    array = np.asarray(array)
+    array = as_array(array)
     as_dtype(array.dtype, "constant")
     return construct(leaves.constant, (), {"value": leaves.Literal(array)})
 
@@ -243,19 +299,25 @@ def promote(op: Op, operands: Sequence[Any]) -> list[Expression]:
         wanted = dtype if i in shared else None
         if wanted is None and op.floating:
             wanted = _floating(_dtype_of(operand))
-        converted.append(_as_expression(op, operand, wanted))
+        converted.append(as_expression(op, operand, wanted))
     return converted
 
 
-def _as_expression(op: Op, operand: Any, dtype: DType | None) -> Expression:
+def as_expression(op: Op, operand: Any, dtype: DType | None) -> Expression:
+    """An operand of an op as an expression, of this dtype if one is given."""
     operand = opened(operand)
     if isinstance(operand, Expression):
         if dtype is None or operand.dtype == dtype:
             return operand
-        return construct(arithmetic.astype, (operand,), {"dtype": dtype})
+        made = construct(arithmetic.astype, (operand,), {"dtype": dtype})
+        if operand.weak and operand.dtype.kind in "iu" and dtype.kind in "iu":
+            casts = _casts.get()
+            if casts is not None:
+                casts.append(made)
+        return made
     if isinstance(operand, Dim):
         scalar = construct(leaves.size_of, (), {"size": operand})
-        return _as_expression(op, scalar, dtype)
+        return as_expression(op, scalar, dtype)
     if isinstance(operand, Operand):
         raise remembered(
             GraphError(
@@ -264,6 +326,7 @@ def _as_expression(op: Op, operand: Any, dtype: DType | None) -> Expression:
             )
         )
     try:
+        refuse_masked(operand)
         array = np.asarray(operand, dtype)
     except OverflowError as error:
         raise DTypeError(f"{op.name}: {operand!r} does not fit {dtype}: {error}") from None

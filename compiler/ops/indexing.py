@@ -377,7 +377,7 @@ as_strided = register(
         name="as_strided",
         infer_type=_as_strided_type,
         evaluate=lambda x, shape, strides: np.lib.stride_tricks.as_strided(
-            x, shape, tuple(stride * x.itemsize for stride in strides), writeable=False
+            x, shape, tuple(stride * x.strides[0] for stride in strides), writeable=False
         ),
         vjp=(_as_strided_vjp,),
         saves=("",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,15 @@ class Literal:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Literal) and self.key == other.key
+
+    def __copy__(self) -> Literal:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Literal:
+        return self
+
+    def __reduce__(self) -> Any:
+        return Literal, (self.array,)
 
     def __str__(self) -> str:
         if self.array.size <= 4:
@@ -97,6 +107,14 @@ size_of = register(
         doc="A size as a value: int64[].",
     )
 )
+
+
+_keys = itertools.count()
+
+
+def next_key() -> int:
+    """What tells a placeholder from all others of this process."""
+    return next(_keys)
 
 
 def leaf_attrs(shape: Shape, dtype: DType, key: object) -> dict[str, Any]:

@@ -54,8 +54,8 @@ def _with(op: str, **defaults: float | str) -> Callable[..., tuple[Sequence[Any]
     ((name, default),) = defaults.items()
 
     def bind(x: Any, value: Any = default, **given: Any) -> tuple[Sequence[Any], Attrs]:
-        if given.keys() - {name}:
-            raise OptionError(f"{op}: no option {', '.join(sorted(given))}: known is {name}")
+        for unknown in given.keys() - {name}:
+            raise TypeError(f"{op}() got an unexpected keyword argument {unknown!r}")
         value = given.get(name, value)
         return (as_operand(x),), {name: value if isinstance(default, str) else float(value)}
 

@@ -22,11 +22,11 @@ checkpoint = register(
         name="checkpoint",
         infer_type=_first_type,
         evaluate=_first,
-        vjp=(lambda g, o, x, *, region: g,),
+        vjp=(lambda g, o, x, *entries, region: g,),
         saves=("",),
-        bind=lambda x, region: ((x,), {"region": region}),
         expand=_first,
-        doc="x, a result of the region whose expressions have serials from region[0] to region[1].",
+        doc="x, a result of the region whose expressions are those between it and the other "
+        "operands, which enter the region; results of one region have the same `region`.",
     )
 )
 

@@ -23,24 +23,6 @@ def canonical(shape: Shape) -> Index:
     return tuple(Affine() if size == 1 else loop(axis) for axis, size in enumerate(shape))
 
 
-def inverse(index: Index, shape: Shape) -> Index | None:
-    """The index into a value of `shape` whose elements are read at `index`, by the latter's axes.
-
-    None unless each axis of `shape` is one axis of `index`, and the other way round.
-    """
-    found: dict[int, Affine] = {}
-    for axis, form in enumerate(index):
-        if form == Affine():
-            continue
-        if len(form.terms) != 1 or form != loop(form.terms[0][0]):
-            return None
-        found[form.terms[0][0]] = loop(axis)
-    wanted = [axis for axis, size in enumerate(shape) if size != 1]
-    if sorted(found) != wanted:
-        return None
-    return tuple(found.get(axis, Affine()) for axis in range(len(shape)))
-
-
 def broadcast_index(index: Index, shape: Shape) -> Index:
     """The index of an operand of `shape` that broadcasts to where `index` points."""
     kept = index[len(index) - len(shape) :]

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import networkx as nx
 
+from compiler.graph.definition import LEAVES, no_lowering
 from compiler.graph.view import Node, nodes_of
 from compiler.lowering import (
     Alias,
@@ -29,12 +30,12 @@ from compiler.lowering import (
     Scatter,
     Window,
 )
+from compiler.passes.beside import beside_source
 from compiler.passes.demand import (
     broadcast_index,
     canonical,
     contiguous_strides,
     demands,
-    inverse,
     is_free,
     reach,
 )
@@ -98,6 +99,7 @@ class _Fuser:
         self.virtual: set[int] = set()
         self.chain: dict[int, int] = {}
         self.packs: dict[int, Pack] = {}
+        self.aliases: dict[int, int] = {}
         self.first = self.front = -(10**9)
         self.last = 0
 
@@ -126,6 +128,8 @@ class _Fuser:
             self._place_nested(node)
         elif isinstance(lowering, Item):
             self._place_item(node)
+        elif lowering is None and node.op not in LEAVES:
+            raise no_lowering(node)
 
     # -- pointwise ---------------------------------------------------------------------------
 
@@ -181,8 +185,11 @@ class _Fuser:
     def _ready(self, base: int) -> int:
         node = self.nodes[base]
         if isinstance(node.op.lowering, Alias):
-            operand, *others = node.operands
-            return max([self._settled(operand), *map(self._known, others)])
+            if base not in self.aliases:  # there may be many paths through a chain of them
+                operand, *others = node.operands
+                known = map(self._known, others)
+                self.aliases[base] = max([self._settled(operand), *known])
+            return self.aliases[base]
         home = self.home.get(base)
         if home is None:
             return self.first
@@ -364,14 +371,16 @@ class _Fuser:
         node = self.nodes[node_id]
         if node_id in self.home:
             self.stored.add(node_id)
-        elif is_free(node) or node_id in self.virtual:
+        elif node.op.name != "constant" and (is_free(node) or node_id in self.virtual):
             self.virtual.discard(node_id)
             self._place_copy(node)
 
     def _place_copy(self, node: Node) -> None:
         shape = node.type.shape
         bases = list(reach(self.nodes, self.virtual, node.id, canonical(shape)))
-        found = None if self.separate else self._beside_source(node)
+        found = None if self.separate else beside_source(self.nodes, self.home, node)
+        if found is not None and found[1].value in self.deferred:
+            found = None
         if found is None:
             group = self._new_loops(shape, None, at_front=self._earliest(bases) == self.first)
             group.stores.append(Store(node.id, node.id, canonical(shape)))
@@ -383,27 +392,6 @@ class _Fuser:
         self.deferred.add(node.id)
         self.stored.add(node.id)
 
-    def _beside_source(self, node: Node) -> tuple[LoopGroup, Store] | None:
-        """The group that computes what a node permutes, where it can store it in this order too.
-
-        Only if the last axis stays the last one: the group would write far apart, and be slower.
-        """
-        found = list(reach(self.nodes, (), node.id, canonical(node.type.shape)))
-        if len(found) != 1:
-            return None
-        source, index = self.nodes[found[0][0]], found[0][1]
-        group = self.home.get(source.id)
-        if (
-            not isinstance(group, LoopGroup)
-            or source.id in self.deferred
-            or source.type.shape != group.domain
-        ):
-            return None
-        place = inverse(index, node.type.shape)
-        if place is None or not group.domain or place[-1] != canonical(group.domain)[-1]:
-            return None
-        return group, Store(source.id, node.id, place)
-
     def _place_alias(self, node: Node) -> None:
         if is_reshape(node) and not self.separate and node.id not in self.stored:
             pack = pack_of(self.nodes, self.consumers, node)
@@ -412,6 +400,7 @@ class _Fuser:
                 self._materialise(pack.base)
                 return
         self._materialise(node.operands[0])
+        self._ready(node.id)  # step by step along a chain of aliases
 
     def _place_gemm(self, node: Node) -> None:
         onto, *factors = node.operands

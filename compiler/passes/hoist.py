@@ -50,15 +50,17 @@ def _hoisting(graph: nx.MultiDiGraph[int], hoisted: Callable[[Loop], Loop]) -> n
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kinds:
-    """The values of a body that do not depend on the carries, by serial.
+    """What the values of a body depend on, other than the carries; by serial.
 
     Attributes:
         fixed: the same in every step.
         sliced: of the slices of the xs, and of what is fixed.
+        again: what follows from values that are computed again, so that they are not kept.
     """
 
     fixed: dict[int, Expression] = field(default_factory=dict)
     sliced: dict[int, Expression] = field(default_factory=dict)
+    again: set[int] = field(default_factory=set)
 
 
 def kinds_of(loop: Loop) -> Kinds:
@@ -69,6 +71,8 @@ def kinds_of(loop: Loop) -> Kinds:
     runs = isinstance(loop.length, int) and loop.length > 0
     for node in loop.nodes:
         serials = {operand.serial for operand in node.operands}
+        if node.op is ops.recompute or serials & kinds.again:
+            kinds.again.add(node.serial)
         if serials <= kinds.fixed.keys():
             # an index out of range is no error in a loop of no steps
             if runs or not isinstance(node.op.lowering, Gather):

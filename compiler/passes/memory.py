@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compiler.affine import Affine
 from compiler.arena import arrange
-from compiler.chunks import Chunks
+from compiler.chunks import Cut
 from compiler.dims import Unknown, evaluate
 from compiler.emit.chunks import ChunkPlan, own_memory
 from compiler.emit.statements import Access, Body, Memory
+from compiler.errors import GraphError
+from compiler.graph.definition import LEAVES
 from compiler.lowering import Alias
 from compiler.passes.groups import Fusion, MatmulGroup, NestedGroup
 from compiler.types import DType, Shape
@@ -21,7 +23,9 @@ class Slot:
     """A piece of memory: `kind` is input, output, variable, constant or arena.
 
     `position` counts inputs and outputs, and is the node of a variable or constant. An arena slot
-    lives from group `first` to group `last`; `chunks` says that each chunk of the group has one.
+    lives from group `first` to group `last`, and from tick `begin` to tick `end`: a loop or a
+    branch takes as many ticks as the groups inside. `chunks` says that each chunk of the group has
+    one.
     """
 
     kind: str
@@ -30,7 +34,9 @@ class Slot:
     dtype: DType
     first: int = 0
     last: int = 0
-    chunks: Chunks | None = None
+    chunks: Cut | None = None
+    begin: int = 0
+    end: int = 0
 
     def bytes(self, sizes: Mapping[Unknown, int]) -> int:
         """The number of bytes, given the sizes that are unknown before run time."""
@@ -42,10 +48,12 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
-    """What a loop or a branch uses inside: arena slots and constants; and whether it may fail."""
+    """What a loop or a branch uses inside: arena slots and constants, which live for some of its
+    `ticks`.
+    """
 
     slots: tuple[Slot, ...]
-    fallible: bool
+    ticks: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +65,9 @@ class MemoryPlan:
         place: the slot of each value that lies in memory.
         own: the slot of what a group has memory of its own for, by (group, memory).
         commits: values to be copied over a variable when everything else is done.
+        ticks: when each group begins, and when the last one has ended.
+        change: the first group that changes a variable, the number of groups if only `commits` do;
+            None if nothing does. No group from there on can fail, or be stopped.
         nested: the slots that loops and branches use inside, by group.
     """
 
@@ -64,12 +75,14 @@ class MemoryPlan:
     place: Mapping[int, int]
     own: Mapping[tuple[int, Memory], int]
     commits: tuple[tuple[int, int], ...]
+    ticks: tuple[int, ...]
+    change: int | None = None
     nested: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def layout(self, sizes: Mapping[Unknown, int]) -> tuple[dict[int, int], int]:
         """The offset in bytes of each arena slot, and the arena's size."""
         arena = {i: slot for i, slot in enumerate(self.slots) if slot.kind == "arena"}
-        pieces = [(slot.bytes(sizes), slot.first, slot.last) for slot in arena.values()]
+        pieces = [(slot.bytes(sizes), slot.begin, slot.end) for slot in arena.values()]
         offsets, length = arrange(pieces)
         return dict(zip(arena, offsets, strict=True)), length
 
@@ -123,6 +136,7 @@ class _Planner:
         self.accesses = [list(self._accesses_of(i)) for i in range(len(fusion.groups))]
 
     def plan(self) -> MemoryPlan:
+        self._require_writers()
         for i, accesses in enumerate(self.accesses):
             for access in accesses:
                 self.first.setdefault(access.node, i)
@@ -134,6 +148,20 @@ class _Planner:
             for i in range(len(self.fusion.groups)):
                 self._share_within(i)
         return self._slots(tuple(commits))
+
+    def _require_writers(self) -> None:
+        """GraphError if memory would be read, or returned, that nothing has written."""
+        written = {node for node, one in self.nodes.items() if one.op in LEAVES}
+        for accesses in self.accesses:
+            written.update(access.node for access in accesses if access.write)
+            self._require_written([access.node for access in accesses], written)
+        self._require_written(map(self.storage, self.fusion.stored), written)
+
+    def _require_written(self, needed: Iterable[int], written: Container[int]) -> None:
+        for node in (self.nodes[node] for node in needed if node not in written):
+            raise GraphError(
+                f"compile: no step computes {node.op.name}, {node.type} ({node.source})"
+            )
 
     def storage(self, node: int) -> int:
         """The node whose memory a value lies in."""
@@ -171,8 +199,7 @@ class _Planner:
         """Whether the new value may be written over the variable as soon as it is known."""
         at = self.last_write(new)
         checking = [i for i, body in self.bodies.items() if body.checks]
-        checking += [i for i, nest in self.nested.items() if nest.fallible]
-        fallible = max(checking, default=-1)
+        fallible = max([*checking, *self.nested], default=-1)  # a loop may be interrupted
         if not self.in_place or at <= fallible or self.last.get(variable, -1) > at:
             return False
         if not self._replaces(self.accesses[at], new, variable):
@@ -265,11 +292,37 @@ class _Planner:
                 dtype = self._dtype(memory, plan, self.bodies.get(index))
                 chunks = plan.chunks if plan and memory[0] != "product" else None
                 slots.append(Slot("arena", 0, (size,), dtype, index, index, chunks))
+        ticks = self._ticks()
+        slots = [
+            replace(slot, begin=ticks[slot.first], end=(*ticks, ticks[-1] + 1)[slot.last + 1] - 1)
+            for slot in slots
+        ]
         nested: dict[int, tuple[int, ...]] = {}
         for index, nest in self.nested.items():
             nested[index] = tuple(range(len(slots), len(slots) + len(nest.slots)))
-            slots += [replace(slot, first=index, last=index) for slot in nest.slots]
-        return MemoryPlan(tuple(slots), place, own, commits, nested)
+            for slot in nest.slots:
+                begin, end = slot.begin + ticks[index], slot.end + ticks[index]
+                slots.append(replace(slot, first=index, last=index, begin=begin, end=end))
+        return MemoryPlan(tuple(slots), place, own, commits, ticks, self._change(), nested)
+
+    def _ticks(self) -> tuple[int, ...]:
+        """When each group begins, and when the last one has ended."""
+        ticks = [0]
+        for i in range(len(self.fusion.groups)):
+            ticks.append(ticks[-1] + (self.nested[i].ticks if i in self.nested else 1))
+        return tuple(ticks)
+
+    def _change(self) -> int | None:
+        """The first group that writes where a variable lies."""
+        if not self.updates:
+            return None
+        changed = {new for _, new in self.updates if self.kind.get(new, ("", 0))[0] == "variable"}
+        groups = (
+            i
+            for i, accesses in enumerate(self.accesses)
+            if any(one.write and one.node in changed for one in accesses)
+        )
+        return next(groups, len(self.accesses))
 
     def _dtype(self, memory: Memory, plan: ChunkPlan | None, body: Body | None) -> DType:
         kind, number = memory

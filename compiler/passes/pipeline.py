@@ -9,10 +9,12 @@ from typing import Any
 import networkx as nx
 
 from compiler.errors import OptionError
-from compiler.graph.expression import Expression
+from compiler.graph.expression import Expression, construct
 from compiler.graph.strided import view_inputs
+from compiler.lowering import Alias, IndexMap
 from compiler.op import Attrs, Op
-from compiler.ops.regions import checkpoint
+from compiler.ops import leaves
+from compiler.ops.regions import checkpoint, recompute
 from compiler.passes.accumulate import accumulate_products
 from compiler.passes.arrange import arrange_rows
 from compiler.passes.hoist import hoist_invariants, hoist_products
@@ -55,9 +57,11 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
     # in a body, products stay what they are: they may move out of the loop
     inside = {*disabled, *(rewrite.__name__ for rewrite in (*_LAST, *_AT_THE_END))}
     last = [rewrite for rewrite in _LAST if rewrite.__name__ not in disabled]
+    is_kept = recompute_regions.__name__ in disabled
+    copies = _keep_regions if is_kept else recompute_regions
     primitive = [rule for rule in chosen if not rule.composite]
     return [
-        partial(replay, rules=_table(chosen), always=[open_regions, *always]),
+        partial(replay, rules=_table(chosen), always=[open_regions, copies, *always]),
         expand_composites,
         partial(optimise_bodies, optimise=partial(optimise, numerics=numerics, disabled=inside)),
         *(one for one in LOOPS if one.__name__ not in disabled),
@@ -68,13 +72,35 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
 
 def rule_names() -> set[str]:
     """The names of all rewrites that can be switched off."""
-    others = (*_ALWAYS, *_LAST, *LOOPS, *_AT_THE_END, recompute_values, arrange_rows, view_inputs)
+    others = (
+        *_ALWAYS, *_LAST, *LOOPS, *_AT_THE_END, recompute_values, arrange_rows, recompute_regions,
+        view_inputs,
+    )  # fmt: skip
     return {rule.name for rule in RULES} | {one.__name__ for one in others}
 
 
 def open_regions(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
     """A result of a checkpointed region is what it is without one: gradients are taken."""
     return operands[0] if op is checkpoint else None
+
+
+def recompute_regions(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
+    """What enters the copy of a region is kept, unless it only moves elements: that is free to do
+    again, and what it moves may be smaller. Switched off, regions are kept as if there were none.
+    """
+    if op is not recompute:
+        return None
+    value, *after = operands
+    if not value.operands:
+        return None if value.op in (leaves.placeholder, leaves.variable) else value
+    if value.op is recompute or not isinstance(value.op.lowering, IndexMap | Alias):
+        return None
+    (moved,) = value.operands
+    return construct(value.op, (construct(recompute, (moved, *after), {}),), value.attrs)
+
+
+def _keep_regions(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
+    return operands[0] if op is recompute else None
 
 
 def expand_composites(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:

@@ -59,12 +59,12 @@ def _read_by_scan(node: Node, used: set[int]) -> list[int]:
     # the body is read alone: what stands outside are the numbers of nodes
     loop: Any = open_loop(node.operands, node.attrs)  # type: ignore[arg-type]
     kept: Any = _without_unused(loop, used)
-    consts, xs = kept.read()
-    return [outer for _, outer in (*consts, *xs)] + [carry.first for carry in kept.carries]
+    read = [outer for _, outer in (*kept.consts, *kept.xs)]
+    return read + [carry.first for carry in kept.carries]
 
 
 def _without_unused(loop: Loop, used: Set[int]) -> Loop:
-    """The loop with the carries and the ys that the used items need."""
+    """The loop with the carries and the ys that the used items need, and what these read."""
     count = len(loop.carries)
     ys = [y for i, y in enumerate(loop.ys) if count + i in used]
     kept = {i for i in range(count) if i in used}
@@ -72,7 +72,9 @@ def _without_unused(loop: Loop, used: Set[int]) -> Loop:
         outputs = [*ys, *(loop.carries[i].next for i in kept)]
         reached = {node.serial for node in between(outputs, {})}
         kept |= {i for i in range(count) if loop.carries[i].inner.serial in reached}
-    return replace(loop, carries=[loop.carries[i] for i in sorted(kept)], ys=ys)
+    needed = replace(loop, carries=[loop.carries[i] for i in sorted(kept)], ys=ys)
+    consts, xs = needed.read()
+    return replace(needed, consts=consts, xs=xs)
 
 
 def _pruned_scan(loop: Loop, used: set[int]) -> list[Expression | None]:

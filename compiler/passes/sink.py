@@ -34,6 +34,7 @@ def sink_sums(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     A carry `c + a.T @ b` that nothing else reads (the gradient of a weight) becomes one product of
     the stacked a and b, `c + take_add(a, i)` (that of an embedding) one scatter, and `c + sum(b)`
     (that of a bias) a sum of the stack, if b is stacked anyway: else the sum is cheaper inside.
+    Nothing is stacked that a checkpointed region computes again so as not to keep it.
     """
     return _sinking(graph, _sink_sums)
 
@@ -199,7 +200,7 @@ def _product_below(term: Expression, sinking: Sinking, kinds: Kinds) -> Expressi
     node, chain = _linear(term)
     if node.op is not ops.matmul or any(one.ndim != 2 for one in node.operands):
         return None
-    if any(one.serial in kinds.fixed for one in node.operands):
+    if any(one.serial in kinds.fixed or one.serial in kinds.again for one in node.operands):
         return None
     left, right = node.operands
     turned = left.operands[0] if left.op is ops.transpose else ops.swapaxes(left, 0, 1)
@@ -217,7 +218,7 @@ def _scatter_below(term: Expression, sinking: Sinking, kinds: Kinds) -> Expressi
     node, chain = _linear(term)
     if node.op is not ops.take_add or node.attrs["axis"] != 0:
         return None
-    if any(one.serial in kinds.fixed for one in node.operands):
+    if any(one.serial in kinds.fixed or one.serial in kinds.again for one in node.operands):
         return None
     stacks = [sinking.stack(one) for one in node.operands]
     return _applied(ops.take_add.bound(stacks, node.attrs), chain)
@@ -267,6 +268,8 @@ def _value_below(
     products = sum(is_weighted(node, kinds) for node in cone)
     entering = {one.serial: one for node in cone for one in node.operands if one.serial not in free}
     varying = [entering[serial] for serial in sorted(entering.keys() - kinds.fixed.keys())]
+    if not kinds.again.isdisjoint(entering):
+        return None
     if not products or sum(not sinking.is_stacked(one) for one in varying) > products:
         return None
     known = sinking.outside

@@ -10,6 +10,7 @@ import numpy as np
 from compiler.errors import DTypeError, FeedError, ShapeError
 from compiler.runtime.image import Array
 from compiler.runtime.sizes import Feed, as_input
+from compiler.types import TensorType
 
 
 def in_order(
@@ -49,14 +50,34 @@ def as_inputs(name: str, feeds: Sequence[Feed], args: Sequence[Any]) -> list[Any
     return [as_input(feed, value) for feed, value in zip(feeds, args, strict=True)]
 
 
+def is_fed_out(feeds: Sequence[Feed]) -> bool:
+    """Whether a placeholder is named `out`: then calls take no arrays for their results."""
+    return any(feed.name == "out" for feed in feeds)
+
+
+def given_outputs(name: str, out: Any) -> list[Any]:
+    """What a call was given for its results, as a list.
+
+    Raises:
+        FeedError: it is no array, list or tuple.
+    """
+    if isinstance(out, np.ndarray):
+        return [out]
+    if isinstance(out, list | tuple):
+        return list(out)
+    raise FeedError(
+        f"{name}: out: a {type(out).__name__} given, an array or a list or tuple of arrays expected"
+    )
+
+
 def check_outputs(
     name: str,
     given: Sequence[Any],
-    outputs: Sequence[Array],
+    outputs: Sequence[Array | TensorType],
     shapes: Sequence[tuple[int, ...]],
     taken: Sequence[Any],
 ) -> None:
-    """Check arrays that results are to be written into; `taken` are those that a call reads.
+    """Check arrays that results are to be written into, of which `taken` keep what they have.
 
     Raises:
         FeedError, DTypeError, ShapeError: too many or too few, or one that does not fit.
@@ -74,10 +95,19 @@ def check_outputs(
         if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):
             raise FeedError(f"{place}: an array that is row-major, aligned and writable expected")
         for other in (*taken, *given[:i]):
-            if np.may_share_memory(array, other):
+            if _share_memory(array, other):
                 raise FeedError(
-                    f"{place}: shares memory with an input, a variable or another output"
+                    f"{place}: shares memory with an input, a variable, a constant or another array"
                 )
+
+
+def _share_memory(left: Any, right: Any) -> bool:
+    """Whether an element of one is an element of the other, or that would take long to tell."""
+    try:
+        work: Any = 1 << 16  # candidates, of which NumPy's annotation knows only two numbers
+        return bool(np.shares_memory(left, right, max_work=work))
+    except np.exceptions.TooHardError:
+        return True
 
 
 def are_apart(given: Sequence[Any], taken: Sequence[Any]) -> bool:

@@ -8,12 +8,12 @@ have; what was not begun is begun again in the child when it is asked for.
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from compiler import fork
 from compiler.errors import CompileError
 
 T = TypeVar("T")
@@ -99,15 +99,10 @@ class Compilation(Generic[T]):
         )
 
 
-def _after_fork_in_child() -> None:
-    _compiling.release()
+def _forget_threads() -> None:
     for compilation in list(_unfinished):
         compilation.forget_thread()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_compiling.acquire,
-        after_in_parent=_compiling.release,
-        after_in_child=_after_fork_in_child,
-    )
+fork.hold(fork.Rank.COMPILING, _compiling)
+fork.after_in_child(_forget_threads)

@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from compiler.emit.watch import REJECTED
 from compiler.once import Once
+from compiler.runtime.signals import process_address, words_of_a_call
 from compiler.types import DType
 
 NUMPY_ABI = 0x02000000
@@ -29,12 +31,12 @@ ENTRY_SYMBOL, RUN_SYMBOL = "staticgraph_entry", "staticgraph_run"
 # Words of the entry's `self`: addresses, how many arrays, and a record per input and per output.
 PYTHON_FUNCTIONS = (
     "PyLong_FromLongLong", "PyList_New", "PyList_SetItem", "Py_IncRef", "Py_DecRef",
-    "PyEval_SaveThread", "PyEval_RestoreThread",
 )  # fmt: skip
 CONSTANTS = (
-    "program", "unlocks", "ndarray", *PYTHON_FUNCTIONS, "PyArray_NewFromDescr", "inputs", "outputs",
+    "program", "unlocks", "process", "ndarray", *PYTHON_FUNCTIONS, "PyArray_NewFromDescr", "inputs",
+    "outputs",
 )  # fmt: skip
-INPUT = ("at", "ndim", "kind", "itemsize")
+INPUT = ("at", "ndim", "kind", "itemsize", "flags")
 OUTPUT = ("at", "ndim", "descr")
 
 
@@ -44,7 +46,7 @@ class Fields:
 
     `kind` is the four chars kind, type, byteorder and one unused, of which `kind_mask` keeps the
     kind and the byte order, with the last bit left out that tells "=" from "<". `required` are the
-    flags of an aligned row-major array.
+    flags of an aligned row-major array, `writable` those of one that may be written too.
     """
 
     type: int
@@ -57,6 +59,7 @@ class Fields:
     itemsize: int
     kind_mask: int = 0x00FE00FF
     required: int = 0x0101  # NPY_ARRAY_ALIGNED | NPY_ARRAY_C_CONTIGUOUS
+    writable: int = 0x0501  # and NPY_ARRAY_WRITEABLE
 
 
 HEAD = object.__basicsize__  # larger in a free-threaded CPython
@@ -70,11 +73,15 @@ Entry = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An input or output of a kernel: its address goes to `at` in the table, its sizes follow."""
+    """An input or output of a kernel: its address goes to `at` in the table, its sizes follow.
+
+    `written` says that the kernel writes it.
+    """
 
     at: int
     ndim: int
     dtype: DType
+    written: bool = False
 
 
 def native_entry(
@@ -89,11 +96,12 @@ def native_entry(
     Args:
         code: the address of the entry's machine code.
         program: its words, of which the function keeps a copy.
-        unlocks: the table's entry that says whether to run without the interpreter's lock.
+        unlocks: the table's entry that says whether to begin without the interpreter's lock.
     """
     constants = [
         0,
         unlocks,
+        process_address(),
         id(np.ndarray),
         *(_python_function(name) for name in PYTHON_FUNCTIONS),
         _numpy_api()[NEW_FROM_DESCR],
@@ -101,7 +109,8 @@ def native_entry(
         len(outputs),
     ]
     for one in inputs:
-        constants += (one.at, one.ndim, _kind(one.dtype), one.dtype.itemsize)
+        flags = FIELDS.writable if one.written else FIELDS.required
+        constants += (one.at, one.ndim, _kind(one.dtype), one.dtype.itemsize, flags)
     for one in outputs:
         constants += (one.at, one.ndim, id(_canonical(one.dtype)))
     words = np.array([*constants, *program], np.int64)
@@ -113,34 +122,42 @@ def native_entry(
 
 
 def python_entry(
-    run: int, program: Sequence[int], inputs: Sequence[Argument], outputs: Sequence[Argument]
+    run: int,
+    program: Sequence[int],
+    unlocks: int,
+    inputs: Sequence[Argument],
+    outputs: Sequence[Argument],
 ) -> Entry:
     """The same as `native_entry` in Python, some microseconds slower.
 
     Args:
         run: the address of the code that runs programs.
         program: its words.
+        unlocks: the table's entry that says whether to begin without the interpreter's lock.
     """
-    run_program = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2)(run)
+    run_program = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(run)
     words = np.array(program, np.int64)
 
     def entry(table: Any, *arrays: Any) -> Any:
         if len(arrays) != len(inputs):
-            return -1
+            return REJECTED
         for one, array in zip(inputs, arrays, strict=True):
             if type(array) is not np.ndarray or array.dtype != one.dtype:
-                return -1
+                return REJECTED
             if array.shape != tuple(table[one.at + 1 : one.at + 1 + one.ndim]):
-                return -1
-            if not (array.flags.c_contiguous and array.flags.aligned):
-                return -1
+                return REJECTED
+            flags = array.flags
+            if not (flags.c_contiguous and flags.aligned and flags.writeable >= one.written):
+                return REJECTED
             table[one.at] = array.ctypes.data
         results = []
         for one in outputs:
             made = np.empty(table[one.at + 1 : one.at + 1 + one.ndim], one.dtype)
             table[one.at] = made.ctypes.data
             results.append(made)
-        return run_program(words.ctypes.data, table.ctypes.data) or results
+        unlocked, guards = table[unlocks : unlocks + 2].tolist()
+        watch = words_of_a_call(unlocked, guards, process_address())
+        return run_program(words.ctypes.data, table.ctypes.data, watch.ctypes.data) or results
 
     return entry
 

@@ -10,20 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compiler import fork
 from compiler.arena import ALIGNMENT
 from compiler.dims import Unknown, atoms
+from compiler.emit.watch import BUSY
 from compiler.errors import GraphError, OutOfRangeError
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition
 from compiler.graph.strided import Order, view_inputs
 from compiler.options import Options
 from compiler.runtime import threads
-from compiler.runtime.arguments import are_apart, as_inputs, check_outputs, in_order
+from compiler.runtime.arguments import (
+    are_apart,
+    as_inputs,
+    check_outputs,
+    given_outputs,
+    in_order,
+    is_fed_out,
+)
 from compiler.runtime.background import Compilation
 from compiler.runtime.blas import find_blas, limit_threads
 from compiler.runtime.cache.loader import Entries
 from compiler.runtime.image import Image, Layout
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
+from compiler.runtime.state import State, holding
 from compiler.runtime.strided import MOST_KERNELS, Strided, compile_strided, order_of, row_major
 
 if TYPE_CHECKING:
@@ -75,13 +85,16 @@ class Executable:
     _strided: dict[tuple[Order | None, ...], Strided | Compilation[Strided]] = field(
         default_factory=dict
     )
-    _held: list[Any] = field(default_factory=list)
+    _fixed: list[Any] | None = None
+    _guards: Any = field(init=False)  # how many variables there are, their guards' addresses
     _blas_threads: int | None = None  # to which a call has to limit the BLAS
 
     def __post_init__(self) -> None:
         self.threads = self.options.threads
         self.call = self.native.call  # one step less in every call
-        self._is_fed_out = any(feed.name == "out" for feed in self.feeds)
+        self._is_fed_out = is_fed_out(self.feeds)
+        addresses = [state.guard.ctypes.data for state in self.states]
+        self._guards = np.array([len(addresses), *addresses], np.int64)
 
     @property
     def graph(self) -> nx.MultiDiGraph[int]:
@@ -103,8 +116,9 @@ class Executable:
     def _lowered(self) -> tuple[nx.MultiDiGraph[int], Kernel]:
         """The graph after the passes and its kernel, made again after a start from the cache."""
         if self._lowering is None:
-            from compiler.driver import lower
-            from compiler.emit.image import image_of
+            with fork.importing:
+                from compiler.driver import lower
+                from compiler.emit.image import image_of
 
             lowering = lower(self.graph, self.options)
             if image_of(lowering[1], self.definition) != self.image:
@@ -145,9 +159,10 @@ class Executable:
         """Run on arrays, by position or by the placeholders' names.
 
         Args:
-            out: unless a placeholder has this name: where the results go, an array or a sequence of
-                arrays in the order of the outputs. Each is row-major, writable, of the shape and
-                dtype of its output, and shares no memory with another or with an input.
+            out: unless a placeholder has this name: where the results go, an array or a list or
+                tuple of arrays in the order of the outputs; None for new arrays. Each is row-major,
+                writable, of the shape and dtype of its output, and shares no memory with another,
+                with an input, a variable or a constant.
 
         Returns:
             New arrays, or those of `out`, in the structure that was compiled. Variables are updated
@@ -155,11 +170,18 @@ class Executable:
 
         Raises:
             FeedError, DTypeError, ShapeError: the inputs or `out` do not fit; nothing was updated.
-            OutOfRangeError: an index operand points outside its axis; no variable was updated.
+            OutOfRangeError: an index operand points outside its axis; no variable was updated, but
+                arrays of `out` may have been written to.
+            KeyboardInterrupt, or what else the handler of a signal raises: the same.
+
+        A call that takes long lets other threads go on. Calls that use a variable follow one
+        another.
         """
         if kwargs:
             if "out" in kwargs and not self._is_fed_out:
-                return self._call_into(kwargs.pop("out"), args, kwargs)
+                out = kwargs.pop("out")
+                if out is not None:
+                    return self._call_into(given_outputs(self.name, out), args, kwargs)
             args = in_order(self.name, self.feeds, args, kwargs)
         try:
             workspace = self._idle.pop()
@@ -177,12 +199,13 @@ class Executable:
             self._idle.append(workspace)
         return self.restructure(results)
 
-    def _call_into(self, out: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Run with the results in the arrays of `out`."""
-        given = [out] if isinstance(out, np.ndarray) else list(out)
+    def _call_into(self, given: list[Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Run with the results in the arrays that are given."""
         if kwargs:
             args = in_order(self.name, self.feeds, args, kwargs)
-        if self._blas_threads is None and are_apart(given, [*args, *self.states()]):
+        counts_fit = (len(args), len(given)) == (len(self.feeds), len(self.image.outputs))
+        taken = (*args, *self._memory())
+        if counts_fit and self._blas_threads is None and are_apart(given, taken):
             try:
                 workspace = self._idle.pop()
             except IndexError:
@@ -198,7 +221,7 @@ class Executable:
         """The same for what did not fit the kernel as it was: what is wrong is found here."""
         kernel, arrays, sizes = self.suited(as_inputs(self.name, self.feeds, args))
         layout = kernel._layout_for(sizes)
-        taken = [*arrays, *self.states()]
+        taken = [*arrays, *self._memory()]
         check_outputs(self.name, given, kernel.image.outputs, layout.outputs, taken)
         kernel._run_with(layout, kernel.native.fill, [*arrays, *given])
         return self.restructure(given)
@@ -213,7 +236,7 @@ class Executable:
             self._set_up(workspace, layout)
             limit = self._blas_threads
             with nullcontext() if limit is None else limit_threads(limit):
-                return self._checked(workspace, entry(workspace.table, *arrays))
+                return self._entered(workspace, entry, arrays)
         finally:
             self._idle.append(workspace)
 
@@ -267,14 +290,26 @@ class Executable:
         self._set_up(workspace, self._layout_for(sizes))
         return workspace
 
-    def states(self) -> list[Any]:
-        """The arrays of the variables that the kernel reads or updates."""
+    @property
+    def states(self) -> list[State]:
+        """The variables that the kernel reads or updates."""
         nodes = self.definition.nodes
-        return [nodes[node].attrs["key"].array for _, node in self.image.variables]
+        return [nodes[node].attrs["key"] for _, node in self.image.variables]
 
     def run_in(self, workspace: Workspace, arrays: Sequence[Any]) -> list[Any]:
         """Run on validated inputs, in a workspace that is set up for their sizes."""
-        return self._checked(workspace, self.call(workspace.table, *arrays))
+        return self._entered(workspace, self.call, arrays)
+
+    def run_held(self, workspace: Workspace, arrays: Sequence[Any]) -> list[Any]:
+        """The same in a thread that holds the variables."""
+        return self._checked(workspace, self._unguarded(workspace, self.call, arrays))
+
+    def _entered(self, workspace: Workspace, entry: Any, arrays: Sequence[Any]) -> list[Any]:
+        results = entry(workspace.table, *arrays)
+        if isinstance(results, int) and results == BUSY:
+            with holding(self.states, changes=bool(self.definition.updates)):
+                results = self._unguarded(workspace, entry, arrays)
+        return self._checked(workspace, results)
 
     def _checked(self, workspace: Workspace, results: Any) -> list[Any]:
         if not isinstance(results, int):
@@ -282,6 +317,15 @@ class Executable:
         if results > 0:
             raise self._out_of_range(workspace, results - 1)
         raise GraphError(f"{self.name}: validated inputs do not fit the kernel: a defect")
+
+    def _unguarded(self, workspace: Workspace, entry: Any, arrays: Sequence[Any]) -> Any:
+        """Run for a thread that holds the variables."""
+        at = self.image.unlocks + 1
+        guards, workspace.table[at] = int(workspace.table[at]), 0
+        try:
+            return entry(workspace.table, *arrays)
+        finally:
+            workspace.table[at] = guards
 
     def _out_of_range(self, workspace: Workspace, node: int) -> OutOfRangeError:
         sizes = {atom: int(workspace.table[at]) for atom, at in self.image.unknowns}
@@ -306,7 +350,6 @@ class Executable:
         image = self.image
         words = np.full(image.length, -1, np.int64)
         for at, array in self._leaves():
-            self._held.append(array)
             words[at] = array.ctypes.data
         pool = threads.pool_address()
         if image.gemm:
@@ -318,12 +361,19 @@ class Executable:
             pool = pool if blas.is_native else 0
         words[image.own] = words.ctypes.data
         words[image.unlocks] = 0
+        words[image.unlocks + 1] = self._guards.ctypes.data if image.variables else 0
         words[image.pool], words[image.pool + 1] = pool, self.threads or 0
         workspace = Workspace(words)
         if not any(atoms(feed.type.shape) for feed in self.feeds):
             # nothing is unknown: no input would be found not to fit a table without sizes
             self._set_up(workspace, self._layout_for({}))
         return workspace
+
+    def _memory(self) -> Sequence[Any]:
+        """The arrays of variables and constants, which no call may write its results into."""
+        if self._fixed is None:
+            self._fixed = [array for _, array in self._leaves()]
+        return self._fixed
 
     def _leaves(self) -> Iterator[tuple[int, Any]]:
         """The entries and arrays of variables and constants."""
@@ -347,7 +397,7 @@ class Executable:
         base = -(-workspace.arena.ctypes.data // ALIGNMENT) * ALIGNMENT
         for at, offset in layout.offsets:
             workspace.table[at] = base + offset
-        # variables are for one thread at a time: the interpreter's lock sees to that
-        unlocks = layout.shares and not self.image.variables
+        # what Numba compiled is one step, which cannot let go of the interpreter's lock later
+        unlocks = layout.shares or self.options.backend == "numba"
         workspace.table[self.image.unlocks] = unlocks
         workspace.layout = layout

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.arena import arrange
-from compiler.chunks import Chunks
+from compiler.chunks import Cut
 from compiler.dims import Size, Unknown, evaluate
 from compiler.ops.leaves import Literal
 from compiler.runtime.entry import Argument
@@ -36,12 +36,12 @@ class Piece:
     """A piece of the arena, whose address goes to the entry `at`.
 
     Its bytes are the product of `factors`, for each chunk if it is one of `chunks`. It lives
-    from group `first` to group `last`.
+    from tick `first` to tick `last`.
     """
 
     at: int
     factors: tuple[Size, ...]
-    chunks: Chunks | None
+    chunks: Cut | None
     first: int
     last: int
 
@@ -79,7 +79,8 @@ class Image:
         own: the entry of the table's own address.
         failed: the entry that receives an index out of range.
         pool: the entry of the address of the threads' pool; the next is how many may work.
-        unlocks: the entry that says whether the kernel runs without the interpreter's lock.
+        unlocks: the entry that says whether the kernel begins without the interpreter's lock; the
+            next is the address of the words of its variables.
         gemm: pairs of a dtype's name and the entry of the BLAS for it.
         unknowns: pairs of an unknown size and its entry.
         computed: pairs of an entry and the size that it holds.
@@ -100,7 +101,7 @@ class Image:
     gemm: tuple[tuple[str, int], ...]
     unknowns: tuple[tuple[Unknown, int], ...]
     computed: tuple[tuple[int, Size], ...]
-    chunks: tuple[tuple[int, Chunks], ...]
+    chunks: tuple[tuple[int, Cut], ...]
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     variables: tuple[tuple[int, int], ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,16 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from compiler.dims import Unknown
+from compiler import fork
+from compiler.dims import Unknown, evaluate
 from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
-from compiler.runtime.arguments import as_inputs, in_order
+from compiler.ops import leaves
+from compiler.runtime.arguments import (
+    as_inputs,
+    check_outputs,
+    given_outputs,
+    in_order,
+    is_fed_out,
+)
 from compiler.runtime.interpret import Observer, interpret
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
+from compiler.runtime.state import State, holding
 from compiler.runtime.strided import row_major
 
 interpreting = threading.RLock()
 """Held by a call: what it reads of variables is not updated by another one meanwhile."""
+fork.hold(fork.Rank.INTERPRETING, interpreting)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -49,36 +58,61 @@ class Interpreted:
             args, kwargs: what the call was given.
             observe: called after each op.
         """
-        definition = self.definition
-        arrays = self._bound(args, kwargs)
-        with interpreting:
+        updates = self.definition.updates
+        named = dict(kwargs)
+        out = None if is_fed_out(self.feeds) else named.pop("out", None)
+        arrays, sizes = self._bound(args, named)
+        given = None if out is None else self._checked_outputs(out, arrays, sizes)
+        with interpreting, holding(self._states(), changes=bool(updates)):
             values = self._values(arrays, self._variables(), observe)
             # copies: a value may be an input, a variable, or a view of one
             results = [np.array(value, order="C") for value in values]
-            count = len(definition.outputs)
-            for (variable, _), value in zip(definition.updates, results[count:], strict=True):
+            count = len(self.definition.outputs)
+            for (variable, _), value in zip(updates, results[count:], strict=True):
                 self._made[variable].attrs["key"].array[...] = value
-        return self.restructure(results[:count])
+        del results[count:]
+        if given is not None:
+            for array, value in zip(given, results, strict=True):
+                array[...] = value
+        return self.restructure(results if given is None else given)
 
     def watch(self, args: Sequence[Any], kwargs: Mapping[str, Any], observe: Observer) -> None:
         """Compute everything, and update nothing."""
-        arrays = self._bound(args, kwargs)
-        with interpreting:
+        arrays, _ = self._bound(args, kwargs)
+        with interpreting, holding(self._states(), changes=False):
             # copies, since what the observer keeps must not change when a variable does
             variables = {node: value.copy() for node, value in self._variables().items()}
             self._values(arrays, variables, observe)
 
-    def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    def _bound(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[Unknown, int]]:
+        """The inputs as row-major arrays, and the sizes that were unknown."""
         given = as_inputs(self.name, self.feeds, in_order(self.name, self.feeds, args, kwargs))
         arrays = list(map(row_major, given))
         sizes = sizes_of(self.feeds, arrays)
         if sizes != self._checked:
             check_sizes(self.definition, sizes)
             self._checked = sizes
-        return arrays
+        return arrays, sizes
+
+    def _checked_outputs(
+        self, out: Any, arrays: Sequence[Any], sizes: Mapping[Unknown, int]
+    ) -> list[Any]:
+        """The arrays that the results go to."""
+        given = given_outputs(self.name, out)
+        types = [self.definition.nodes[node].type for node in self.definition.outputs]
+        shapes = [tuple([evaluate(size, sizes) for size in type.shape]) for type in types]
+        constants = [node.attrs["value"] for node in self._made if node.op is leaves.constant]
+        fixed = [one.array for one in (*self._states(), *constants)]
+        check_outputs(self.name, given, types, shapes, [*arrays, *fixed])
+        return given
+
+    def _states(self) -> list[State]:
+        return [node.attrs["key"] for node in self._made if node.op is leaves.variable]
 
     def _variables(self) -> dict[Expression, Any]:
-        return {node: node.attrs["key"].array for node in self._made if node.op.name == "variable"}
+        return {node: node.attrs["key"].array for node in self._made if node.op is leaves.variable}
 
     def _values(
         self,
@@ -92,12 +126,3 @@ class Interpreted:
         wanted = [*definition.outputs, *(new for _, new in definition.updates)]
         feeds = {**variables, **dict(zip(inputs, arrays, strict=True))}
         return list(interpret([self._made[node] for node in wanted], feeds, observe))
-
-
-if hasattr(os, "register_at_fork"):
-    # a child must not inherit the lock from a thread that it does not have
-    os.register_at_fork(
-        before=interpreting.acquire,
-        after_in_parent=interpreting.release,
-        after_in_child=interpreting.release,
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -91,15 +92,16 @@ class Plan:
     def _peak(self, values: Mapping[Unknown, int]) -> Peak | None:
         slots = self.memory.slots
         sizes = {i: slot.bytes(values) for i, slot in enumerate(slots) if slot.kind == "arena"}
-        groups = self.fusion.groups
+        groups, ticks = self.fusion.groups, self.memory.ticks
         live = [
-            [i for i in sizes if slots[i].first <= group <= slots[i].last]
-            for group in range(len(groups))
+            [i for i in sizes if slots[i].begin <= tick <= slots[i].end]
+            for tick in range(ticks[-1])
         ]
         if not live:
             return None
-        worst = max(range(len(live)), key=lambda group: sum(sizes[i] for i in live[group]))
-        largest = sorted(live[worst], key=lambda i: -sizes[i])
+        most = max(range(len(live)), key=lambda tick: sum(sizes[i] for i in live[tick]))
+        worst = bisect_right(ticks, most) - 1
+        largest = sorted(live[most], key=lambda i: -sizes[i])
         nodes = [self.fusion.nodes[node] for node in computed(groups[worst])]
         return Peak(
             worst,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import statistics
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime.cache.loader import load_steps
+from compiler.runtime.state import State, holding
 
 if TYPE_CHECKING:
     from compiler.runtime.executable import Executable
@@ -61,27 +63,37 @@ def profile(executable: Executable, args: Sequence[Any], kwargs: Mapping[str, An
     given = as_inputs(name, feeds, in_order(name, feeds, args, kwargs) if kwargs else args)
     executable, arrays, sizes = executable.suited(given)
     kernel = executable.kernel
-    states = executable.states()
-    before = [state.copy() for state in states]
+    states = executable.states
     workspace = executable.workspace_for(sizes)
     steps, owner = load_steps(kernel.units, kernel.program, kernel.table)
     table = workspace.table.ctypes.data
     times: list[list[float]] = [[] for _ in steps]
-    try:
-        results = executable.run_in(workspace, arrays)
+    with holding(states, changes=True), _restored(states) as restore:
+        results = executable.run_held(workspace, arrays)
         end = time.perf_counter() + SECONDS
         while steps and (len(times[0]) < LEAST or time.perf_counter() < end):
-            for state, value in zip(states, before, strict=True):
-                state[...] = value
+            restore()
             for step, found in zip(steps, times, strict=True):
                 start = time.perf_counter()
                 step(table)
                 found.append(time.perf_counter() - start)
-    finally:
-        for state, value in zip(states, before, strict=True):
-            state[...] = value
     del results, owner  # the steps used their memory until now
     return _profile(kernel.origins, times)
+
+
+@contextmanager
+def _restored(states: Sequence[State]) -> Iterator[Callable[[], None]]:
+    """A function that gives variables the values that they had before, as the end of it does."""
+    before = [state.array.copy() for state in states]
+
+    def restore() -> None:
+        for state, value in zip(states, before, strict=True):
+            state.array[...] = value
+
+    try:
+        yield restore
+    finally:
+        restore()
 
 
 def _profile(origins: Sequence[Any], times: Sequence[Sequence[float]]) -> Profile:

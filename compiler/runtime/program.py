@@ -11,6 +11,7 @@ An instruction begins with its kind and with how many words it has. A body is in
     WHILE   the entry of the address of a bool, the words of the test, how many swaps, pairs, the
             test: a body that computes the bool, a body
     PRODUCTS the entry of the pool, a body during which the BLAS uses one thread
+    CHANGE  nothing: variables change from here on, so the program runs to its end
     IF      the entry of the address of a bool, the words of the first body, a body for true, a body
             for false
 """
@@ -19,9 +20,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.emit.program import Branch, Call, Instruction, Loop, Operand, Set, Share, While
+from compiler.emit.program import (
+    Branch,
+    Call,
+    Change,
+    Instruction,
+    Loop,
+    Operand,
+    Set,
+    Share,
+    While,
+)
 
-CALL, SHARE, SET, LOOP, WHILE, IF, PRODUCTS, END = 0, 1, 2, 3, 4, 5, 6, -1
+CALL, SHARE, SET, LOOP, WHILE, IF, PRODUCTS, CHANGE, END = 0, 1, 2, 3, 4, 5, 6, 7, -1
 
 
 def program_words(
@@ -52,6 +63,8 @@ def _instruction(one: Instruction, addresses: Sequence[int], pool: int) -> tuple
             return SHARE, [addresses[one.unit], *where, *_pairs(one.operands)]
         case Set():
             return SET, [len(one.sums), *_flat(one.sums)]
+        case Change():
+            return CHANGE, []
         case Loop():
             body = program_words(one.body, addresses, pool)
             moves = [len(one.moves), *_flat(one.moves)]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler import fork
 from compiler.emit import pool
 from compiler.errors import OptionError
 from compiler.once import Once
@@ -24,8 +25,8 @@ _FUNCTIONS = {
     pool.BROADCAST: "pthread_cond_broadcast",
     pool.YIELD: "sched_yield",
 }
-_VARIABLES = ("STATICGRAPH_NUM_THREADS", "OMP_NUM_THREADS")
-_starting = [threading.Lock()]  # one at a time; another one in a forked child
+_starting = threading.RLock()  # one at a time
+fork.hold(fork.Rank.THREADS, _starting)
 
 
 def get_num_threads() -> int:
@@ -38,7 +39,8 @@ def set_num_threads(count: int) -> None:
     """Let `count` threads share large loops, and the BLAS use as many, in this process.
 
     The default is STATICGRAPH_NUM_THREADS, or else OMP_NUM_THREADS, or else the number of
-    processors that the process may use. Results are bitwise the same for any number.
+    processors that the process may use. Results are bitwise the same for any number. `dynamic` has
+    a number of its own, of the same default, which `dynamic.set_num_threads` sets with this one.
 
     Raises:
         OptionError: `count` is no int from 1.
@@ -77,7 +79,7 @@ def start(count: int | None = None) -> None:
     words = _pool()
     if words is None:
         return
-    with _starting[0]:
+    with _starting:
         for number in range(words[pool.WORKERS] + 1, count or words[pool.LIMIT]):
             name = f"staticgraph-{number}"
             arguments = (words.ctypes.data, number)
@@ -112,8 +114,8 @@ def _pool() -> Any:
     for place, name in _FUNCTIONS.items():
         words[place] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
     _make_locks(words)
-    words[pool.LIMIT] = _default_count()
-    os.register_at_fork(after_in_child=_forget_threads)
+    words[pool.LIMIT] = default_count()
+    fork.after_in_child(_forget_threads)
     return words
 
 
@@ -129,7 +131,6 @@ def _make_locks(words: Any) -> None:
 
 def _forget_threads() -> None:
     """In a forked child: the threads are not there, and their locks may be held by them."""
-    _starting[0] = threading.Lock()
     words = _pool()
     if words[pool.BLAS_USERS]:
         from compiler.runtime import blas
@@ -140,11 +141,25 @@ def _forget_threads() -> None:
     _make_locks(words)
 
 
-def _default_count() -> int:
-    for name in _VARIABLES:
-        given = os.environ.get(name, "").split(",")[0]
-        if given.isdecimal() and int(given) > 0:
-            return int(given)
+def default_count() -> int:
+    """How many threads share large work, in both engines, until somebody sets another number.
+
+    STATICGRAPH_NUM_THREADS, or else OMP_NUM_THREADS (the first of a list; what is no number from 1
+    is left to others to refuse), or else the number of processors that the process may use.
+
+    Raises:
+        OptionError: STATICGRAPH_NUM_THREADS is no number from 1.
+    """
+    given = os.environ.get("STATICGRAPH_NUM_THREADS", "").strip()
+    if given:
+        if not (given.isascii() and given.isdecimal() and int(given) > 0):
+            raise OptionError(
+                f"STATICGRAPH_NUM_THREADS: the number of threads is an int from 1, not {given!r}"
+            )
+        return int(given)
+    shared = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if shared.isascii() and shared.isdecimal() and int(shared) > 0:
+        return int(shared)
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 

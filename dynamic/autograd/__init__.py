@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dynamic.anomaly import detect_anomaly, set_detect_anomaly
 from dynamic.autograd import forward_ad, functional, graph
 from dynamic.autograd.function import Function
@@ -16,7 +14,7 @@ from dynamic.grad_mode import (
     set_grad_enabled,
 )
 from dynamic.gradients import backward, grad
-from dynamic.tensor import Tensor
+from dynamic.variables import Variable
 
 __all__ = [
     "Function",
@@ -37,9 +35,3 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
-
-
-def Variable(data: Any, requires_grad: bool = False) -> Tensor:  # noqa: N802 - PyTorch's name
-    """The old way to ask for gradients: a tensor on the memory of `data`, a leaf."""
-    result: Tensor = data.detach()
-    return result.requires_grad_() if requires_grad else result

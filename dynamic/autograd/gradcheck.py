@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from dynamic.func.tracer import batch_of, new_level
 from dynamic.grad_mode import enable_grad
 from dynamic.gradients import grad
 from dynamic.tensor import Tensor
+from dynamic.user_warnings import warn
 
 _Function = Callable[..., Any]
 
@@ -178,12 +178,10 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
             continue
         array = x._array
         if array.dtype != np.float64:
-            warnings.warn(
+            warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or "
                 "complex. This check will likely fail if all the inputs are not of double "
-                "precision floating point or complex. ",
-                UserWarning,
-                stacklevel=3,
+                "precision floating point or complex. "
             )
         if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
             raise AutogradError(

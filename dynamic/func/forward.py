@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from dynamic.errors import AutogradError
 from dynamic.func.batched import Batched
 from dynamic.func.dual import make_dual, split
 from dynamic.func.pull import lifted, pull, released
-from dynamic.func.reverse import Argnums, Recorded, chunks, jacrev, joint, positions
+from dynamic.func.reverse import Argnums, Recorded, basis_of, chunks, jacrev, joint, positions
 from dynamic.func.tracer import Level, Tracer, batch_of, new_level, settled, zeros_of
 from dynamic.grad_mode import enable_grad
 from dynamic.tensor import Tensor
@@ -183,7 +182,9 @@ def _columns(
     """The Jacobian of each output by one input; the output and aux."""
     x = given[i]
     shape = tuple(x.shape)
-    basis = np.eye(math.prod(shape), dtype=x.dtype.dtype).reshape(-1, *shape)
+    basis = basis_of(shape, x.dtype.dtype)
+    if not len(basis):  # one direction all the same, which tells the output; it is left out below
+        basis = np.zeros((1, *shape), basis.dtype)
     parts: list[list[Any]] = []
     output = aux = None
     for rows in chunks(basis, chunk_size):
@@ -196,7 +197,7 @@ def _columns(
             aux = mapped(lambda one: _first(one, level), aux)
     columns = []
     for pieces in zip(*parts, strict=True):
-        whole = joint(pieces)
+        whole = joint(pieces) if 0 not in shape else joint(pieces)[:0]
         turned = ops.transpose(whole, (*range(1, whole.ndim), 0))
         columns.append(ops.reshape(turned, (*whole.shape[1:], *shape)))
     return columns, output, aux

@@ -199,7 +199,7 @@ def jacrev(
 def _rows(run: Recorded, out: Any, chunk_size: int | None) -> list[Any]:
     """The Jacobian of one output by each input."""
     shape = tuple(out.shape)
-    basis = np.eye(math.prod(shape), dtype=out.dtype.dtype).reshape(-1, *shape)
+    basis = basis_of(shape, out.dtype.dtype)
     parts: list[list[Any]] = []
     for rows in chunks(basis, chunk_size):
         with new_level(len(rows)) as level:
@@ -209,6 +209,12 @@ def _rows(run: Recorded, out: Any, chunk_size: int | None) -> list[Any]:
         ops.reshape(joint(columns), (*shape, *x.shape))
         for columns, x in zip(zip(*parts, strict=True), run.inputs, strict=True)
     ]
+
+
+def basis_of(shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array per element of a shape: 1 there, and 0 elsewhere."""
+    count = math.prod(shape)
+    return np.eye(count, dtype=dtype).reshape(count, *shape)
 
 
 def chunks(basis: Any, size: int | None) -> list[Any]:

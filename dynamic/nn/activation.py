@@ -6,6 +6,7 @@ from typing import Any
 
 from compiler.errors import OptionError
 from dynamic.creation import full
+from dynamic.devices import check_device
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
@@ -181,7 +182,7 @@ class GLU(_Activation):
         return F.glu(input, self.dim)
 
 
-class Sigmoid(_Activation):
+class Sigmoid(Module):
     """`functional.sigmoid` as a layer."""
 
     def forward(self, input: Any) -> Any:
@@ -189,7 +190,7 @@ class Sigmoid(_Activation):
         return F.sigmoid(input)
 
 
-class Tanh(_Activation):
+class Tanh(Module):
     """`functional.tanh` as a layer."""
 
     def forward(self, input: Any) -> Any:
@@ -197,7 +198,7 @@ class Tanh(_Activation):
         return F.tanh(input)
 
 
-class LogSigmoid(_Activation):
+class LogSigmoid(Module):
     """`functional.logsigmoid` as a layer."""
 
     def forward(self, input: Any) -> Any:
@@ -205,7 +206,7 @@ class LogSigmoid(_Activation):
         return F.logsigmoid(input)
 
 
-class Softsign(_Activation):
+class Softsign(Module):
     """`functional.softsign` as a layer."""
 
     def forward(self, input: Any) -> Any:
@@ -213,7 +214,7 @@ class Softsign(_Activation):
         return F.softsign(input)
 
 
-class Tanhshrink(_Activation):
+class Tanhshrink(Module):
     """`functional.tanhshrink` as a layer."""
 
     def forward(self, input: Any) -> Any:
@@ -290,6 +291,7 @@ class PReLU(_Activation):
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
     ) -> None:
+        check_device(device)
         super().__init__(num_parameters=num_parameters)
         self.init = init
         self.weight = Parameter(full((num_parameters,), float(init), dtype=dtype))

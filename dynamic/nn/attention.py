@@ -10,6 +10,7 @@ import numpy as np
 from compiler import ops
 from compiler.errors import OptionError
 from dynamic.creation import empty
+from dynamic.devices import check_device
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.errors import ModuleError
@@ -41,6 +42,7 @@ class MultiheadAttention(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        check_device(device)
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0:
             raise OptionError(

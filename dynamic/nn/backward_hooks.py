@@ -6,7 +6,6 @@ hooks are on: so they run once, with all gradients.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from dynamic.autograd.function import Function
 from dynamic.grad_mode import mode
 from dynamic.nn.errors import ModuleError
 from dynamic.tensor import Tensor
+from dynamic.user_warnings import warn
 
 Hook = Callable[..., Any]
 
@@ -89,11 +89,9 @@ class Hooked:
         return tuple(gradients[i] for i in self.out_places)
 
     def _without_inputs(self, gradients: tuple[Any, ...]) -> None:
-        warnings.warn(
+        warn(
             "Full backward hook is firing when gradients are computed with respect to module "
-            "outputs since no inputs require gradients.",
-            UserWarning,
-            stacklevel=2,
+            "outputs since no inputs require gradients."
         )
         for hook in self.hooks:
             changed = _listed(hook(self.module, (None,) * self.count, gradients))

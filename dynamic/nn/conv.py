@@ -7,6 +7,7 @@ from typing import Any
 
 from compiler.errors import OptionError
 from dynamic.creation import empty
+from dynamic.devices import check_device
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.functional.windows import Sizes, per_axis
@@ -149,6 +150,7 @@ class _Forward(_Convolution):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        check_device(device)
         options = (stride, padding, dilation, groups, bias, padding_mode, 0, dtype)
         super().__init__(in_channels, out_channels, kernel_size, *options)
 
@@ -193,6 +195,7 @@ class _Transposed(_Convolution):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        check_device(device)
         if padding_mode != "zeros":
             name = type(self).__name__
             raise OptionError(f'Only "zeros" padding mode is supported for {name}')

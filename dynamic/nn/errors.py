@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
-
 from compiler.errors import StaticGraphError
 
 
@@ -22,14 +19,6 @@ class ModuleKeyError(StaticGraphError, KeyError):
 
 class MissingForwardError(StaticGraphError, NotImplementedError):
     """A module was called that defines no `forward`."""
-
-
-def warn(message: str) -> None:
-    """A UserWarning at the line of the user that called into the package."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dynamic."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, UserWarning, stacklevel=level)
 
 
 class UnsupportedError(StaticGraphError, NotImplementedError):

@@ -13,7 +13,7 @@ import numpy as np
 from compiler.errors import OptionError
 from dynamic.creation import generator as thread_generator
 from dynamic.grad_mode import no_grad
-from dynamic.nn.errors import warn
+from dynamic.user_warnings import warn
 
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",

@@ -9,6 +9,7 @@ from compiler import ops
 from compiler.errors import OptionError
 from compiler.types import normalise_axis
 from dynamic.creation import empty
+from dynamic.devices import check_device
 from dynamic.errors import ArgumentError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
@@ -42,6 +43,7 @@ class Linear(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        check_device(device)
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
@@ -90,6 +92,7 @@ class Bilinear(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        check_device(device)
         super().__init__()
         if in1_features <= 0:
             raise OptionError(f"in1_features must be > 0, but got (in1_features={in1_features})")

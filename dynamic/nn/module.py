@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from compiler.errors import OptionError
+from dynamic.constructors import name_constructor
 from dynamic.errors import ArgumentError
 from dynamic.handles import Hooks, RemovableHandle
 from dynamic.nn.backward_hooks import Hooked
@@ -20,6 +21,7 @@ from dynamic.nn.hooks import Hook
 from dynamic.nn.parameter import Buffer, Parameter, type_name
 from dynamic.nn.state import State
 from dynamic.tensor import Tensor
+from dynamic.user_warnings import keep_silent
 
 _NOUNS = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "module"}
 
@@ -33,6 +35,10 @@ class Module(Conversion, State):
     Attributes:
         training: whether layers such as dropout behave as in training.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        name_constructor(cls)
 
     def __init__(self) -> None:
         put = super().__setattr__
@@ -60,6 +66,7 @@ class Module(Conversion, State):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """`forward`, between the hooks if there are any."""
+        keep_silent()
         if self._forward_hooks or self._forward_pre_hooks:
             return self._call_with_hooks(args, kwargs)
         if self._backward_hooks or self._backward_pre_hooks:

@@ -7,6 +7,7 @@ from typing import Any
 from compiler.errors import OptionError
 from compiler.refusals import refuse
 from dynamic.creation import ones, tensor, zeros
+from dynamic.devices import check_device
 from dynamic.dtypes import INT64
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
@@ -53,6 +54,7 @@ class LayerNorm(_Affine):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        check_device(device)
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
@@ -83,6 +85,7 @@ class RMSNorm(_Affine):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        check_device(device)
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
@@ -120,6 +123,7 @@ class GroupNorm(_Affine):
         *,
         bias: bool = True,
     ) -> None:
+        check_device(device)
         super().__init__()
         if num_channels % num_groups:
             raise OptionError(
@@ -167,6 +171,7 @@ class _BatchNorm(_Affine):
         *,
         bias: bool = True,
     ) -> None:
+        check_device(device)
         super().__init__()
         self.num_features = num_features
         self.eps = eps

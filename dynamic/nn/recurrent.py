@@ -15,6 +15,7 @@ import numpy as np
 from compiler import ops
 from compiler.errors import OptionError
 from dynamic.creation import empty
+from dynamic.devices import check_device
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.module import Module
@@ -68,6 +69,7 @@ class _Cell(Module):
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
         dtype: Any = None,
     ) -> None:  # fmt: skip
+        check_device(device)
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size

@@ -11,10 +11,11 @@ import numpy as np
 from compiler import ops
 from compiler.errors import OptionError
 from dynamic.creation import empty
+from dynamic.devices import check_device
 from dynamic.errors import ArgumentError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init, recurrent_arrays
-from dynamic.nn.errors import ModuleError, warn
+from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.sizes import differ
 from dynamic.nn.module import Module
 from dynamic.nn.packed_layers import run_packed
@@ -23,6 +24,7 @@ from dynamic.nn.recurrent import nonlinear_step, step_gru, step_lstm
 from dynamic.nn.recurrent_arrays import Sweep
 from dynamic.nn.recurrent_sweep import fits, sweep
 from dynamic.nn.utils.rnn import PackedSequence
+from dynamic.user_warnings import warn
 
 
 class _Recurrent(Module):
@@ -33,6 +35,7 @@ class _Recurrent(Module):
     """
 
     _gates: int
+    _projects = False
 
     def __init__(
         self,
@@ -47,6 +50,7 @@ class _Recurrent(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        check_device(device)
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -63,6 +67,8 @@ class _Recurrent(Module):
         self.reset_parameters()
 
     def _check_options(self) -> None:
+        if self.proj_size and not self._projects:
+            raise OptionError("proj_size argument is only supported for LSTM, not RNN or GRU")
         for name in ("bias", "batch_first"):
             kind = type(getattr(self, name)).__name__
             if kind != "bool":
@@ -241,11 +247,6 @@ def _steps(x: Any) -> list[Any]:
 class _Single(_Recurrent):
     """A layer whose state is one tensor; abstract."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if kwargs.get("proj_size"):
-            raise OptionError("proj_size argument is only supported for LSTM, not RNN or GRU")
-        super().__init__(*args, **kwargs)
-
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """The outputs of the last layer, and the last state of each layer and direction."""
         if isinstance(input, PackedSequence):
@@ -274,11 +275,19 @@ class RNN(_Single):
         hidden_size: int,
         num_layers: int = 1,
         nonlinearity: str = "tanh",
-        *args: Any,
-        **kwargs: Any,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         nonlinear_step(nonlinearity)
-        super().__init__(input_size, hidden_size, num_layers, *args, **kwargs)
+        super().__init__(
+            input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+            proj_size, device, dtype,
+        )  # fmt: skip
         self.nonlinearity = nonlinearity
 
     def _advance(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
@@ -307,6 +316,7 @@ class LSTM(_Recurrent):
     """
 
     _gates = 4
+    _projects = True
 
     def _advance(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
         return step_lstm(x, (state[0], state[1]), weight, bias)

@@ -6,6 +6,7 @@ from typing import Any
 
 from compiler.errors import OptionError
 from dynamic.creation import empty
+from dynamic.devices import check_device
 from dynamic.grad_mode import no_grad
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
@@ -34,6 +35,7 @@ class Embedding(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        check_device(device)
         super().__init__()
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from dynamic.devices import check_device
 from dynamic.errors import AutogradError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn.attention import MultiheadAttention
@@ -46,6 +47,7 @@ class TransformerEncoderLayer(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        check_device(device)
         super().__init__()
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout, bias, batch_first=batch_first, dtype=dtype

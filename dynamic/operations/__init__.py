@@ -50,12 +50,13 @@ PUBLIC = tuple(name for name in FUNCTIONS if name not in ONLY_METHODS)
 """The names that the package exports."""
 
 
-def _method(function: Any) -> Any:
+def _method(name: str, function: Any) -> Any:
     """A function as a method: an Op, unlike a function, does not bind to its first argument."""
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
         return function(self, *args, **options)
 
+    method.__name__ = method.__qualname__ = name
     method.__doc__ = function.__doc__ if not hasattr(function, "doc") else function.doc
     return method
 
@@ -70,10 +71,10 @@ def _in_place(function: Any) -> Any:
 
 for _name, _known in FUNCTIONS.items():
     if _name not in ONLY_FUNCTIONS:
-        setattr(Tensor, _name, _method(_known))
+        setattr(Tensor, _name, _method(_name, _known))
 for _name, _known in attributes.SHARED.items():
     if not hasattr(Tensor, _name):
-        setattr(Tensor, _name, _method(_known))
+        setattr(Tensor, _name, _method(_name, _known))
 for _name in attributes.__all__:
     setattr(Tensor, _name, getattr(attributes, _name))
 for _name, _property in attributes.PROPERTIES.items():

@@ -12,13 +12,14 @@ import numpy as np
 from compiler import ops
 from compiler.errors import OptionError
 from compiler.types import normalise_axis
+from dynamic import strided
 from dynamic.creation import as_tensor
 from dynamic.errors import AutogradError
 from dynamic.results import sizes_of
-from dynamic.tensor import Tensor, wrap
+from dynamic.tensor import PLAIN, Tensor, strided_view, wrap
 
 __all__ = [
-    "atleast_1d", "atleast_2d", "block_diag", "broadcast_tensors", "cartesian_prod",
+    "as_strided", "atleast_1d", "atleast_2d", "block_diag", "broadcast_tensors", "cartesian_prod",
     "column_stack", "diag", "diag_embed", "diagonal", "dstack", "fliplr", "flipud", "hstack",
     "meshgrid", "moveaxis", "movedim", "ravel", "repeat", "repeat_interleave", "roll", "rot90",
     "swapdims", "tensor_split", "tile", "trace", "tril", "tril_indices", "triu", "triu_indices",
@@ -216,7 +217,8 @@ def repeat(input: Any, *repeats: Any) -> Any:
     apart = [size for pair in zip((1,) * len(times), shape, strict=True) for size in pair]
     grown = [size for pair in zip(times, shape, strict=True) for size in pair]
     whole = ops.broadcast_to(ops.reshape(input, tuple(apart)), tuple(grown))
-    return ops.reshape(whole, tuple(time * size for time, size in zip(times, shape, strict=True)))
+    result = ops.reshape(whole, tuple(t * size for t, size in zip(times, shape, strict=True)))
+    return result.clone() if all(time == 1 for time in times) else result
 
 
 def tile(input: Any, *dims: Any) -> Any:
@@ -263,25 +265,43 @@ def triu(input: Any, diagonal: int = 0) -> Any:
     return _triangle(input, diagonal, False)
 
 
-def tril_indices(row: int, col: int, offset: int = 0, **_: Any) -> Any:
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Any:
     """The rows and columns of the elements on and below a diagonal: (2, n)."""
-    return wrap(np.stack(np.tril_indices(row, offset, col)))
+    return as_tensor(np.stack(np.tril_indices(row, offset, col)), dtype)
 
 
-def triu_indices(row: int, col: int, offset: int = 0, **_: Any) -> Any:
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Any:
     """The rows and columns of the elements on and above a diagonal: (2, n)."""
-    return wrap(np.stack(np.triu_indices(row, offset, col)))
+    return as_tensor(np.stack(np.triu_indices(row, offset, col)), dtype)
 
 
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """The diagonals of the planes of two axes, along a new last axis."""
+    """A view of the diagonals of the planes of two axes, along a new last axis."""
     first, second = (normalise_axis("diagonal", dim, input.ndim) for dim in (dim1, dim2))
     if first == second:
         raise AutogradError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    if type(input) in PLAIN:
+        return strided_view(strided.diagonal, input, input._array.diagonal(offset, first, second))
+    return _copied_diagonal(input, offset, first, second)
+
+
+def _copied_diagonal(input: Any, offset: int, first: int = 0, second: int = 1) -> Any:
     planes = movedim(input, (first, second), (-2, -1))
     rows, columns = planes.shape[-2:]
     places = np.arange(rows * columns).reshape(rows, columns).diagonal(offset)
     return ops.take(ops.reshape(planes, (*planes.shape[:-2], rows * columns)), places, -1)
+
+
+def as_strided(
+    input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Any:
+    """The view of the memory with this shape and these steps, the first element where x has it.
+
+    `storage_offset` counts from the memory's first element instead.
+    """
+    array = input._array
+    start = strided.layout(array).start if storage_offset is None else storage_offset
+    return strided_view(strided.as_strided, input, strided.strided(array, size, stride, start))
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
@@ -299,17 +319,14 @@ def diag(input: Any, diagonal: int = 0) -> Any:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
         raise AutogradError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    return _diagonal(input, diagonal)
-
-
-_diagonal = diagonal
+    return _copied_diagonal(input, diagonal)
 
 
 def trace(input: Any) -> Any:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:
         raise AutogradError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    return ops.sum(diagonal(input))
+    return ops.sum(_copied_diagonal(input, 0))
 
 
 def block_diag(*tensors: Any) -> Any:

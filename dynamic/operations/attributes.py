@@ -8,10 +8,11 @@ from compiler import ops
 from dynamic import creation
 from dynamic.devices import device
 from dynamic.results import sizes_of
+from dynamic.strided import address, layout
 
 __all__ = [
-    "element_size", "ndimension", "new_empty", "new_full", "new_ones", "new_tensor", "new_zeros",
-    "reshape_as", "stride",
+    "data_ptr", "element_size", "ndimension", "new_empty", "new_full", "new_ones", "new_tensor",
+    "new_zeros", "reshape_as", "storage_offset", "stride",
 ]  # fmt: skip
 
 
@@ -20,6 +21,16 @@ def stride(self: Any, dim: int | None = None) -> Any:
     array = self._array
     steps = tuple(step // array.itemsize for step in array.strides)
     return steps if dim is None else steps[dim]
+
+
+def data_ptr(self: Any) -> int:
+    """The address of the first element; 0 if there is none."""
+    return address(self._array) if self._array.size else 0
+
+
+def storage_offset(self: Any) -> int:
+    """How many elements after the first of its memory the tensor's first one is."""
+    return layout(self._array).start
 
 
 def element_size(self: Any) -> int:

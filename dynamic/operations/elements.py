@@ -101,12 +101,13 @@ copysign = _binary(
 
 
 def _whole(function: Any) -> Any:
-    """A function of arrays, without a gradient."""
+    """A function of arrays, without a gradient; named as NumPy's."""
 
     def apply(*operands: Any) -> Any:
         arrays = [one._array if isinstance(one, Tensor) else np.asarray(one) for one in operands]
         return wrap(np.asarray(function(*arrays)))
 
+    apply.__name__ = apply.__qualname__ = function.__name__
     return apply
 
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from compiler import ops
 from compiler.types import normalise_axis
+from dynamic import strided
 from dynamic.creation import as_tensor
 from dynamic.errors import AutogradError
 from dynamic.operations.arranging import diag_embed
-from dynamic.tensor import wrap
+from dynamic.tensor import PLAIN, strided_view, wrap
 
 __all__ = [
     "atleast_3d", "broadcast_shapes", "combinations", "concat", "diagflat", "diagonal_scatter",
@@ -87,12 +88,20 @@ def diagflat(input: Any, offset: int = 0) -> Any:
 
 
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
-    """The windows of an axis, along a new last axis."""
+    """A view of the windows of an axis, along a new last axis."""
     axis = normalise_axis("unfold", dimension, input.ndim)
     if size > input.shape[axis]:
         raise AutogradError(
             f"maximum size for tensor at dimension {axis} is {input.shape[axis]} but size is {size}"
         )
+    if type(input) in PLAIN:
+        x = input._array
+        count = (x.shape[axis] - size) // step + 1
+        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
+        steps = [one // x.itemsize for one in (*x.strides, x.strides[axis])]
+        steps[axis] *= step
+        windows = strided.strided(x, shape, steps, strided.layout(x).start)
+        return strided_view(strided.unfold, input, windows)
     moved = ops.sliding_windows(input.movedim(axis, -1), (size,), (step,), (1,))
     return moved.movedim(-2, axis)
 

@@ -11,7 +11,7 @@ from compiler import ops
 from compiler.op import Op, Operand
 from compiler.ops.declare import undo_broadcasting
 from compiler.types import TensorType, broadcast_shapes
-from dynamic.errors import AutogradError
+from dynamic.errors import ArgumentError, AutogradError
 from dynamic.tensor import Tensor, wrap
 
 __all__ = [
@@ -249,12 +249,19 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 def std_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
     """The standard deviation and the mean; the arguments are those of `std`."""
+    _check_spread("std_mean", options)
     return input.std(*args, **options), _mean_of(input, *args, **options)
 
 
 def var_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
     """The variance and the mean; the arguments are those of `var`."""
+    _check_spread("var_mean", options)
     return input.var(*args, **options), _mean_of(input, *args, **options)
+
+
+def _check_spread(name: str, options: dict[str, Any]) -> None:
+    for option in options.keys() - {"dim", "unbiased", "correction", "keepdim"}:
+        raise ArgumentError(f"{name}() got an unexpected keyword argument {option!r}")
 
 
 def _mean_of(

@@ -19,7 +19,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
     chance = input._array if p is None else p
     if np.any((np.asarray(chance) < 0) | (np.asarray(chance) > 1)):
         raise AutogradError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-    drawn = creation.generator().random(input._array.shape) < chance
+    drawn = creation.source_of(generator).random(input._array.shape) < chance
     return wrap(np.asarray(drawn, input._array.dtype))
 
 
@@ -45,7 +45,7 @@ def multinomial(
     if replacement:
         ends = np.cumsum(rows / totals, 1)
         ends[:, -1] = 1.0
-        points = creation.generator().random((len(rows), num_samples))
+        points = creation.source_of(generator).random((len(rows), num_samples))
         drawn = [
             np.searchsorted(end, point, side="right")
             for end, point in zip(ends, points, strict=True)
@@ -53,7 +53,7 @@ def multinomial(
     else:
         # the largest of log(weight) plus Gumbel noise (Efraimidis, Spirakis 2006)
         with np.errstate(divide="ignore"):
-            keys = np.log(rows) + creation.generator().gumbel(size=rows.shape)
+            keys = np.log(rows) + creation.source_of(generator).gumbel(size=rows.shape)
         drawn = list(np.argsort(-keys, 1, kind="stable")[:, :num_samples])
     return wrap(np.asarray(drawn, INT64).reshape(*weights.shape[:-1], num_samples))
 
@@ -72,12 +72,12 @@ def normal(
     if np.any(np.asarray(spread) < 0):
         raise AutogradError(f"normal expects std >= 0.0, but found std {np.min(spread):g}")
     if size is not None:
-        result = creation.randn(*size, dtype=dtype)
+        result = creation.randn(*size, generator=generator, dtype=dtype)
     else:
         given = [one.dtype for one in (centre, spread) if isinstance(one, np.ndarray)]
         wanted = np.result_type(*given) if given else get_default_dtype().dtype
         shape = np.broadcast_shapes(np.shape(centre), np.shape(spread))
-        result = creation.randn(shape, dtype=wanted)
+        result = creation.randn(shape, generator=generator, dtype=wanted)
     result._array = np.asarray(result._array * spread + centre, result._array.dtype)
     result.requires_grad = requires_grad
     return result
@@ -85,5 +85,5 @@ def normal(
 
 def poisson(input: Any, generator: Any = None) -> Any:
     """Numbers from Poisson distributions with the elements as their means."""
-    drawn = creation.generator().poisson(input._array)
+    drawn = creation.source_of(generator).poisson(input._array)
     return wrap(np.asarray(drawn, input._array.dtype))

@@ -11,26 +11,33 @@ from compiler.op import Attrs, Op
 from compiler.types import normalise_axis
 from dynamic import eager_ops
 from dynamic.errors import AutogradError
+from dynamic.grad_mode import record_if
 from dynamic.inplace import check_writable, touch
+from dynamic.leaf import AccumulateGrad
 from dynamic.reductions import axis_of
-from dynamic.views import reshaped
 
 __all__ = ["fill_diagonal_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"]
 
 
 def _become(tensor: Any, op: Op, attrs: Attrs) -> Any:
-    """The tensor, which now is what the view op makes of it."""
+    """The tensor, which now is what the view op makes of it; recorded without grad mode too.
+
+    A leaf, which only may be changed without grad mode, stays a leaf.
+    """
     check_writable(tensor)
     before = tensor.constant(tensor._array)
     before._node, before._counter = tensor._node, tensor._counter
     before._note = tensor._note
+    recording = record_if(True)
     after = before.apply(op, (before,), attrs)
-    if tensor._note is None:
-        reshaped[id(tensor)] = tensor
+    record_if(recording)
+    if type(tensor._maker) is AccumulateGrad:
+        tensor.data = after
     else:
-        tensor._note = after._note
-    tensor._array, tensor._node = after._array, after._maker
+        tensor._array, tensor._node = after._array, after._maker
     touch(tensor)
+    if tensor._note is not None:  # the node is that of the tensor as it is now
+        tensor._note = (*tensor._note[:2], tensor._counter[0])
     return tensor
 
 

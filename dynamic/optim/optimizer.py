@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -18,6 +17,7 @@ from dynamic.optim.checkpoint import Checkpoints
 from dynamic.optim.errors import AbstractMethodError
 from dynamic.optim.hooks import Hook, with_hooks
 from dynamic.tensor import Tensor, wrap
+from dynamic.user_warnings import warn
 from dynamic.versions import user_place
 
 
@@ -88,10 +88,9 @@ class Optimizer(Checkpoints):
     def _check_distinct(self, params: list[Tensor], names: list[str]) -> None:
         identities = {id(param) for param in params}
         if len(identities) != len(params):
-            warnings.warn(
+            warn(
                 "optimizer contains a parameter group with duplicate parameters; each of them "
-                "would be updated more than once in a step",
-                stacklevel=4,
+                "would be updated more than once in a step"
             )
         for group in self.param_groups:
             if ("param_names" in group) != bool(names):

@@ -21,6 +21,8 @@ METHODS = pairs.METHODS | single.METHODS | views.METHODS | inplace.METHODS
 """What Tensor inherits in a general form as well, which tracers take."""
 
 for _name, _method in METHODS.items():
+    if "<locals>" in getattr(_method, "__qualname__", ""):
+        _method.__name__ = _method.__qualname__ = _name
     setattr(Tensor, _name, _method)
 for _op, _function in SHORT.items():
     _op.shorten(_function)

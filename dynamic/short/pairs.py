@@ -54,7 +54,6 @@ def forward(op: Op) -> Any:
         result = _new(Tensor)
         result._array = value if type(value) is _ndarray else _asarray(value)
         result._cell = result._home = result._maker = result._note = None
-        result._rebased = 0
         first = self._maker if self._note is None else self._node
         if paused and not recording():
             if mode.inference:

@@ -8,7 +8,6 @@ Zhang, Guestrin 2016, "Training deep nets with sublinear memory cost").
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -22,6 +21,7 @@ from dynamic.observers import observe
 from dynamic.saved_tensors import Packed, saved_tensors_hooks
 from dynamic.tape import Node
 from dynamic.tensor import Tensor
+from dynamic.user_warnings import warn
 from dynamic.versions import line_of
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
@@ -90,11 +90,7 @@ def checkpoint(
             )
         if not any(isinstance(one, Tensor) and one.requires_grad for one in args):
             if is_grad_enabled():
-                warnings.warn(
-                    "None of the inputs have requires_grad=True. Gradients will be None",
-                    UserWarning,
-                    stacklevel=2,
-                )
+                warn("None of the inputs have requires_grad=True. Gradients will be None")
             with no_grad():
                 return function(*args)
     if not is_grad_enabled() or any(isinstance(one, Tracer) for one in args):
@@ -105,12 +101,10 @@ def checkpoint(
 
 
 def _warn(name: str, what: str) -> None:
-    warnings.warn(
+    warn(
         f"torch.utils.checkpoint{'' if name == 'checkpoint' else '.' + name}: the use_reentrant "
         f"parameter should be passed explicitly. Starting in PyTorch 2.9, {what}. "
-        "use_reentrant=False is recommended.",
-        UserWarning,
-        stacklevel=3,
+        "use_reentrant=False is recommended."
     )
 
 

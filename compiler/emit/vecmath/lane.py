@@ -13,18 +13,6 @@ from typing import Any
 
 from llvmlite import ir
 
-# Numba's fastmath option adds its flags to every float instruction that has none, and to every
-# call. A reassociated rounding trick would be silently wrong, so both are kept off: by an empty
-# flag, which prints as nothing, and by a set of flags that stays empty.
-STRICT = ("",)
-
-
-class NoFlags(set[str]):
-    """The flags of a call that fastmath options leave as it is."""
-
-    def add(self, flag: str) -> None:
-        """Ignore the flag."""
-
 
 @dataclass(frozen=True)
 class Format:
@@ -91,12 +79,6 @@ class Mask:
 
     def __invert__(self) -> Mask:
         return Mask(self.builder, self.builder.not_(self.value))
-
-
-def strict_mask(builder: Any, comparison: Any) -> Mask:
-    """The result of a float comparison, which fastmath options leave as it is."""
-    comparison.flags.extend(STRICT)
-    return Mask(builder, comparison)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,39 +165,39 @@ class Lane:
         return self._wrap(ir.Constant(self.format.float_type, float(value)))
 
     def __add__(self, other: Lane | float) -> Lane:
-        return self._wrap(self.builder.fadd(self.value, self._operand(other), flags=STRICT))
+        return self._wrap(self.builder.fadd(self.value, self._operand(other)))
 
     def __radd__(self, other: float) -> Lane:
         return self + other
 
     def __sub__(self, other: Lane | float) -> Lane:
-        return self._wrap(self.builder.fsub(self.value, self._operand(other), flags=STRICT))
+        return self._wrap(self.builder.fsub(self.value, self._operand(other)))
 
     def __rsub__(self, other: float) -> Lane:
-        return self._wrap(self.builder.fsub(self._operand(other), self.value, flags=STRICT))
+        return self._wrap(self.builder.fsub(self._operand(other), self.value))
 
     def __mul__(self, other: Lane | float) -> Lane:
-        return self._wrap(self.builder.fmul(self.value, self._operand(other), flags=STRICT))
+        return self._wrap(self.builder.fmul(self.value, self._operand(other)))
 
     def __rmul__(self, other: float) -> Lane:
         return self * other
 
     def __truediv__(self, other: Lane | float) -> Lane:
-        return self._wrap(self.builder.fdiv(self.value, self._operand(other), flags=STRICT))
+        return self._wrap(self.builder.fdiv(self.value, self._operand(other)))
 
     def __rtruediv__(self, other: float) -> Lane:
-        return self._wrap(self.builder.fdiv(self._operand(other), self.value, flags=STRICT))
+        return self._wrap(self.builder.fdiv(self._operand(other), self.value))
 
     def truncated_remainder(self, other: Lane) -> Lane:
         """C's fmod: exact, with the sign of this value."""
-        return self._wrap(self.builder.frem(self.value, other.value, flags=STRICT))
+        return self._wrap(self.builder.frem(self.value, other.value))
 
     def __neg__(self) -> Lane:
         return self._wrap(self.builder.fneg(self.value))
 
     def _compare(self, predicate: str, other: Lane | float) -> Mask:
         compared = self.builder.fcmp_ordered(predicate, self.value, self._operand(other))
-        return strict_mask(self.builder, compared)
+        return Mask(self.builder, compared)
 
     def __lt__(self, other: Lane | float) -> Mask:
         return self._compare("<", other)
@@ -240,7 +222,7 @@ class Lane:
     def unordered_with(self, other: Lane) -> Mask:
         """True where either value is nan."""
         compared = self.builder.fcmp_unordered("uno", self.value, other.value)
-        return strict_mask(self.builder, compared)
+        return Mask(self.builder, compared)
 
     def call(self, intrinsic: str, *others: Lane | float) -> Lane:
         """The result of an LLVM intrinsic on lanes of one format, e.g. `x.call("llvm.floor")`."""
@@ -248,9 +230,7 @@ class Lane:
         signature = ir.FunctionType(kind, [kind] * (1 + len(others)))
         callee = self.builder.module.declare_intrinsic(intrinsic, [kind], signature)
         operands = [self.value, *(self._operand(other) for other in others)]
-        result = self.builder.call(callee, operands)
-        result.fastmath = NoFlags()
-        return self._wrap(result)
+        return self._wrap(self.builder.call(callee, operands))
 
     def __abs__(self) -> Lane:
         return self.call("llvm.fabs")

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.chunks import Chunks
+from compiler.chunks import Cells, Chunks, Cut
 from compiler.dims import Atom, Dim, Opaque, Size, Unknown
 from compiler.errors import FormatError, StaticGraphError
 from compiler.graph.canonical import Canonical
@@ -30,6 +30,7 @@ Form: TypeAlias = Any
 NUMBERS = ("units", "length", "own", "failed", "pool", "unlocks")
 PRODUCTS = ("float32", "float64")
 FUNCTIONS = ("floordiv", "max")
+COUNTED = ("cells", "down", "across")
 KEY_BYTES = 32
 LONGEST = 1 << 32  # entries of a table
 
@@ -56,7 +57,9 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
             return numbers[value]
         return [value.function, *map(size, value.arguments)]
 
-    def chunks(one: Chunks | None) -> Form:
+    def chunks(one: Cut | None) -> Form:
+        if isinstance(one, Cells):
+            return [one.counted, *map(size, (one.rows, one.columns, one.depth))]
         return one and [size(one.extent), size(one.work), one.least, one.grain, one.most]
 
     def array(at: int, shape: Shape, dtype: Any) -> Form:
@@ -133,7 +136,7 @@ class _Reader:
             own=self._at(form["own"]),
             failed=self._at(form["failed"]),
             pool=self._at(form["pool"], 1),
-            unlocks=self._at(form["unlocks"]),
+            unlocks=self._at(form["unlocks"], 1),
             gemm=self._gemm(),
             unknowns=tuple(
                 [(self._unknown(one), self._at(at)) for one, at in self._list("unknowns")]
@@ -188,7 +191,10 @@ class _Reader:
         chunks = None if cut is None else self._chunks(cut)
         return Piece(self._at(at), sizes, chunks, _natural(first), _natural(last))
 
-    def _chunks(self, form: Form) -> Chunks:
+    def _chunks(self, form: Form) -> Cut:
+        if form[0] in COUNTED:
+            rows, columns, depth = map(self._size, form[1:])
+            return Cells(rows, columns, depth, form[0])
         extent, work, *constants = form
         least, grain, most = map(_natural, constants)
         _check(min(least, grain, most) > 0)

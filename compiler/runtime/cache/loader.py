@@ -7,12 +7,13 @@ import ctypes
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compiler import fork
 from compiler.emit.pool import SYMBOL as WORK_SYMBOL
 from compiler.errors import FormatError
 from compiler.graph.canonical import Canonical, canonical
@@ -34,6 +35,7 @@ from compiler.runtime.entry import (
     python_entry,
 )
 from compiler.runtime.image import Image
+from compiler.runtime.signals import words_of_a_call
 
 if TYPE_CHECKING:
     from compiler.emit.program import Instruction, TableLayout
@@ -101,14 +103,19 @@ def load_kernel(units: Sequence[str], image: Image, place: Place | None) -> Entr
     return _entries(image.linked(code.addresses), image, code)
 
 
-def load_with_numba(source: str, image: Image) -> Entries:
-    """The same for a kernel's whole source, compiled by Numba; nothing is cached."""
-    from compiler.emit.program import Call
-    from compiler.emit.with_numba import compile_with_numba
-    from compiler.runtime.program import program_words
+def load_with_numba(source: str, image: Image, changes: bool) -> Entries:
+    """The same for a kernel's whole source, compiled by Numba; nothing is cached.
+
+    It is one step, during which variables change if `changes`.
+    """
+    with fork.importing:
+        from compiler.emit.program import Call, Change
+        from compiler.emit.with_numba import compile_with_numba
+        from compiler.runtime.program import program_words
 
     step = compile_with_numba(source)
-    return _entries(program_words([Call(0, ())], [step.address]), image, step)
+    program = [*([Change()] if changes else []), Call(0, ())]
+    return _entries(program_words(program, [step.address]), image, step)
 
 
 def load_steps(
@@ -116,9 +123,14 @@ def load_steps(
 ) -> tuple[list[Callable[[int], int]], Any]:
     """Each instruction as a function of the table's address, and what keeps them in memory."""
     code, _ = _units(units)
-    run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2)(_entry_code().addresses[1])
+    run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(_entry_code().addresses[1])
     words = [np.array(_words([one], code, table), np.int64) for one in program]
-    return [partial(run, one.ctypes.data) for one in words], (code, words)
+    watch = words_of_a_call()
+
+    def step(one: Any, table: int) -> int:
+        return int(run(one.ctypes.data, table, watch.ctypes.data))
+
+    return [partial(step, one) for one in words], code
 
 
 def _words(program: Sequence[Instruction], code: Loaded, table: TableLayout) -> list[int]:
@@ -132,12 +144,13 @@ def _entries(program: Sequence[int], image: Image, owner: Any) -> Entries:
     """Functions around a program; they keep the owner of the code."""
     made = []
     inputs, outputs = ([one.argument for one in arrays] for arrays in (image.inputs, image.outputs))
+    written = [replace(one, written=True) for one in outputs]
     entry_address, run_address, _ = _entry_code().addresses
-    for taken, given in ((inputs, outputs), ([*inputs, *outputs], [])):
+    for taken, given in ((inputs, outputs), ([*inputs, *written], [])):
         if fields_are_right():
             entry = native_entry(entry_address, program, image.unlocks, taken, given)
         else:
-            entry = python_entry(run_address, program, taken, given)
+            entry = python_entry(run_address, program, image.unlocks, taken, given)
         weakref.finalize(entry, _drop, owner).atexit = False
         made.append(entry)
     return Entries(*made)
@@ -152,7 +165,8 @@ def _units(units: Sequence[str]) -> tuple[Loaded, bytes]:
     if loaded is not None:
         counts["loaded"] += 1
         return loaded, key
-    from compiler.emit.native import compile_native, step_symbol
+    with fork.importing:
+        from compiler.emit.native import compile_native, step_symbol
 
     code = Code(tuple(map(step_symbol, range(len(units)))), compile_native(units))
     counts["compiled"] += 1
@@ -172,7 +186,8 @@ def _entry_code() -> Loaded:
     loaded = _stored(store, key)
     if loaded is not None:
         return loaded
-    from compiler.emit.entry import entry_object
+    with fork.importing:
+        from compiler.emit.entry import entry_object
 
     code = Code((ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL), entry_object(FIELDS, target_machine()))
     if store is not None:

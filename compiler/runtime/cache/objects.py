@@ -14,11 +14,15 @@ from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
+from llvmlite.binding import ffi
 
+from compiler import fork
 from compiler.runtime.cache.store import Code
 
 ELF, ELF_SYMBOL_TABLE = b"\x7fELF\x02\x01", 2
 MACH_O, MACH_O_SYMBOL_TABLE = b"\xcf\xfa\xed\xfe", 2
+
+fork.hold(fork.Rank.LLVM, ffi.lib._lock)  # which llvmlite holds during each call of LLVM
 
 C_LIBRARY = frozenset({
     "__bzero", "bzero", "fmod", "fmodf", "memcpy", "memmove", "memset", "memset_pattern16",

@@ -13,8 +13,8 @@ from compiler.errors import OptionError
 from compiler.ops import sigmoid, tanh
 from dynamic.dtypes import DTYPES, as_numpy_dtype
 from dynamic.errors import AutogradError
-from dynamic.nn.errors import warn
 from dynamic.nn.functional.sizes import differ
+from dynamic.user_warnings import warn
 
 __all__ = [
     "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",

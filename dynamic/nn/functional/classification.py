@@ -12,10 +12,11 @@ from compiler.errors import OptionError, OutOfRangeError
 from compiler.op import Op
 from compiler.ops.declare import size_value, unbroadcast
 from dynamic.errors import AutogradError
-from dynamic.nn.errors import ModuleError, warn
+from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.reduction import reduced, reduction_of
 from dynamic.nn.functional.sizes import differ
 from dynamic.tensor import has_values
+from dynamic.user_warnings import warn
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from dynamic.errors import AutogradError
 from dynamic.nn.functional.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d
 from dynamic.nn.functional.volumes import adaptive_avg_pool3d
 from dynamic.nn.functional.windows import per_axis
+from dynamic.user_warnings import warn
 
 __all__ = [
     "channel_shuffle", "fold", "interpolate", "max_unpool1d", "max_unpool2d", "max_unpool3d",
@@ -159,11 +159,7 @@ def upsample(
     align_corners: bool | None = None,
 ) -> Any:
     """The old name of `interpolate`."""
-    warnings.warn(
-        "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
-        UserWarning,
-        stacklevel=2,
-    )
+    warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from compiler.errors import OptionError
@@ -16,6 +15,7 @@ from dynamic.optim.lr_scheduler.scheduler import (
     set_option,
 )
 from dynamic.optim.optimizer import Optimizer
+from dynamic.user_warnings import warn
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -72,7 +72,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Note the metric of an epoch, a number or a tensor of one, and reduce lr if due."""
         current = float(metrics)
         if epoch is not None:
-            warnings.warn(EPOCH_TEXT, UserWarning, stacklevel=2)
+            warn(EPOCH_TEXT)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current):
             self.best, self.num_bad_epochs = current, 0

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from compiler.errors import OptionError
+from dynamic.constructors import name_constructor
 from dynamic.errors import ArgumentError
 from dynamic.grad_mode import no_grad
 from dynamic.optim.errors import AbstractMethodError, MissingOptionError
 from dynamic.optim.optimizer import Optimizer
 from dynamic.tensor import Tensor
+from dynamic.user_warnings import warn
 
 EPOCH_TEXT = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
@@ -64,6 +65,10 @@ class LRScheduler:
         last_epoch: the number of steps so far.
     """
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        name_constructor(cls)
+
     _get_lr_called_within_step = False
     _is_initial = False
 
@@ -108,11 +113,9 @@ class LRScheduler:
     def get_lr(self) -> list[Any]:
         """The rates of this step, from those of the step before; only for `step` to call."""
         if not self._get_lr_called_within_step:
-            warnings.warn(
+            warn(
                 "To get the last learning rate computed by the scheduler, please use "
-                "`get_last_lr()`.",
-                UserWarning,
-                stacklevel=2,
+                "`get_last_lr()`."
             )
         return self._next()
 
@@ -125,7 +128,7 @@ class LRScheduler:
             _check_order(self.optimizer)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_TEXT, UserWarning, stacklevel=2)
+            warn(EPOCH_TEXT)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -158,17 +161,13 @@ def _track_steps(optimizer: Optimizer) -> None:
 def _check_order(optimizer: Optimizer) -> None:
     """Warn unless the optimizer has stepped before its scheduler."""
     if vars(optimizer).get("step") is not optimizer._step_tracked:
-        warnings.warn(
+        warn(
             "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
             "initialization. Please, make sure to call `optimizer.step()` before "
-            "`lr_scheduler.step()`.",
-            UserWarning,
-            stacklevel=3,
+            "`lr_scheduler.step()`."
         )
     elif not optimizer._step_called:
-        warnings.warn(
+        warn(
             "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the "
-            "opposite order, or the first value of the learning rate schedule is skipped.",
-            UserWarning,
-            stacklevel=3,
+            "opposite order, or the first value of the learning rate schedule is skipped."
         )

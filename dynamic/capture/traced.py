@@ -1,14 +1,4 @@
-"""Traced tensors: what stands for a tensor while a function of tensors is captured.
-
-A capture (`sg.function` and the transforms of staticgraph) calls a function once, to learn what it
-computes. A traced tensor is a tracer of the outermost level, and holds an expression. Its methods
-are those of Tensor and mean what they mean there: they run as they stand, and end in ops, of which
-expressions are made. What they ask beside that, of values, memory or the tape, has no answer
-before the function runs, and is refused at the user's line.
-
-What is made inside of nothing traced, such as `zeros(3)`, is known: a traced tensor that holds an
-array, on which ops are evaluated at once.
-"""
+"""Traced tensors, their views, and what they refuse."""
 
 from __future__ import annotations
 
@@ -17,90 +7,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
 
-import numpy as np
-
 from compiler import ops
-from compiler.dims import Dim
 from compiler.errors import DTypeError, ShapeError, StaticGraphError
 from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
 from compiler.op import Attrs, Op, is_registered
-from compiler.ops import leaves
 from compiler.refusals import refuse, remembered
 from compiler.types import is_static
 from dynamic import eager_ops
-from dynamic.dtypes import get_default_dtype, result_type
+from dynamic.capture.operands import of_numbers, operand, promoted
+from dynamic.capture.unknown import Unknown, refuse_values
+from dynamic.capture.written import written
 from dynamic.errors import SizeError
-from dynamic.func.tracer import Level, Tracer, evaluated, innermost, settled
-from dynamic.grad_mode import copying, mode, paused, record_if, recording
+from dynamic.func.tracer import Tracer, evaluated, innermost, settled
+from dynamic.grad_mode import mode, recording
 from dynamic.inplace import check_result, overwrite
 from dynamic.tensor import Tensor
-from dynamic.unknown import Unknown, refuse_values
-from dynamic.written import written
 
 _new = object.__new__
 _plain_constant = Tensor.constant
-_ELEMENT = {"b": False, "u": 0, "i": 0, "f": 0.0}
-"""A Python number of the kind of a dtype."""
-_OF_NUMBERS = frozenset(
-    (
-        "absolute", "add", "divide", "equal", "floor_divide", "greater", "greater_equal", "less",
-        "less_equal", "multiply", "negative", "not_equal", "remainder", "subtract",
-    )
-)  # fmt: skip
-"""The ops that mean of Python numbers what Python means."""
-
-
-class Capture:
-    """A function that is being captured.
-
-    Attributes:
-        level: the level of its tensors, outside of those of any transform in it.
-        body: what stands for the innermost function that becomes a graph of its own.
-    """
-
-    def __init__(self) -> None:
-        self.level = Level(None)
-        self.level.number = 0
-        self.body = object()
-
-    def known(self, array: Any) -> Traced:
-        """A tensor that is made inside, of this value."""
-        return Traced.made(np.asarray(array))
-
-    def refuse_random(self) -> NoReturn:
-        """Refuse random numbers."""
-        refuse(
-            "a graph would repeat its random numbers",
-            "draw them outside and pass them as an argument",
-        )
-
-    def refuse_write(self) -> NoReturn:
-        """Refuse to change a tensor that is not traced."""
-        refuse(
-            "changes a tensor of the surroundings, once and not at each call",
-            "return the new value, and assign it outside",
-        )
-
-    def refuse_mode(self, what: str) -> NoReturn:
-        """Refuse to tell a mode of the call."""
-        refuse(f"{what} asks for the mode of each call", "ask outside, and pass it by keyword")
-
-
-@contextmanager
-def capturing() -> Iterator[None]:
-    """Inside the block this thread captures: whatever its modes were, it records."""
-    before = mode.capture, mode.inference, record_if(True)
-    mode.capture, mode.inference = Capture(), False
-    paused.append(None)
-    copying.append(None)  # no in-place operation takes a short way
-    try:
-        yield
-    finally:
-        mode.capture.level.open = False
-        copying.pop()
-        paused.pop()
-        mode.capture, mode.inference, _ = before
-        record_if(before[2])
 
 
 class Link(NamedTuple):
@@ -215,10 +139,10 @@ class Traced(Handle, Tracer, plain=False):
             return top.apply(op, values, attrs)
         if "out" in attrs:
             refuse("writes to out=", "return the result")
-        given = [_operand(op, value) for value in values]
+        given = [operand(op, value) for value in values]
         if all(not isinstance(one, Traced) or one._weak for one in given):
-            return _of_numbers(op, given, attrs)
-        tensors = _promoted(op, given)
+            return of_numbers(op, given, attrs)
+        tensors = promoted(op, given)
         if all(not isinstance(one._current(), Expression) for one in tensors):
             arrays = [_as_plain(one._value) for one in tensors]
             value = arrays[0].apply(op, arrays, attrs)._array
@@ -402,7 +326,7 @@ def _of_tape(name: str, known: bool) -> property:
 
 for _name, _known in {
     "_node": True, "_home": True, "_cell": False, "_counter": False, "_maker": True, "_note": False,
-    "_rebased": False, "_view": False,
+    "_view": False,
 }.items():  # fmt: skip
     setattr(Traced, _name, _of_tape(_name, _known))
 
@@ -421,77 +345,11 @@ def traced(cls: type, expression: Expression, argument: bool) -> Any:
     return (Traced if cls is Tensor else _kind(cls)).made(expression, outside=argument)
 
 
-def _operand(op: Op, value: Any) -> Any:
-    """An operand as a traced tensor, or a Python number."""
-    if isinstance(value, Traced | bool | int | float):
-        return value
-    if isinstance(value, Tensor):
-        refuse(
-            f"{op.name}: an eager tensor of shape {tuple(value.shape)} from the surroundings meets "
-            "a traced one",
-            "take it as an argument, or make it a parameter or buffer of the module",
-        )
-    if isinstance(value, Dim):
-        value = construct(leaves.size_of, (), {"size": value})
-        value.weak = True
-    if isinstance(value, Expression):
-        return Traced.made(value)
-    if isinstance(value, np.generic):
-        return value.item()
-    return Traced.made(np.array(value))
-
-
-def _of_numbers(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
-    """The value of an op of numbers, which is a number."""
-    if op.name not in _OF_NUMBERS:
-        refuse(
-            f"{op.name} of Python numbers that were given by position, which are arrays here",
-            "give them by keyword, then they are static",
-        )
-    values = [one.expression if isinstance(one, Traced) else one for one in operands]
-    first = next(value for value in values if isinstance(value, Expression))
-    return Traced.made(first.apply(op, values, attrs))
-
-
-def _promoted(op: Op, operands: Sequence[Any]) -> list[Any]:
-    """The operands as tensors, cast to one dtype where the op wants it (PyTorch's promotion)."""
-    shared = range(len(operands))[op.promotes] if op.promotes else range(0)
-    dtype = None
-    if len(shared):
-        dtype = result_type(_standing(operands[i]) for i in shared)
-        if op.floating and dtype.kind != "f":
-            dtype = get_default_dtype().dtype
-    tensors = []
-    for i, value in enumerate(operands):
-        wanted = dtype if i in shared else None
-        if not isinstance(value, Traced):
-            value = Traced.made(np.asarray(value, wanted))
-        if wanted is None and op.floating and value._array.dtype.kind != "f":
-            wanted = get_default_dtype().dtype
-        if wanted is not None and value._array.dtype != wanted:
-            value = ops.astype(value, wanted) if not value._weak else _cast(value, wanted)
-        tensors.append(value)
-    return tensors
-
-
-def _standing(value: Any) -> Any:
-    """What the promotion is told of an operand: something with ndim and dtype, or a number."""
-    if not isinstance(value, Traced):
-        return value
-    return _ELEMENT[value._value.dtype.kind] if value._weak else value._array
-
-
-def _cast(number: Traced, dtype: Any) -> Traced:
-    made: Traced = Traced.made(construct(ops.astype, (number.expression,), {"dtype": dtype}))
-    return made
-
-
 def _as_plain(array: Any) -> Any:
     """A plain tensor, which is what an array that is known is evaluated as."""
     result = _new(Tensor)
     result._array = array
     result._cell = result._home = result._maker = result._note = None
-    result._rebased = 0
     return result
 
 

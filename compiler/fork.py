@@ -1,0 +1,78 @@
+"""Forks: the one handler of the project.
+
+A forked child has the memory of its parent, but of its threads only the one that forked. A lock
+that another one holds would never be opened, and what it was in the middle of stays as it is. So a
+fork takes these locks first, in the order in which code takes them, and lets go of them in both
+processes. It waits for a compilation that has begun and for calls that run op by op, but for no
+native loop.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+
+class Rank(enum.IntEnum):
+    """The order in which locks are taken: who holds one waits for none before it."""
+
+    TRACING = enum.auto()
+    INTERPRETING = enum.auto()
+    COMPILING = enum.auto()
+    THREADS = enum.auto()
+    IMPORTS = enum.auto()
+    NUMBA = enum.auto()
+    LLVM_OPTIONS = enum.auto()
+    LLVM = enum.auto()
+    OBSERVERS = enum.auto()
+    VARIABLES = enum.auto()
+    ASSIGNING = enum.auto()
+    CHANGES = enum.auto()
+
+
+_locks: dict[Rank, AbstractContextManager[Any]] = {}
+_in_child: list[Callable[[], object]] = []
+_forking = threading.RLock()
+_held: list[AbstractContextManager[Any]] = []
+
+
+def hold(rank: Rank, lock: AbstractContextManager[Any]) -> None:
+    """Take a lock before each fork, and let go of it in both processes."""
+    _locks[rank] = lock
+
+
+def after_in_child(function: Callable[[], object]) -> None:
+    """Call a function in each forked child, when all locks are open again."""
+    _in_child.append(function)
+
+
+importing = threading.RLock()
+"""Held while something is imported late: the import's own locks would stay locked in a child."""
+hold(Rank.IMPORTS, importing)
+
+
+def _before() -> None:
+    _forking.acquire()
+    for _, lock in sorted(_locks.items()):
+        lock.__enter__()
+        _held.append(lock)
+
+
+def _in_parent() -> None:
+    while _held:
+        _held.pop().__exit__(None, None, None)
+    _forking.release()
+
+
+def _after_in_child() -> None:
+    _in_parent()
+    for function in _in_child:
+        function()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_after_in_child)

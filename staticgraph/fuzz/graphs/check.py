@@ -1,0 +1,219 @@
+"""Whether every way of running a program gives the same.
+
+Always: the interpreter on expressions, eager tensors, and NumPy written independently. Unless the
+mode is "interpreted", also kernels: see `compiled`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import ShapeError, StaticGraphError
+from compiler.graph.expression import Expression, ancestors
+from compiler.runtime.interpret import interpret
+from staticgraph.compilation import sizes_needed
+from staticgraph.fuzz.campaign import Program
+from staticgraph.fuzz.graphs import rounding
+from staticgraph.fuzz.graphs.program import Step, run
+from staticgraph.fuzz.graphs.reference import UndefinedError
+from staticgraph.fuzz.graphs.values import array, laid_out
+from staticgraph.fuzz.graphs.worlds import Arrays, Eager, Symbolic, known
+
+Array = Any
+RUNS, MORE_RUNS = 4, 40  # of Monte Carlo arithmetic: at a glance, and before something is wrong
+ROOM = 4.0  # spreads that a difference may be
+
+
+_EMPTY = re.compile("no element along|zero-size array|empty sequence")
+"""The maximum of nothing: what nobody needs is not computed by the interpreter."""
+
+
+class DifferenceError(Exception):
+    """Two ways of running a program give different results."""
+
+
+@dataclass(slots=True)
+class Graph:
+    """The expressions of a program."""
+
+    program: Program
+    inputs: list[Any]
+    variables: list[Any]
+    outputs: list[Any]
+    updates: list[tuple[Any, Any]]
+    values: dict[str, Any]
+
+    @property
+    def roots(self) -> list[Any]:
+        """Outputs, then the next values of variables."""
+        return [*self.outputs, *(new for _, new in self.updates)]
+
+
+def build(program: Program) -> Graph:
+    """The graph of a program."""
+    world = Symbolic(program["seed"])
+    values: dict[str, Any] = {}
+    run(program["steps"], world, values)
+    outputs = [values[step["output"][1:]] for step in program["steps"] if "output" in step]
+    updates = _updates(program, values)
+    roots = [*outputs, *(new for _, new in updates)]
+    needed = {node.serial for node in ancestors(roots)}
+    inputs = [x for x in world.inputs if x.serial in needed or sizes_needed(x, roots)]
+    return Graph(program, inputs, world.variables, outputs, updates, values)
+
+
+def _updates(program: Program, values: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    return [
+        (values[step["update"][1:]], values[step["to"][1:]])
+        for step in program["steps"]
+        if "update" in step
+    ]
+
+
+@dataclass(slots=True)
+class Case:
+    """The values of a program's leaves, and what the interpreter makes of them.
+
+    Attributes:
+        arrays: per name of a leaf.
+        feeds: the same per expression.
+        expected: the values of the roots, or the error that they raise.
+    """
+
+    graph: Graph
+    case: Mapping[str, Any]
+    arrays: dict[str, Array]
+    feeds: dict[Expression, Array] = field(default_factory=dict)
+    expected: list[Array] | Exception = field(default_factory=list)
+    _bounds: dict[int, list[Array]] = field(default_factory=dict)
+
+    def compare(self, name: str, found: Sequence[Array], lenient: bool = False) -> None:
+        """DifferenceError unless each value is as near to the expected one as rounding explains.
+
+        With `lenient`, what is not finite may be better.
+        """
+        assert not isinstance(self.expected, Exception)
+        for i, (value, expected) in enumerate(zip(found, self.expected, strict=True)):
+            if (value.shape, value.dtype) != (expected.shape, expected.dtype):
+                raise DifferenceError(
+                    f"{name} has another type than the interpreter\nroot {i} is "
+                    f"{value.dtype}{value.shape}, not {expected.dtype}{expected.shape}"
+                )
+            wrong = self._wrong(i, value, expected, lenient)
+            if wrong.any():
+                raise DifferenceError(
+                    f"{name} differs from the interpreter\nroot {i}, {dict(self.case)}: at "
+                    f"{np.argwhere(wrong)[:4].tolist()} {value[wrong][:4]} is not "
+                    f"{expected[wrong][:4]}"
+                )
+
+    def _wrong(self, i: int, value: Array, expected: Array, lenient: bool) -> Array:
+        away = rounding.distance(value, expected)
+        allowed = rounding.tight(expected)
+        wrong = np.asarray(away > allowed)
+        if lenient:
+            wrong = wrong & np.isfinite(expected)
+        for runs in (RUNS, MORE_RUNS):
+            if not wrong.any():
+                break
+            wrong = wrong & (away > allowed + ROOM * self._spread(runs)[i])
+        return wrong
+
+    def _spread(self, runs: int) -> list[Array]:
+        if runs not in self._bounds:
+            self._bounds[runs] = rounding.spread(self.graph.roots, self.feeds, runs)
+        return self._bounds[runs]
+
+
+def cases_of(graph: Graph) -> list[Case]:
+    """Every case of a program, interpreted."""
+    return [_case(graph, case) for case in graph.program["cases"]]
+
+
+def _case(graph: Graph, case: Mapping[str, Any]) -> Case:
+    program = graph.program
+    arrays: dict[str, Array] = {}
+    for step in program["steps"]:
+        if "leaf" in step:
+            fixed = step["leaf"] != "input"
+            value = array(step, {} if fixed else case["sizes"], program["seed"])
+            layout = 0 if fixed or not case["layout"] else case["layout"] + len(arrays)
+            arrays[step["name"]] = laid_out(value, layout)
+    made = Case(graph, case, arrays)
+    made.feeds = {leaf: arrays[leaf.name] for leaf in [*graph.inputs, *graph.variables]}
+    try:
+        made.expected = interpret(graph.roots, made.feeds)
+    except (StaticGraphError, ValueError, IndexError) as error:
+        made.expected = error
+    return made
+
+
+def check(program: Program) -> str | None:
+    """What is wrong with a program."""
+    graph = build(program)
+    cases = cases_of(graph)
+    try:
+        for case in cases:
+            if isinstance(case.expected, ShapeError):
+                continue  # sizes that are assumed equal and are not: NumPy may broadcast them
+            _check_values(case, "NumPy", _numpy)
+            if not program["mixed"]:
+                _check_values(case, "eager", _eager)
+        if not isinstance(cases[0].expected, Exception):
+            from staticgraph.fuzz.graphs.smooth import check_derivatives
+
+            check_derivatives(graph, cases[0])
+        if program["mode"] != "interpreted":
+            from staticgraph.fuzz.graphs.compiled import check_compiled
+
+            check_compiled(graph, cases)
+    except DifferenceError as error:
+        return str(error)
+    return None
+
+
+def _check_values(case: Case, name: str, run_in: Callable[[Case], list[Array | None]]) -> None:
+    """Compare values, of which None is not known; an error must be one for both."""
+    try:
+        found = run_in(case)
+    except UndefinedError:
+        return
+    except Exception as error:
+        if isinstance(case.expected, Exception) or _EMPTY.search(str(error)):
+            return
+        raise DifferenceError(
+            f"{name} raises {type(error).__name__}, the interpreter does not\n{error}"
+        ) from error
+    if isinstance(case.expected, Exception):
+        if None in [one if one is None else 0 for one in found]:
+            return
+        raise DifferenceError(
+            f"{name} does not raise, the interpreter does\n{dict(case.case)}: {case.expected}"
+        )
+    filled = [
+        expected if value is None else np.asarray(value)
+        for value, expected in zip(found, case.expected, strict=True)
+    ]
+    case.compare(name, filled)
+
+
+def _numpy(case: Case) -> list[Array | None]:
+    values = known(case.graph.program["steps"], Arrays(case.arrays))
+    return [values.get(name) for name in _root_names(case.graph.program["steps"])]
+
+
+def _eager(case: Case) -> list[Array | None]:
+    values: dict[str, Any] = {}
+    steps = case.graph.program["steps"]
+    run(steps, Eager(case.arrays), values)
+    return [values[name].detach().numpy() for name in _root_names(steps)]
+
+
+def _root_names(steps: Sequence[Step]) -> list[str]:
+    outputs = [step["output"][1:] for step in steps if "output" in step]
+    return outputs + [step["to"][1:] for step in steps if "update" in step]

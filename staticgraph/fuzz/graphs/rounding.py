@@ -1,0 +1,132 @@
+"""How far rounding can move the results of a program: what a comparison may allow, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import dims
+from compiler.dims import Unknown
+from compiler.graph.expression import Expression, abstract, ancestors
+from compiler.ops.regions import checkpoint
+from compiler.runtime.interpret import interpret
+from compiler.types import mapped
+from staticgraph.fuzz.graphs.reference import EXACT
+
+Array = Any
+UNIT = 3  # units in the last place by which a value is moved
+
+
+def distance(left: Array, right: Array) -> Array:
+    """|left - right|: 0 where both are nan, or the same infinity; inf where only one is."""
+    with np.errstate(all="ignore"):
+        found = np.abs(np.subtract(left, right, dtype=np.longdouble))
+        same = (left == right) | (np.isnan(left) & np.isnan(right))
+    return np.where(same, 0, np.where(np.isnan(found), np.inf, found))
+
+
+def tight(value: Array) -> Array:
+    """What two ways of rounding one op may differ by."""
+    if value.dtype.kind != "f":
+        return np.zeros(value.shape)
+    info = np.finfo(value.dtype)
+    size = np.where(np.isfinite(value), np.abs(value, dtype=np.float64), 0)
+    return 16 * info.eps * size + 4 * float(info.tiny)
+
+
+def spread(
+    roots: Sequence[Expression], feeds: Mapping[Expression, Array], runs: int
+) -> list[Array]:
+    """Per element of each root, how far rounding moved it; inf where it changed its kind.
+
+    Monte Carlo arithmetic (Parker 1997): every float that a node computes is moved at random by up
+    to 3 units in the last place, and so are the operands of what sums; the spread of the results
+    over several runs shows how they depend on rounding, steps included.
+    """
+    rng = np.random.default_rng(7)
+    sizes = _sizes(feeds)
+    plain = interpret(roots, feeds)
+    largest = [np.zeros(value.shape) for value in plain]
+    for _ in range(runs):
+        for i, value in enumerate(_noisy(roots, feeds, sizes, rng)):
+            largest[i] = np.maximum(largest[i], distance(value, plain[i]).astype(np.float64))
+    return largest
+
+
+def _noisy(
+    roots: Sequence[Expression],
+    feeds: Mapping[Expression, Array],
+    sizes: Mapping[Unknown, int],
+    rng: np.random.Generator,
+) -> list[Array]:
+    values: dict[Expression, Any] = dict(feeds)
+    for node in ancestors(list(roots)):
+        if node in feeds:
+            continue
+        given = [values[operand] for operand in node.operands]
+        if node.op.name not in EXACT and node.op.name != "item":
+            terms = _terms(node, given)
+            given = [_moved(value, rng, terms) for value in given]
+        if node.op.expand is not None and node.op.name not in EXACT and node.op is not checkpoint:
+            leaves = [abstract(operand.type) for operand in node.operands]
+            expanded = node.op.expand(*leaves, **node.attrs)
+            fed = dict(zip(leaves, map(np.asarray, given), strict=True))
+            (value,) = _noisy([expanded], fed, sizes, rng)
+        else:
+            value = _evaluated(node, given, sizes)
+        values[node] = _moved(value, rng) if node.operands else value
+    return [np.asarray(values[root]) for root in roots]
+
+
+def _evaluated(node: Expression, operands: Sequence[Any], sizes: Mapping[Unknown, int]) -> Any:
+    attrs = {
+        name: mapped(value, lambda size: dims.evaluate(size, sizes))
+        for name, value in node.attrs.items()
+    }
+    with np.errstate(all="ignore"):
+        return node.op.evaluate(*operands, **attrs)
+
+
+def _sizes(feeds: Mapping[Expression, Array]) -> dict[Unknown, int]:
+    """The unknown sizes, each of which is an axis of an input."""
+    found: dict[Unknown, int] = {}
+    for node, value in feeds.items():
+        for size, actual in zip(node.shape, value.shape, strict=True):
+            atom = dims.as_unknown(size)
+            if atom is not None:
+                found[atom] = actual
+    return found
+
+
+def _moved(value: Any, rng: np.random.Generator, terms: float = 1) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_moved(one, rng, terms) for one in value)
+    value = np.asarray(value)
+    if value.dtype.kind != "f":
+        return value
+    step = UNIT * np.finfo(value.dtype).eps
+    noise = step * rng.uniform(-1, 1, value.shape)
+    if terms > 64:
+        # one after the other, that many terms of one sign may all be rounded the same way
+        noise += step * rng.uniform(-1, 1) * terms / 64
+    with np.errstate(all="ignore"):
+        moved = np.asarray(value * (1 + noise), value.dtype)
+    # rules of gradients may give either zero
+    return np.where(value == 0, np.copysign(value, rng.uniform(-1, 1, value.shape)), moved)
+
+
+def _terms(node: Expression, operands: Sequence[Array]) -> float:
+    """How many elements of its operands an element of the result may be summed from."""
+    if not operands or isinstance(operands[0], tuple):
+        return 1
+    shape = np.shape(operands[0])
+    if node.op.name == "matmul":
+        return float(shape[-1]) if shape else 1
+    if node.op.name in ("cross_entropy", "layer_norm"):
+        return float(np.size(operands[0]))
+    axes = node.attrs.get("axes", (node.attrs.get("axis", len(shape)),))
+    if not isinstance(axes, tuple):
+        return float(np.size(operands[0]))
+    return float(np.prod([size for axis, size in enumerate(shape) if axis in axes]))

@@ -1,0 +1,173 @@
+"""Every argument is used or refused: nothing that a call says is swallowed."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+import dynamic as torch
+from dynamic import autograd, func, linalg, nn, optim
+from dynamic.utils import checkpoint
+
+X = torch.ones(2, 2)
+_MODULES = {
+    "": torch, "nn.functional": nn.functional, "nn.init": nn.init, "linalg": linalg,
+    "autograd": autograd, "autograd.functional": autograd.functional, "func": func,
+    "optim": optim, "lr_scheduler": optim.lr_scheduler, "nn": nn, "nn.utils": nn.utils,
+    "checkpoint": checkpoint,
+}  # fmt: skip
+_ANY_ARGUMENTS = {"Identity", "Function", "Size", "cuda"}
+"""Identity takes any, as PyTorch's; the others are no functions."""
+_FREE = {"checkpoint", "checkpoint_sequential"}
+"""They hand the keywords that they do not know over to the function."""
+_ALIASES = {
+    "absolute": "abs", "fix": "trunc", "moveaxis": "movedim", "sgn": "sign",
+    "swapaxes": "transpose", "enable_grad": "no_grad", "logspace": "linspace", "clip_": "clamp_",
+}  # fmt: skip
+POSITIONAL = (
+    (), (X,), (X, X), (X, X, X), (X, 1), (X, 1, 1), (2,), (2, 2), (0.0, 1.0, 3), (5, (2,)),
+    ((2,), 1), ([X],), ("file",), ([X.clone().requires_grad_()],), (lambda x: x,), (2, 3, 4),
+)  # fmt: skip
+
+
+def _public():
+    for where, module in _MODULES.items():
+        for name in sorted(getattr(module, "__all__", dir(module))):
+            value = getattr(module, name)
+            is_error = inspect.isclass(value) and issubclass(value, BaseException)
+            own = getattr(value, "__module__", "dynamic").startswith(("dynamic", "compiler"))
+            hidden = name.startswith("_") or name in _ANY_ARGUMENTS | _FREE
+            if callable(value) and own and not is_error and not hidden:
+                yield f"{where}.{name}", value
+    for kind, holder in (
+        ("Tensor", X), ("Module", nn.Linear(2, 2)),
+        ("Optimizer", optim.Adam([torch.ones(1, requires_grad=True)])),
+    ):  # fmt: skip
+        for name in sorted(dir(type(holder))):
+            if name.startswith("_") or not callable(getattr(type(holder), name)):
+                continue
+            value = getattr(holder, name)
+            if name not in ("call", "arrays"):
+                yield f"{kind}.{name}", value
+
+
+_CALLABLES = dict(_public())
+
+
+def _names(path, value):
+    """The names that a call may go by: its own, or that of what it is another name of."""
+    name = path.rsplit(".", 1)[-1]
+    own = getattr(value, "name", None), getattr(value, "__name__", None), _ALIASES.get(name)
+    return {
+        name, name.removeprefix("new_"), name.replace("arc", "a"),
+        *(one for one in own if isinstance(one, str)),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", _CALLABLES)
+def test_a_misspelt_keyword_is_an_error_that_names_the_function(path):
+    function = _CALLABLES[path]
+    texts = []
+    for args in POSITIONAL:
+        try:
+            function(*args, requires_grda=True)
+        except TypeError as error:
+            texts.append(str(error))
+            if "'requires_grda'" in texts[-1]:
+                break
+        except Exception as error:
+            texts.append(repr(error))
+        else:
+            pytest.fail(f"{path} takes requires_grda")
+    assert "'requires_grda'" in texts[-1], texts
+    text = texts[-1].split("(")[0]
+    assert any(name.rstrip("_") in text for name in _names(path, function)), texts[-1]
+
+
+FACTORIES = ("empty", "zeros", "ones", "rand", "randn")
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_the_shape_of_a_factory_by_name(name):
+    factory = getattr(torch, name)
+    assert factory(size=(2, 3)).shape == factory(2, 3).shape == factory((2, 3)).shape == (2, 3)
+    with pytest.raises(TypeError, match=r"^a shape given twice: \(2,\) and size=\(3,\)$"):
+        factory(2, size=(3,))
+
+
+CREATIONS = {
+    **dict.fromkeys(FACTORIES, (2,)),
+    "tensor": ([1.0],), "as_tensor": ([1.0],), "full": ((2,), 1.0), "arange": (3,), "eye": (2,),
+    "linspace": (0.0, 1.0, 3), "randint": (3, (2,)), "randperm": (3,), "zeros_like": (X,),
+    "ones_like": (X,), "empty_like": (X,), "full_like": (X, 2.0), "rand_like": (X,),
+    "randn_like": (X,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CREATIONS)
+def test_a_factory_makes_what_is_here_or_refuses(name):
+    factory, args = getattr(torch, name), CREATIONS[name]
+    made = factory(*args, device="cpu", pin_memory=False, layout=None)
+    assert made.shape == factory(*args).shape
+    with pytest.raises(RuntimeError, match=r"^device: there is no 'cuda' here"):
+        factory(*args, device="cuda")
+    with pytest.raises(RuntimeError, match=rf"^{name.removesuffix('_like')}.*: pin_memory=True: "):
+        factory(*args, pin_memory=True)
+
+
+def test_random_numbers_of_a_generator():
+    def draw(make):
+        return make(np.random.default_rng(1)).tolist()
+
+    chances = torch.full((8,), 0.5)
+    for make in (
+        lambda g: torch.rand(3, generator=g), lambda g: torch.randn(3, generator=g),
+        lambda g: torch.randint(0, 99, (5,), generator=g), lambda g: torch.randperm(9, generator=g),
+        lambda g: torch.bernoulli(chances, generator=g), lambda g: torch.poisson(chances, g),
+        lambda g: torch.multinomial(chances, 4, generator=g),
+        lambda g: torch.multinomial(chances, 4, True, generator=g),
+        lambda g: torch.normal(chances, chances, generator=g),
+        lambda g: torch.normal(0.0, 1.0, (4,), generator=g),
+        lambda g: torch.zeros(3).normal_(generator=g),
+    ):  # fmt: skip
+        assert draw(make) == draw(make)
+    with pytest.raises(TypeError, match=r"^generator: expected a numpy.random.Generator, got int$"):
+        torch.rand(2, generator=3)
+    whole = torch.randperm(4, dtype=torch.float32, requires_grad=True)
+    assert whole.requires_grad and torch.randint(0, 2, (2,), dtype=torch.int32).dtype == torch.int32
+
+
+def test_a_tensor_like_another_has_no_shape_of_its_own():
+    with pytest.raises(TypeError, match=r"^zeros_like\(\) takes no shape: it has that of the t"):
+        torch.zeros_like(X, 3)
+    assert torch.full_like(X, fill_value=3.0).tolist() == [[3.0, 3.0], [3.0, 3.0]]
+
+
+LAYERS = {
+    "Linear": (2, 2), "Bilinear": (2, 2, 2), "Conv1d": (1, 1, 1), "ConvTranspose2d": (1, 1, 1),
+    "BatchNorm1d": (2,), "LayerNorm": (2,), "GroupNorm": (1, 2), "RMSNorm": (2,), "PReLU": (),
+    "InstanceNorm1d": (2,), "Embedding": (2, 2), "EmbeddingBag": (2, 2), "RNN": (2, 2),
+    "GRU": (2, 2), "LSTM": (2, 2), "GRUCell": (2, 2), "MultiheadAttention": (2, 1),
+    "TransformerEncoderLayer": (2, 1, 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_are_on_the_cpu(name):
+    layer = getattr(nn, name)
+    layer(*LAYERS[name], device="cpu")
+    with pytest.raises(RuntimeError, match=r"^device: there is no 'cuda' here"):
+        layer(*LAYERS[name], device="cuda")
+
+
+def test_other_places_and_layouts_are_refused(tmp_path):
+    torch.save(X, tmp_path / "x")
+    assert torch.load(tmp_path / "x", map_location="cpu").tolist() == X.tolist()
+    with pytest.raises(RuntimeError, match=r"^device: there is no 'cuda' here"):
+        torch.load(tmp_path / "x", map_location="cuda")
+    with pytest.raises(RuntimeError, match=r"^to: no memory_format 'last' here$"):
+        X.to(torch.float64, memory_format="last")
+    assert torch.tril_indices(2, 2, dtype=torch.int32).dtype == torch.int32
+    assert torch.triu_indices(2, 2).tolist() == [[0, 0, 1], [0, 1, 1]]
