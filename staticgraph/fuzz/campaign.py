@@ -17,6 +17,7 @@ CAMPAIGNS: dict[str, str] = {
     "graphs": "staticgraph.fuzz.graphs",
     "files": "staticgraph.fuzz.files",
     "cache": "staticgraph.fuzz.cache",
+    "calls": "staticgraph.fuzz.calls",
 }
 """The module of each campaign."""
 
