@@ -142,19 +142,22 @@ def _nothing() -> Iterator[None]:
 
 @contextmanager
 def _busy(group: Group) -> Iterator[None]:
-    """A thread that copies, compiles and calls executables of its own meanwhile."""
+    """A thread that calls executables of its own meanwhile."""
     world = World([Group(group.kind, copy.deepcopy(group.executables), {}, dict(group.values))])
     spec = {"form": "plain", "seed": 1, "sizes": dict.fromkeys("nmk", group.kind.sizes[-1])}
+    # not in the thread: a product of NumPy stands still for ever when the process forks
+    calls = [
+        world.prepared({"group": 0, "function": at, "feeds": [spec], "by": "position"})
+        for at in range(len(group.executables))
+    ]
     over = threading.Event()
     begun = threading.Event()
 
     def run() -> None:
-        at = 0
         while not over.is_set():
-            at += 1
-            call = world.prepared({"function": at, "feeds": [spec], "by": "", "group": 0})
-            call.run()
-            begun.set()
+            for call in calls:
+                call.run()
+                begun.set()
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
