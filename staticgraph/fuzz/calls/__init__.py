@@ -1,4 +1,4 @@
-"""The campaign `calls`: whatever executables are given, wherever they run, they give what they must.
+"""The campaign `calls`: whatever executables are given, they give what they must.
 
 Programs are a few executables (`kinds.py`) and steps: calls with feeds and arrays for results of
 every kind, copies, assignments, threads, forks, interrupts. Plain Python and NumPy (`world.py`) say

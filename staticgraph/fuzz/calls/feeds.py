@@ -57,7 +57,7 @@ def values(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
     """Small whole numbers; those of integers are from 0 to 4."""
     random = np.random.default_rng(seed)
     if dtype == "bool":
-        return random.random(shape) < 0.5
+        return np.asarray(random.random(shape) < 0.5)
     first, last = (0, 4) if dtype.startswith("int") else (-4, 4)
     return random.integers(first, last, shape, endpoint=True).astype(dtype)
 

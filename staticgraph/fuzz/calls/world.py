@@ -281,7 +281,8 @@ class World:
         one = group.executables[name]
         match step["at"]:
             case "trace":
-                call = self.prepared({**step, "out": None})
+                feeds = [{**one, "repeat": 3} for one in step["feeds"]]  # it runs op by op
+                call = self.prepared({**step, "out": None, "feeds": feeds})
                 try:
                     one.trace(*call.args, **call.kwargs)
                 except (StaticGraphError, TypeError) as error:
