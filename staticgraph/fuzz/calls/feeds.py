@@ -156,6 +156,10 @@ FITTING: dict[str, Form] = {
     "scalar": lambda array: array[()],
 }
 
+ARRAYS = ("plain", "kept", "transposed", "backwards", "steps", "rows", "columns", "broadcast",
+          "read-only", "mapped", "unaligned", "subclass", "nothing masked", "masked")  # fmt: skip
+"""Forms that are arrays of the right dtype, or masked."""
+
 _OTHER = {"float32": "float64", "float64": "float32", "int64": "int32", "int8": "int64",
           "bool": "int8"}  # fmt: skip
 _TOO_LARGE = {"float32": 1e300, "float64": 10**400, "int64": 2**70, "int8": 300, "bool": 2}

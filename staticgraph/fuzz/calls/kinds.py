@@ -47,17 +47,22 @@ class Kind:
     Attributes:
         sizes: what an unknown size may be.
         options: of `compile`.
+        traced: the Python function that `function` compiles, in place of `compile`.
     """
 
     functions: Mapping[str, Function]
     variables: Mapping[str, Array] = field(default_factory=dict)
     sizes: tuple[int, ...] = (0, 1, 2, 3, 7)
     options: Mapping[str, Any] = field(default_factory=dict)
+    traced: Callable[..., Any] | None = None
 
-    def built(self, options: Named) -> tuple[dict[str, sg.Executable], dict[str, Any]]:
+    def built(self, options: Named) -> tuple[dict[str, Any], dict[str, Any]]:
         """The executables and the variables."""
+        if self.traced is not None:
+            (name,) = self.functions
+            return {name: sg.function(self.traced, name=name, **options)}, {}
         variables = {name: sg.variable(value, name) for name, value in self.variables.items()}
-        made = {}
+        made: dict[str, Any] = {}
         for name, function in self.functions.items():
             inputs = {
                 key: sg.placeholder(key, shape, dtype)
@@ -110,6 +115,11 @@ def _looped(inputs: Named, variables: Named) -> Any:
 
 def _counted(x: Named, v: Named) -> Any:
     return [x["x"] + v["w"], v["v"]], {"w": v["w"] + x["x"].sum(), "v": v["v"] + v["w"]}
+
+
+def traced(x: Any, y: Any) -> Any:
+    """A function that depends on whether sizes broadcast."""
+    return {"z": x * 2 - y, "s": (x + y).sum(0)}
 
 
 VECTOR, SCALAR = (("n",), "float64"), ((), "float64")
@@ -180,6 +190,15 @@ KINDS: dict[str, Kind] = {
     ),
     "loop": Kind({"loop": Function({"n": SCALAR}, _loop, _looped)},
                  {"w": np.float64(0), "t": np.float64(0)}),
+    "function": Kind(
+        {
+            "traced": Function(
+                {"x": (("n", 3), "float32"), "y": (("n", "m"), "float32")},
+                lambda x, _: (traced(**x), {}),
+            ),
+        },
+        sizes=(0, 1, 3, 300), traced=traced,
+    ),
     "named": Kind({
         "named": Function(
             dict.fromkeys(("self", "out", "args", "a b"), VECTOR),

@@ -15,7 +15,7 @@ import numpy as np
 
 import staticgraph as sg
 from compiler.errors import StaticGraphError
-from staticgraph.fuzz.calls.feeds import FAR, Fed, fed, values
+from staticgraph.fuzz.calls.feeds import ARRAYS, FAR, Fed, fed, values
 from staticgraph.fuzz.calls.kinds import KINDS, WAYS, Function, Kind, flat
 from staticgraph.fuzz.calls.outs import EITHER, FITS, UNFIT, Outs, outs
 
@@ -121,11 +121,12 @@ class Call:
         if self.far and self.verdict != UNFIT and isinstance(error, sg.OutOfRangeError):
             self.untouched(finished=True)
             return
-        if not isinstance(error, REFUSALS):
+        traced = self.group.kind.traced
+        if not isinstance(error, (*REFUSALS, TypeError) if traced else REFUSALS):
             raise WrongError(f"a call raises {_said(error)}") from error
         if self.verdict == FITS:
             raise WrongError(f"a call that fits is refused\n{_said(error)}") from error
-        if "feed '" not in str(error) and self.name not in str(error):
+        if not traced and "feed '" not in str(error) and self.name not in str(error):
             raise WrongError(f"an error names no feed\n{_said(error)}") from error
         if self.out is not None and self.out.changed():
             raise WrongError("a refused call has written to out")
@@ -167,12 +168,12 @@ class World:
         group = self.group(step) if group is None else group
         name, function = group.function(step["function"])
         given = {
-            key: self._fed(shape, dtype, spec)
+            key: self._fed(shape, dtype, _possible(group.kind, spec))
             for (key, (shape, dtype)), spec in zip(
                 function.inputs.items(), _cycled(step["feeds"], len(function.inputs)), strict=True
             )
         }
-        arrays = bound(function, given)
+        arrays = traced(function, given) if group.kind.traced else bound(function, given)
         far = arrays is not None and "ids" in arrays and bool((arrays["ids"] >= FAR).any())
         expected = None if arrays is None or far else function.computed(arrays, group.values)
         feeds = list(given.values())
@@ -180,8 +181,8 @@ class World:
         args, kwargs, ok = placed(function, given, step["by"])
         verdict = verdict if ok else UNFIT
         out = None
-        if step.get("out") and "out" not in function.inputs:
-            like = flat(expected[0] if expected else _example(function, group))
+        if step.get("out") and "out" not in function.inputs and not group.kind.traced:
+            like = flat(expected[0] if expected else _example(function, group, arrays))
             form, at = step["out"]
             out = outs(form, at, like, feeds, self.kept[-1][0] if self.kept else None)
             kwargs["out"] = out.value
@@ -263,8 +264,11 @@ class World:
         group = self.group(step)
         name, _ = group.function(step["function"])
         chosen = dict(group.executables) if step["all"] else {name: group.executables[name]}
-        made = copies(step["how"], chosen)
-        variables = {key: one for exe in made.values() for key, one in exe.variables.items()}
+        how = "pickle" if group.kind.traced and step["how"] == "save" else step["how"]
+        made = copies(how, chosen)
+        variables = {}
+        for one in made.values() if group.variables else ():
+            variables.update(one.variables)
         values = {key: group.values[key] for key in variables}
         self.groups.append(Group(group.kind, made, variables, values))
 
@@ -279,6 +283,8 @@ class World:
         group = self.group(step)
         name, _ = group.function(step["function"])
         one = group.executables[name]
+        if group.kind.traced:
+            return
         match step["at"]:
             case "trace":
                 feeds = [{**one, "repeat": 3} for one in step["feeds"]]  # it runs op by op
@@ -329,6 +335,27 @@ def bound(function: Function, given: Mapping[str, Fed]) -> dict[str, Array] | No
     return arrays
 
 
+def traced(function: Function, given: Mapping[str, Fed]) -> dict[str, Array] | None:
+    """The arrays of a call of a traced function; None if NumPy refuses them, or one is refused."""
+    arrays = {}
+    for key, one in given.items():
+        if one.meaning is None:
+            return None
+        arrays[key] = one.meaning
+    try:
+        function.computed(arrays, {})
+    except ValueError:
+        return None
+    return arrays
+
+
+def _possible(kind: Kind, spec: Step) -> Step:
+    """A feed that means the same to a traced function: it takes lists apart, and any dtype."""
+    if not kind.traced or spec["form"] in ARRAYS:
+        return spec
+    return {**spec, "form": "plain"}
+
+
 def placed(
     function: Function, given: Mapping[str, Fed], by: str
 ) -> tuple[list[Any], dict[str, Any], bool]:
@@ -357,12 +384,15 @@ def _cycled(specs: Sequence[Step], count: int) -> list[Step]:
     return [specs[i % len(specs)] for i in range(count)]
 
 
-def _example(function: Function, group: Group) -> Any:
-    arrays = {
-        key: values(tuple(3 if isinstance(one, str) else one for one in shape), dtype, 0)
-        for key, (shape, dtype) in function.inputs.items()
-    }
-    return function.computed(arrays, group.values)[0]
+def _example(function: Function, group: Group, arrays: Mapping[str, Array] | None) -> Any:
+    """Outputs as those of a call that fails."""
+    if arrays is None:
+        arrays = {
+            key: values(tuple(3 if isinstance(one, str) else one for one in shape), dtype, 0)
+            for key, (shape, dtype) in function.inputs.items()
+        }
+    within = {key: np.where(one == FAR, 0, one) for key, one in arrays.items()}
+    return function.computed(within, group.values)[0]
 
 
 def first(program: Mapping[str, Any]) -> World:
