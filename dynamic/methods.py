@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OutOfRangeError, ShapeError
+from compiler.errors import OutOfRangeError
 from compiler.op import Op
 from compiler.types import normalise_axes
 from dynamic import eager_ops
@@ -164,7 +164,9 @@ class Methods(Indexing):
     def t(self) -> Any:
         """A view of a matrix with its axes exchanged; of a vector the vector."""
         if self._array.ndim > 2:
-            raise ShapeError(f"t: expects at most 2 axes, got {self._array.ndim}")
+            raise SizeError(
+                f"t() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D"
+            )
         axes = tuple(reversed(range(self._array.ndim)))
         return self.apply(eager_ops.transpose_2d, (self,), {"axes": axes})
 

@@ -114,7 +114,7 @@ def load_with_numba(source: str, image: Image, changes: bool) -> Entries:
         from compiler.runtime.program import program_words
 
     step = compile_with_numba(source)
-    program = [*([Change()] if changes else []), Call(0, ())]
+    program: list[Instruction] = [Change(), Call(0, ())] if changes else [Call(0, ())]
     return _entries(program_words(program, [step.address]), image, step)
 
 
