@@ -8,13 +8,12 @@ import numpy as np
 
 from compiler import ops
 from compiler.op import Attrs, Op
-from compiler.types import normalise_axis
 from dynamic import eager_ops
+from dynamic.dims import axes_of, axis_of, exchanged
 from dynamic.errors import AutogradError
 from dynamic.grad_mode import record_if
 from dynamic.inplace import check_writable, touch
 from dynamic.leaf import AccumulateGrad
-from dynamic.reductions import axis_of
 
 __all__ = ["fill_diagonal_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"]
 
@@ -43,11 +42,7 @@ def _become(tensor: Any, op: Op, attrs: Attrs) -> Any:
 
 def transpose_(self: Any, dim0: int, dim1: int) -> Any:
     """In place: two axes exchanged."""
-    ndim = self._array.ndim
-    order = list(range(ndim))
-    i, j = axis_of("transpose", dim0, ndim), axis_of("transpose", dim1, ndim)
-    order[i], order[j] = order[j], order[i]
-    return _become(self, eager_ops.swap, {"axes": tuple(order)})
+    return _become(self, eager_ops.swap, {"axes": exchanged(dim0, dim1, self.ndim)})
 
 
 swapaxes_ = swapdims_ = transpose_
@@ -81,7 +76,5 @@ def unsqueeze_(self: Any, dim: int) -> Any:
 def squeeze_(self: Any, dim: Any = None) -> Any:
     """In place: without the axes of size 1, or those of `dim` that have size 1."""
     shape = self._array.shape
-    dims = range(len(shape)) if dim is None else (dim,) if hasattr(dim, "__index__") else dim
-    axes = tuple(normalise_axis("squeeze", one, len(shape)) for one in dims)
-    ones = tuple(axis for axis in axes if shape[axis] == 1)
+    ones = tuple(axis for axis in axes_of("squeeze", dim, len(shape)) if shape[axis] == 1)
     return _become(self, ops.squeeze, {"axes": ones})
