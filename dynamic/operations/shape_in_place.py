@@ -11,29 +11,28 @@ from compiler.op import Attrs, Op
 from dynamic import eager_ops
 from dynamic.dims import axes_of, axis_of, exchanged
 from dynamic.errors import AutogradError
-from dynamic.grad_mode import record_if
 from dynamic.inplace import check_writable, touch
 from dynamic.leaf import AccumulateGrad
+from dynamic.tape import new_node, recipe
 
 __all__ = ["fill_diagonal_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"]
 
 
 def _become(tensor: Any, op: Op, attrs: Attrs) -> Any:
-    """The tensor, which now is what the view op makes of it; recorded without grad mode too.
+    """The tensor, which now is what the view op makes of it; recorded in every mode.
 
     A leaf, which only may be changed without grad mode, stays a leaf.
     """
     check_writable(tensor)
-    before = tensor.constant(tensor._array)
-    before._node, before._counter = tensor._node, tensor._counter
-    before._note = tensor._note
-    recording = record_if(True)
-    after = before.apply(op, (before,), attrs)
-    record_if(recording)
+    array = op.evaluate(tensor._array, **attrs)
     if type(tensor._maker) is AccumulateGrad:
-        tensor.data = after
+        tensor.data = tensor.constant(array)
     else:
-        tensor._array, tensor._node = after._array, after._maker
+        edge = tensor._node
+        if edge is not None:
+            plan = recipe(op, (True,))
+            tensor._node = new_node(plan, (edge,), (edge, None), (), (), attrs, array)
+        tensor._array = array
     touch(tensor)
     if tensor._note is not None:  # the node is that of the tensor as it is now
         tensor._note = (*tensor._note[:2], tensor._counter[0])
