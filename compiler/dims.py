@@ -147,7 +147,7 @@ class Dim:
         raise self._refusal("it cannot be used as an int")
 
     def _compared(self, other: object) -> NoReturn:
-        self._refuse("ordered")
+        raise self._refusal("it cannot be ordered")
 
     def _refuse(self, what: str) -> NoReturn:
         raise self._refusal(f"it cannot be {what}: declare the size where it has to be known")

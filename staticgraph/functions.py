@@ -143,7 +143,7 @@ class Function:
     def __repr__(self) -> str:
         return f"<function {self.name}, compiled>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The value of the function; compiled first if need be."""
         if not kwargs:
             try:
@@ -213,7 +213,7 @@ class Function:
                 pass  # a tensor got another dtype or shape, or the error comes again
         return self._call(args, {})
 
-    def executable(self, *args: Any, **kwargs: Any) -> Executable:
+    def executable(self, /, *args: Any, **kwargs: Any) -> Executable:
         """The executable that a call with these arguments runs: its graph, source and plan."""
         call, _, _ = self._find(take_apart(self.name, args, kwargs))
         return call.compiled.part.executable

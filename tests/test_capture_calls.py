@@ -116,11 +116,12 @@ REST: list[tuple[Any, ...]] = [
 ]  # fmt: skip
 """What else is given; a dtype stands for a tensor of it."""
 APART = {
+    "apply", "arrays", "call", "capturing", "constant", "traced",
     "backward", "cuda", "load", "make_dot", "manual_seed", "save", "set_default_dtype",
     "set_num_threads", "set_printoptions", "set_grad_enabled", "no_grad", "enable_grad",
     "inference_mode", "cond", "scan", "while_loop", "vmap",
 }  # fmt: skip
-"""What takes no tensor first, or changes the process."""
+"""What takes no tensor first, changes the process, or is no name of PyTorch's."""
 FAMILIES: dict[str, Any] = {
     "method": torch.Tensor, "function": torch, "nn": nn.functional, "linalg": torch.linalg,
 }  # fmt: skip

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
 
 from compiler import ops
-from compiler.errors import DTypeError, ShapeError, StaticGraphError
+from compiler.errors import OutOfRangeError, ShapeError, StaticGraphError
 from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
 from compiler.op import Attrs, Op, is_registered
 from compiler.refusals import refuse, remembered
@@ -377,8 +377,8 @@ def _expression(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Express
     except StaticGraphError as error:
         if not all(is_static(one.shape) for one in operands):
             remembered(error)  # it may not be one of the sizes of the call
-        if isinstance(error, DTypeError):
-            refuse(str(error), "cast it with to() or astype")
+        if not isinstance(error, ShapeError | OutOfRangeError):
+            refuse(str(error), "an eager call may forgive that, a captured one does not")
         if isinstance(error, ShapeError) and not isinstance(error, SizeError):
             raise SizeError(str(error)) from None
         raise

@@ -18,6 +18,9 @@ def refuse_values() -> NoReturn:
     )
 
 
+_OF_VALUES = ("__array_interface__", "__array_struct__")
+
+
 class Unknown:
     """The shape and dtype of an array; everything else of it is refused at the user's line."""
 
@@ -51,8 +54,8 @@ class Unknown:
         return operator.index(self.shape[0])
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__array_") and name != "__array__":
-            raise AttributeError(name)  # protocols that NumPy looks for, and does without
+        if name.startswith("__array_") and name not in _OF_VALUES:
+            raise AttributeError(name)  # what NumPy looks for, and does without
         if name in ("flags", "strides", "base", "data", "ctypes"):
             refuse(
                 "depends on how a tensor lies in memory, which differs from call to call",

@@ -18,6 +18,7 @@ CAMPAIGNS: dict[str, str] = {
     "eager": "staticgraph.fuzz.eager",
     "files": "staticgraph.fuzz.files",
     "cache": "staticgraph.fuzz.cache",
+    "calls": "staticgraph.fuzz.calls",
 }
 """The module of each campaign."""
 
