@@ -390,3 +390,16 @@ def test_memory_outside_of_the_storage_is_refused():
     with pytest.raises(RuntimeError, match=r"out of bounds for storage of size 12$"):
         torch.zeros(3).as_strided((2, 2), (2, 1), 0)
     assert torch.arange(6.0).reshape(2, 3).T.as_strided((2,), (3,), 1).tolist() == [1.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "shape"), [("squeeze_", (3,)), ("t_", (3, 1)), ("unsqueeze_", (1, 1, 3))]
+)
+def test_a_shape_changed_in_inference_mode_is_recorded(change, shape):
+    x = torch.ones(1, 3, requires_grad=True)
+    y = x * 2
+    with torch.inference_mode():
+        getattr(y, change)(*([0] if change == "unsqueeze_" else []))
+    assert y.shape == shape and y.requires_grad and y._version == 1
+    (y * torch.arange(3.0).reshape(shape)).sum().backward()
+    assert x.grad.tolist() == [[0.0, 2.0, 4.0]]
