@@ -117,6 +117,8 @@ def _propagate(
             g = pending.pop(node)
         else:
             (node, g), only = only, None
+        if needed is not None and node not in needed and node not in wanted:  # type: ignore[operator]
+            continue
         hooks = node.hooks
         if hooks is not None:
             g = at_tensor(hooks, g, create_graph)

@@ -16,6 +16,7 @@ from compiler.op import Operand
 from dynamic import eager_ops
 from dynamic.creation import as_tensor
 from dynamic.inplace import into
+from dynamic.reductions import axis_of
 from dynamic.tensor import PLAIN, Tensor
 
 
@@ -73,13 +74,8 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     tensors = [as_tensor(one) for one in tensors]
     if not tensors:
         raise OptionError("stack expects a non-empty TensorList")
-    return tensors[0].apply(eager_ops.stack, tensors, {"axis": _new_axis(dim, tensors[0].ndim)})
-
-
-def _new_axis(dim: int, ndim: int) -> int:
-    if not -ndim - 1 <= dim <= ndim:
-        raise OptionError(f"stack: axis {dim} is out of range for {ndim + 1} axes")
-    return dim % (ndim + 1)
+    axis = axis_of("stack", dim, tensors[0].ndim + 1)
+    return tensors[0].apply(eager_ops.stack, tensors, {"axis": axis})
 
 
 def is_inference(input: Any) -> Any:

@@ -32,6 +32,8 @@ def touch(tensor: Any) -> None:
 
 def check_writable(tensor: Any, others: Sequence[Any] = ()) -> None:
     """Raise unless the tensor may be overwritten by an op on it and `others` (PyTorch's rules)."""
+    if mode.capture is not None:
+        mode.capture.refuse_write()
     if not tensor._array.flags.writeable:
         if any(_repeated(tensor._array)):
             raise AutogradError(
@@ -101,7 +103,7 @@ def overwrite(tensor: Any, op: Op, others: Sequence[Any] = (), attrs: Attrs | No
             "from a tensor of that kind, as zeros_like(x) + x * 0, or use where, stack or "
             "concatenate"
         )
-    _check_result(tensor, result)
+    check_result(tensor, result)
     cast = result._array.dtype != tensor._array.dtype
     if cast:
         result = ops.astype(result, tensor._array.dtype)
@@ -157,7 +159,8 @@ def _alias(tensor: Any) -> Any:
     return alias
 
 
-def _check_result(tensor: Any, result: Any) -> None:
+def check_result(tensor: Any, result: Any) -> None:
+    """RuntimeError unless `tensor` may be overwritten by a result of this shape and dtype."""
     array, value = tensor._array, result._array
     if value.shape != array.shape:
         raise AutogradError(
@@ -191,7 +194,7 @@ def into(name: str, out: Any, result: Any, operands: Sequence[Any]) -> Any:
             )
         out.data = out.constant(np.empty(result._array.shape, out._array.dtype))
     check_writable(out)
-    _check_result(out, result)
+    check_result(out, result)
     np.copyto(out._array, result._array, casting="unsafe")
     touch(out)
     return out

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OutOfRangeError, ShapeError
+from compiler.errors import OutOfRangeError
 from compiler.op import Op
 from compiler.types import normalise_axes
 from dynamic import eager_ops
@@ -36,7 +36,7 @@ def _bitwise(op: Op, function: Any) -> Any:
 
     def method(self: Any, *others: Any) -> Any:
         arrays = [self._array, *(getattr(other, "_array", other) for other in others)]
-        if all(np.asarray(array).dtype.kind == "b" for array in arrays):
+        if all(_is_bool(array) for array in arrays):
             return op(self, *others)
         try:
             return self.constant(function(*arrays))
@@ -46,6 +46,11 @@ def _bitwise(op: Op, function: Any) -> Any:
 
     method.__doc__ = f"{op.doc} Bit by bit of integers."
     return method
+
+
+def _is_bool(array: Any) -> bool:
+    dtype = array.dtype if hasattr(array, "dtype") else np.asarray(array).dtype
+    return bool(dtype.kind == "b")
 
 
 def _cast(dtype: Any) -> Any:
@@ -159,7 +164,9 @@ class Methods(Indexing):
     def t(self) -> Any:
         """A view of a matrix with its axes exchanged; of a vector the vector."""
         if self._array.ndim > 2:
-            raise ShapeError(f"t: expects at most 2 axes, got {self._array.ndim}")
+            raise SizeError(
+                f"t() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D"
+            )
         axes = tuple(reversed(range(self._array.ndim)))
         return self.apply(eager_ops.transpose_2d, (self,), {"axes": axes})
 

@@ -282,3 +282,17 @@ def test_batched_gradients():
     x = vector()
     (rows,) = torch.autograd.grad(x**2, x, torch.eye(3), is_grads_batched=True)
     assert rows.tolist() == [[2.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 6.0]]
+
+
+def test_only_the_hooks_on_the_way_to_the_inputs_run():
+    x = torch.ones(3, requires_grad=True)
+    aside, between = x * 2, x * 3
+    seen = []
+    aside.register_hook(lambda g: seen.append("aside"))
+    aside.retain_grad()
+    between.register_hook(lambda g: seen.append("between"))
+    end = between + aside
+    torch.autograd.grad(end.sum(), [between], retain_graph=True)
+    assert seen == ["between"] and aside.grad is None
+    end.sum().backward(inputs=[x])
+    assert sorted(seen) == ["aside", "between", "between"] and aside.grad.tolist() == [1.0] * 3

@@ -169,7 +169,5 @@ def test_print_options():
         assert repr(x) == "tensor([1.00e+00, 1.23e+00])"
     finally:
         torch.set_printoptions(precision=4, sci_mode=None)
-    with pytest.raises(
-        TypeError, match=r"^set_printoptions\(\) got an unexpected keyword .* 'width'$"
-    ):
+    with pytest.raises(TypeError, match=r"^set_printoptions\(\) got an unexpected keyword"):
         torch.set_printoptions(width=3)

@@ -44,6 +44,27 @@ SHAPES: list[tuple[Callable[[], Any], str]] = [
         lambda: placeholder((2, 1, 3)) @ placeholder((4, 3, 1)),
         r"matmul: float64\[2, 1, 3\] @ float64\[4, 3, 1\]: leading axes: .* axis -1 is 2 and 4",
     ),
+    (
+        lambda: ops.sliding_windows(V, (2, 2), (1, 1), (1, 1)),
+        r"sliding_windows: float32\[3\] has fewer axes than the window \(2, 2\)",
+    ),
+    (
+        lambda: ops.sliding_windows(V, (2,), (1,), (3,)),
+        r"sliding_windows: no window \(2,\) by \(3,\) fits into float32\[3\]",
+    ),
+    (
+        lambda: ops.overlap_add(V, (4,), (1,), (1,)),
+        r"overlap_add: .*\[3\] has no windows of 1 axes",
+    ),
+    (
+        lambda: ops.overlap_add(X, (3,), (1,), (1,)),
+        r"overlap_add: the windows of float32\[2, 3\] reach .*4.*, past \(3,\)",
+    ),
+    (lambda: ops.as_strided(X, (2,), (1,)), r"as_strided: .*\[2, 3\], .*: memory and a stride per"),
+    (
+        lambda: ops.as_strided(V, (2, 2), (2, 2)),
+        r"as_strided: .* 3 elements, \(2, 2\) reaches over 5",
+    ),
     (lambda: ops.dot(X, V), r"dot: float32\[2, 3\] and float32\[3\]: both must have one axis"),
     (lambda: ops.outer(V, S), r"outer: float32\[3\] and float32\[\]: both must have one axis"),
     (lambda: X.sum(axis=2), "sum: axis 2 is out of range for 2 axes"),
@@ -165,6 +186,10 @@ OPTIONS: list[tuple[Callable[[], Any], str]] = [
     (lambda: X.var(correction=0.5), "var: correction 0.5 is not an int"),
     (lambda: X.expand_dims(), "expand_dims: takes an axis"),
     (lambda: X.clip(), "clip: needs min, max or both"),
+    (
+        lambda: ops.sliding_windows(X, (2, 2), (1,), (1, 1)),
+        "sliding_windows: .* do not name the same number of axes",
+    ),
     (lambda: ops.concatenate([]), "concatenate: needs at least one tensor"),
     (lambda: ops.pad(X, -1), r"pad: negative width in \[\(-1, -1\), \(-1, -1\)\]"),
     (lambda: ops.pad(I, 1, value=0.5), "pad: value 0.5 does not fit int64"),

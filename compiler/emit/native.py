@@ -21,15 +21,17 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from compiler import fork
+from compiler.emit.lower.functions import is_long
 from compiler.emit.lower.translate import Translator, type_named
 from compiler.emit.lower.values import INT64, Pointer
 from compiler.emit.program import OF_A_CHUNK
-from compiler.emit.vecmath.rare import KernelModule, define_rare
+from compiler.emit.vecmath.deferred import KernelModule, define_deferred
 from compiler.runtime.cache.objects import target_machine
 
 WORDS = INT64.ir.as_pointer()
 WITH_STRIDE_VERSIONS = range(20, 23)  # versions of LLVM that were seen to have the option
 STRIDE_VERSIONS = "-enable-mem-access-versioning"
+MOST_INLINED = 32  # calls of functions of vecmath in a kernel: they take LLVM half a second
 _setting = threading.RLock()  # one at a time
 fork.hold(fork.Rank.LLVM_OPTIONS, _setting)
 STEP = ir.FunctionType(INT64.ir, [WORDS, WORDS, INT64.ir, INT64.ir, INT64.ir])
@@ -44,15 +46,16 @@ def compile_native(sources: Sequence[str]) -> bytes:
     machine = target_machine()
     module = KernelModule("kernel")
     module.triple = machine.triple
-    for i, source in enumerate(sources):
-        (tree,) = ast.parse(source).body
-        assert isinstance(tree, ast.FunctionDef)
+    trees = [_tree(source) for source in sources]
+    inlining = _inlining(trees)
+    for i, tree in enumerate(trees):
         is_chunk = [one.arg for one in tree.args.args[-3:]] == [*OF_A_CHUNK]
-        _define_step(module, step_symbol(i), _define_unit(module, tree), is_chunk)
+        unit = _define_unit(module, tree, i not in inlining)
+        _define_step(module, step_symbol(i), unit, is_chunk)
     # a context of its own: the global one keeps every type and constant that it has seen
     parsed = llvm.parse_assembly(str(module), llvm.create_context())
     optimise(parsed, machine)
-    parsed = define_rare(parsed, module, machine, optimise)
+    parsed = define_deferred(parsed, module, machine, optimise)
     return bytes(machine.emit_object(parsed))
 
 
@@ -97,7 +100,7 @@ def _without_stride_versions() -> Iterator[None]:
             llvm.set_option("", f"{STRIDE_VERSIONS}=true")
 
 
-def _define_unit(module: Any, tree: ast.FunctionDef) -> Any:
+def _define_unit(module: Any, tree: ast.FunctionDef, outlines: bool) -> Any:
     names = [one.arg for one in tree.args.args]
     types = [type_named(_annotation(one)) for one in tree.args.args]
     kind = ir.FunctionType(INT64.ir, [type.ir for type in types])
@@ -108,8 +111,36 @@ def _define_unit(module: Any, tree: ast.FunctionDef) -> Any:
     for type, argument in zip(types, function.args, strict=True):
         if isinstance(type, Pointer):
             argument.add_attribute("noalias")
-    Translator(function, names, types, INT64).run(tree.body)
+    Translator(function, names, types, INT64, outlines).run(tree.body)
     return function
+
+
+def _tree(source: str) -> ast.FunctionDef:
+    (tree,) = ast.parse(source).body
+    assert isinstance(tree, ast.FunctionDef)
+    return tree
+
+
+def _inlining(trees: Sequence[ast.FunctionDef]) -> set[int]:
+    """The units that inline functions of vecmath: those with the fewest calls, as far as it goes.
+
+    Small loops gain most by it, and cost LLVM least.
+    """
+    calls = [_long_calls(tree) for tree in trees]
+    found: set[int] = set()
+    left = MOST_INLINED
+    for i in sorted(range(len(trees)), key=calls.__getitem__):
+        left -= calls[i]
+        if left < 0:
+            break
+        found.add(i)
+    return found
+
+
+def _long_calls(tree: ast.AST) -> int:
+    """How many functions of vecmath a unit calls that are many instructions."""
+    called = [one.func for one in ast.walk(tree) if isinstance(one, ast.Call)]
+    return sum(isinstance(one, ast.Name) and is_long(one.id) for one in called)
 
 
 def _annotation(argument: ast.arg) -> str:

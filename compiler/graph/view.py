@@ -4,29 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.graph.build import operands_of
+from compiler.graph.build import nodes_of
 from compiler.graph.definition import Definition, Node
 
 if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["Node", "definition_of", "nodes_of"]
-
-
-def nodes_of(graph: nx.MultiDiGraph[int]) -> dict[int, Node]:
-    """All nodes of a graph, operands first."""
-    return {
-        node: Node(
-            node,
-            data["op"],
-            operands_of(graph, node),
-            data["attrs"],
-            data["type"],
-            data["name"],
-            data["source"],
-        )
-        for node, data in sorted(graph.nodes.items())
-    }
 
 
 def definition_of(graph: nx.MultiDiGraph[int]) -> Definition:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import networkx as nx
 
 from compiler.dims import Size
-from compiler.graph.build import expressions_of, operands_of, rebuilt
+from compiler.graph.build import expressions_of, rebuilt
 from compiler.graph.expression import Expression
 from compiler.graph.view import Node, nodes_of
 from compiler.lowering import IndexMap, Pointwise, Reduce
@@ -39,7 +39,7 @@ def arrange_rows(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
         return graph
     made: dict[int, Expression] = {}
     for node_id, old in expressions_of(graph).items():
-        operands = tuple([made[operand] for operand in operands_of(graph, node_id)])
+        operands = tuple([made[operand] for operand in nodes[node_id].operands])
         if not operands:
             made[node_id] = old
             continue

@@ -39,6 +39,7 @@ from compiler.passes.demand import (
     is_free,
     reach,
 )
+from compiler.passes.extent import Extents
 from compiler.passes.groups import (
     Fusion,
     Group,
@@ -56,7 +57,6 @@ from compiler.passes.groups import (
 from compiler.passes.products import is_reshape, is_turned, matrix_view, pack_of
 from compiler.types import Shape
 
-LONGEST_CHAIN = 48  # virtual nodes in a row: the emitter recurses through them
 MOST_STREAMS = 16  # arrays that unrelated nodes may share a loop with
 RECENT = 8  # groups of one domain that are tried
 
@@ -97,7 +97,7 @@ class _Fuser:
         self.deferred: set[int] = set()
         self.stored: set[int] = set(self.roots)
         self.virtual: set[int] = set()
-        self.chain: dict[int, int] = {}
+        self.extents = Extents(self.nodes, self.roots)
         self.packs: dict[int, Pack] = {}
         self.aliases: dict[int, int] = {}
         self.first = self.front = -(10**9)
@@ -111,7 +111,7 @@ class _Fuser:
         elif isinstance(lowering, Reduce):
             self._place_reduction(node)
         elif isinstance(lowering, IndexMap):
-            self.chain[node.id] = self.chain.get(node.operands[0], 0)
+            self.extents.look_through(node)
         elif isinstance(lowering, Alias):
             self._place_alias(node)
         elif isinstance(lowering, Matmul):
@@ -136,11 +136,9 @@ class _Fuser:
     def _make_virtual(self, node: Node) -> bool:
         if self.separate or node.id in self.stored:
             return False
-        length = 1 + max((self.chain.get(operand, 0) for operand in node.operands), default=0)
-        if length > LONGEST_CHAIN or not self._single_reader(node):
+        if not self._single_reader(node) or not self.extents.inline(node):
             return False
         self.virtual.add(node.id)
-        self.chain[node.id] = length
         return True
 
     def _single_reader(self, node: Node) -> bool:
@@ -172,7 +170,7 @@ class _Fuser:
         least = self._earliest(bases)
         if node.id in self.updated:
             least = max(least, self.readers.get(self.updated[node.id], self.first))
-        group = self._candidate(shape, bases, least)
+        group = self._candidate(node, bases, least)
         if group is None:
             at_front = least == self.first and not (shape and node.id in self.updated)
             group = self._new_loops(shape, None, at_front)
@@ -209,31 +207,35 @@ class _Fuser:
         return self._earliest(reach(self.nodes, self.virtual, node_id, index))
 
     def _candidate(
-        self, shape: Shape, bases: list[tuple[int, Index]], least: int
+        self, node: Node, bases: list[tuple[int, Index]], least: int
     ) -> LoopGroup | None:
         if self.separate:
             return None
+        shape = node.type.shape
         for base, _ in bases:
             group = self.home.get(base)
             if (
                 isinstance(group, LoopGroup)
                 and group.order == least
-                and self._fits(group, shape, bases)
+                and self._fits(group, node, bases)
             ):
                 return group
         shared = {base for base, _ in bases if self.nodes[base].type.ndim}
         for group in reversed(self.by_domain.get(shape, [])[-RECENT:]):
             if (
                 group.order >= least
-                and len(group.reads | shared) <= MOST_STREAMS
-                and shared & group.reads
-                and self._fits(group, shape, bases)
+                and len(group.reads) + len(shared - group.reads) <= MOST_STREAMS
+                and not shared.isdisjoint(group.reads)
+                and self._fits(group, node, bases)
             ):
                 return group
         return None
 
-    def _fits(self, group: LoopGroup, shape: Shape, bases: list[tuple[int, Index]]) -> bool:
+    def _fits(self, group: LoopGroup, node: Node, bases: list[tuple[int, Index]]) -> bool:
+        shape = node.type.shape
         if shape != group.domain and not is_row(group, shape):
+            return False
+        if not self.extents.has_room(group, node):
             return False
         return all(
             self._readable(group, base, index)
@@ -270,6 +272,7 @@ class _Fuser:
 
     def _join(self, node: Node, group: LoopGroup, bases: list[tuple[int, Index]]) -> None:
         group.members.append(node.id)
+        self.extents.join(group, node, (base for base, _ in bases))
         self.home[node.id] = group
         self._read(group, bases)
 
@@ -303,7 +306,8 @@ class _Fuser:
         for group in (*groups, *reversed(self.by_domain.get(shape, [])[-RECENT:])):
             if not isinstance(group, LoopGroup) or group.order < least:
                 continue
-            if not (shared & group.reads or shared & set(group.members)):
+            own = any(self.home.get(base) is group for base in shared)
+            if not (own or shared & group.reads) or not self.extents.has_room(group, node):
                 continue
             if any(
                 not self._readable(group, base, index)

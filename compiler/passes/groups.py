@@ -26,7 +26,13 @@ class Store:
 
 @dataclass(slots=True, eq=False)
 class LoopGroup:
-    """Nodes computed by one nest of loops over `domain`."""
+    """Nodes computed by one nest of loops over `domain`.
+
+    Attributes:
+        reads: the values that are no scalars which the members read.
+        statements: how many compute one element of all members.
+        arrays: what is read, and what is computed and may have to be left, in memory.
+    """
 
     order: int
     domain: Shape
@@ -35,6 +41,8 @@ class LoopGroup:
     stores: list[Store] = field(default_factory=list)
     fills: list[tuple[int, float]] = field(default_factory=list)
     reads: set[int] = field(default_factory=set)
+    statements: int = 0
+    arrays: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True, eq=False)

@@ -131,8 +131,11 @@ class _Planner:
         for position, node in enumerate(outputs):
             self.kind[node] = ("output", position)
         self.leader: dict[int, int] = {}
+        self.completed: dict[int, int] = {}  # the last group that writes a value
         self.first: dict[int, int] = {}
         self.last: dict[int, int] = {}
+        checking = [i for i, body in bodies.items() if body.checks]
+        self.fallible = max([*checking, *nested], default=-1)  # a loop may be interrupted
         self.accesses = [list(self._accesses_of(i)) for i in range(len(fusion.groups))]
 
     def plan(self) -> MemoryPlan:
@@ -141,6 +144,8 @@ class _Planner:
             for access in accesses:
                 self.first.setdefault(access.node, i)
                 self.last[access.node] = i
+                if access.write:
+                    self.completed[access.node] = i
         commits = [pair for pair in self.updates if not self._update_in_place(*pair)]
         for _, new in commits:
             self.last[new] = len(self.fusion.groups)
@@ -197,45 +202,40 @@ class _Planner:
 
     def _update_in_place(self, variable: int, new: int) -> bool:
         """Whether the new value may be written over the variable as soon as it is known."""
-        at = self.last_write(new)
-        checking = [i for i, body in self.bodies.items() if body.checks]
-        fallible = max([*checking, *self.nested], default=-1)  # a loop may be interrupted
-        if not self.in_place or at <= fallible or self.last.get(variable, -1) > at:
+        at = self.completed[new]
+        if not self.in_place or at <= self.fallible or self.last.get(variable, -1) > at:
             return False
-        if not self._replaces(self.accesses[at], new, variable):
+        if not self._replaces(_by_node(self.accesses[at]), new, variable):
             return False
         self.kind[new] = ("variable", variable)
         return True
 
-    def last_write(self, node: int) -> int:
-        """The group that completes a value."""
-        return max(
-            i
-            for i, accesses in enumerate(self.accesses)
-            if any(access.node == node and access.write for access in accesses)
-        )
-
-    def _replaces(self, accesses: Sequence[Access], new: int, old: int) -> bool:
+    def _replaces(self, accesses: Mapping[int, Sequence[Access]], new: int, old: int) -> bool:
         """Whether each element of `old` is read for the last time where `new` is written."""
-        writes = [a for a in accesses if a.node == new and a.write]
+        writes = [a for a in accesses.get(new, ()) if a.write]
         if len(writes) != 1 or not writes[0].whole:
             return False
         (write,) = writes
         return all(
             not a.write and a.place == write.place and a.stage <= write.stage
-            for a in accesses
-            if a.node == old
+            for a in accesses.get(old, ())
         )
 
     def _share_within(self, index: int) -> None:
         """Let what a group writes take the memory of what it reads for the last time."""
-        accesses = self.accesses[index]
-        written = dict.fromkeys(a.node for a in accesses if a.write and a.whole)
-        read = dict.fromkeys(a.node for a in accesses if not a.write)
+        accesses = _by_node(self.accesses[index])
+        written = [
+            node for node, those in accesses.items() if any(a.write and a.whole for a in those)
+        ]
+        read = [
+            node
+            for node, those in accesses.items()
+            if self.last[node] == index and not all(a.write for a in those)
+        ]
         taken: set[int] = set()
         for new in written:
             for old in read:
-                if old in taken or not self._temporary(old) or self.last[old] != index:
+                if old in taken or not self._temporary(old):
                     continue
                 if self.first[new] != index or self._kind(new)[0] == "variable":
                     continue
@@ -340,3 +340,10 @@ class _Planner:
             return self.kind[node]
         name = self.nodes[node].op.name
         return (name, node) if name in ("variable", "constant") else ("arena", node)
+
+
+def _by_node(accesses: Sequence[Access]) -> dict[int, list[Access]]:
+    found: dict[int, list[Access]] = {}
+    for access in accesses:
+        found.setdefault(access.node, []).append(access)
+    return found

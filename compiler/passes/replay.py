@@ -13,7 +13,7 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.graph.build import expressions_of, intern_key, operands_of, rebuilt
+from compiler.graph.build import intern_key, nodes_of, rebuilt
 from compiler.graph.expression import Expression, at_line, constructing
 from compiler.op import Attrs, Op
 
@@ -27,7 +27,6 @@ def replay(
 ) -> nx.MultiDiGraph[int]:
     """The graph after re-applying each op with the rules of its name, then those for `always`."""
     interned: dict[Any, Expression] = {}
-    leaves = expressions_of(graph)
 
     def make(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression:
         for rule in (*rules.get(op.name, ()), *always):
@@ -41,16 +40,15 @@ def replay(
 
     made: dict[int, Expression] = {}
     with constructing(make):
-        for node in sorted(graph):
-            data = graph.nodes[node]
-            operands = operands_of(graph, node)
-            if not operands and data["op"].name in ("placeholder", "variable"):
-                made[node] = leaves[node]
-                continue
-            with at_line(data["source"]):
-                made[node] = make(
-                    data["op"], tuple(made[operand] for operand in operands), data["attrs"]
+        for node in nodes_of(graph).values():
+            if not node.operands and node.op.name in ("placeholder", "variable"):
+                made[node.id] = Expression(
+                    node.op, (), node.attrs, node.name, node.source, node.type
                 )
-            if data["name"] and made[node].name is None and made[node].operands:
-                made[node].name = data["name"]
+                continue
+            operands = tuple([made[operand] for operand in node.operands])
+            with at_line(node.source):
+                made[node.id] = result = make(node.op, operands, node.attrs)
+            if node.name and result.name is None and result.operands:
+                result.name = node.name
     return rebuilt(graph, made)

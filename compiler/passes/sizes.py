@@ -10,7 +10,7 @@ import networkx as nx
 
 from compiler import dims
 from compiler.dims import Size, Unknown
-from compiler.graph.build import operands_of, rebuilt
+from compiler.graph.build import nodes_of, rebuilt
 from compiler.graph.expression import Expression
 from compiler.types import collecting_assumptions, substituted
 
@@ -23,20 +23,19 @@ def unify_sizes(graph: nx.MultiDiGraph[int]) -> tuple[nx.MultiDiGraph[int], dict
     if not merged:
         return graph, merged
     made: dict[int, Expression] = {}
-    for node in sorted(graph):
-        data = graph.nodes[node]
-        operands = tuple(made[operand] for operand in operands_of(graph, node))
-        attrs = {key: substituted(value, merged) for key, value in data["attrs"].items()}
-        made[node] = Expression(data["op"], operands, attrs, data["name"], data["source"])
+    for node in nodes_of(graph).values():
+        operands = tuple([made[operand] for operand in node.operands])
+        attrs = {key: substituted(value, merged) for key, value in node.attrs.items()}
+        made[node.id] = Expression(node.op, operands, attrs, node.name, node.source)
     return rebuilt(graph, made), merged
 
 
 def _assumptions(graph: nx.MultiDiGraph[int]) -> list[tuple[Size, Size]]:
+    nodes = nodes_of(graph)
     with collecting_assumptions() as pairs:
-        for node in sorted(graph):
-            data = graph.nodes[node]
-            types = (graph.nodes[operand]["type"] for operand in operands_of(graph, node))
-            data["op"].infer_type(*types, **data["attrs"])
+        for node in nodes.values():
+            types = (nodes[operand].type for operand in node.operands)
+            node.op.infer_type(*types, **node.attrs)
     return list(dict.fromkeys(pairs))
 
 

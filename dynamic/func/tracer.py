@@ -123,6 +123,10 @@ class Tracer(Tensor, plain=False):
         return self._held._node
 
     @property
+    def _maker(self) -> Any:
+        return self._held._maker
+
+    @property
     def _home(self) -> Any:
         return self._held._home
 

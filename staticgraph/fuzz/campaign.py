@@ -15,6 +15,7 @@ Program: TypeAlias = "dict[str, Any]"
 
 CAMPAIGNS: dict[str, str] = {
     "graphs": "staticgraph.fuzz.graphs",
+    "eager": "staticgraph.fuzz.eager",
     "files": "staticgraph.fuzz.files",
     "cache": "staticgraph.fuzz.cache",
     "calls": "staticgraph.fuzz.calls",

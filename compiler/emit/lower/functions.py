@@ -21,6 +21,8 @@ from compiler.emit.lower.values import (
     SCALARS,
     Value,
 )
+from compiler.emit.vecmath.lane import BINARY32, BINARY64
+from compiler.emit.vecmath.outlined import Outlined
 
 
 def _convert(to: values.Scalar, translator: Any, value: Value) -> Value:
@@ -141,8 +143,13 @@ def _extremum(name: str, sign: str, translator: Any, left: Value, right: Value) 
 
 
 def _formula(name: str, translator: Any, *operands: Value) -> Value:
-    """A function of vecmath, defined once per module and inlined by LLVM."""
+    """A function of vecmath, defined once per module; LLVM inlines it, or calls it."""
     kind = operands[0].type
+    if translator.outlines and is_long(name):
+        form = BINARY32 if kind == FLOAT32 else BINARY64
+        outlined = Outlined(vecmath.FORMULAS[name], len(operands), form)
+        function = translator.module.declared(outlined)
+        return Value(translator.builder.call(function, [one.ir for one in operands]), kind)
     symbol = f"{name}.{kind.name}"
 
     def define(builder: Any, *arguments: Any) -> Any:
@@ -163,6 +170,11 @@ def _gemm(type: values.Scalar, translator: Any, *operands: Value) -> Value:
     function = gemm_function(translator.builder.module, f"gemm_{type.name}", type.ir)
     translator.builder.call(function, [one.ir for one in operands])
     return Value(ir.Constant(INT64.ir, 0), INT64)
+
+
+def is_long(name: str) -> bool:
+    """Whether a function of the emitted language is a formula of many instructions."""
+    return name.removesuffix("_f") in vecmath.LONG
 
 
 Function = Callable[..., Value]

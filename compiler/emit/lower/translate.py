@@ -30,17 +30,24 @@ SIGNS: dict[type, str] = {
 class Translator:
     """Translates the statements of one function into the LLVM function `self.function`.
 
-    `functions` are those of the module, of int64, that the statements call by name.
+    `functions` are those of the module, of int64, that the statements call by name. With
+    `outlines`, functions of vecmath that are many instructions are called, not inlined.
     """
 
     def __init__(
-        self, function: Any, names: Sequence[str], types: Sequence[Any], result: Any = None
+        self,
+        function: Any,
+        names: Sequence[str],
+        types: Sequence[Any],
+        result: Any = None,
+        outlines: bool = False,
     ) -> None:
         self.function = function
         self.module = function.module
         self.entry = function.append_basic_block("entry")
         self.builder = ir.IRBuilder(function.append_basic_block("body"))
         self.result = result
+        self.outlines = outlines
         self.exact = False
         self.places: dict[str, tuple[Any, Any]] = {}
         self.values: dict[str, Value] = {}
@@ -119,7 +126,10 @@ class Translator:
         bounds = [self.value(one) for one in node.iter.args]
         start, stop = (values.constant(0, INT64), *bounds) if len(bounds) == 1 else bounds[:2]
         step = bounds[2] if len(bounds) == 3 else values.constant(1, INT64)
-        if len(bounds) < 3 and leaves_rest(node):
+        if len(bounds) < 3 and self.outlines and leaves_rest(node):
+            # a long body is not written twice: masks cost it nothing
+            self._loop_over(node, start.ir, stop.ir, step.ir, MaskedLoop(self.module))
+        elif len(bounds) < 3 and leaves_rest(node):
             middle = whole_vectors(self.builder, start.ir, stop.ir)
             self._loop_over(node, start.ir, middle, step.ir)
             self._loop_over(node, middle, stop.ir, step.ir, MaskedLoop(self.module))

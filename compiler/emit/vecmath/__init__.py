@@ -63,4 +63,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
 PREDICATES = frozenset({"isnan"})
 """Those whose result is a truth value."""
 
-__all__ = ["FORMULAS", "PREDICATES", "ULP_BOUND"]
+LONG = frozenset(ULP_BOUND)
+"""Those that are many instructions."""
+
+__all__ = ["FORMULAS", "LONG", "PREDICATES", "ULP_BOUND"]

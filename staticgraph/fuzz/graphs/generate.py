@@ -9,7 +9,7 @@ from typing import Any
 from compiler.errors import StaticGraphError
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.graphs.arguments import GENERATORS
-from staticgraph.fuzz.graphs.grow import SHAPES, Grower, NoOperandError, Value, broadcast
+from staticgraph.fuzz.graphs.grow import LARGE, SHAPES, Grower, NoOperandError, Value, broadcast
 from staticgraph.fuzz.graphs.nesting import NESTING
 from staticgraph.fuzz.graphs.program import mend
 from staticgraph.fuzz.graphs.values import DTYPES
@@ -25,7 +25,6 @@ KINDS = (*GENERATORS.items(), *_ELEMENTWISE * 2, *_MOVES * 7, *NESTING.items())
 """What a step may be; some are likelier."""
 
 SIZES = ((3, 5), (1, 1), (0, 2), (4, 1), (2, 0), (2, 3), (1, 4), (5, 2))
-LARGE = (66, 131)
 
 
 def generate(seed: int) -> Program:
@@ -66,7 +65,7 @@ def _cases(choose: random.Random) -> list[dict[str, Any]]:
     """Sizes of unknown axes, and how the inputs lie in memory: row by row first."""
     chosen = choose.sample(SIZES, 2)
     if choose.random() < 0.1:
-        chosen.append(LARGE)
+        chosen.append((LARGE["n"], LARGE["m"]))
     layouts = [0, choose.randrange(1, 1 << 20), choose.randrange(1, 1 << 20)]
     return [
         {"sizes": {"n": n, "m": m}, "layout": layout}

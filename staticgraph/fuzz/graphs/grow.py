@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from compiler import ops
+from compiler import dims, ops
 from compiler.dims import Dim
 from compiler.errors import StaticGraphError
 from compiler.op import Op
@@ -33,6 +33,9 @@ SHAPES: tuple[tuple[Any, ...], ...] = (
 Generator = Callable[["Grower", str], Any]
 """What adds a step that applies the op of a name; NoOperandError or StaticGraphError if not."""
 MOST = 200  # steps
+LARGE = {"n": 66, "m": 131}
+"""The largest values of the unknown sizes."""
+LARGEST = 100_000  # elements of a value then
 LEAVES = ("input", "variable", "constant")
 
 
@@ -185,8 +188,10 @@ class Grower:
         values = self.around | {value.name: value.expression for value in self.pool}
         before = set(values)
         run([step], self.world, values)
-        self.steps.append(step)
         made = [Value(name, values[name]) for name in values if name not in before]
+        if any(_elements(value.shape) > LARGEST for value in made):
+            raise NoOperandError
+        self.steps.append(step)
         self.pool += made
         return made
 
@@ -246,6 +251,15 @@ def _flat(given: Any) -> list[Any]:
 
 def _integers(dtypes: set[Any]) -> bool:
     return any(dtype.kind in "iu" for dtype in dtypes)
+
+
+_UNKNOWNS = {dims.as_unknown(dims.unknown(name)): size for name, size in LARGE.items()}
+
+
+def _elements(shape: Sequence[Any]) -> int:
+    """How many there are at most."""
+    known = {atom: size for atom, size in _UNKNOWNS.items() if atom is not None}
+    return dims.evaluate(dims.product(list(shape)), known)
 
 
 def _plain(given: Any) -> Any:

@@ -78,7 +78,7 @@ def _derivatives(graph: Graph) -> Iterator[Derivative]:
             function, x, *more = decoded(step["args"], world, values)
             # the function may read x itself too, which its derivative takes for a constant
             own = sg.placeholder("own", x.shape, x.dtype)
-            value = (sg.grad(function) if step["op"] == "hessian" else function)(own)
+            value = (sg.jacobian(function) if step["op"] == "hessian" else function)(own)
             yield Derivative(value, own, x, found[-1], *more)
 
 

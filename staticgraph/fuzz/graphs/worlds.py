@@ -45,7 +45,8 @@ _SYMBOLIC: dict[str, Callable[..., Any]] = {
     "jvp": lambda f, x, t: sg.jvp(f, (x,), (t,)), "vmap": lambda f, *xs: sg.vmap(f)(*xs),
 }  # fmt: skip
 _EAGER: dict[str, Callable[..., Any]] = _SYMBOLIC | {
-    "arange": dynamic.arange, "zeros": lambda shape, dtype: dynamic.tensor(np.zeros(shape, dtype)),
+    "getitem": lambda x, key: x[key], "arange": dynamic.arange,
+    "zeros": lambda shape, dtype: dynamic.tensor(np.zeros(shape, dtype)),
     "size_of": lambda x, axis, dtype: dynamic.tensor(np.asarray(x.shape[axis], dtype)),
     "checkpoint": lambda f, *xs: checkpoint(f, *xs, use_reentrant=False),
     "grad": lambda f, *xs: dynamic.func.grad(f)(*xs),
@@ -142,17 +143,18 @@ def known(steps: Sequence[Step], world: Arrays) -> dict[str, Any]:
     """The values of those steps that depend on no derivative."""
     values: dict[str, Any] = {}
     for step in steps:
-        if reads(step) <= values.keys() and names(step) and not _differentiates(step):
+        if reads(step) <= values.keys() and names(step) and not differentiates(step):
             with suppress(UndefinedError):
                 run([step], world, values)
     return values
 
 
-def _differentiates(given: Any) -> bool:
+def differentiates(given: Any) -> bool:
+    """Whether a step, or one of several, is a derivative or has one inside."""
     if isinstance(given, list):
-        return any(map(_differentiates, given))
+        return any(map(differentiates, given))
     if not isinstance(given, dict):
         return False
     if "gradients" in given or given.get("op") in control.DERIVATIVES:
         return True
-    return any(map(_differentiates, given.values()))
+    return any(map(differentiates, given.values()))

@@ -1,0 +1,172 @@
+"""Functions that are defined when loops are vectors: LLVM's vectoriser sees calls of functions that
+are declared, with vector variants, and goes on without knowing what they do.
+
+`define_deferred` then defines those that were used. LLVM compiles each once, whatever calls it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from llvmlite.ir.values import FunctionAttributes
+
+from compiler.emit.vecmath.lane import Format, Lane
+
+VECTOR_BITS = 512  # of the largest registers
+INDEX = ir.IntType(64)
+_CALLED = re.compile(r"call [^@\n]*@((?:rare|outlined)\.[\w.]+)\(")
+_USED = re.compile(r"^@llvm\.compiler\.used = .*\n", re.MULTILINE)
+
+Passes = Callable[[Any, Any], None]
+"""Optimises a module for a machine."""
+
+Formula = Callable[..., Lane]
+
+
+class Attributes(FunctionAttributes):  # type: ignore[misc]
+    """Attributes of a function, also those that llvmlite has not heard of."""
+
+    def add(self, name: str) -> None:
+        """Add one as LLVM writes it."""
+        set.add(self, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """What is computed later: a formula of so many operands of one format."""
+
+    exact: Formula
+    operands: int
+    format: Format
+
+    KIND: ClassVar[str]
+
+    @property
+    def widest(self) -> int:
+        """The lanes of the vectors that the formula is computed in."""
+        return VECTOR_BITS // self.format.bits
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The lanes of the vectors that LLVM may choose, after those of a scalar."""
+        return tuple(lanes for lanes in (1, 2, 4, 8, 16) if lanes <= self.widest)
+
+    def function(self, lanes: int) -> str:
+        """The name of its function for vectors of so many lanes; 1 is a scalar."""
+        name = f"{self.KIND}.{self.exact.__name__}.{self.format.bits}"
+        return name if lanes == 1 else f"{name}.{lanes}"
+
+    def declare(self, module: Any, lanes: int) -> Any:
+        """Declare its function for vectors of so many lanes."""
+        kind = kind_of(self.format, lanes)
+        signature = ir.FunctionType(kind, [kind] * self.operands)
+        return ir.Function(module, signature, self.function(lanes))
+
+    def define(self, module: Any, widths: Sequence[int]) -> None:
+        """Define its functions for vectors of the given widths."""
+        raise NotImplementedError
+
+
+class KernelModule(ir.Module):  # type: ignore[misc]
+    """A module that calls functions which are defined when its loops are vectors."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.variants: dict[str, tuple[Deferred, int]] = {}
+
+    def declared(self, deferred: Deferred) -> Any:
+        """The function of scalars, which has vector variants."""
+        if deferred.function(1) in self.variants:
+            return self.globals[deferred.function(1)]
+        functions = [deferred.declare(self, lanes) for lanes in deferred.widths]
+        for function, lanes in zip(functions, deferred.widths, strict=True):
+            function.attributes = Attributes(["nounwind", "willreturn", "memory(none)"])
+            self.variants[function.name] = deferred, lanes
+        scalar, *vectors = functions
+        # LLVM's vector function ABI; v: an operand that has a value per lane
+        names = [
+            f"_ZGV_LLVM_N{lanes}{'v' * len(scalar.args)}_{scalar.name}({vector.name})"
+            for vector, lanes in zip(vectors, deferred.widths[1:], strict=True)
+        ]
+        scalar.attributes.add(f'"vector-function-abi-variant"="{",".join(names)}"')
+        return scalar
+
+    def __repr__(self) -> str:
+        text = str(super().__repr__())
+        if not self.variants:
+            return text
+        # without this LLVM drops the vector functions before it comes to the loops
+        names = ", ".join(f"ptr @{name}" for name in self.variants)
+        kind = f"[{len(self.variants)} x ptr]"
+        used = f'appending global {kind} [{names}], section "llvm.metadata"'
+        return f"{text}\n@llvm.compiler.used = {used}\n"
+
+
+def define_deferred(parsed: Any, module: KernelModule, machine: Any, optimise: Passes) -> Any:
+    """The code `parsed`, optimised from `module`, with the functions that it calls."""
+    if not module.variants:
+        return parsed
+    text = str(parsed)
+    context = llvm.create_context()
+    parsed = llvm.parse_assembly(_USED.sub("", text), context)
+    called = [module.variants[name] for name in sorted(set(_CALLED.findall(text)))]
+    for deferred in dict.fromkeys(deferred for deferred, _ in called):
+        widths = [lanes for one, lanes in called if one == deferred]
+        definition = _definition(deferred, widths, machine, optimise)
+        parsed.link_in(llvm.parse_assembly(str(definition), context))
+        for lanes in widths:
+            parsed.get_function(deferred.function(lanes)).linkage = "internal"
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_instruction_combine_pass()
+    passes.run(parsed, builder)
+    return parsed
+
+
+def _definition(deferred: Deferred, widths: Sequence[int], machine: Any, optimise: Passes) -> Any:
+    """The functions for vectors of the given widths, and what they call in turn."""
+    module = KernelModule("deferred")
+    module.triple = machine.triple
+    deferred.define(module, widths)
+    parsed = llvm.parse_assembly(str(module), llvm.create_context())
+    optimise(parsed, machine)
+    return define_deferred(parsed, module, machine, optimise)
+
+
+def in_lanes(module: Any, name: str, deferred: Deferred, lanes: int) -> Any:
+    """The function that computes the formula in all lanes, which LLVM makes of a loop."""
+    kind = kind_of(deferred.format, lanes)
+    function = ir.Function(module, ir.FunctionType(kind, [kind] * deferred.operands), name)
+    function.attributes = Attributes(["noinline", "nounwind"])
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    places = [builder.alloca(kind) for _ in range(deferred.operands + 1)]
+    for place, one in zip(places, function.args, strict=False):
+        builder.store(one, place)
+    start, body, end = builder.block, *(function.append_basic_block() for _ in range(2))
+    builder.branch(body)
+    builder.position_at_end(body)
+    lane = builder.phi(INDEX)
+    lane.add_incoming(INDEX(0), start)
+    scalar = deferred.format.float_type
+    first = [builder.bitcast(place, scalar.as_pointer()) for place in places]
+    elements = [builder.gep(place, [lane]) for place in first]
+    values = [builder.load(one) for one in elements[:-1]]
+    result = deferred.exact(*(Lane(builder, one, deferred.format) for one in values))
+    builder.store(result.value, elements[-1])
+    following = builder.add(lane, INDEX(1))
+    lane.add_incoming(following, body)
+    builder.cbranch(builder.icmp_unsigned("<", following, INDEX(lanes)), body, end)
+    builder.position_at_end(end)
+    builder.ret(builder.load(places[-1]))
+    return function
+
+
+def kind_of(format: Format, lanes: int) -> Any:
+    """The LLVM type of so many lanes."""
+    return format.float_type if lanes == 1 else ir.VectorType(format.float_type, lanes)
