@@ -196,6 +196,12 @@ class Methods(Indexing):
     def expand(self, *sizes: Any) -> Any:
         """A view repeated along axes of size 1 and new leading ones; -1 keeps a size."""
         wanted = sizes_of(sizes)
+        if len(wanted) < self.ndim:
+            raise SizeError(
+                f"expand({self.type()}{{{list(self.shape)}}}, size={list(wanted)}): the number of "
+                f"sizes provided ({len(wanted)}) must be greater or equal to the number of "
+                f"dimensions in the tensor ({self.ndim})"
+            )
         own = (1,) * (len(wanted) - self._array.ndim) + self._array.shape
         shape = tuple(have if size == -1 else size for have, size in zip(own, wanted, strict=True))
         return ops.broadcast_to(self, shape)

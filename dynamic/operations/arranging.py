@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.errors import OptionError
-from dynamic import strided
+from dynamic import eager_ops, strided
 from dynamic.creation import as_tensor
 from dynamic.dims import axis_of
 from dynamic.errors import AutogradError
@@ -224,7 +224,9 @@ def repeat(input: Any, *repeats: Any) -> Any:
     grown = [size for pair in zip(times, shape, strict=True) for size in pair]
     whole = ops.broadcast_to(ops.reshape(input, tuple(apart)), tuple(grown))
     result = ops.reshape(whole, tuple(t * size for t, size in zip(times, shape, strict=True)))
-    return result.clone() if all(time == 1 for time in times) else result
+    if result._array.flags.writeable:
+        return result
+    return result.apply(eager_ops.contiguous, (result,), {})  # a view of what was expanded
 
 
 def tile(input: Any, *dims: Any) -> Any:

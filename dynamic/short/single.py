@@ -51,7 +51,7 @@ def along_axis(op: Op) -> Any:
     def function(input: Any, dim: Any = _ANY, **options: Any) -> Any:
         if not options and type(dim) is int and type(input) in PLAIN:
             x = input._array
-            if (x.dtype is F32 or x.dtype is F64) and 0 < x.size < LARGE:
+            if (x.dtype is F32 or x.dtype is F64) and 0 < x.size < LARGE and x.flags.c_contiguous:
                 try:
                     attrs = ready[x.ndim][dim]
                 except IndexError:  # many axes, none or no such axis
