@@ -21,12 +21,13 @@ def over(op: Op, x: Any, dim: Any, keepdim: bool, **attrs: Any) -> Any:
         return op(x, None, keepdim, **attrs)
 
 
-def _with_numpy_names(method: Any) -> Any:
+def _with_numpy_names(name: str, method: Any) -> Any:
     """The method, which takes NumPy's names of `dim` and `keepdim` as well (as PyTorch's do)."""
+    method.__name__ = method.__qualname__ = name  # Python's errors name it
 
     def named(self: Any, *args: Any, **options: Any) -> Any:
         if options:
-            options = {_NAMES.get(name, name): value for name, value in options.items()}
+            options = {_NAMES.get(key, key): value for key, value in options.items()}
         return method(self, *args, **options)
 
     named.__doc__ = method.__doc__
@@ -53,7 +54,7 @@ def total(op: Op, over_dims: Op) -> Any:
         return over(over_dims, x, dim, keepdim)
 
     method.__doc__ = op.doc
-    return _with_numpy_names(method)
+    return _with_numpy_names(op.name, method)
 
 
 def extremum(op: Op, position: Op, pairwise: Op, result: Any) -> Any:
@@ -69,7 +70,7 @@ def extremum(op: Op, position: Op, pairwise: Op, result: Any) -> Any:
     method.__doc__ = (
         f"{op.doc} With `dim`, a named tuple (values, indices); with a tensor, element by element."
     )
-    return _with_numpy_names(method)
+    return _with_numpy_names(op.name, method)
 
 
 def spread(op: Op) -> Any:
@@ -89,7 +90,7 @@ def spread(op: Op) -> Any:
         return over(op, self, dim, keepdim, correction=degrees)
 
     method.__doc__ = f"{op.doc} Divided by n - 1 unless told otherwise, as PyTorch's."
-    return _with_numpy_names(method)
+    return _with_numpy_names(op.name, method)
 
 
 def truth(op: Op) -> Any:
@@ -100,4 +101,4 @@ def truth(op: Op) -> Any:
         return over(op, x, dim, keepdim)
 
     method.__doc__ = op.doc
-    return _with_numpy_names(method)
+    return _with_numpy_names(op.name, method)
