@@ -75,8 +75,7 @@ def _repeated(array: Any) -> list[bool]:
 def fill(tensor: Any, op: Op, value: Any) -> Any:
     """Set all elements to one number; those of an expanded tensor too, unless it is recorded."""
     array = tensor._array
-    traced = tensor._overwritten is not None
-    if not traced and not array.flags.writeable and tensor._node is None:
+    if tensor._overwritten is None and not array.flags.writeable and tensor._node is None:
         once = [slice(0, 1) if same else slice(None) for same in _repeated(array)]
         writable(array[(*once, Ellipsis)])[...] = value
         touch(tensor)
