@@ -19,10 +19,16 @@ from typing import Any, NoReturn, TypeAlias
 
 from compiler.errors import OptionError
 from compiler.pickling import STREAM, Stream
+from compiler.refusals import remembered
 
 _serials = itertools.count()
 _facts: ContextVar[list[Fact] | None] = ContextVar("facts", default=None)
-_PACKAGE = os.path.dirname(__file__) + os.sep
+COMPARED = 16
+"""The comparisons of unknown sizes in one trace: more are those of a loop that may not end."""
+
+_ROOT = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_COMPILER = tuple(_ROOT + name + os.sep for name in ("compiler", "staticgraph"))
+_OWN = (*_COMPILER, _ROOT + "dynamic" + os.sep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,9 @@ class Dim:
         self._hash = hash(terms)
 
     def __hash__(self) -> int:
+        # an equal int has another hash, so that a set or dict of ints would not find it
+        if _facts.get() is not None and not _is_called_by(_OWN):
+            self._refuse("hashed")
         return self._hash
 
     def __copy__(self) -> Dim:
@@ -113,24 +122,39 @@ class Dim:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms:
             return True
-        facts = _facts.get()
         # the compiler's own comparisons are checked when the sizes are known
-        if (
-            facts is not None
-            and isinstance(other, _SIZE)
-            and not sys._getframe(1).f_code.co_filename.startswith(_PACKAGE)
-        ):
-            facts.append(Fact(self, other if isinstance(other, Dim) else int(other), False))
+        if not isinstance(other, _SIZE) or _is_called_by(_COMPILER):
+            return False
+        if _facts.get() is not None or not _is_called_by(_OWN):
+            self._tell_apart(other)
         return False
 
+    def _tell_apart(self, other: Any) -> None:
+        """Note in the trace that the size is another; OptionError outside of one."""
+        facts = _facts.get()
+        if facts is None:
+            self._refuse(f"compared with {other}")
+        fact = Fact(self, other if isinstance(other, Dim) else int(other), False)
+        if fact not in facts:
+            facts.append(fact)
+        if len(facts) > COMPARED:
+            self._refuse("compared with so much")
+
     def __bool__(self) -> bool:
-        raise OptionError(f"the size {self} is unknown until run time: it has no truth value")
+        raise self._refusal("it has no truth value")
 
     def __index__(self) -> int:
-        raise OptionError(f"the size {self} is unknown until run time: it cannot be used as an int")
+        raise self._refusal("it cannot be used as an int")
 
     def _compared(self, other: object) -> NoReturn:
-        raise OptionError(f"the size {self} is unknown until run time: it cannot be ordered")
+        raise self._refusal("it cannot be ordered")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise self._refusal(f"it cannot be {what}: declare the size where it has to be known")
+
+    def _refusal(self, why: str) -> OptionError:
+        """The error, which ends a trace: that is made again with the size known."""
+        return remembered(OptionError(f"the size {self} is unknown until run time: {why}"))
 
     __lt__ = __le__ = __gt__ = __ge__ = _compared
 
@@ -202,6 +226,14 @@ class Dim:
 _SIZE = (Dim, Integral)
 
 
+def _is_called_by(packages: tuple[str, ...]) -> bool:
+    """Whether the caller of the caller, or of the dataclass or tuple that calls it, is of these."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_name in ("__hash__", "__eq__") and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code.co_filename.startswith(packages)
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """What a traced function took for granted of two sizes: that they are equal, or are not."""
@@ -228,6 +260,18 @@ def collecting_facts() -> Iterator[list[Fact]]:
         yield facts
     finally:
         _facts.reset(token)
+
+
+def is_one(size: Size) -> bool:
+    """Whether a size is 1, where what is computed depends on it; one that is unknown is not.
+
+    A trace notes that it is taken for another.
+    """
+    if isinstance(size, Dim):
+        if _facts.get() is not None:
+            size._tell_apart(1)
+        return False
+    return size == 1
 
 
 def assume_equal(left: Size, right: Size) -> None:

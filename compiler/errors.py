@@ -21,6 +21,10 @@ class GraphError(StaticGraphError, ValueError):
     """The graph is not what the call needs: unused inputs, no gradient, damaged records."""
 
 
+class CaptureError(GraphError):
+    """A captured function needs what is not there before it runs: values, memory, or the tape."""
+
+
 class OutputError(GraphError, TypeError):
     """What a function returns is not what a transform of it needs."""
 

@@ -39,6 +39,13 @@ class Operand:
     arrays: Callable[..., Any]
     """`arrays(operands)`: the arrays that handles of this kind hold, others as they are."""
 
+    traced: Callable[..., Any]
+    """`traced(expression, argument)`: a handle of this kind that stands for an expression while a
+    function is captured; `argument`: whether it stands for a tensor that exists outside."""
+
+    capturing: Callable[..., Any]
+    """`capturing()`: a context in which a function of handles of this kind is captured."""
+
     shape: Any
     dtype: Any
 
@@ -187,6 +194,11 @@ def register(op: Op) -> Op:
         raise GraphError(f"an op named {op.name!r} is already declared")
     _registry[op.name] = op
     return op
+
+
+def is_registered(op: Op) -> bool:
+    """Whether an op belongs to the library."""
+    return _registry.get(op.name) is op
 
 
 def op_named(name: str) -> Op:

@@ -233,6 +233,20 @@ class Autograd(Operand):
 
         return call(function, operands)
 
+    @classmethod
+    def traced(cls, expression: Any, argument: bool = False) -> Any:
+        """What stands for an expression while a function of tensors is captured."""
+        from dynamic.capture import traced
+
+        return traced(cls, expression, argument)
+
+    @staticmethod
+    def capturing() -> Any:
+        """A context in which a function of tensors is captured."""
+        from dynamic.capture import capturing
+
+        return capturing()
+
     @staticmethod
     def arrays(operands: Sequence[Any]) -> list[Any]:
         """The arrays of tensors; what is no tensor as it is."""

@@ -14,6 +14,7 @@ from compiler.errors import OptionError, ShapeError
 from dynamic.devices import check_device
 from dynamic.dtypes import DTYPES, INT64, as_numpy_dtype, dtype_of_number, get_default_dtype
 from dynamic.errors import ArgumentError, AutogradError
+from dynamic.grad_mode import mode
 from dynamic.results import sizes_of
 from dynamic.tensor import Tensor, wrap
 from dynamic.user_warnings import keep_silent
@@ -276,11 +277,15 @@ _random = _Random()
 
 def manual_seed(seed: int) -> None:
     """Start this thread's stream of random numbers anew; it is NumPy's, not PyTorch's."""
+    if mode.capture is not None:
+        mode.capture.refuse_random()
     _random.generator = np.random.default_rng(int(seed))
 
 
 def generator() -> np.random.Generator:
     """The source of random numbers of this thread; RuntimeError where it is refused."""
+    if mode.capture is not None:
+        mode.capture.refuse_random()
     if _random.refusal is not None:
         raise AutogradError(_random.refusal)
     return _random.generator
@@ -290,6 +295,8 @@ def source_of(given: Any) -> np.random.Generator:
     """The generator of a call, NumPy's, or else that of this thread; TypeError for another."""
     if given is None:
         return generator()
+    if mode.capture is not None:
+        mode.capture.refuse_random()
     if not isinstance(given, np.random.Generator):
         raise ArgumentError(
             f"generator: expected a numpy.random.Generator, got {type(given).__name__}"

@@ -5,6 +5,7 @@ They are not part of the shared library: a symbolic expression has no memory to 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -52,6 +53,7 @@ select: Op = Op(
     evaluate=lambda x, key: x[key],
     vjp=(lambda g, o, a, *, key: _apply(place, g, key=key, shape=a.shape),),
     saves=("",),
+    expand=lambda x, *, key: ops.getitem(x, key),
     doc="x[key] for a basic index, as one view.",
 )
 place: Op = Op(
@@ -68,6 +70,7 @@ clone = Op(
     evaluate=np.copy,
     vjp=(lambda g, o, a: g,),
     saves=("",),
+    expand=lambda x: x,
     doc="A copy of x with memory of its own.",
 )
 contiguous = replace(clone, evaluate=np.ascontiguousarray)
@@ -77,6 +80,7 @@ copy = Op(
     evaluate=lambda x, source: np.broadcast_to(source, x.shape).astype(x.dtype),
     vjp=(lambda g, o, a, b: _nothing(g), lambda g, o, a, b: _fitted(g, b)),
     saves=("", ""),
+    expand=lambda x, source: ops.broadcast_to(ops.astype(source, x.dtype), x.shape),
     doc="`source` broadcast to x's shape and cast to its dtype: what x becomes in place.",
 )
 fill = Op(
@@ -85,6 +89,7 @@ fill = Op(
     evaluate=lambda x, value: np.full(x.shape, value, x.dtype),
     vjp=(lambda g, o, a, *, value: _nothing(g),),
     saves=("",),
+    expand=lambda x, value: ops.broadcast_to(x.constant(np.asarray(value, x.dtype)), x.shape),
     doc="`value` in x's shape and dtype.",
 )
 zero = replace(fill, name="zero")
@@ -98,6 +103,7 @@ fill_where = Op(
         lambda g, o, a, b, c: _fitted(ops.where(b, g, 0.0), c),
     ),
     saves=("b", "", "b"),
+    expand=lambda x, mask, value: ops.where(mask, ops.astype(value, x.dtype), x),
     doc="x with `value` where the mask holds: what x becomes in place.",
 )
 
@@ -130,12 +136,23 @@ def _put_by_value(g: Any, o: Any, a: Any, b: Any, *, places: Any) -> Any:
     return _fitted(ops.take(ops.reshape(g, (-1,)), places, 0), b)
 
 
+def _put_expanded(x: Any, value: Any, *, places: Any) -> Any:
+    """Each element taken from x, or from the values behind it."""
+    size = math.prod(x.shape)
+    order = np.arange(size)
+    order[places.reshape(-1)] = size + np.arange(places.size)
+    source = ops.broadcast_to(ops.astype(value, x.dtype), places.shape)
+    both = ops.concatenate([ops.reshape(x, (-1,)), ops.reshape(source, (-1,))])
+    return ops.reshape(ops.take(both, order, 0), x.shape)
+
+
 put = Op(
     name="index_put",
     infer_type=_put_type,
     evaluate=_put,
     vjp=(_put_by_x, _put_by_value),
     saves=("", ""),
+    expand=_put_expanded,
     doc="x with `value` at `places`, positions in the flat x: what x becomes in place.",
 )
 
@@ -149,6 +166,12 @@ def _norm_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) 
     return a * (slope if keepdims else ops.expand_dims(slope, axes))
 
 
+def _norm_expanded(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    squares = ops.sum(ops.square(x), axis=axes, keepdims=keepdims)
+    zero = ops.equal(squares, 0)
+    return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, squares)))
+
+
 norm = Op(
     name="norm",
     infer_type=ops.sum.infer_type,
@@ -157,6 +180,7 @@ norm = Op(
     saves=("ao",),
     bind=ops.sum.bind,
     floating=True,
+    expand=_norm_expanded,
     doc="The square root of the sum of squares; its gradient at 0 is 0, as PyTorch's.",
 )
 
@@ -181,18 +205,32 @@ stack = Op(
     evaluate=lambda *arrays, axis: np.stack(arrays, axis),
     vjp=_stack_vjp,
     promotes=slice(None),
+    expand=lambda *xs, axis: ops.concatenate([ops.expand_dims(x, axis) for x in xs], axis),
     doc="Tensors of one shape joined along a new axis.",
 )
 
-transpose_2d = replace(ops.transpose, name="t")
-swap = replace(ops.transpose, name="swap")
-squeeze_dim = replace(ops.squeeze, name="squeeze_dim")
-sum_dim = replace(ops.sum, name="sum_dim")
-mean_dim = replace(ops.mean, name="mean_dim")
-prod_dim = replace(ops.prod, name="prod_dim")
-index_select = replace(ops.take, name="index_select")
-masked_fill = replace(ops.where, name="masked_fill")
-bmm = replace(ops.matmul, name="bmm")
+
+def _renamed(op: Op, name: str) -> Op:
+    return replace(op, name=name, expand=lambda *xs, **attrs: op.bound(xs, attrs))
+
+
+transpose_2d = _renamed(ops.transpose, "t")
+swap = _renamed(ops.transpose, "swap")
+squeeze_dim = _renamed(ops.squeeze, "squeeze_dim")
+sum_dim = _renamed(ops.sum, "sum_dim")
+mean_dim = _renamed(ops.mean, "mean_dim")
+prod_dim = _renamed(ops.prod, "prod_dim")
+index_select = _renamed(ops.take, "index_select")
+masked_fill = _renamed(ops.where, "masked_fill")
+bmm = _renamed(ops.matmul, "bmm")
+
+REPLACED = frozenset(
+    (
+        select, clone, contiguous, copy, fill, zero, fill_where, put, norm, stack, transpose_2d,
+        swap, squeeze_dim, sum_dim, mean_dim, prod_dim, index_select, masked_fill, bmm,
+    )
+)  # fmt: skip
+"""The ops of which a graph has not a node, but what they expand to."""
 
 ERASING = frozenset((copy, fill, zero))
 """The ops whose value does not depend on their operand 0."""

@@ -17,6 +17,7 @@ class _Mode(threading.local):
     no_packing: str | None = None
     mutation: Any = None
     task: Any = None
+    capture: Any = None
 
 
 mode = _Mode()
@@ -30,11 +31,12 @@ Attributes:
     no_packing: why such functions are forbidden, or None.
     mutation: what may be mutated although it was saved (`dynamic.mutation`), or None.
     task: the reverse pass that is running, if a hook over several tensors asks for it.
+    capture: the function that is being captured, a `dynamic.capture.Capture`, or None.
 """
 
 paused: list[None] = []
-"""Not empty while a thread does not record, or is in inference mode: read before `mode`, which
-takes ten times as long, so that what is empty costs nothing."""
+"""Not empty while a thread does not record, is in inference mode or captures: read before `mode`,
+which takes ten times as long, so that what is empty costs nothing."""
 
 
 copying: list[None] = []
@@ -60,11 +62,15 @@ def recording() -> bool:
 
 def is_grad_enabled() -> bool:
     """Whether ops on tensors that require grad are recorded in this thread."""
+    if mode.capture is not None and mode.enabled:
+        mode.capture.refuse_mode("is_grad_enabled()")
     return mode.enabled
 
 
 def is_inference_mode_enabled() -> bool:
     """Whether this thread makes inference tensors: see `inference_mode`."""
+    if mode.capture is not None and not mode.inference:
+        mode.capture.refuse_mode("is_inference_mode_enabled()")
     return mode.inference
 
 

@@ -32,6 +32,8 @@ def touch(tensor: Any) -> None:
 
 def check_writable(tensor: Any, others: Sequence[Any] = ()) -> None:
     """Raise unless the tensor may be overwritten by an op on it and `others` (PyTorch's rules)."""
+    if mode.capture is not None:
+        mode.capture.refuse_write()
     if not tensor._array.flags.writeable:
         if any(_repeated(tensor._array)):
             raise AutogradError(
@@ -73,7 +75,8 @@ def _repeated(array: Any) -> list[bool]:
 def fill(tensor: Any, op: Op, value: Any) -> Any:
     """Set all elements to one number; those of an expanded tensor too, unless it is recorded."""
     array = tensor._array
-    if not array.flags.writeable and tensor._node is None:
+    traced = tensor._overwritten is not None
+    if not traced and not array.flags.writeable and tensor._node is None:
         once = [slice(0, 1) if same else slice(None) for same in _repeated(array)]
         writable(array[(*once, Ellipsis)])[...] = value
         touch(tensor)
@@ -101,7 +104,7 @@ def overwrite(tensor: Any, op: Op, others: Sequence[Any] = (), attrs: Attrs | No
             "from a tensor of that kind, as zeros_like(x) + x * 0, or use where, stack or "
             "concatenate"
         )
-    _check_result(tensor, result)
+    check_result(tensor, result)
     cast = result._array.dtype != tensor._array.dtype
     if cast:
         result = ops.astype(result, tensor._array.dtype)
@@ -157,7 +160,8 @@ def _alias(tensor: Any) -> Any:
     return alias
 
 
-def _check_result(tensor: Any, result: Any) -> None:
+def check_result(tensor: Any, result: Any) -> None:
+    """RuntimeError unless `tensor` may be overwritten by a result of this shape and dtype."""
     array, value = tensor._array, result._array
     if value.shape != array.shape:
         raise AutogradError(
@@ -191,7 +195,7 @@ def into(name: str, out: Any, result: Any, operands: Sequence[Any]) -> Any:
             )
         out.data = out.constant(np.empty(result._array.shape, out._array.dtype))
     check_writable(out)
-    _check_result(out, result)
+    check_result(out, result)
     np.copyto(out._array, result._array, casting="unsafe")
     touch(out)
     return out

@@ -36,7 +36,7 @@ def _bitwise(op: Op, function: Any) -> Any:
 
     def method(self: Any, *others: Any) -> Any:
         arrays = [self._array, *(getattr(other, "_array", other) for other in others)]
-        if all(np.asarray(array).dtype.kind == "b" for array in arrays):
+        if all(_is_bool(array) for array in arrays):
             return op(self, *others)
         try:
             return self.constant(function(*arrays))
@@ -46,6 +46,11 @@ def _bitwise(op: Op, function: Any) -> Any:
 
     method.__doc__ = f"{op.doc} Bit by bit of integers."
     return method
+
+
+def _is_bool(array: Any) -> bool:
+    dtype = array.dtype if hasattr(array, "dtype") else np.asarray(array).dtype
+    return bool(dtype.kind == "b")
 
 
 def _cast(dtype: Any) -> Any:

@@ -21,6 +21,21 @@ def over(op: Op, x: Any, dim: Any, keepdim: bool, **attrs: Any) -> Any:
         return op(x, None, keepdim, **attrs)
 
 
+def _with_numpy_names(method: Any) -> Any:
+    """The method, which takes NumPy's names of `dim` and `keepdim` as well (as PyTorch's do)."""
+
+    def named(self: Any, *args: Any, **options: Any) -> Any:
+        if options:
+            options = {_NAMES.get(name, name): value for name, value in options.items()}
+        return method(self, *args, **options)
+
+    named.__doc__ = method.__doc__
+    return named
+
+
+_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+
+
 def total(op: Op, over_dims: Op) -> Any:
     """The method of a sum, mean or product; `over_dims` is the op where `dim` is given."""
     needs_float = op is ops.mean
@@ -38,7 +53,7 @@ def total(op: Op, over_dims: Op) -> Any:
         return over(over_dims, x, dim, keepdim)
 
     method.__doc__ = op.doc
-    return method
+    return _with_numpy_names(method)
 
 
 def extremum(op: Op, position: Op, pairwise: Op, result: Any) -> Any:
@@ -54,7 +69,7 @@ def extremum(op: Op, position: Op, pairwise: Op, result: Any) -> Any:
     method.__doc__ = (
         f"{op.doc} With `dim`, a named tuple (values, indices); with a tensor, element by element."
     )
-    return method
+    return _with_numpy_names(method)
 
 
 def spread(op: Op) -> Any:
@@ -74,7 +89,7 @@ def spread(op: Op) -> Any:
         return over(op, self, dim, keepdim, correction=degrees)
 
     method.__doc__ = f"{op.doc} Divided by n - 1 unless told otherwise, as PyTorch's."
-    return method
+    return _with_numpy_names(method)
 
 
 def truth(op: Op) -> Any:
@@ -85,4 +100,4 @@ def truth(op: Op) -> Any:
         return over(op, x, dim, keepdim)
 
     method.__doc__ = op.doc
-    return method
+    return _with_numpy_names(method)

@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.errors import GraphError, ShapeError, StaticGraphError
+from compiler.graph.expression import Handle
 from compiler.op import Attrs, Op, Operand
 from compiler.ops.operators import Operators
 from compiler.types import type_of
@@ -221,8 +222,16 @@ def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool
     return arrays, dtype, needed, mixed
 
 
+def has_values(x: Any) -> bool:
+    """Whether an operand is a tensor with values, no expression or what stands for one."""
+    return isinstance(x, Tensor) and not isinstance(x, Handle)
+
+
 def wrap(array: Any) -> Tensor:
     """A tensor on the memory of an array, without a gradient."""
+    if paused and mode.capture is not None:
+        known: Tensor = mode.capture.known(array)
+        return known
     result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None

@@ -7,6 +7,7 @@ from compiler import fork as _fork
 from compiler.control import cond, scan, while_loop
 from compiler.dims import Dim
 from compiler.errors import (
+    CaptureError,
     CompileError,
     DTypeError,
     FeedError,
@@ -146,8 +147,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "CompileError", "DTypeError", "Dim", "Executable", "Expression", "FeedError", "FormatError",
-    "Function", "GraphError", "NonFiniteWarning", "OptionError", "OutOfRangeError",
+    "CaptureError", "CompileError", "DTypeError", "Dim", "Executable", "Expression", "FeedError",
+    "FormatError", "Function", "GraphError", "NonFiniteWarning", "OptionError", "OutOfRangeError",
     "OutputError", "ShapeError", "StaticGraphError", "Variable", "abs", "acos", "add", "all",
     "any", "arange", "argmax", "argmin", "asin", "astype", "atan", "atan2", "avg_pool2d",
     "binary_cross_entropy_with_logits", "broadcast_to", "ceil", "checkpoint", "clip", "compile",

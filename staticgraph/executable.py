@@ -90,7 +90,7 @@ class Executable(executable.Executable):
         """
         return True
 
-    def trace(self, *args: Any, **kwargs: Any) -> Trace:
+    def trace(self, /, *args: Any, **kwargs: Any) -> Trace:
         """Every intermediate value for some inputs, op by op with NumPy as in debug mode.
 
         Nothing is updated. `print(executable.trace(...))` lists each op of the graph as it was

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import DTypeError, FeedError, OptionError, ShapeError
-from compiler.graph.expression import Expression
+from compiler.graph.expression import Expression, closed, handle_among
 from compiler.op import Operand
+from compiler.tree import mapped
 from compiler.types import DType, as_dtype
 from staticgraph.compiled import Compiled
 from staticgraph.executable import Executable
@@ -142,7 +143,7 @@ class Function:
     def __repr__(self) -> str:
         return f"<function {self.name}, compiled>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The value of the function; compiled first if need be."""
         if not kwargs:
             try:
@@ -178,6 +179,9 @@ class Function:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = take_apart(self.name, args, kwargs)
         first = next((x for x in found.arrays if isinstance(x, Operand)), None)
+        handle = handle_among(found.arrays)
+        if handle is not None:
+            return mapped(lambda leaf: closed(leaf, handle), self._f(*args, **kwargs))
         if isinstance(first, Expression):
             return self._f(*args, **kwargs)
         kind = None if first is None else type(first)
@@ -209,7 +213,7 @@ class Function:
                 pass  # a tensor got another dtype or shape, or the error comes again
         return self._call(args, {})
 
-    def executable(self, *args: Any, **kwargs: Any) -> Executable:
+    def executable(self, /, *args: Any, **kwargs: Any) -> Executable:
         """The executable that a call with these arguments runs: its graph, source and plan."""
         call, _, _ = self._find(take_apart(self.name, args, kwargs))
         return call.compiled.part.executable
@@ -266,7 +270,7 @@ class Function:
     ) -> _Call:
         *rest, kinds = key
         count = len(found.arrays)  # of the tensors of modules all sizes are known
-        ranks = (*rest, tuple([(kind[0], len(kind)) for kind in kinds[:count]]), kinds[count:])
+        ranks = (*rest, tuple([(*kind[:2], len(kind)) for kind in kinds[:count]]), kinds[count:])
         signature = self._signatures.get(ranks)
         if signature is None:
             signature = _Signature(self, found, modules, tensors, operands)
@@ -279,8 +283,8 @@ def _is_array(x: Any) -> bool:
 
 
 def _kind(x: Any) -> tuple[Any, ...]:
-    """The type of a Python number; the dtype and the sizes of an array."""
-    return (type(x),) if isinstance(x, bool | int | float) else (x.dtype, *x.shape)
+    """The type of a Python number; the type, dtype and sizes of an array."""
+    return (type(x),) if isinstance(x, bool | int | float) else (type(x), x.dtype, *x.shape)
 
 
 def _identity(x: Any) -> Any:
@@ -340,8 +344,14 @@ class _Signature:
         names = _unique(leaf_names(found.structure, _parameters(function._f)))
         count = len(names)
         own = [] if tensors is None else tensors.names
+        kind = next((type(x) for x in operands if isinstance(x, Operand)), None)
         leaves = [
-            Leaf(name, _dtype_of(x, name), i in self._numbers)
+            Leaf(
+                name,
+                _dtype_of(x, name),
+                i in self._numbers or (kind is not None and isinstance(x, np.generic)),
+                _kind_of(x, kind, bool(modules)),
+            )
             for i, (name, x) in enumerate(zip(_unique([*names, *own]), operands, strict=True))
         ]  # fmt: skip
         for name in function._shapes.keys() - set(names):
@@ -349,9 +359,7 @@ class _Signature:
                 f"{function.name}: no array is named {name!r}, which is declared: {names}"
             )
         declared = [
-            declared_axes(
-                function.name, leaf.name, function._shapes.get(leaf.name), len(_kind(x)) - 1
-            )
+            declared_axes(function.name, leaf.name, function._shapes.get(leaf.name), np.ndim(x))
             if i < count
             else tuple(x.shape)
             for i, (leaf, x) in enumerate(zip(leaves, operands, strict=True))
@@ -374,6 +382,16 @@ class _Signature:
         return _Call(self._traces.fitting(shapes), self._numbers)
 
 
+def _kind_of(x: Any, kind: Any, on_tensors: bool) -> Any:
+    """The class of tensors whose methods an argument has where `kind` is that of the tensors.
+
+    An array beside tensors stays one, unless it goes into a module, whose code is about tensors.
+    """
+    if isinstance(x, Operand):
+        return type(x)
+    return None if isinstance(x, np.ndarray) and not on_tensors else kind
+
+
 def _dtype_of(x: Any, name: str) -> DType:
     if type(x) in _NUMBERS:
         return _NUMBERS[type(x)]
@@ -382,11 +400,11 @@ def _dtype_of(x: Any, name: str) -> DType:
 
 def _on_leaves(
     function: Function, found: Arguments, tensors: ModuleTensors | None
-) -> Callable[[list[Expression]], Any]:
-    """The function of a list of expressions, one per operand."""
+) -> Callable[[list[Any]], Any]:
+    """The function of a list of expressions, or what stands for them, one per operand."""
     structure, count, others = found.structure, len(found.arrays), list(found.modules)
 
-    def on_leaves(inputs: list[Expression]) -> Any:
+    def on_leaves(inputs: list[Any]) -> Any:
         args, kwargs = arguments_of(structure, iter(inputs[:count]), others)
         if tensors is None:
             return function._f(*args, **kwargs)

@@ -64,7 +64,7 @@ class BackgroundExecutable(Executable):
         _describe(self, interpreted, options)
         self._compilation = Compilation(make, self.name)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run on arrays, by the kernel if it is there.
 
         Raises:
@@ -132,7 +132,7 @@ class DebugExecutable(Executable):
         self._show = show
         _describe(self, interpreted, options)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run on arrays. What an op raises names the op and the user's line.
 
         Raises:

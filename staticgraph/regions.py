@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.graph.expression import Expression, next_serial
+from compiler.graph.expression import closed as as_handle
+from compiler.graph.expression import handle_among, is_symbolic, next_serial, opened
 from compiler.regions import close_region
 from compiler.tree import leaves, rebuilt
 
@@ -31,6 +32,12 @@ def checkpoint(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     start = next_serial()
     result = function(*args, **kwargs)
     values = leaves(result)
-    given = [one for one in values if isinstance(one, Expression)]
+    given = [opened(one) for one in values if is_symbolic(one)]
     closed = iter(close_region(given, start))
-    return rebuilt(result, [next(closed) if isinstance(one, Expression) else one for one in values])
+    return rebuilt(
+        result,
+        [
+            as_handle(next(closed), handle_among([one])) if is_symbolic(one) else one
+            for one in values
+        ],
+    )

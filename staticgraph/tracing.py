@@ -9,6 +9,7 @@ whose sizes it fits, which is checked with the sizes of the call before anything
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -18,9 +19,17 @@ from compiler.dims import Dim, Fact, collecting_facts
 from compiler.errors import FeedError, OptionError, ShapeError
 from compiler.graph.definition import Definition, define
 from compiler.graph.evaluate import evaluate
-from compiler.graph.expression import Expression, ancestors, collecting_casts, constant, construct
+from compiler.graph.expression import (
+    Expression,
+    Handle,
+    ancestors,
+    collecting_casts,
+    constant,
+    construct,
+)
 from compiler.ops import leaves
 from compiler.ops.declare import BOOL
+from compiler.refusals import ending_with_refusals
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from compiler.types import DType, TensorType
 from staticgraph.leaves import placeholder
@@ -36,11 +45,20 @@ Pattern: TypeAlias = "tuple[tuple[int | str | None, ...], ...]"
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """An array that a function is traced for: its name, dtype, and whether it is a number."""
+    """An array that a function is traced for.
+
+    Attributes:
+        name: of the argument.
+        dtype: its dtype.
+        weak: whether it is a number, which takes the dtype of what it meets.
+        kind: the class of eager tensors that stands for it when the function is called, which
+            decides what methods mean; None: expressions, whose methods are NumPy's.
+    """
 
     name: str
     dtype: DType
     weak: bool
+    kind: Any = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,25 +142,32 @@ def patterns(shapes: Sequence[Sequence[int]], declared: Sequence[Sequence[Any]])
 
 
 def trace(
-    name: str, function: Callable[[list[Expression]], Any], leaves: Sequence[Leaf], pattern: Pattern
+    name: str, function: Callable[[list[Any]], Any], leaves: Sequence[Leaf], pattern: Pattern
 ) -> Trace:
     """Run a function on placeholders.
 
     Args:
         name: of the function.
-        function: takes a placeholder per array.
+        function: takes a placeholder per array, or what stands for it.
         leaves: what the arrays are.
         pattern: what is known of their sizes.
 
     Raises:
         OptionError: the function returned what is no array.
+        CaptureError: the function did what cannot be traced, even if it caught that.
         Whatever the function raises.
     """
     inputs = [_placeholder(leaf, axes) for leaf, axes in zip(leaves, pattern, strict=True)]
-    with collecting_facts() as facts, collecting_casts() as casts:
-        result = function(inputs)
-    structure, outputs = flatten_outputs(name, result)
-    made = tuple(as_output(name, one) for one in outputs)
+    kind = next((leaf.kind for leaf in leaves if leaf.kind is not None), None)
+    with (
+        ending_with_refusals(),
+        nullcontext() if kind is None else kind.capturing(),
+        collecting_facts() as facts,
+        collecting_casts() as casts,
+    ):
+        operands = [_operand(*pair) for pair in zip(leaves, inputs, strict=True)]
+        structure, outputs = flatten_outputs(name, function(operands))
+        made = tuple(as_output(name, one) for one in outputs)
     definition = define(inputs, made)
     known = tuple([one for one in casts if not _has_sizes(one)])
     facts_of = tuple(dict.fromkeys(facts))
@@ -159,10 +184,16 @@ def _placeholder(leaf: Leaf, axes: Sequence[int | str | None]) -> Expression:
     return made
 
 
+def _operand(leaf: Leaf, input: Expression) -> Any:
+    return input if leaf.kind is None else leaf.kind.traced(input, not leaf.weak)
+
+
 def as_output(name: str, value: Any) -> Expression:
     """What a traced function returned, as an expression; OptionError for an eager tensor."""
     if isinstance(value, Expression):
         return value
+    if isinstance(value, Handle):
+        return value.expression
     if isinstance(value, Dim):
         return construct(leaves.size_of, (), {"size": value})
     if isinstance(value, np.ndarray | np.generic | bool | int | float):
@@ -185,7 +216,7 @@ class Traces(Generic[Made]):
     def __init__(
         self,
         name: str,
-        function: Callable[[list[Expression]], Any],
+        function: Callable[[list[Any]], Any],
         leaves: Sequence[Leaf],
         declared: Sequence[Sequence[Any]],
         make: Callable[[Trace], Made],

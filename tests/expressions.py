@@ -43,7 +43,7 @@ def _input(torch: Any, letter: str, digits: str) -> Any:
     return torch.tensor(scaled.astype(np.int64).tolist(), dtype=torch.int64)
 
 
-class _Names(dict[str, Any]):
+class Names(dict[str, Any]):
     """The names in an expression: the package, its parts, and the inputs, as they are used."""
 
     def __init__(self, torch: Any, expression: str) -> None:
@@ -76,7 +76,7 @@ def _flat(value: Any) -> list[Any]:
 
 def run(torch: Any, expression: str) -> dict[str, Any]:
     """The results of an expression, and the gradients of a weighted sum of those that have any."""
-    names = _Names(torch, expression)
+    names = Names(torch, expression)
     results = _flat(eval(expression, names))
     found: dict[str, Any] = {}
     total: Any = None
@@ -100,7 +100,7 @@ def run(torch: Any, expression: str) -> dict[str, Any]:
 
 def evaluate(torch: Any, expression: str) -> Any:
     """The value of an expression."""
-    return eval(expression, _Names(torch, expression))
+    return eval(expression, Names(torch, expression))
 
 
 def error(torch: Any, expression: str) -> list[str]:

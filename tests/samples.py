@@ -338,7 +338,7 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(5), integers(low=0, high=5)),
         call(spread(5), integers(low=0, high=5), reduction="none"),
     ],
-    "checkpoint": [call(spread(2, 3), (0, 0)), call(spread(), (3, 5))],
+    "checkpoint": [call(spread(2, 3), region=0), call(spread(), region=3)],
     "recompute": [call(spread(2, 3), integers(4)), call(spread()), call(bools(3), order=0)],
     "reshape": [
         call(spread(6), 2, 3),

@@ -180,3 +180,27 @@ def test_a_number_that_is_computed_first() -> None:
 def test_a_number_that_meets_sizes() -> None:
     f = sg.function(lambda x, n: x + n * x.shape[0])
     np.testing.assert_array_equal(f(np.ones(3, np.int32), 5), [16] * 3)
+
+
+@every
+def test_a_feed_has_any_name(options: Any) -> None:
+    names = ["self", "args", "kwargs", "out", "a b", ""]
+    inputs = [sg.placeholder(name, (), "float64") for name in names]
+    given = {name: float(i) for i, name in enumerate(names)}
+    for one in (inputs, inputs[:1]):
+        f = sg.compile(one, sg.stack(one), **options)
+        expected = list(range(len(one)))
+        fed = {name: given[name] for name in names[: len(one)]}
+        assert f(**fed).tolist() == expected
+        assert f.trace(**fed).steps
+        if not options:
+            assert f.profile(**fed).steps
+        with pytest.raises(sg.FeedError, match="feed 'self' given by position and by name"):
+            f(1.0, self=2.0)
+
+
+def test_an_argument_of_a_function_has_any_name() -> None:
+    f = sg.function(lambda self, args: self - args)
+    arrays = {"self": np.ones(2), "args": np.zeros(2)}
+    assert f(**arrays).tolist() == [1, 1]
+    assert f.executable(**arrays).name == f.executable(np.ones(2), np.zeros(2)).name

@@ -383,6 +383,7 @@ def test_nothing_of_the_user_is_in_an_entry(place: Path) -> None:
 
 
 def test_an_unknown_that_a_pass_made_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    loader.work_address()  # the code that calls kernels is written once in a process
     monkeypatch.setattr(loader, "canonical", lambda definition: Canonical("text", ()))
     writes: list[Any] = []
     monkeypatch.setattr(Store, "write", lambda *args: writes.append(args))

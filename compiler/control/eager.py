@@ -10,7 +10,7 @@ import numpy as np
 from compiler import ops
 from compiler.control.checks import aligned, leaf_type, pair_of, require_same
 from compiler.errors import DTypeError
-from compiler.graph.expression import Expression
+from compiler.graph.expression import is_symbolic
 from compiler.op import Operand
 from compiler.tree import leaves, mapped, rebuilt, structure
 
@@ -46,7 +46,7 @@ def _checked(
     if carry is not init:
         require_same(what, carry, after, function)
         return after
-    if any(isinstance(leaf, Expression) for leaf in leaves((after, *others))):
+    if any(is_symbolic(leaf) for leaf in leaves((after, *others))):
         raise SymbolicResultError
     numbers = [i for i, leaf in enumerate(leaves(init)) if is_number(leaf)]
     require_same(what, carry, after, function, numbers)
@@ -107,7 +107,7 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) ->
 
 def truth(what: str, value: Any) -> bool:
     """The value of a bool scalar."""
-    if isinstance(value, Expression):
+    if is_symbolic(value):
         raise SymbolicResultError
     type = leaf_type(value)
     if type.ndim or type.dtype.kind != "b":

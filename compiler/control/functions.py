@@ -6,6 +6,7 @@ loops and branches in Python, which eager tensors record.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +14,8 @@ from compiler.control import eager
 from compiler.control.checks import paths
 from compiler.dims import Dim, Size
 from compiler.errors import OptionError, ShapeError
-from compiler.graph.expression import Expression
-from compiler.tree import leaves
+from compiler.graph.expression import Handle, closed, handle_among, is_symbolic, opened
+from compiler.tree import leaves, mapped
 from compiler.types import unify
 
 
@@ -48,6 +49,11 @@ def scan(
     """
     if not isinstance(reverse, bool):
         raise OptionError(f"scan: reverse is True or False, not {reverse!r}")
+    handle = handle_among(leaves((init, xs)))
+    if handle is not None:
+        given = mapped(opened, (init, xs))
+        carry, ys = scan(on_handles(step, handle), given[0], given[1], length, reverse)
+        return _closed(carry, handle), _closed(ys, handle)
     size = _length(xs, length)
     if not _is_symbolic((init, xs)) and not isinstance(size, Dim):
         try:
@@ -96,6 +102,10 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) ->
     Raises:
         OptionError, ShapeError, DTypeError: the carry changes, or `cond` gives no bool scalar.
     """
+    handle = handle_among(leaves(init))
+    if handle is not None:
+        test, step = on_handles(cond, handle), on_handles(body, handle)
+        return _closed(while_loop(test, step, mapped(opened, init)), handle)
     if not _is_symbolic(init):
         try:
             return eager.while_loop(cond, body, init)
@@ -122,12 +132,31 @@ def cond(
     Raises:
         OptionError, ShapeError, DTypeError: the results differ, or `pred` is no bool scalar.
     """
-    if isinstance(pred, Expression):
+    handle = handle_among(leaves((pred, operands)))
+    if handle is not None:
+        on_true, on_false = on_handles(true_fn, handle), on_handles(false_fn, handle)
+        return _closed(cond(opened(pred), on_true, on_false, *mapped(opened, operands)), handle)
+    if is_symbolic(pred):
         from compiler.control import symbolic
 
         return symbolic.cond(pred, true_fn, false_fn, operands)
     return true_fn(*operands) if eager.truth("cond: the predicate", pred) else false_fn(*operands)
 
 
+def on_handles(function: Callable[..., Any], handle: Handle) -> Callable[..., Any]:
+    """The function of expressions that calls `function` on handles of the same kind."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any) -> Any:
+        with handle.in_body():
+            return mapped(opened, function(*_closed(args, handle)))
+
+    return wrapper
+
+
+def _closed(tree: Any, handle: Handle) -> Any:
+    return mapped(lambda leaf: closed(leaf, handle), tree)
+
+
 def _is_symbolic(tree: Any) -> bool:
-    return any(isinstance(leaf, Expression) for leaf in leaves(tree))
+    return any(is_symbolic(leaf) for leaf in leaves(tree))

@@ -6,10 +6,10 @@ import itertools
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from compiler.op import Attrs, Op, Operand
 from compiler.ops import arithmetic, leaves
 from compiler.ops.operators import Operators
 from compiler.pickling import STREAM, Stream
+from compiler.refusals import refuse, remembered
 from compiler.runtime.arrays import as_array, refuse_masked
 from compiler.types import DType, Shape, TensorType, as_dtype
 
@@ -87,6 +88,10 @@ class Expression(Operators):
 
     def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Expression:
         """The expression of `op` on `operands`, promoted to one dtype where the op wants it."""
+        for operand in operands:
+            if isinstance(operand, Handle):
+                handle: Expression = operand.apply(op, operands, attrs)
+                return handle
         made = construct(op, promote(op, operands), attrs)
         if self.weak and op.promotes is not None:
             made.weak = all(_is_weak(operand) for operand in operands)
@@ -97,9 +102,11 @@ class Expression(Operators):
         return constant(array)
 
     def __bool__(self) -> bool:
-        raise GraphError(
-            f"{self} ({self.source}) has no truth value before it runs: "
-            "use where, maximum, minimum or clip instead of if"
+        raise remembered(
+            GraphError(
+                f"{self} ({self.source}) has no truth value before it runs: "
+                "use where, maximum, minimum or clip instead of if"
+            )
         )
 
     def __len__(self) -> int:
@@ -111,7 +118,17 @@ class Expression(Operators):
         return (self[i] for i in range(len(self)))
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise GraphError(f"{self} ({self.source}) has no value before it runs: use run or compile")
+        raise remembered(
+            GraphError(f"{self} ({self.source}) has no value before it runs: use run or compile")
+        )
+
+    def _number(self) -> NoReturn:
+        refuse(
+            f"{self} has no value before it runs",
+            "compute with it as it is, or give it by keyword, which makes a number static",
+        )
+
+    __float__ = __int__ = __complex__ = __round__ = item = tolist = _number
 
     def __copy__(self) -> Expression:
         return self
@@ -157,6 +174,46 @@ def _unpickled(stream: Stream, records: Sequence[tuple[Any, ...]]) -> Expression
             made[serial].weak = weak
     found: Expression = made[records[-1][0]]
     return found
+
+
+class Handle(Operand):
+    """What stands for an expression, and gives ops another meaning than the expression itself.
+
+    Attributes:
+        like: `like(expression)` is a handle of the same kind.
+        in_body: `in_body()` is a context for a function that becomes a part of the graph of its
+            own, such as a branch: handles from outside must not be changed in it.
+    """
+
+    __slots__ = ()
+
+    like: Callable[[Expression], Any]
+    in_body: Callable[[], AbstractContextManager[None]]
+
+    @property
+    def expression(self) -> Expression:
+        """What it stands for."""
+        raise NotImplementedError
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether a value is an expression or stands for one."""
+    return isinstance(value, Expression | Handle)
+
+
+def handle_among(values: Iterable[Any]) -> Handle | None:
+    """The first of the values that stands for an expression, or None."""
+    return next((one for one in values if isinstance(one, Handle)), None)
+
+
+def opened(value: Any) -> Any:
+    """The expression that a handle stands for; what is no handle as it is."""
+    return value.expression if isinstance(value, Handle) else value
+
+
+def closed(value: Any, handle: Handle | None) -> Any:
+    """An expression as a handle of this kind, if there is one; anything else as it is."""
+    return value if handle is None or not isinstance(value, Expression) else handle.like(value)
 
 
 def construct(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Expression:
@@ -242,11 +299,13 @@ def promote(op: Op, operands: Sequence[Any]) -> list[Expression]:
         wanted = dtype if i in shared else None
         if wanted is None and op.floating:
             wanted = _floating(_dtype_of(operand))
-        converted.append(_as_expression(op, operand, wanted))
+        converted.append(as_expression(op, operand, wanted))
     return converted
 
 
-def _as_expression(op: Op, operand: Any, dtype: DType | None) -> Expression:
+def as_expression(op: Op, operand: Any, dtype: DType | None) -> Expression:
+    """An operand of an op as an expression, of this dtype if one is given."""
+    operand = opened(operand)
     if isinstance(operand, Expression):
         if dtype is None or operand.dtype == dtype:
             return operand
@@ -258,11 +317,13 @@ def _as_expression(op: Op, operand: Any, dtype: DType | None) -> Expression:
         return made
     if isinstance(operand, Dim):
         scalar = construct(leaves.size_of, (), {"size": operand})
-        return _as_expression(op, scalar, dtype)
+        return as_expression(op, scalar, dtype)
     if isinstance(operand, Operand):
-        raise GraphError(
-            f"{op.name}: an eager tensor of shape {tuple(operand.shape)} meets a symbolic "
-            "expression: feed it to a placeholder, or use its numpy() as a constant"
+        raise remembered(
+            GraphError(
+                f"{op.name}: an eager tensor of shape {tuple(operand.shape)} meets a symbolic "
+                "expression: feed it to a placeholder, or use its numpy() as a constant"
+            )
         )
     try:
         refuse_masked(operand)

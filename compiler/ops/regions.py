@@ -24,6 +24,7 @@ checkpoint = register(
         evaluate=_first,
         vjp=(lambda g, o, x, *entries, region: g,),
         saves=("",),
+        bind=lambda x, *entries, region: ((x, *entries), {"region": region}),
         expand=_first,
         doc="x, a result of the region whose expressions are those between it and the other "
         "operands, which enter the region; results of one region have the same `region`.",

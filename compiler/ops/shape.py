@@ -213,7 +213,7 @@ expand_dims = register(
 def _squeeze_bind(x: Any, axis: Any = None, *, dim: Any = None) -> tuple[Sequence[Any], Attrs]:
     x, axis = as_operand(x), one_axis("squeeze", axis, dim)
     if axis is None:
-        axis = tuple(i for i, size in enumerate(x.shape) if size == 1)
+        axis = tuple(i for i, size in enumerate(x.shape) if dims.is_one(size))
     return (x,), {"axes": normalise_axes("squeeze", axis, x.ndim)}
 
 

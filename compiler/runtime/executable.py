@@ -141,7 +141,7 @@ class Executable:
 
         return Plan(self.kernel.memory, self.kernel.fusion)
 
-    def profile(self, *args: Any, **kwargs: Any) -> Profile:
+    def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
         """How long each step of the kernel takes on some inputs; `print` shows a table.
 
         Steps are fused ops; each is run by itself, in their order, for half a second in all. A loop
@@ -155,7 +155,7 @@ class Executable:
         feeds = ", ".join(f"{feed.name}: {feed.type}" for feed in self.feeds)
         return f"<executable {self.name}({feeds})>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run on arrays, by position or by the placeholders' names.
 
         Args:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dynamic import eager_ops
+from dynamic.capture import Traced
 from dynamic.errors import AutogradError
 from dynamic.func.batched import Batched
 from dynamic.func.dual import Dual, primal_of, tangent_of
@@ -25,6 +26,8 @@ def apply_traced(function: Any, args: Sequence[Any]) -> Any:
     top = innermost(values)
     if top is None:
         return function.apply(*values)
+    if isinstance(top, Traced):
+        top.refuse_function(function.__name__)
     rule = _batch if isinstance(top, Batched) else _dual
     return rule(function, values, top)
 

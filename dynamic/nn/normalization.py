@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.errors import OptionError
+from compiler.refusals import refuse
 from dynamic.creation import ones, tensor, zeros
 from dynamic.devices import check_device
 from dynamic.dtypes import INT64
@@ -12,7 +13,7 @@ from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
-from dynamic.tensor import Tensor
+from dynamic.tensor import has_values
 
 
 def _parameter(wanted: bool, make: Any, shape: Any, dtype: Any) -> Parameter | None:
@@ -202,10 +203,10 @@ class _BatchNorm(_Affine):
             raise OptionError(f"expected {wanted} input (got {input.ndim}D input)")
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.num_batches_tracked is not None:
-            if not isinstance(input, Tensor):
-                raise OptionError(
-                    f"{self._get_name()}: running statistics change in place, which a graph "
-                    "cannot: call eval() first, or make the layer with track_running_stats=False"
+            if not has_values(input):
+                refuse(
+                    f"{self._get_name()}: running statistics change in place, which a graph cannot",
+                    "call eval() first, or make the layer with track_running_stats=False",
                 )
             self.num_batches_tracked.add_(1)
             if self.momentum is None:

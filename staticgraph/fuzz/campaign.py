@@ -15,8 +15,10 @@ Program: TypeAlias = "dict[str, Any]"
 
 CAMPAIGNS: dict[str, str] = {
     "graphs": "staticgraph.fuzz.graphs",
+    "eager": "staticgraph.fuzz.eager",
     "files": "staticgraph.fuzz.files",
     "cache": "staticgraph.fuzz.cache",
+    "calls": "staticgraph.fuzz.calls",
 }
 """The module of each campaign."""
 

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 from compiler import ops
 from compiler.errors import DTypeError, OptionError, OutputError, ShapeError
-from compiler.graph.expression import Expression
+from compiler.graph import expression as expressions
+from compiler.graph.expression import Expression, Handle, closed, handle_among
 from compiler.tree import leaves, mapped, rebuilt
 from compiler.types import unify
 from staticgraph.functions import Function
@@ -39,7 +40,21 @@ def _name_of(f: Any) -> str:
 
 def is_symbolic(tree: Any) -> bool:
     """Whether a leaf is an expression."""
-    return any(isinstance(leaf, Expression) for leaf in leaves(tree))
+    return any(expressions.is_symbolic(leaf) for leaf in leaves(tree))
+
+
+def as_given(values: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+    """Expressions as what they take the place of: as traced tensors where these were given."""
+    return [
+        closed(value, one if isinstance(one, Handle) else None)
+        for value, one in zip(values, given, strict=True)
+    ]
+
+
+def as_tensors(result: Any, given: Any) -> Any:
+    """What a transform makes of `given`, as traced tensors if there are any in that."""
+    handle = handle_among(leaves(given))
+    return mapped(lambda leaf: closed(leaf, handle), result)
 
 
 def positions(name: str, argnums: Any, count: int) -> tuple[int, ...]:
@@ -85,7 +100,8 @@ class Partial:
         self.given = [args[i] for i in places]
         self.variables = [variable(name, x) for x in leaves(self.given)]
         every = list(args)
-        for place, value in zip(places, rebuilt(self.given, self.variables), strict=True):
+        variables = as_given(self.variables, leaves(self.given))
+        for place, value in zip(places, rebuilt(self.given, variables), strict=True):
             every[place] = value
         self._call = functools.partial(f, *every, **kwargs)
 

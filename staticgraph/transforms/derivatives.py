@@ -19,6 +19,8 @@ from staticgraph.leaves import arange
 from staticgraph.transforms.arguments import (
     Argnums,
     Partial,
+    as_given,
+    as_tensors,
     floating,
     hashable,
     is_symbolic,
@@ -99,7 +101,9 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
             shapes of the output.
     """
     if is_symbolic(primals):
-        return _vjp(f, primals, has_aux)
+        value, pull_back, *rest = _vjp(f, primals, has_aux)
+        parts = (value, lambda cotangents: as_tensors(pull_back(cotangents), primals), *rest)
+        return tuple(as_tensors(part, primals) for part in parts)
 
     def apply(given: tuple[Any, ...], cotangents: Any) -> Any:
         return _vjp(f, given, has_aux)[1](cotangents)
@@ -116,7 +120,8 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
 
 def _vjp(f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, ...]:
     variables = [variable("vjp", x) for x in leaves(primals)]
-    result, aux = output("vjp", f(*rebuilt(primals, variables)), has_aux)
+    given = as_given(variables, leaves(primals))
+    result, aux = output("vjp", f(*rebuilt(primals, given)), has_aux)
 
     def pull(cotangents: Any) -> Any:
         if structure(cotangents) != structure(result):
@@ -160,7 +165,8 @@ def jvp(
 
     def apply(given: tuple[Any, ...], along: tuple[Any, ...]) -> Any:
         variables = [variable("jvp", x) for x in leaves(given)]
-        result, aux = output("jvp", f(*rebuilt(given, variables)), has_aux)
+        inside = as_given(variables, leaves(given))
+        result, aux = output("jvp", f(*rebuilt(given, inside)), has_aux)
         directions = [
             like("jvp", "tangent", t, x) for t, x in zip(leaves(along), variables, strict=True)
         ]
@@ -169,7 +175,7 @@ def jvp(
 
     found: tuple[Any, ...]
     if is_symbolic((given, along)):
-        found = apply(given, along)
+        found = as_tensors(apply(given, along), given)
     else:
         found = transformed("jvp", f, apply, has_aux)(given, along)
     return found

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from compiler import ops
 from compiler.dims import Size, assume_equal
 from compiler.errors import OptionError, ShapeError
-from compiler.graph.expression import Expression
+from compiler.graph.expression import Expression, handle_among
 from compiler.tree import leaves, mapped, rebuilt, spread_over, structure
 from staticgraph.functions import Function
 from staticgraph.signature import is_array
 from staticgraph.tracing import as_output
-from staticgraph.transforms.arguments import expression, transformed
+from staticgraph.transforms.arguments import as_given, expression, transformed
 
 
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function:
@@ -48,8 +49,10 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
         examples = [
             x if whole is None else example(whole) for x, whole in zip(given, wholes, strict=True)
         ]
-        positional, named = rebuilt((args, kwargs), examples)
-        result = mapped(lambda one: as_output("vmap", one), f(*positional, **named))
+        handle = handle_among(given)
+        with nullcontext() if handle is None else handle.in_body():
+            positional, named = rebuilt((args, kwargs), as_given(examples, given))
+            result = mapped(lambda one: as_output("vmap", one), f(*positional, **named))
         batches = {
             one: whole for one, whole in zip(examples, wholes, strict=True) if whole is not None
         }

@@ -15,7 +15,7 @@ from dynamic.errors import AutogradError
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.reduction import reduced, reduction_of
 from dynamic.nn.functional.sizes import differ
-from dynamic.tensor import Tensor
+from dynamic.tensor import has_values
 from dynamic.user_warnings import warn
 
 __all__ = [
@@ -30,7 +30,7 @@ def _class_axis(input: Any) -> int:
 
 def _is_ignored(target: Any, ignore_index: int) -> bool:
     """Whether a target may be `ignore_index`; a symbolic one only if that could be a class."""
-    if isinstance(target, Tensor):
+    if has_values(target):
         return bool((target._array == ignore_index).any())
     return ignore_index >= 0
 
@@ -155,7 +155,7 @@ def _in_bounds(function: Any, input: Any, target: Any, option: Any) -> Any:
     try:
         return function(input, target, option)
     except OutOfRangeError:
-        if not isinstance(target, Tensor):
+        if not has_values(target):
             raise
         values, classes = target._array, input.shape[_class_axis(input)]
         bad = values[(values < 0) | (values >= classes)].flat[0]
@@ -163,7 +163,7 @@ def _in_bounds(function: Any, input: Any, target: Any, option: Any) -> Any:
 
 
 def _check_classes(input: Any, target: Any) -> None:
-    if not isinstance(target, Tensor) or not isinstance(input, Tensor):
+    if not has_values(target) or not has_values(input):
         return  # the op compares what is known of the sizes
     shape, sizes = input._array.shape, target._array.shape
     wanted = (*shape[:1], *shape[2:])
@@ -228,7 +228,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
-    values = input._array if isinstance(input, Tensor) else np.empty(0)
+    values = input._array if has_values(input) else np.empty(0)
     if ((values < 0) | (values > 1)).any():
         raise AutogradError("all elements of input should be between 0 and 1")
     losses = _binary_cross_entropy(input, target)

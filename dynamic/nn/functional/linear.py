@@ -8,10 +8,11 @@ import numpy as np
 
 from compiler import ops
 from compiler.errors import OptionError, OutOfRangeError
+from compiler.refusals import refuse
 from dynamic.creation import generator
 from dynamic.errors import AutogradError
 from dynamic.grad_mode import no_grad
-from dynamic.tensor import Tensor
+from dynamic.tensor import has_values
 
 __all__ = ["bilinear", "dropout", "embedding", "linear", "one_hot"]
 
@@ -54,7 +55,7 @@ def embedding(
         if not -rows <= padding_idx < rows:
             raise OptionError("Padding_idx must be within num_embeddings")
         padding_idx %= rows
-    if isinstance(input, Tensor):
+    if has_values(input):
         indices = input._array
         if indices.dtype.kind not in "iu":
             raise AutogradError(
@@ -65,8 +66,11 @@ def embedding(
         if indices.size and (indices.min() < 0 or indices.max() >= rows):
             raise OutOfRangeError("index out of range in self")
     if max_norm is not None:
-        if not isinstance(input, Tensor) or not isinstance(weight, Tensor):
-            raise OptionError("embedding: max_norm changes the weight, which a graph cannot")
+        if not has_values(input) or not has_values(weight):
+            refuse(
+                "embedding: max_norm changes the weight, which a graph cannot",
+                "limit the weight outside",
+            )
         _limit_rows(weight, np.unique(input._array), max_norm, norm_type)
     result = ops.take(weight, input, 0)
     if padding_idx is None:
@@ -90,9 +94,9 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
 
     c is one more than the largest index if `num_classes` is -1.
     """
-    if not isinstance(tensor, Tensor):
+    if not has_values(tensor):
         if num_classes < 0:
-            raise OptionError("one_hot: num_classes must be given in a symbolic graph")
+            refuse("one_hot: num_classes must be given in a symbolic graph", "give it")
         return ops.one_hot(tensor, num_classes, "int64")
     indices = tensor._array
     if not indices.size and num_classes <= 0:
@@ -115,8 +119,11 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
         raise OptionError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
         return input
-    if not isinstance(input, Tensor):
-        raise OptionError("dropout: a graph would repeat its random numbers: call eval() first")
+    if not has_values(input):
+        refuse(
+            "dropout: a graph would repeat its random numbers",
+            "call eval() first, or take the mask as an argument",
+        )
     kept = generator().random(tuple(input.shape), np.float32) >= p
     dtype = np.dtype(input.dtype)
     mask = kept.astype(dtype) if p == 1 else np.where(kept, dtype.type(1 / (1 - p)), dtype.type(0))

@@ -18,7 +18,7 @@ from dynamic.nn.functional.reduction import (
     with_weight,
 )
 from dynamic.nn.functional.sizes import differ
-from dynamic.tensor import Tensor
+from dynamic.tensor import has_values
 
 __all__ = [
     "gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nll_loss",
@@ -157,6 +157,6 @@ def _fitted(var: Any, shape: tuple[Any, ...]) -> Any:
             var = ops.expand_dims(var, -1)
         elif differ(sizes, (*shape[:-1], 1)):
             raise OptionError("var is of incorrect size")
-    if isinstance(var, Tensor) and var._array.size and var._array.min() < 0:
+    if has_values(var) and var._array.size and var._array.min() < 0:
         raise OptionError("var has negative entry/entries")
     return var

@@ -1,0 +1,94 @@
+"""The operands of an op, one of them a traced tensor: which they are, and their promotion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.dims import Dim
+from compiler.graph.expression import Expression, Handle, as_expression, construct
+from compiler.op import Attrs, Op
+from compiler.ops import leaves
+from compiler.refusals import refuse
+from dynamic.dtypes import get_default_dtype, result_type
+from dynamic.grad_mode import mode
+from dynamic.tensor import Tensor
+
+_ELEMENT = {"b": False, "u": 0, "i": 0, "f": 0.0}
+"""A Python number of the kind of a dtype."""
+_OF_NUMBERS = frozenset(
+    (
+        "absolute", "add", "divide", "equal", "floor_divide", "greater", "greater_equal", "less",
+        "less_equal", "multiply", "negative", "not_equal", "remainder", "subtract",
+    )
+)  # fmt: skip
+"""The ops that mean of Python numbers what Python means."""
+
+
+def operand(op: Op, value: Any) -> Any:
+    """An operand as a traced tensor, or a Python number."""
+    if isinstance(value, Handle | bool | int | float):
+        return value
+    if isinstance(value, Tensor):
+        refuse(
+            f"{op.name}: an eager tensor of shape {tuple(value.shape)} from the surroundings meets "
+            "a traced one",
+            "take it as an argument, or make it a parameter or buffer of the module",
+        )
+    if isinstance(value, Dim):
+        value = construct(leaves.size_of, (), {"size": value})
+        value.weak = True
+    if isinstance(value, Expression):
+        return mode.capture.made(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    return mode.capture.made(np.array(value))
+
+
+def of_numbers(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+    """The value of an op of numbers, which is a number."""
+    if op.name not in _OF_NUMBERS:
+        refuse(
+            f"{op.name} of Python numbers that were given by position, which are arrays here",
+            "give them by keyword, then they are static",
+        )
+    values = [one.expression if isinstance(one, Handle) else one for one in operands]
+    first = next(value for value in values if isinstance(value, Expression))
+    return mode.capture.made(first.apply(op, values, attrs))
+
+
+def promoted(op: Op, operands: Sequence[Any]) -> list[Any]:
+    """The operands as tensors, cast to one dtype where the op wants it (PyTorch's promotion)."""
+    shared = range(len(operands))[op.promotes] if op.promotes else range(0)
+    dtype = None
+    if len(shared):
+        dtype = result_type(_standing(operands[i]) for i in shared)
+        if op.floating and dtype.kind != "f":
+            dtype = get_default_dtype().dtype
+    tensors = []
+    for i, value in enumerate(operands):
+        wanted = dtype if i in shared else None
+        if not isinstance(value, Handle):
+            value = mode.capture.made(np.asarray(value, wanted))
+        if wanted is None and op.floating and value._array.dtype.kind != "f":
+            wanted = get_default_dtype().dtype
+        if wanted is not None and value._array.dtype != wanted:
+            value = _cast(op, value, wanted)
+        tensors.append(value)
+    return tensors
+
+
+def _standing(value: Any) -> Any:
+    """What the promotion is told of an operand: something with ndim and dtype, or a number."""
+    if isinstance(value, bool | int | float):
+        return value
+    return _ELEMENT[value._value.dtype.kind] if value._weak else value._array
+
+
+def _cast(op: Op, value: Any, dtype: Any) -> Any:
+    if value._weak:
+        return mode.capture.made(as_expression(op, value.expression, dtype))
+    return ops.astype(value, dtype)

@@ -1,0 +1,384 @@
+"""Traced tensors, their views, and what they refuse."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, NoReturn
+
+from compiler import ops
+from compiler.errors import OutOfRangeError, ShapeError, StaticGraphError
+from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
+from compiler.op import Attrs, Op, is_registered
+from compiler.refusals import refuse, remembered
+from compiler.types import is_static
+from dynamic import eager_ops
+from dynamic.capture.operands import of_numbers, operand, promoted
+from dynamic.capture.unknown import Unknown, refuse_values
+from dynamic.capture.written import written
+from dynamic.errors import SizeError
+from dynamic.func.tracer import Tracer, evaluated, innermost, settled
+from dynamic.grad_mode import mode, recording
+from dynamic.inplace import check_result, overwrite
+from dynamic.tensor import Tensor
+
+_new = object.__new__
+_plain_constant = Tensor.constant
+
+
+class Link(NamedTuple):
+    """How a tensor is a view of another.
+
+    Attributes:
+        parent: the other.
+        op: what makes it of the parent, with `attrs`; None: what cannot be told in an op.
+        sure: whether it is on the memory of the parent; else it may be a copy.
+    """
+
+    parent: Traced
+    op: Op | None
+    attrs: Attrs
+    sure: bool
+
+
+class Traced(Handle, Tracer, plain=False):
+    """A tensor of a function that is captured: see the module.
+
+    Attributes:
+        _value: an expression, or the array of a known one.
+        _link: how it is a view, or None.
+        _stamp: how often its value changed.
+        _seen: the stamp of what it is a view of when it was made of it.
+        _lost: whether its memory may have changed, or not.
+        _outside: whether it stands for a tensor that exists outside.
+        _body: the function in which it was made.
+    """
+
+    __slots__ = ("_body", "_link", "_lost", "_outside", "_seen", "_stamp", "_value")
+
+    _value: Any
+    _link: Link | None
+    _stamp: int
+    _seen: int
+    _lost: bool
+    _outside: bool
+    _body: object
+
+    @classmethod
+    def made(cls, value: Any, link: Link | None = None, outside: bool = False) -> Any:
+        """The tensor of a value."""
+        result: Traced = _new(cls)
+        result._value, result._link, result._outside = value, link, outside
+        result._stamp, result._lost = 0, False
+        result._seen = 0 if link is None else link.parent._stamp
+        result._level, result._body = mode.capture.level, mode.capture.body
+        return result
+
+    def like(self, expression: Expression) -> Any:
+        """The tensor of an expression."""
+        return Traced.made(_recorded(expression))
+
+    @contextmanager
+    def in_body(self) -> Iterator[None]:
+        """Inside the block tensors from outside must not be changed."""
+        before, mode.capture.body = mode.capture.body, object()
+        try:
+            yield
+        finally:
+            mode.capture.body = before
+
+    @property
+    def expression(self) -> Any:
+        """Its value as an expression."""
+        value = self._current()
+        return value if isinstance(value, Expression) else constant(value)
+
+    def _current(self) -> Any:
+        """The value, made again if that of which this is a view was changed."""
+        if mode.capture is None or self._level is not mode.capture.level:
+            refuse("a traced tensor outlived the function that it belongs to", "return its value")
+        link = self._link
+        if link is not None:
+            link.parent._current()
+            if link.parent._stamp != self._seen:
+                if link.op is None or not link.sure:
+                    self._refuse_copy()
+                self._value = evaluated(link.op, [link.parent], link.attrs)._value
+                self._seen, self._stamp = link.parent._stamp, self._stamp + 1
+        if self._lost:
+            self._refuse_copy()
+        return self._value
+
+    def _refuse_copy(self) -> NoReturn:
+        refuse(
+            "reads a tensor after another, which may or may not be on its memory, was changed",
+            "clone() one of them first",
+        )
+
+    @property
+    def _array(self) -> Any:
+        value = self._current()
+        return Unknown(value.type) if isinstance(value, Expression) else value
+
+    @property
+    def _held(self) -> Any:
+        refuse("a traced tensor outlived the function that it belongs to", "return its value")
+
+    @property
+    def _weak(self) -> bool:
+        """Whether it stands for a Python number."""
+        return isinstance(self._value, Expression) and self._value.weak
+
+    def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+        """The value of `op`: an expression, or an array if all operands are known."""
+        values = [settled(operand) for operand in operands]
+        top = innermost(values)
+        if not isinstance(top, Traced):
+            assert top is not None
+            return top.apply(op, values, attrs)
+        if "out" in attrs:
+            refuse("writes to out=", "return the result")
+        given = [operand(op, value) for value in values]
+        if all(not isinstance(one, Traced) or one._weak for one in given):
+            return of_numbers(op, given, attrs)
+        tensors = promoted(op, given)
+        if all(not isinstance(one._current(), Expression) for one in tensors):
+            arrays = [_as_plain(one._value) for one in tensors]
+            value = arrays[0].apply(op, arrays, attrs)._array
+        else:
+            value = _recorded(_expression(op, [one.expression for one in tensors], attrs))
+        link = None
+        if tensors[0] is given[0] and (op in eager_ops.VIEWS or op is eager_ops.contiguous):
+            sure = op is not ops.reshape and op is not eager_ops.contiguous
+            link = Link(tensors[0], op, attrs, sure)
+        return Traced.made(value, link)
+
+    def _overwritten(self, op: Op, others: Sequence[Any], attrs: Attrs) -> Any:
+        """Itself, whose value becomes that of `op` of it and the others."""
+        self._check_writable()
+        result = self.apply(op, (self, *others), attrs)
+        check_result(self, result)
+        if result._array.dtype != self._array.dtype:
+            result = ops.astype(result, self._array.dtype)
+        if not recording() and self._array.dtype.kind == "f" and not _is_known(self):
+            refuse(
+                "changes in place, without recording it, what may be recorded",
+                "compute a new tensor",
+            )
+        self._write(result._current())
+        return self
+
+    def _check_writable(self) -> None:
+        root = self
+        while True:
+            if root._outside:
+                refuse(
+                    "changes an argument, or a tensor of a module, in place",
+                    "compute a new tensor (x = x + 1), and return it",
+                )
+            if root._body is not mode.capture.body:
+                refuse(
+                    "changes a tensor from outside of the function that is a branch or the body "
+                    "of a loop",
+                    "return the new value",
+                )
+            if root._link is None:
+                return
+            root = root._link.parent
+
+    def _write(self, value: Any) -> None:
+        """Set the value, and so that of what this is a view of."""
+        link = self._link
+        if link is not None and link.sure:
+            link.parent._write(written(link.parent, link.op, link.attrs, Traced.made(value)))
+            self._seen = link.parent._stamp
+        elif link is not None:  # from now on it is a tensor of its own
+            root = link.parent
+            while root._link is not None:
+                root = root._link.parent
+            root._lost, self._link = True, None
+        self._value = value
+        self._stamp += 1
+
+    def view(self, *shape: Any) -> Any:
+        """A view of another shape."""
+        result = ops.reshape(self, *shape)
+        if result._link is not None:
+            result._link = result._link._replace(sure=True)
+        return result
+
+    def contiguous(self) -> Any:
+        """The tensor itself, or a copy: which of them depends on its memory."""
+        return self.apply(eager_ops.contiguous, (self,), {})
+
+    def detach(self) -> Any:
+        """The tensor without what it was computed from, for gradients."""
+        value = self._current()
+        if isinstance(value, Expression):
+            value = ops.stop_gradient(value)
+        return Traced.made(value, Link(self, None, {}, False))
+
+    @property
+    def data(self) -> Any:
+        """As `detach`."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        mode.capture.refuse_write()
+
+    def zero_(self) -> Any:
+        """Fill with zeros."""
+        return overwrite(self, eager_ops.zero, (), {"value": 0})
+
+    def fill_(self, value: Any) -> Any:
+        """Fill with one number or a 0-d tensor."""
+        if isinstance(value, Tensor):
+            return super().fill_(value)
+        return overwrite(self, eager_ops.fill, (), {"value": value})
+
+    def __getitem__(self, key: Any) -> Any:
+        keys: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
+        if not keys or not is_symbolic(keys[-1]) or keys[-1].dtype.kind not in "iu":
+            return super().__getitem__(key)
+        if any(one != slice(None) for one in keys[:-1]):
+            return super().__getitem__(key)
+        taken = ops.take(self, keys[-1], len(keys) - 1)
+        if not keys[-1].ndim:
+            taken._link = Link(self, None, {}, True)
+            taken._seen = self._stamp
+        return taken
+
+    @staticmethod
+    def constant(array: Any) -> Any:
+        """A known tensor."""
+        return _plain_constant(array)
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The array, if it is known."""
+        array = self._array
+        return array.values() if isinstance(array, Unknown) else array
+
+    def refuse_function(self, name: str) -> NoReturn:
+        """Refuse a user's Function on traced tensors."""
+        refuse(
+            f"{name}.apply: the backward of an autograd.Function is Python code, which a graph "
+            "does not contain",
+            "write its forward in ops, whose gradients are known, with detach() where a part has "
+            "none",
+        )
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Refused."""
+        _refuse_tape("requires_grad_")
+
+    def backward(self, *args: Any, **kwargs: Any) -> None:
+        """Refused."""
+        _refuse_tape("backward")
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._weak:  # a number that is looked through for axes
+            refuse_values()
+        return super().__iter__()
+
+    def __format__(self, spec: str) -> str:
+        if spec and not _is_known(self):
+            refuse_values()
+        return super().__format__(spec) if _is_known(self) else repr(self)
+
+    def __repr__(self) -> str:
+        value = self._value
+        return f"traced({value.type if isinstance(value, Expression) else value!r})"
+
+
+def _is_known(x: Any) -> bool:
+    return not isinstance(x._current(), Expression)
+
+
+def _has_no_gradient(x: Traced) -> bool:
+    value = x._current()
+    return value.dtype.kind != "f" or (
+        value.op is ops.stop_gradient if isinstance(value, Expression) else True
+    )
+
+
+def _refuse_tape(what: str) -> NoReturn:
+    refuse(
+        f"{what} asks the tape, which knows nothing of what is captured",
+        "ask outside, and differentiate the function with sg.grad or sg.vjp",
+    )
+
+
+def _of_tape(name: str, known: bool) -> property:
+    """An attribute of tensors on the tape, None if `known` and there is no gradient."""
+
+    def get(self: Any) -> Any:
+        if known and _has_no_gradient(self):
+            return None
+        _refuse_tape("this")
+
+    def set(self: Any, value: Any) -> None:
+        _refuse_tape("this")
+
+    return property(get, set)
+
+
+for _name, _known in {
+    "_node": True, "_home": True, "_cell": False, "_counter": False, "_maker": True, "_note": False,
+    "_view": False,
+}.items():  # fmt: skip
+    setattr(Traced, _name, _of_tape(_name, _known))
+
+
+@functools.cache
+def _kind(cls: type) -> Any:
+    """The class of what stands for a tensor of a class, of which it is an instance too."""
+    try:
+        return type(f"Traced{cls.__name__}", (Traced, cls), {"__slots__": ()}, plain=False)
+    except TypeError:  # it has slots of its own
+        return Traced
+
+
+def traced(cls: type, expression: Expression, argument: bool) -> Any:
+    """What stands for an expression that is a tensor of a class."""
+    return (Traced if cls is Tensor else _kind(cls)).made(expression, outside=argument)
+
+
+def _as_plain(array: Any) -> Any:
+    """A plain tensor, which is what an array that is known is evaluated as."""
+    result = _new(Tensor)
+    result._array = array
+    result._cell = result._home = result._maker = result._note = None
+    return result
+
+
+def _recorded(expression: Expression) -> Expression:
+    """The expression, without a gradient if nothing is recorded."""
+    if recording() or expression.dtype.kind != "f":
+        return expression
+    made: Expression = ops.stop_gradient(expression)
+    return made
+
+
+def _expression(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Expression:
+    """The expression of an op; RuntimeError, as eagerly, where shapes do not fit."""
+    if not is_registered(op) and op.expand is None:
+        refuse(
+            f"{op.name} has no form that can be compiled",
+            "compute it outside of the captured function",
+        )
+    try:
+        if op not in eager_ops.REPLACED:
+            return construct(op, operands, attrs)
+        assert op.expand is not None
+        made: Expression = op.expand(*operands, **attrs)
+        return made
+    except StaticGraphError as error:
+        if not all(is_static(one.shape) for one in operands):
+            remembered(error)  # it may not be one of the sizes of the call
+        if not isinstance(error, ShapeError | OutOfRangeError):
+            refuse(str(error), "an eager call may forgive that, a captured one does not")
+        if isinstance(error, ShapeError) and not isinstance(error, SizeError):
+            raise SizeError(str(error)) from None
+        raise

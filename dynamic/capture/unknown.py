@@ -1,0 +1,77 @@
+"""What is known of the array of a traced tensor: its type."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NoReturn
+
+from compiler.dims import Size, product
+from compiler.refusals import refuse
+from compiler.types import DType, Shape, TensorType
+
+
+def refuse_values() -> NoReturn:
+    """Refuse to tell the values of a traced tensor."""
+    refuse(
+        "needs the values of a tensor before the captured function runs",
+        "use where, clamp, sg.cond or sg.while_loop, or compute it outside and pass it by keyword",
+    )
+
+
+_OF_VALUES = ("__array_interface__", "__array_struct__")
+
+
+class Unknown:
+    """The shape and dtype of an array; everything else of it is refused at the user's line."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, type: TensorType) -> None:
+        self.shape: Shape = type.shape
+        self.dtype: DType = type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> Size:
+        """The number of elements."""
+        return product(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> Size:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
+    def __len__(self) -> int:
+        return operator.index(self.shape[0])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__array_") and name not in _OF_VALUES:
+            raise AttributeError(name)  # what NumPy looks for, and does without
+        if name in ("flags", "strides", "base", "data", "ctypes"):
+            refuse(
+                "depends on how a tensor lies in memory, which differs from call to call",
+                "use reshape instead of view, and contiguous() or clone() where it matters",
+            )
+        refuse_values()
+
+    def values(self, *args: Any, **options: Any) -> NoReturn:
+        """Refuse to tell the values."""
+        refuse_values()
+
+    __array__ = __array_ufunc__ = __array_function__ = values
+    __bool__ = __int__ = __float__ = __index__ = __iter__ = __getitem__ = __setitem__ = values
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = values
+    __neg__ = __abs__ = __invert__ = __contains__ = values
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __pow__ = __rpow__ = values
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = values
+    __matmul__ = __rmatmul__ = __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = values
+    __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,156 @@
+"""What differs between two answers of machines, as text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from staticgraph.fuzz.campaign import Program
+from staticgraph.fuzz.eager.program import Step, names
+
+Answer = dict[str, Any]
+
+STABLE = re.compile(
+    "one of the variables needed|a view of a leaf|a leaf Variable|Trying to backward|element . of"
+    "|Output . of|A view was created|Inplace update to inf|you can only change|can't retain_grad"
+    "|cannot register|Can't detach|The differentiated|One of the different|Inference tensors cannot"
+)
+"""Beginnings of messages that are the same in both libraries."""
+STARTED = re.compile("one of the variables needed|Trying to backward")
+"""Errors in the midst of a backward pass: what it had done by then is no promise."""
+BEYOND = re.compile("unsupported operation: some elements of the input|Inplace update to inf")
+"""What PyTorch refuses and `dynamic` computes, or refuses only after it has written: the simulation
+of memory says what is right."""
+SAME = 20  # characters of a stable message
+UNPROMISED = ("_version", "_is_view", "base", "is_contiguous")
+"""What no library promises of a gradient."""
+ROOM = {"float64": 1e-8, "float32": 2e-3}
+HUGE = 1e8  # beyond it, rounding has grown to be seen
+
+
+def differences(program: Program, found: Answer, expected: Answer) -> Iterator[str]:
+    """What differs, in order: the first line says in what way, those below the values."""
+    for number, (ours, theirs) in enumerate(zip(found["steps"], expected["steps"], strict=True)):
+        if isinstance(theirs, dict) and BEYOND.match(theirs.get("text", "")):
+            return
+        wrong = _step(ours, theirs)
+        if wrong is not None:
+            step = program["steps"][number]
+            yield f"{step['do']}: {wrong}\nstep {number}: {json.dumps(step)}\n{ours}\n{theirs}"
+            if isinstance(ours, dict) or isinstance(theirs, dict):
+                return
+        if isinstance(ours, dict) and STARTED.match(theirs.get("text", "")):
+            return
+    gradients = {name for step in program["steps"] if is_gradient(step) for name in names(step)}
+    yield from _states(found, expected, gradients, program["mode"] == "names")
+    yield from _hooks(found, expected)
+
+
+def is_gradient(step: Step) -> bool:
+    """Whether a step gives gradients, whose versions and memory no library promises."""
+    return step.get("of") in ("grad", "autograd.grad")
+
+
+def _step(ours: Any, theirs: Any) -> str | None:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        if ("unbound" in ours) != ("unbound" in theirs):
+            return "bound in one only"
+        if "unbound" in ours:
+            return None
+        return _errors(ours, theirs)
+    if isinstance(ours, dict):
+        return f"raises {_said(ours)}, where PyTorch does not"
+    if isinstance(theirs, dict):
+        return f"does not raise, where PyTorch raises {_said(theirs)}"
+    return None if alike(ours, theirs, ROOM["float32"]) else "gives another value"
+
+
+def _said(error: Answer) -> str:
+    if "unbound" in error:
+        return "nothing: a name is not bound"
+    return f"{error['error'][0]}: {' '.join(re.sub('[^A-Za-z_ ]', ' ', error['text']).split()[:8])}"
+
+
+def _errors(ours: Answer, theirs: Answer) -> str | None:
+    if theirs["error"][0] not in ours["error"]:
+        return f"raises {_said(ours)}, PyTorch raises {_said(theirs)}"
+    stable = STABLE.match(theirs["text"])
+    if stable and ours["text"][:SAME] != theirs["text"][:SAME]:
+        return f"says {_said(ours)}, PyTorch says {_said(theirs)}"
+    return None
+
+
+def _states(found: Answer, expected: Answer, gradients: set[str], named: bool) -> Iterator[str]:
+    for name, theirs in expected["values"].items():
+        ours = found["values"].get(name)
+        if ours is None:
+            yield f"a name is not bound\n{name}"
+            continue
+        if name in gradients and "same" in theirs | ours:
+            continue
+        for part in theirs | ours:
+            one, other = ours.get(part), theirs.get(part)
+            if name in gradients and part in UNPROMISED:
+                continue
+            if not _same(part, one, other, named):
+                yield f"{_title(part, one, other)} differs from PyTorch\n{name}\n{one}\n{other}"
+
+
+def _hooks(found: Answer, expected: Answer) -> Iterator[str]:
+    both = f"{found['hooks']}\n{expected['hooks']}"
+    if len(found["hooks"]) != len(expected["hooks"]):
+        yield f"another number of hooks ran\n{both}"
+    for ours, theirs in zip(found["hooks"], expected["hooks"], strict=False):
+        if ours[0] != theirs[0]:
+            yield f"hooks run in another order\n{both}"
+            return
+        if not same_elements(ours[1], theirs[1]):
+            yield f"a hook sees another gradient\n{ours}\n{theirs}"
+
+
+def _title(part: str, ours: Any, theirs: Any) -> str:
+    """What differs; names are part of the kind of failure."""
+    return f"{part} {ours} {theirs}" if part in ("grad_fn", "base") else part
+
+
+def _same(part: str, ours: Any, theirs: Any, named: bool) -> bool:
+    if part in ("elements", "grad"):
+        return same_elements(ours, theirs)
+    if part == "grad_fn" and not named:
+        return _kind(ours) == _kind(theirs)
+    return bool(ours == theirs)
+
+
+def _kind(node: Any) -> Any:
+    """Of a node what does not depend on which ops are made of others."""
+    return node if not isinstance(node, str) or "CopySlices" in node else "a node"
+
+
+def same_elements(ours: Any, theirs: Any) -> bool:
+    """Whether shape, dtype and values are the same, these up to rounding."""
+    if ours is None or theirs is None or "error" in ours or "error" in theirs:
+        return bool(ours == theirs)
+    if ours["shape"] != theirs["shape"] or ours["dtype"] != theirs["dtype"]:
+        return False
+    return alike(ours["values"], theirs["values"], ROOM.get(ours["dtype"], 0.0))
+
+
+def alike(ours: Any, theirs: Any, room: float) -> bool:
+    """Whether numbers, or lists of them, are the same up to rounding."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        if len(ours) != len(theirs):
+            return False
+        scale = max((abs(one) for one in theirs if isinstance(one, int | float)), default=1.0)
+        return all(_near(one, other, room, scale) for one, other in zip(ours, theirs, strict=True))
+    return _near(ours, theirs, room, 1.0)
+
+
+def _near(ours: Any, theirs: Any, room: float, scale: float) -> bool:
+    if isinstance(ours, list) or isinstance(theirs, list):
+        return alike(ours, theirs, room)
+    if type(ours) is not float or type(theirs) is not float:
+        huge = any(type(one) is float and abs(one) > HUGE for one in (ours, theirs))
+        return bool(ours == theirs) or huge
+    return abs(ours - theirs) <= room * max(1.0, scale, abs(theirs)) or abs(theirs) > HUGE

@@ -1,0 +1,98 @@
+"""Running a call eagerly and captured, and what tells them apart."""
+
+from __future__ import annotations
+
+import copy
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import dynamic
+import staticgraph as sg
+
+LINE = re.compile(r"\.py:\d+: |returned (a value of type|an eager tensor)")
+"""The place that a refusal names first, unless it is about what the function returns."""
+
+SKIPPED, SAME, REFUSED = "eager raises", "same", "refused"
+
+
+def verdict(function: Callable[..., Any], args: Sequence[Any], **options: Any) -> str:
+    """SAME, REFUSED, SKIPPED if the eager call raises, or in which way the two differ.
+
+    `options` are those of `sg.function`; with `debug=True` nothing is compiled.
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            expected = _outcome(function, copy.deepcopy(args))
+        except Exception:
+            return SKIPPED
+        try:
+            found = _outcome(sg.function(function, **options), copy.deepcopy(args))
+        except sg.StaticGraphError as error:
+            return REFUSED if LINE.search(str(error)) else f"no line: {error!r}"
+        except TypeError:
+            return REFUSED  # an argument that does not fit, which the eager call forgives
+    return _difference(found, expected)
+
+
+def _outcome(function: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
+    """The results, the gradients of a weighted sum of them, and the arguments afterwards."""
+    dynamic.manual_seed(0)
+    results = _flat(function(*args))
+    found: dict[str, Any] = {"count": np.asarray(len(results))}
+    total: Any = None
+    for i, result in enumerate(results):
+        if not isinstance(result, dynamic.Tensor):
+            found[f"result {i}"] = np.asarray(result)
+            continue
+        found[f"result {i}"] = np.array(result.detach().numpy())
+        if result.requires_grad:
+            weights = np.cos(1.0 + i + np.arange(result.numel())).reshape(tuple(result.shape))
+            part = (result * dynamic.tensor(np.asarray(weights, result.dtype.dtype))).sum()
+            total = part if total is None else total + part
+    if total is not None and total.requires_grad:
+        total.backward()
+    for i, one in enumerate(_leaves(args)):
+        found[f"argument {i}"] = np.array(one.detach().numpy())
+        if one.requires_grad:
+            zeros = np.zeros(tuple(one.shape), one.dtype.dtype)
+            found[f"gradient {i}"] = zeros if one.grad is None else np.array(one.grad.numpy())
+    return found
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, tuple | list):
+        return [one for part in value for one in _flat(part)]
+    if isinstance(value, dict):
+        return [one for part in value.values() for one in _flat(part)]
+    return [] if value is None else [value]
+
+
+def _leaves(args: Any) -> list[Any]:
+    found = []
+    for one in _flat(args):
+        if isinstance(one, dynamic.Tensor):
+            found.append(one)
+        elif isinstance(one, dynamic.nn.Module):
+            found += [*one.parameters(), *one.buffers()]
+    return found
+
+
+def _difference(found: dict[str, Any], expected: dict[str, Any]) -> str:
+    if found.keys() != expected.keys():
+        return f"differs: {sorted(found)} instead of {sorted(expected)}"
+    for name, array in expected.items():
+        other = found[name]
+        if other.shape != array.shape:
+            return f"differs: {name} has shape {other.shape} instead of {array.shape}"
+        if other.dtype != array.dtype:
+            return f"differs: {name} is {other.dtype} instead of {array.dtype}"
+        tolerance = {"float32": 2e-5, "float64": 1e-9}.get(array.dtype.name, 0)
+        scale = 1 + (np.abs(array[np.isfinite(array)]).max(initial=0) if tolerance else 0)
+        if not np.allclose(other, array, tolerance, tolerance * scale, equal_nan=True):
+            return f"differs: {name} is {other.tolist()} instead of {array.tolist()}"
+    return SAME
