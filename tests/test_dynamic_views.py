@@ -466,3 +466,12 @@ def test_an_assigned_value_that_does_not_fit(key):
 def test_expand_to_fewer_axes():
     with pytest.raises(RuntimeError, match=r"expand\(torch.FloatTensor\{\[1, 2\]\}, size=\[2\]\)"):
         torch.ones(1, 2).expand(2)
+
+
+def test_a_gradient_through_a_written_view_is_on_memory_of_its_own():
+    h, k = torch.ones(2, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True)
+    y = torch.zeros(4, 3)
+    y[:2] = h
+    ((y + k) * torch.arange(12.0).reshape(4, 3)).sum().backward()
+    h.grad.zero_()
+    assert k.grad.tolist() == np.arange(12.0).reshape(4, 3).tolist()
