@@ -130,12 +130,16 @@ class Op:
             except TypeError as error:
                 raise _named(error, self.bind, self.name) from None
             return self.bound(*arguments)
+        evaluate = self.evaluate
+        if isinstance(evaluate, np.ufunc) and len(operands) != evaluate.nin:
+            # NumPy would write into one operand more
+            raise TypeError(f"{self.name}() takes {evaluate.nin} operands, got {len(operands)}")
         if attrs:
             self._check_names(attrs)
         for operand in operands:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
-        return self.evaluate(*operands, **attrs)
+        return evaluate(*operands, **attrs)
 
     def _check_names(self, attrs: Attrs) -> None:
         """TypeError for an argument that an op without a signature of its own does not take."""

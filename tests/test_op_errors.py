@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dynamic
 from compiler import ops
 from compiler.dims import unknown
 from compiler.errors import (
@@ -197,7 +198,6 @@ OPTIONS: list[tuple[Callable[[], Any], str]] = [
     (lambda: ops.pad(B, 1, value=2), "pad: value 2.0 does not fit bool"),
     (lambda: ops.gelu(X, approximate="exact"), "gelu: approximate is .* not 'exact'"),
     (lambda: ops.cross_entropy(X, I, "avg"), "cross_entropy: reduction is one of .*, not 'avg'"),
-    (lambda: ops.add(X), "add: takes 2 operands, got 1"),
     (lambda: ops.dot(V), "dot: takes 2 operands, got 1"),
     (lambda: N.reshape(3 * N.shape[0] + 1 if N.shape[0] else 1), "the size n .* no truth value"),
 ]
@@ -305,6 +305,22 @@ def test_operators_refuse_what_is_no_operand() -> None:
             X + other
         with pytest.raises(TypeError, match="unsupported operand"):
             other - X
+
+
+UFUNCS = [op for op in all_ops() if isinstance(op.evaluate, np.ufunc) and op.bind is None]
+
+
+@pytest.mark.parametrize("op", UFUNCS, ids=lambda op: op.name)
+@pytest.mark.parametrize("more", [-1, 1])
+@pytest.mark.parametrize("as_operand", [np.array, dynamic.tensor, constant])
+def test_another_number_of_operands_is_refused(op: Any, more: int, as_operand: Any) -> None:
+    """NumPy takes one operand more for the array to write into."""
+    count = op.evaluate.nin + more
+    operands = [as_operand(np.array([1, 2])) for _ in range(count)]
+    with pytest.raises(TypeError, match=rf"^{op.name}\(\) (takes|missing) .*"):
+        op(*operands)
+    if as_operand is not constant:
+        assert all(one.tolist() == [1, 2] for one in operands)
 
 
 def test_the_traceback_of_an_error_shows_the_users_line() -> None:
