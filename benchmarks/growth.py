@@ -213,7 +213,8 @@ def main() -> None:
         )
     show(list(interpreters), lines)
     if options.write:
-        command = f"python benchmarks/growth.py --jax PATH/TO/PYTHON --write {options.write}"
+        command = "python benchmarks/growth.py --jax PATH/TO/PYTHON"
+        command += f" --limit {options.limit:.0f} --write {options.write}"
         options.write.write_text(markdown(list(interpreters), lines, command))
 
 

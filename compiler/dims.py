@@ -263,13 +263,13 @@ def collecting_facts() -> Iterator[list[Fact]]:
 
 
 def is_one(size: Size) -> bool:
-    """Whether a size is 1, where what is computed depends on it: as if the user compared them.
+    """Whether a size is 1, where what is computed depends on it; one that is unknown is not.
 
-    A size that is unknown is taken for another in a trace, which notes that. Outside of a trace it
-    is an OptionError.
+    A trace notes that it is taken for another.
     """
     if isinstance(size, Dim):
-        size._tell_apart(1)
+        if _facts.get() is not None:
+            size._tell_apart(1)
         return False
     return size == 1
 

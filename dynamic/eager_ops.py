@@ -114,6 +114,18 @@ def _put(x: Any, value: Any, places: Any) -> Any:
     return result
 
 
+def _put_type(x: TensorType, value: TensorType, *, places: Any) -> TensorType:
+    shape: Any = value.shape
+    try:
+        np.copyto(np.empty(places.shape, np.bool_), np.empty(shape, np.bool_))
+    except ValueError:
+        raise ShapeError(
+            f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to "
+            f"indexing result of shape {list(places.shape)}"
+        ) from None
+    return x
+
+
 def _put_by_x(g: Any, o: Any, a: Any, b: Any, *, places: Any) -> Any:
     kept = np.ones(g.shape, np.bool_)
     kept.reshape(-1)[places] = False
@@ -136,7 +148,7 @@ def _put_expanded(x: Any, value: Any, *, places: Any) -> Any:
 
 put = Op(
     name="index_put",
-    infer_type=_same_type,
+    infer_type=_put_type,
     evaluate=_put,
     vjp=(_put_by_x, _put_by_value),
     saves=("", ""),

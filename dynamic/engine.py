@@ -58,7 +58,7 @@ def run(
     outer = mode.task if following else None
     try:
         if following:
-            mode.task = Pass(roots, needed)
+            mode.task = Pass(roots, needed, wanted or ())
         return _propagate(roots, retain_graph, create_graph, wanted, needed)
     finally:
         record_if(before)

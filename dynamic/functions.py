@@ -15,8 +15,9 @@ from compiler.errors import OptionError
 from compiler.op import Operand
 from dynamic import eager_ops
 from dynamic.creation import as_tensor
+from dynamic.dims import axis_of
 from dynamic.inplace import into
-from dynamic.reductions import axis_of
+from dynamic.operations.places import concat
 from dynamic.tensor import PLAIN, Tensor
 
 
@@ -45,8 +46,8 @@ sum, mean, prod, floor_divide = (_method(name) for name in ("sum", "mean", "prod
 var, std, norm = _method("var"), _method("std"), _method("norm")
 any, all = _method("any"), _method("all")
 add, sub = _method("add"), _method("sub")
-transpose, t, squeeze, unsqueeze = (
-    _method(name) for name in ("transpose", "t", "squeeze", "unsqueeze")
+transpose, swapaxes, t, squeeze, unsqueeze = (
+    _method(name) for name in ("transpose", "swapaxes", "t", "squeeze", "unsqueeze")
 )
 flatten, split, chunk, unbind = (_method(name) for name in ("flatten", "split", "chunk", "unbind"))
 select, narrow, clone, round = (_method(name) for name in ("select", "narrow", "clone", "round"))
@@ -56,17 +57,12 @@ mul, div, mm, mv = ops.multiply, ops.divide, ops.matmul, ops.matmul
 eq, ne, lt, le, gt, ge = (
         ops.equal, ops.not_equal, ops.less, ops.less_equal, ops.greater, ops.greater_equal,
     )  # fmt: skip
-neg = ops.negative
+neg, cat = ops.negative, concat
 
 
 def flip(input: Any, dims: Any) -> Any:
     """The elements in reverse order along the given axes."""
     return ops.flip(input, dims)
-
-
-def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
-    """Tensors joined along an axis that they have."""
-    return ops.concatenate(tensors, dim)
 
 
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:

@@ -24,9 +24,13 @@ class Indexing(Operand):
         def __index__(self) -> int: ...
 
     def __getitem__(self, key: Any) -> Any:
-        basic = (key, Ellipsis) if type(key) is int else self._basic_key(key)
+        basic = self._basic_key(key)
         if basic is None:
             return ops.take(ops.reshape(self, (-1,)), self._places(key), 0)
+        return self._selected(basic)
+
+    def _selected(self, basic: tuple[Any, ...]) -> Any:
+        """The view that a key of numbers and slices makes."""
         try:
             return self.apply(eager_ops.select, (self,), {"key": basic})
         except IndexError as error:
@@ -34,6 +38,8 @@ class Indexing(Operand):
 
     def _basic_key(self, key: Any) -> tuple[Any, ...] | None:
         """The key as a tuple that makes a view, or None if it holds tensors, lists or masks."""
+        if not self._array.ndim:
+            _check_key_of_number(key)
         keys = key if type(key) is tuple else (key,)
         whole = True
         basic: list[Any] = []
@@ -64,6 +70,17 @@ class Indexing(Operand):
             return positions[keys]
         except IndexError as error:
             raise OutOfRangeError(_index_text(error, self._array)) from None
+
+
+def _check_key_of_number(key: Any) -> None:
+    """IndexError for a number or a slice alone."""
+    if isinstance(key, slice):
+        raise OutOfRangeError("slice() cannot be applied to a 0-dim tensor.")
+    if isinstance(key, int | np.integer) and not isinstance(key, bool):
+        raise OutOfRangeError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` "
+            "in C++ to convert a 0-dim tensor to a number"
+        )
 
 
 def _index_text(error: IndexError, array: Any) -> str:

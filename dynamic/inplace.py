@@ -75,7 +75,7 @@ def _repeated(array: Any) -> list[bool]:
 def fill(tensor: Any, op: Op, value: Any) -> Any:
     """Set all elements to one number; those of an expanded tensor too, unless it is recorded."""
     array = tensor._array
-    if not array.flags.writeable and tensor._node is None:
+    if tensor._overwritten is None and not array.flags.writeable and tensor._node is None:
         once = [slice(0, 1) if same else slice(None) for same in _repeated(array)]
         writable(array[(*once, Ellipsis)])[...] = value
         touch(tensor)
@@ -204,8 +204,9 @@ def assign(tensor: Any, key: Any, value: Any) -> None:
     """`tensor[key] = value`: recorded on the tensor, which the key makes a view of."""
     selected = tensor._basic_key(key)
     if selected is not None:
-        if not all(one is Ellipsis or one == slice(None) for one in selected):
-            tensor = tensor.apply(eager_ops.select, (tensor,), {"key": selected})
+        whole = all(one is Ellipsis or one == slice(None) for one in selected)
+        if not whole or len(selected) > tensor._array.ndim + 1:
+            tensor = tensor._selected(selected)
         if isinstance(value, bool | int | float):
             fill(tensor, eager_ops.fill, value)
         else:

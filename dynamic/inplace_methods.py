@@ -10,8 +10,8 @@ import numpy as np
 from compiler import ops
 from compiler.errors import OptionError
 from compiler.op import Op, Operand
-from compiler.types import normalise_axis
 from dynamic import eager_ops
+from dynamic.dims import axis_of
 from dynamic.dtypes import DTYPES
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.inplace import assign, fill, overwrite, replace, touch
@@ -119,12 +119,12 @@ class InPlace(Operand):
 
     def index_fill_(self, dim: int, index: Any, value: Any) -> Any:
         """Set the slices at `index` along one axis to one number."""
-        assign(self, self._slices(dim, index), value)
+        assign(*self._slices(dim, index), value)
         return self
 
     def index_copy_(self, dim: int, index: Any, source: Any) -> Any:
         """Set the slices at `index` along one axis to those of `source`."""
-        assign(self, self._slices(dim, index), source)
+        assign(*self._slices(dim, index), source)
         return self
 
     def index_put_(self, indices: Sequence[Any], values: Any) -> Any:
@@ -134,7 +134,9 @@ class InPlace(Operand):
 
     def scatter_(self, dim: int, index: Any, src: Any) -> Any:
         """Set the elements at `index` along one axis to those of `src`, or one number."""
-        axis = normalise_axis("scatter_", dim, self._array.ndim)
+        axis = axis_of("scatter_", dim, self._array.ndim)
+        if not self._array.ndim:
+            return self.copy_(self.scatter(dim, index, src))
         places = np.arange(self._array.size).reshape(self._array.shape)
         corner = tuple(
             slice(None) if i == axis else slice(size) for i, size in enumerate(index.shape)
@@ -146,8 +148,10 @@ class InPlace(Operand):
             src = self.constant(np.asarray(src, self._array.dtype))
         return overwrite(self, eager_ops.put, (src,), {"places": places})
 
-    def _slices(self, dim: int, index: Any) -> tuple[Any, ...]:
-        return (slice(None),) * normalise_axis("index", dim, self._array.ndim) + (index,)
+    def _slices(self, dim: int, index: Any) -> tuple[Any, tuple[Any, ...]]:
+        """The tensor, as a vector if it is a number, and the key of its slices at `index`."""
+        key = (slice(None),) * axis_of("index", dim, self._array.ndim) + (index,)
+        return (self if self._array.ndim else ops.reshape(self, (1,))), key
 
     def addcmul_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """Add value * tensor1 * tensor2."""

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OutOfRangeError
+from compiler.errors import AxisError, OutOfRangeError
 from compiler.op import Op
-from compiler.types import normalise_axes
 from dynamic import eager_ops
 from dynamic.devices import dtype_of_target
+from dynamic.dims import along, axes_of, axis_of, exchanged
 from dynamic.division import floor_divide
 from dynamic.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype
 from dynamic.errors import ArgumentError, AutogradError, SizeError
 from dynamic.indexing import Indexing
 from dynamic.norms import vector_norm
-from dynamic.reductions import axis_of, extremum, spread, total, truth
+from dynamic.reductions import extremum, over, spread, total, truth
 from dynamic.results import Max, Min, Size, sizes_of
 from dynamic.views import pieces, shares_memory
 
@@ -91,7 +91,7 @@ class Methods(Indexing):
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one axis."""
         shape = self._array.shape
-        return Size(shape) if dim is None else shape[axis_of("size", dim, len(shape))]
+        return Size(shape) if dim is None else shape[axis_of("size", dim, len(shape), False)]
 
     def numel(self) -> int:
         """The number of elements."""
@@ -155,11 +155,7 @@ class Methods(Indexing):
 
     def transpose(self, dim0: int, dim1: int) -> Any:
         """A view with two axes exchanged."""
-        ndim = self._array.ndim
-        order = list(range(ndim))
-        i, j = axis_of("transpose", dim0, ndim), axis_of("transpose", dim1, ndim)
-        order[i], order[j] = order[j], order[i]
-        return self.apply(eager_ops.swap, (self,), {"axes": tuple(order)})
+        return self.apply(eager_ops.swap, (self,), {"axes": exchanged(dim0, dim1, self.ndim)})
 
     def t(self) -> Any:
         """A view of a matrix with its axes exchanged; of a vector the vector."""
@@ -200,6 +196,12 @@ class Methods(Indexing):
     def expand(self, *sizes: Any) -> Any:
         """A view repeated along axes of size 1 and new leading ones; -1 keeps a size."""
         wanted = sizes_of(sizes)
+        if len(wanted) < self.ndim:
+            raise SizeError(
+                f"expand({self.type()}{{{list(self.shape)}}}, size={list(wanted)}): the number of "
+                f"sizes provided ({len(wanted)}) must be greater or equal to the number of "
+                f"dimensions in the tensor ({self.ndim})"
+            )
         own = (1,) * (len(wanted) - self._array.ndim) + self._array.shape
         shape = tuple(have if size == -1 else size for have, size in zip(own, wanted, strict=True))
         return ops.broadcast_to(self, shape)
@@ -217,13 +219,13 @@ class Methods(Indexing):
         shape = self._array.shape
         if dim is None:
             return ops.squeeze(self)
-        dims = (dim,) if hasattr(dim, "__index__") else tuple(dim)
-        axes = (axis_of("squeeze", one, len(shape)) for one in dims)
-        ones = tuple(axis for axis in axes if shape[axis] == 1)
+        ones = tuple(axis for axis in axes_of("squeeze", dim, len(shape)) if shape[axis] == 1)
         return eager_ops.squeeze_dim(self, ones)
 
     def select(self, dim: int, index: int) -> Any:
         """The view at `index` of one axis, which it loses."""
+        if not self.ndim:
+            raise AxisError("select() cannot be applied to a 0-dim tensor.")
         key = self._at(dim, index)
         size = self._array.shape[len(key) - 1]
         if not -size <= index < size:
@@ -235,6 +237,8 @@ class Methods(Indexing):
 
     def narrow(self, dim: int, start: int, length: int) -> Any:
         """The view of `length` elements from `start` along one axis."""
+        if not self.ndim:
+            raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
         axis = axis_of("narrow", dim, self._array.ndim)
         size = self._array.shape[axis]
         if start + length > size:
@@ -249,6 +253,8 @@ class Methods(Indexing):
 
     def split(self, size: Any, dim: int = 0) -> tuple[Any, ...]:
         """Views of `size` elements along `dim`, the last one shorter; or of the listed sizes."""
+        if not self.ndim:
+            raise AutogradError("split expects at least a 1-dimensional tensor")
         axis = axis_of("split", dim, self._array.ndim)
         total = self._array.shape[axis]
         if hasattr(size, "__index__"):
@@ -274,30 +280,32 @@ class Methods(Indexing):
 
     def chunk(self, chunks: int, dim: int = 0) -> tuple[Any, ...]:
         """At most `chunks` views of equal size along `dim`, the last one shorter."""
+        if not self.ndim:
+            raise AutogradError("chunk expects at least a 1-dimensional tensor")
         if chunks < 1:
             raise AutogradError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-        return self.split(max(1, -(-self._array.shape[dim] // chunks)), dim)
+        return self.split(max(1, -(-self.size(dim) // chunks)), dim)
 
     def unbind(self, dim: int = 0) -> tuple[Any, ...]:
         """The views at each index of one axis."""
-        axis = axis_of("unbind", dim, self._array.ndim)
+        axis = axis_of("unbind", dim, self._array.ndim, of_number=False)
         return pieces(self, "UnbindBackward0", axis, None)
 
     def norm(self, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
         """The p-norm of the elements; its gradient at 0 is 0."""
         if p in (2, 2.0, "fro"):
-            return eager_ops.norm(self, dim, keepdim)
-        axes = normalise_axes("norm", dim, self._array.ndim)
+            return over(eager_ops.norm, self, dim, keepdim)
+        axes = axes_of("norm", dim, self._array.ndim)
         attrs = {"p": float(p), "axes": axes, "keepdims": keepdim}
         return self.apply(vector_norm, (self,), attrs)
 
     def amax(self, dim: Any = None, keepdim: bool = False) -> Any:
         """The largest elements along `dim`; ties share the gradient evenly."""
-        return ops.max(self, () if dim == () else _several(dim), keepdim)
+        return over(ops.max, self, () if dim == () else _several(dim), keepdim)
 
     def amin(self, dim: Any = None, keepdim: bool = False) -> Any:
         """The smallest elements along `dim`; ties share the gradient evenly."""
-        return ops.min(self, () if dim == () else _several(dim), keepdim)
+        return over(ops.min, self, () if dim == () else _several(dim), keepdim)
 
     def clamp(self, min: Any = None, max: Any = None) -> Any:
         """The elements limited to [min, max]."""
@@ -312,7 +320,12 @@ class Methods(Indexing):
 
     def index_select(self, dim: int, index: Any) -> Any:
         """The slices at `index` along one axis."""
-        return eager_ops.index_select(self, index, dim)
+        if not self.ndim and index.numel() != 1:
+            raise AutogradError(
+                "index_select(): Index to scalar can have only 1 value, got "
+                f"{index.numel()} value(s)"
+            )
+        return _index_select(self, dim, index)
 
     def masked_fill(self, mask: Any, value: Any) -> Any:
         """`value` where the mask holds, the elements elsewhere."""
@@ -353,6 +366,11 @@ class Methods(Indexing):
 
     def __contains__(self, value: Any) -> bool:
         return bool(np.any(self._array == getattr(value, "_array", value)))
+
+
+@along
+def _index_select(input: Any, dim: int, index: Any) -> Any:
+    return eager_ops.index_select(input, index, dim)
 
 
 def _several(dim: Any) -> Any:

@@ -21,16 +21,24 @@ class Pass:
         state: what each hook over several tensors noted in this pass.
     """
 
-    __slots__ = ("_needed", "_reached", "_roots", "state")
+    __slots__ = ("_needed", "_reached", "_roots", "_wanted", "state")
 
-    def __init__(self, roots: Collection[Any], needed: Collection[Any] | None) -> None:
+    def __init__(
+        self,
+        roots: Collection[Any],
+        needed: Collection[Any] | None,
+        wanted: Collection[Any],
+    ) -> None:
         self._roots = [node for node, _ in roots]
         self._needed = needed
+        self._wanted = wanted
         self._reached: set[Any] | None = None
         self.state: dict[Any, Any] = {}
 
     def reaches(self, node: Any) -> bool:
-        """Whether a cotangent of this node's output will be found."""
+        """Whether a cotangent of this node's output will be found, and its hooks run."""
+        if self._needed is not None and node not in self._needed and node not in self._wanted:
+            return False
         if self._reached is None:
             self._reached = set()
             stack = list(self._roots)

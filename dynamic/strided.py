@@ -90,6 +90,13 @@ class Region:
         """The view of what `arranged` made."""
         return self._cut(self.view, owner(whole))
 
+    def shared(self, values: Any) -> Any:
+        """The view of values of the base on their own memory; None unless laid out as the base."""
+        same = values.flags.c_contiguous and values.dtype == self._dtype
+        if same and self.base.steps == tuple([n // values.itemsize for n in values.strides]):
+            return self._cut(self.view, values)
+        return None
+
     def spread(self, g: Any) -> Any:
         """Zeros laid out as the base, to which a cotangent of the view is added in its place."""
         if self._overlaps():

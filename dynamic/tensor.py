@@ -17,7 +17,7 @@ from dynamic.autograd_methods import Autograd
 from dynamic.blockwise import LARGE
 from dynamic.blockwise import evaluate as evaluate_large
 from dynamic.dtypes import get_default_dtype, result_type
-from dynamic.eager_ops import VIEWS
+from dynamic.eager_ops import VIEWS, clone
 from dynamic.errors import SizeError
 from dynamic.grad_mode import mode, paused, recording
 from dynamic.inplace import into
@@ -146,6 +146,8 @@ class Tensor(Autograd, InPlace, Methods, Operators):
                 make_view(result, operands[0])
         elif array.base is not None or (arrays and array is arrays[0]):
             array = result._array = _own(array, arrays)
+        elif not (op.elementwise or op is clone or array.flags.c_contiguous):
+            array = result._array = np.ascontiguousarray(array)  # so that `view` takes it
         if paused and not recording():
             if mode.inference and result._note is None:
                 result._cell = UNTRACKED

@@ -74,15 +74,14 @@ class CopySlices(GraphNode):
 
     def _evaluated(self, g: Any) -> list[tuple[int, Any]]:
         """The parts, with the rest on memory that a chain of assignments passes on."""
-        if g is self.owned and self.hooks is None:
-            whole, view = g, self.region.part(g)
-        else:
-            whole, view = self.region.arranged(g)
+        region, old = self.region, self.edges[0]
+        owned = g is self.owned and self.hooks is None
         self.owned = None
-        parts = self._written(view.copy(), False)
-        old = self.edges[0]
-        if old is None:
-            return parts
+        part = region.part(g) if owned else region.shared(g)
+        if old is None:  # nothing is written to
+            return self._written(region.arranged(g)[1] if part is None else part, False)
+        whole, view = (g, part) if owned else region.arranged(g)
+        parts = self._written(view.copy() if owned or part is None else part, False)
         view[...] = parts.pop(0)[1] if parts and parts[0][0] == 0 else 0
         if type(old) is CopySlices:
             old.owned = whole

@@ -390,3 +390,88 @@ def test_memory_outside_of_the_storage_is_refused():
     with pytest.raises(RuntimeError, match=r"out of bounds for storage of size 12$"):
         torch.zeros(3).as_strided((2, 2), (2, 1), 0)
     assert torch.arange(6.0).reshape(2, 3).T.as_strided((2,), (3,), 1).tolist() == [1.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "shape"), [("squeeze_", (3,)), ("t_", (3, 1)), ("unsqueeze_", (1, 1, 3))]
+)
+def test_a_shape_changed_in_inference_mode_is_recorded(change, shape):
+    x = torch.ones(1, 3, requires_grad=True)
+    y = x * 2
+    with torch.inference_mode():
+        getattr(y, change)(*([0] if change == "unsqueeze_" else []))
+    assert y.shape == shape and y.requires_grad and y._version == 1
+    (y * torch.arange(3.0).reshape(shape)).sum().backward()
+    assert x.grad.tolist() == [[0.0, 2.0, 4.0]]
+
+
+@pytest.mark.parametrize("times", [(3, 1), (1, 1), (2, 3, 1), (1, 2)])
+def test_what_repeat_makes_is_no_view(times):
+    row = torch.tensor([[1.0, 2.0]], requires_grad=True)
+    found = row.repeat(*times)
+    assert not found._is_view() and found.is_contiguous()
+    before = found.detach().clone()
+    found[..., 0, 0] = 5.0
+    before[..., 0, 0] = 5.0
+    assert found.tolist() == before.tolist()
+    assert row.tolist() == [[1.0, 2.0]]
+    torch.zeros(0, requires_grad=True).repeat(2, 2).mul_(2.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: torch.cat([x, x]),
+        lambda x: torch.stack([x, x]),
+        lambda x: torch.softmax(x, 0),
+        lambda x: x.log_softmax(-1),
+        lambda x: x.cumsum(0),
+    ],
+)
+def test_what_is_not_computed_element_by_element_is_contiguous(make):
+    x = torch.arange(6.0).reshape(2, 3)
+    found = make(x.T)
+    assert found.is_contiguous()
+    np.testing.assert_array_equal(found.view(-1).numpy(), make(x.T.contiguous()).numpy().ravel())
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        (slice(None), r"slice\(\) cannot be applied to a 0-dim tensor"),
+        (0, "invalid index of a 0-dim tensor"),
+        ((slice(None, None, 2), -2, None), "too many indices for tensor of dimension 0"),
+        ((slice(None), slice(None)), "too many indices for tensor of dimension 0"),
+        ((Ellipsis, 0), "too many indices for tensor of dimension 0"),
+    ],
+)
+def test_a_number_has_neither_elements_nor_slices(key, text):
+    x = torch.tensor(1.0)
+    with pytest.raises(IndexError, match=text):
+        x[key]
+    with pytest.raises(IndexError, match=text):
+        x[key] = 2.0
+    assert x.item() == 1.0
+
+
+@pytest.mark.parametrize("key", [[0, 1], torch.tensor([[True], [True]]), ([0, 1], slice(None))])
+def test_an_assigned_value_that_does_not_fit(key):
+    x = torch.tensor([[1.0], [2.0]])
+    text = r"shape mismatch: value tensor of shape \[3\] cannot be broadcast to indexing result"
+    with pytest.raises(RuntimeError, match=text):
+        x[key] = torch.ones(3)
+    assert x.tolist() == [[1.0], [2.0]]
+
+
+def test_expand_to_fewer_axes():
+    with pytest.raises(RuntimeError, match=r"expand\(torch.FloatTensor\{\[1, 2\]\}, size=\[2\]\)"):
+        torch.ones(1, 2).expand(2)
+
+
+def test_a_gradient_through_a_written_view_is_on_memory_of_its_own():
+    h, k = torch.ones(2, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True)
+    y = torch.zeros(4, 3)
+    y[:2] = h
+    ((y + k) * torch.arange(12.0).reshape(4, 3)).sum().backward()
+    h.grad.zero_()
+    assert k.grad.tolist() == np.arange(12.0).reshape(4, 3).tolist()

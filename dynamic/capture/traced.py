@@ -20,7 +20,7 @@ from dynamic.capture.written import written
 from dynamic.errors import SizeError
 from dynamic.func.tracer import Tracer, evaluated, innermost, settled
 from dynamic.grad_mode import mode, recording
-from dynamic.inplace import check_result, overwrite
+from dynamic.inplace import check_result
 from dynamic.tensor import Tensor
 
 _new = object.__new__
@@ -227,16 +227,6 @@ class Traced(Handle, Tracer, plain=False):
     @data.setter
     def data(self, value: Any) -> None:
         mode.capture.refuse_write()
-
-    def zero_(self) -> Any:
-        """Fill with zeros."""
-        return overwrite(self, eager_ops.zero, (), {"value": 0})
-
-    def fill_(self, value: Any) -> Any:
-        """Fill with one number or a 0-d tensor."""
-        if isinstance(value, Tensor):
-            return super().fill_(value)
-        return overwrite(self, eager_ops.fill, (), {"value": value})
 
     def __getitem__(self, key: Any) -> Any:
         keys: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from compiler import ops
-from compiler.types import normalise_axes, normalise_axis
+from dynamic.dims import axes_of, axis_of
 from dynamic.errors import AutogradError
 from dynamic.linalg.checks import require_matrices
 from dynamic.linalg.decompositions import svdvals
@@ -19,9 +19,8 @@ def vector_norm(
 ) -> Any:
     """The p-norms of vectors along axes, of all elements if None: p is any number, inf or -inf."""
     x = x if dtype is None else x.to(dtype)
-    attrs = {
-        "p": float(ord), "axes": normalise_axes("vector_norm", dim, x.ndim), "keepdims": keepdim,
-    }  # fmt: skip
+    axes = axes_of("vector_norm", dim, x.ndim)
+    attrs = {"p": float(ord), "axes": axes, "keepdims": keepdim}
     return x.apply(_vector_norm, (x,), attrs)
 
 
@@ -40,7 +39,7 @@ def matrix_norm(
     """
     A = A if dtype is None else A.to(dtype)
     require_matrices("linalg.matrix_norm", A)
-    first, second = (normalise_axis("matrix_norm", one, A.ndim) for one in dim)
+    first, second = (axis_of("matrix_norm", one, A.ndim) for one in dim)
     if first == second:
         raise AutogradError(f"linalg.matrix_norm: dims must be different. Got ({first}, {second})")
     if ord == "fro":

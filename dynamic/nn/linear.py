@@ -7,9 +7,9 @@ from typing import Any
 
 from compiler import ops
 from compiler.errors import OptionError
-from compiler.types import normalise_axis
 from dynamic.creation import empty
 from dynamic.devices import check_device
+from dynamic.dims import axis_of
 from dynamic.errors import ArgumentError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
@@ -135,7 +135,7 @@ class Flatten(Module):
         """The input under another shape."""
         shape = tuple(input.shape)
         first, last = (
-            normalise_axis("Flatten", dim, len(shape)) for dim in (self.start_dim, self.end_dim)
+            axis_of("Flatten", dim, len(shape)) for dim in (self.start_dim, self.end_dim)
         )
         return ops.reshape(input, (*shape[:first], -1, *shape[last + 1 :]))
 
@@ -166,7 +166,7 @@ class Unflatten(Module):
     def forward(self, input: Any) -> Any:
         """The input under another shape."""
         shape = tuple(input.shape)
-        axis = normalise_axis("Unflatten", self.dim, len(shape))
+        axis = axis_of("Unflatten", self.dim, len(shape), of_number=False)
         sizes = list(self.unflattened_size)
         if -1 in sizes:
             sizes[sizes.index(-1)] = shape[axis] // -math.prod(sizes)

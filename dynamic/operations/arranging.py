@@ -11,9 +11,9 @@ import numpy as np
 
 from compiler import ops
 from compiler.errors import OptionError
-from compiler.types import normalise_axis
-from dynamic import strided
+from dynamic import eager_ops, strided
 from dynamic.creation import as_tensor
+from dynamic.dims import axis_of
 from dynamic.errors import AutogradError
 from dynamic.results import sizes_of
 from dynamic.tensor import PLAIN, Tensor, strided_view, wrap
@@ -33,14 +33,16 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
         (one,) if hasattr(one, "__index__") else one for one in (source, destination)
     )
     ndim = input.ndim
-    here = [normalise_axis("movedim", axis, ndim) for axis in sources]
-    there = [normalise_axis("movedim", axis, ndim) for axis in targets]
+    here = [axis_of("movedim", axis, ndim) for axis in sources]
+    there = [axis_of("movedim", axis, ndim) for axis in targets]
     if len(here) != len(there):
         raise AutogradError(
             "movedim: Invalid source or destination dims: source "
             f"({list(sources)} dims) should contain the same number of dims as destination "
             f"({list(targets)} dims)"
         )
+    if not ndim:
+        return ops.transpose(input, ())
     order = [axis for axis in range(ndim) if axis not in here]
     for target, axis in sorted(zip(there, here, strict=True)):
         order.insert(target, axis)
@@ -62,7 +64,7 @@ def ravel(input: Any) -> Any:
 
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     """One axis as several, of the given sizes, one of which may be -1."""
-    axis = normalise_axis("unflatten", dim, input.ndim)
+    axis = axis_of("unflatten", dim, input.ndim, of_number=False)
     shape = tuple(input.shape)
     wanted = list(sizes)
     if wanted.count(-1) == 1:
@@ -154,7 +156,11 @@ def cartesian_prod(*tensors: Any) -> Any:
 
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
     """Views cut along an axis: so many parts, the first ones longer, or before each index."""
-    size = input.shape[normalise_axis("tensor_split", dim, input.ndim)]
+    if not input.ndim:
+        raise AutogradError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
+    size = input.shape[axis_of("tensor_split", dim, input.ndim)]
     if hasattr(indices_or_sections, "__index__"):
         count = int(indices_or_sections)
         if count <= 0:
@@ -200,7 +206,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
             f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}"
         )
     for move, axis in zip(moves, axes, strict=True):
-        size = input.shape[normalise_axis("roll", axis, input.ndim)]
+        size = input.shape[axis_of("roll", axis, input.ndim, of_number=False)]
         input = ops.take(input, np.roll(np.arange(size), move), axis)
     return input
 
@@ -218,7 +224,9 @@ def repeat(input: Any, *repeats: Any) -> Any:
     grown = [size for pair in zip(times, shape, strict=True) for size in pair]
     whole = ops.broadcast_to(ops.reshape(input, tuple(apart)), tuple(grown))
     result = ops.reshape(whole, tuple(t * size for t, size in zip(times, shape, strict=True)))
-    return result.clone() if all(time == 1 for time in times) else result
+    if result._array.flags.writeable:
+        return result
+    return result.apply(eager_ops.contiguous, (result,), {})  # a view of what was expanded
 
 
 def tile(input: Any, *dims: Any) -> Any:
@@ -238,7 +246,7 @@ def repeat_interleave(
         return wrap(np.repeat(np.arange(input.shape[0]), input._array))
     if dim is None:
         input, dim = ravel(input), 0
-    axis = normalise_axis("repeat_interleave", dim, input.ndim)
+    axis = axis_of("repeat_interleave", dim, input.ndim, of_number=False)
     times = repeats._array if isinstance(repeats, Tensor) else repeats
     size = input.shape[axis]
     if np.ndim(times) and np.size(times) not in (1, size):
@@ -250,6 +258,9 @@ def repeat_interleave(
 
 
 def _triangle(input: Any, diagonal: int, lower: bool) -> Any:
+    if input.ndim < 2:
+        name = "tril" if lower else "triu"
+        raise AutogradError(f"{name}: input tensor must have at least 2 dimensions")
     rows, columns = input.shape[-2:]
     mask = np.tri(rows, columns, diagonal if lower else diagonal - 1, dtype=np.bool_)
     return ops.where(mask, input, 0) if lower else ops.where(mask, 0, input)
@@ -277,7 +288,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> A
 
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """A view of the diagonals of the planes of two axes, along a new last axis."""
-    first, second = (normalise_axis("diagonal", dim, input.ndim) for dim in (dim1, dim2))
+    first, second = (axis_of("diagonal", dim, input.ndim) for dim in (dim1, dim2))
     if first == second:
         raise AutogradError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     if type(input) in PLAIN:
@@ -306,7 +317,8 @@ def as_strided(
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Planes of two new axes with the elements of the last axis on a diagonal, zeros elsewhere."""
-    size = input.shape[-1] + abs(offset)
+    last = axis_of("diag_embed", -1, input.ndim, of_number=False)
+    size = input.shape[last] + abs(offset)
     widths = [(0, 0)] * (input.ndim - 1) + [(max(-offset, 0), max(offset, 0))]
     rows = ops.expand_dims(ops.pad(input, widths), -1)
     planes = ops.where(np.eye(size, k=offset, dtype=np.bool_), rows, 0)

@@ -7,6 +7,7 @@ from typing import Any
 from compiler import ops
 from dynamic import creation
 from dynamic.devices import device
+from dynamic.dims import axis_of
 from dynamic.results import sizes_of
 from dynamic.strided import address, layout
 
@@ -20,7 +21,7 @@ def stride(self: Any, dim: int | None = None) -> Any:
     """How many elements apart neighbours along each axis, or one axis, are in memory."""
     array = self._array
     steps = tuple(step // array.itemsize for step in array.strides)
-    return steps if dim is None else steps[dim]
+    return steps if dim is None else steps[axis_of("stride", dim, len(steps), of_number=False)]
 
 
 def data_ptr(self: Any) -> int:

@@ -8,8 +8,10 @@ import numpy as np
 
 from compiler import ops
 from compiler.op import Op, Operand
-from compiler.types import TensorType, normalise_axis
+from compiler.types import TensorType
+from dynamic.dims import along, axis_of
 from dynamic.dtypes import F64, INT64
+from dynamic.errors import AutogradError
 from dynamic.results import named
 from dynamic.tensor import wrap
 
@@ -97,10 +99,10 @@ _cumprod: Op = Op(
 def _running(op: Op) -> Any:
     def function(input: Any, dim: int, *, dtype: Any = None) -> Any:
         x = input if dtype is None else input.to(dtype)
+        axis = axis_of(op.name, dim, x.ndim)
         if not x.ndim:
-            normalise_axis(op.name, dim, 1)
-            return ops.reshape(_apply(op, ops.reshape(x, (1,)), 0), ())
-        return _apply(op, x, normalise_axis(op.name, dim, x.ndim))
+            return ops.reshape(_apply(op, ops.reshape(x, (1,)), axis), ())
+        return _apply(op, x, axis)
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = op.doc
@@ -129,10 +131,9 @@ _extremum_places: Op = Op(
 
 def _extrema(input: Any, dim: int, largest: bool) -> tuple[Any, Any]:
     """The running extrema, and where they are."""
+    axis = axis_of("cummax", dim, input.ndim)
     if not input.ndim:
-        normalise_axis("cummax", dim, 1)
         return input.clone(), wrap(np.zeros((), INT64))
-    axis = normalise_axis("cummax", dim, input.ndim)
     attrs = {"axis": axis, "largest": largest}
     places = input.apply(_extremum_places, (input,), attrs)
     return ops.take_along_axis(input, places, axis), places
@@ -149,7 +150,7 @@ def cummin(input: Any, dim: int) -> Any:
 
 
 def _trapezoids(y: Any, x: Any, dx: Any, dim: int) -> Any:
-    axis = normalise_axis("trapezoid", dim, y.ndim)
+    axis = axis_of("trapezoid", dim, y.ndim, of_number=False)
     size = y.shape[axis]
     left, right = y.narrow(axis, 0, size - 1), y.narrow(axis, 1, size - 1)
     if x is None:
@@ -172,6 +173,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1)
     return cumsum(_trapezoids(y, x, dx, dim), dim)
 
 
+@along
 def logcumsumexp(input: Any, dim: int) -> Any:
     """log(cumsum(exp(x))), scaled by the largest element of each row."""
     top = ops.stop_gradient(ops.max(input, dim, True))
@@ -181,9 +183,11 @@ def logcumsumexp(input: Any, dim: int) -> Any:
 
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along an axis, n times; bools differ or not."""
+    if not input.ndim:
+        raise AutogradError("diff expects input to be at least one-dimensional")
     parts = [part for part in (prepend, input, append) if part is not None]
     x = ops.concatenate(parts, dim) if len(parts) > 1 else input
-    axis = normalise_axis("diff", dim, x.ndim)
+    axis = axis_of("diff", dim, x.ndim)
     for _ in range(min(n, x.shape[axis])):
         size = x.shape[axis] - 1
         high, low = x.narrow(axis, 1, size), x.narrow(axis, 0, size)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.types import normalise_axis
+from compiler.errors import AxisError
 from dynamic import strided
 from dynamic.creation import as_tensor
-from dynamic.errors import AutogradError
+from dynamic.dims import axis_of
+from dynamic.errors import AutogradError, SizeError
 from dynamic.operations.arranging import diag_embed
 from dynamic.tensor import PLAIN, strided_view, wrap
 
@@ -63,13 +64,14 @@ def slice_scatter(
 ) -> Any:
     """The input with `src` in a slice of an axis."""
     result = input.clone()
-    axis = normalise_axis("slice_scatter", dim, input.ndim)
+    axis = axis_of("slice_scatter", dim, input.ndim, of_number=False)
     result[(slice(None),) * axis + (slice(start, end, step),)] = src
     return result
 
 
 def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The input with `src` on the diagonals of the planes of two axes."""
+    dim1, dim2 = (axis_of("diagonal_scatter", dim, input.ndim) for dim in (dim1, dim2))
     mask = diag_embed(wrap(np.ones(src.shape, np.bool_)), offset, dim1, dim2)
     placed = diag_embed(src, offset, dim1, dim2)
     rows, columns = input.shape[dim1], input.shape[dim2]
@@ -89,11 +91,14 @@ def diagflat(input: Any, offset: int = 0) -> Any:
 
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """A view of the windows of an axis, along a new last axis."""
-    axis = normalise_axis("unfold", dimension, input.ndim)
-    if size > input.shape[axis]:
+    axis = axis_of("unfold", dimension, input.ndim)
+    length = input.shape[axis] if input.ndim else 1
+    if size > length:
         raise AutogradError(
-            f"maximum size for tensor at dimension {axis} is {input.shape[axis]} but size is {size}"
+            f"maximum size for tensor at dimension {axis} is {length} but size is {size}"
         )
+    if not input.ndim:
+        return ops.reshape(input, (1,)).narrow(0, 0, size)
     if type(input) in PLAIN:
         x = input._array
         count = (x.shape[axis] - size) // step + 1
@@ -126,7 +131,16 @@ def hsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
 
 def concat(tensors: Any, dim: int = 0) -> Any:
     """Tensors joined along an axis that they have."""
-    return ops.concatenate(tensors, dim)
+    try:
+        return ops.concatenate(tensors, dim)
+    except (AxisError, SizeError):
+        for position, one in enumerate(tensors):
+            if not one.ndim:
+                raise SizeError(
+                    f"zero-dimensional tensor (at position {position}) cannot be concatenated"
+                ) from None
+        axis_of("cat", dim, tensors[0].ndim)
+        raise
 
 
 def row_stack(tensors: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from compiler import ops
 from compiler.op import Op
 from compiler.types import TensorType
+from dynamic.dims import along
 from dynamic.errors import AutogradError
 from dynamic.operations.scattering import _check, _cut, _grid, scatter_add
 from dynamic.tensor import wrap
@@ -140,6 +141,7 @@ _scatter_product: Op = Op(
 )
 
 
+@along
 def scatter_reduce(
     input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
 ) -> Any:

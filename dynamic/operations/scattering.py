@@ -9,7 +9,8 @@ import numpy as np
 from compiler import ops
 from compiler.errors import OptionError, OutOfRangeError
 from compiler.op import Op
-from compiler.types import TensorType, normalise_axis
+from compiler.types import TensorType
+from dynamic.dims import along, axis_of
 from dynamic.errors import AutogradError
 from dynamic.tensor import Tensor, wrap
 
@@ -32,7 +33,7 @@ def _cut(x: Any, shape: Any, kept: int | None = None) -> Any:
 
 def _check(name: str, x: Any, dim: int, index: Any) -> int:
     """The axis; RuntimeError unless `index` is int64, of x's rank, and no larger off the axis."""
-    axis = normalise_axis(name, dim, x.ndim)
+    axis = axis_of(name, dim, x.ndim)
     if index._array.dtype.kind != "i":
         raise AutogradError(f"{name}(): Expected dtype int32/int64 for index")
     if index.ndim != x.ndim:
@@ -63,11 +64,12 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
     return ops.take_along_axis(_cut(input, index.shape, axis), index, axis)
 
 
+@along
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """The elements at `indices` along one axis, of which the others broadcast; flat if None."""
     if dim is None:
         return ops.take(ops.reshape(input, (-1,)), ops.reshape(indices, (-1,)), 0)
-    axis = normalise_axis("take_along_dim", dim, input.ndim)
+    axis = axis_of("take_along_dim", dim, input.ndim)
     off = [np.empty([*one.shape[:axis], 1, *one.shape[axis + 1 :]]) for one in (input, indices)]
     shape = np.broadcast_shapes(*(one.shape for one in off))
     grown = [
@@ -110,6 +112,7 @@ _scatter = Op(
 )
 
 
+@along
 def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None) -> Any:
     """The input with the elements of `src` (or one number) written at `index` along one axis.
 
@@ -126,6 +129,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = 
     return input.apply(_scatter, (input, _cut(src, index.shape)), attrs)
 
 
+@along
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     """The input with the elements of `src` added at `index` along one axis."""
     axis = _check("scatter_add", input, dim, index)
@@ -135,9 +139,10 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     return input + added
 
 
+@along
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """The input with the slices of `source` added at `index` along one axis."""
-    axis = normalise_axis("index_add", dim, input.ndim)
+    axis = axis_of("index_add", dim, input.ndim)
     if index.shape[0] != source.shape[axis]:
         raise AutogradError(
             f"index_add_(): Number of indices ({index.shape[0]}) should be equal to "
@@ -149,7 +154,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 
 def _rows(input: Any, dim: int, index: Any) -> tuple[int, Any]:
     """The axis, and where its slices are named by `index`."""
-    axis = normalise_axis("index", dim, input.ndim)
+    axis = axis_of("index", dim, input.ndim)
     named = np.zeros(input.shape[axis], np.bool_)
     try:
         named[index._array] = True
@@ -158,12 +163,14 @@ def _rows(input: Any, dim: int, index: Any) -> tuple[int, Any]:
     return axis, named.reshape((-1,) + (1,) * (input.ndim - axis - 1))
 
 
+@along
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """The input with `value` in the slices at `index` along one axis."""
     _, named = _rows(input, dim, index)
     return ops.where(named, value, input)
 
 
+@along
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """The input with the slices of `source` at `index` along one axis."""
     axis, named = _rows(input, dim, index)
@@ -201,6 +208,7 @@ def argwhere(input: Any) -> Any:
     return nonzero(input)
 
 
+@along
 def count_nonzero(input: Any, dim: Any = None) -> Any:
     """How many elements are not 0, along axes or of all."""
     return ops.sum(ops.astype(ops.not_equal(input, 0), "int64"), dim)

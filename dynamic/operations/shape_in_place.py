@@ -8,33 +8,31 @@ import numpy as np
 
 from compiler import ops
 from compiler.op import Attrs, Op
-from compiler.types import normalise_axis
 from dynamic import eager_ops
+from dynamic.dims import axes_of, axis_of, exchanged
 from dynamic.errors import AutogradError
-from dynamic.grad_mode import record_if
 from dynamic.inplace import check_writable, touch
 from dynamic.leaf import AccumulateGrad
-from dynamic.reductions import axis_of
+from dynamic.tape import new_node, recipe
 
 __all__ = ["fill_diagonal_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"]
 
 
 def _become(tensor: Any, op: Op, attrs: Attrs) -> Any:
-    """The tensor, which now is what the view op makes of it; recorded without grad mode too.
+    """The tensor, which now is what the view op makes of it; recorded in every mode.
 
     A leaf, which only may be changed without grad mode, stays a leaf.
     """
     check_writable(tensor)
-    before = tensor.constant(tensor._array)
-    before._node, before._counter = tensor._node, tensor._counter
-    before._note = tensor._note
-    recording = record_if(True)
-    after = before.apply(op, (before,), attrs)
-    record_if(recording)
+    array = op.evaluate(tensor._array, **attrs)
     if type(tensor._maker) is AccumulateGrad:
-        tensor.data = after
+        tensor.data = tensor.constant(array)
     else:
-        tensor._array, tensor._node = after._array, after._maker
+        edge = tensor._node
+        if edge is not None:
+            plan = recipe(op, (True,))
+            tensor._node = new_node(plan, (edge,), (edge, None), (), (), attrs, array)
+        tensor._array = array
     touch(tensor)
     if tensor._note is not None:  # the node is that of the tensor as it is now
         tensor._note = (*tensor._note[:2], tensor._counter[0])
@@ -43,11 +41,7 @@ def _become(tensor: Any, op: Op, attrs: Attrs) -> Any:
 
 def transpose_(self: Any, dim0: int, dim1: int) -> Any:
     """In place: two axes exchanged."""
-    ndim = self._array.ndim
-    order = list(range(ndim))
-    i, j = axis_of("transpose", dim0, ndim), axis_of("transpose", dim1, ndim)
-    order[i], order[j] = order[j], order[i]
-    return _become(self, eager_ops.swap, {"axes": tuple(order)})
+    return _become(self, eager_ops.swap, {"axes": exchanged(dim0, dim1, self.ndim)})
 
 
 swapaxes_ = swapdims_ = transpose_
@@ -81,7 +75,5 @@ def unsqueeze_(self: Any, dim: int) -> Any:
 def squeeze_(self: Any, dim: Any = None) -> Any:
     """In place: without the axes of size 1, or those of `dim` that have size 1."""
     shape = self._array.shape
-    dims = range(len(shape)) if dim is None else (dim,) if hasattr(dim, "__index__") else dim
-    axes = tuple(normalise_axis("squeeze", one, len(shape)) for one in dims)
-    ones = tuple(axis for axis in axes if shape[axis] == 1)
+    ones = tuple(axis for axis in axes_of("squeeze", dim, len(shape)) if shape[axis] == 1)
     return _become(self, ops.squeeze, {"axes": ones})

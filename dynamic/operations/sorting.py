@@ -8,7 +8,8 @@ import numpy as np
 
 from compiler import ops
 from compiler.op import Op
-from compiler.types import TensorType, normalise_axis
+from compiler.types import TensorType
+from dynamic.dims import axis_of
 from dynamic.dtypes import INT64
 from dynamic.errors import AutogradError
 from dynamic.results import named
@@ -88,10 +89,9 @@ _argsort = Op(
 
 def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
     """The places of the elements along an axis in order; equal ones stay in theirs."""
+    axis = axis_of("argsort", dim, input.ndim)
     if not input.ndim:
-        normalise_axis("argsort", dim, 1)
         return wrap(np.zeros((), INT64))
-    axis = normalise_axis("argsort", dim, input.ndim)
     return input.apply(_argsort, (input,), {"axis": axis, "descending": bool(descending)})
 
 
@@ -112,7 +112,7 @@ def msort(input: Any) -> Any:
 
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest (smallest) elements along an axis in order, and where they are."""
-    size = input.shape[normalise_axis("topk", dim, input.ndim)] if input.ndim else 1
+    size = input.shape[axis_of("topk", dim, input.ndim)] if input.ndim else 1
     if not 0 <= k <= size:
         raise AutogradError("selected index k out of range")
     indices = argsort(input, dim, largest)
@@ -135,7 +135,7 @@ def _at_rank(input: Any, rank: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
 
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest element along an axis, k from 1, and where it is."""
-    axis = normalise_axis("kthvalue", dim, max(input.ndim, 1))
+    axis = axis_of("kthvalue", dim, input.ndim)
     if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
         raise AutogradError(f"kthvalue(): selected number k out of range for dimension {axis}")
     return KthValue(*_at_rank(input, k - 1, dim, keepdim))
@@ -148,7 +148,7 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         if not flat.shape[0]:
             return wrap(np.array(np.nan, input._array.dtype))
         return median(flat, 0).values
-    size = input.shape[normalise_axis("median", dim, input.ndim)] if input.ndim else 1
+    size = input.shape[axis_of("median", dim, input.ndim)] if input.ndim else 1
     if not size:
         raise AutogradError(f"median(): Expected reduction dim {dim} to have non-zero size.")
     values, places = _at_rank(input, (size - 1) // 2, dim, keepdim)
@@ -177,10 +177,11 @@ def unique(
     occurs.
     """
     array = input._array
+    axis = None if dim is None else axis_of("unique", dim, input.ndim, of_number=False)
     values, inverse, counts = np.unique(
-        array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
+        array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )
-    shape = array.shape if dim is None else (array.shape[dim],)
+    shape = array.shape if axis is None else (array.shape[axis],)
     return _listed(values, inverse.reshape(shape), counts, return_inverse, return_counts)
 
 
@@ -189,12 +190,13 @@ def unique_consecutive(
 ) -> Any:
     """The elements, or slices along `dim`, without those equal to the one before them."""
     array = input._array
-    rows = array.reshape(-1) if dim is None else np.moveaxis(array, dim, 0)
+    axis = 0 if dim is None else axis_of("unique", dim, input.ndim, of_number=False)
+    rows = array.reshape(-1) if dim is None else np.moveaxis(array, axis, 0)
     flat = rows.reshape(len(rows), -1)
     new = np.ones(len(rows), np.bool_)
     new[1:] = (flat[1:] != flat[:-1]).any(1)
     starts = np.flatnonzero(new)
-    values = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
+    values = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, axis)
     inverse = np.cumsum(new) - 1
     if dim is None:
         inverse = inverse.reshape(array.shape)

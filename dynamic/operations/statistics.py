@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler import ops
-from compiler.types import normalise_axis
 from dynamic.creation import as_tensor
+from dynamic.dims import along, axis_of
 from dynamic.dtypes import INT64
 from dynamic.errors import AutogradError
 from dynamic.operations.sorting import argsort
@@ -62,7 +62,7 @@ def _quantile(
     if not input.numel():
         raise AutogradError("quantile() input tensor must be non-empty")
     x = ops.reshape(input, (-1,)) if dim is None or not input.ndim else input
-    axis = 0 if dim is None else normalise_axis("quantile", dim, x.ndim)
+    axis = 0 if dim is None else axis_of("quantile", dim, x.ndim)
     rows = ops.take_along_axis(x, argsort(x, axis), axis).movedim(axis, -1)
     found = _between(rows, levels.reshape(-1), interpolation, skip)
     if keepdim:
@@ -126,12 +126,13 @@ def nanquantile(
     return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
+@along
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle element of those that are not nan; with `dim` also where it is."""
     if dim is None:
         flat: Any = nanmedian(ops.reshape(input, (-1,)), 0)
         return flat.values
-    axis = normalise_axis("nanmedian", dim, input.ndim)
+    axis = axis_of("nanmedian", dim, input.ndim)
     order = argsort(input, axis)
     counts = (~np.isnan(input._array)).sum(axis, keepdims=True)
     rank = wrap(np.maximum((counts - 1) // 2, 0))
@@ -153,9 +154,9 @@ def _most_frequent(row: Any) -> Any:
 
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along an axis, of several the smallest, and its last place."""
+    axis = axis_of("mode", dim, input.ndim)
     if not input.ndim:
         return Mode(input.clone(), wrap(np.zeros((), INT64)))
-    axis = normalise_axis("mode", dim, input.ndim)
     found = np.apply_along_axis(_most_frequent, axis, input._array)
     places = wrap(np.expand_dims(found, axis).astype(np.int64))
     values = ops.take_along_axis(input, places, axis)

@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler import ops
 from compiler.op import Op
+from dynamic.dims import along
 from dynamic.short import inplace, pairs, single, views
 from dynamic.tensor import Tensor
 
-SHORT: dict[Op, Any] = {**pairs.PAIRS, **single.UNARY, **single.ALONG_AXIS}
-"""The short way of an op as a function, for the ops that have one."""
+SHORT: dict[Op, Any] = {
+    **pairs.PAIRS, **single.UNARY, **single.ALONG_AXIS,
+    **{op: along(op.general, op.name) for op in (ops.argmax, ops.argmin, ops.flip, ops.logsumexp)},
+}  # fmt: skip
+"""The way of an op as a function, for the ops that have a short one, or numbers of their own."""
 
 METHODS = pairs.METHODS | single.METHODS | views.METHODS | inplace.METHODS
 """What Tensor inherits in a general form as well, which tracers take."""

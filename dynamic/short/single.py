@@ -9,7 +9,7 @@ from compiler import ops
 from compiler.op import Attrs, Op, all_ops
 from compiler.ops import totals
 from compiler.ops.extremes import largest_of_all, smallest_of_all
-from dynamic import eager_ops
+from dynamic import dims, eager_ops
 from dynamic.blockwise import LARGE
 from dynamic.dtypes import F32, F64
 from dynamic.tape import recipe
@@ -45,19 +45,20 @@ def unary(op: Op) -> Any:
 def along_axis(op: Op) -> Any:
     """A function of the rows along one axis, such as softmax."""
     evaluate, plan = op.evaluate, recipe(op, (True,))
+    general = dims.along(op.general, op.name)
     ready = [[{"axis": axis} for axis in range(ndim)] for ndim in _RANKS]
 
     def function(input: Any, dim: Any = _ANY, **options: Any) -> Any:
         if not options and type(dim) is int and type(input) in PLAIN:
             x = input._array
-            if (x.dtype is F32 or x.dtype is F64) and 0 < x.size < LARGE:
+            if (x.dtype is F32 or x.dtype is F64) and 0 < x.size < LARGE and x.flags.c_contiguous:
                 try:
                     attrs = ready[x.ndim][dim]
-                except IndexError:  # many axes, or no such axis
-                    return op.general(input, dim)
+                except IndexError:  # many axes, none or no such axis
+                    return general(input, dim)
                 return new_value(plan, input, evaluate(x, axis=attrs["axis"]), attrs)
         given = () if dim is _ANY else (dim,)
-        return op.general(input, *given, **options)
+        return general(input, *given, **options)
 
     return _described(function, op)
 

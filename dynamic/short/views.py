@@ -25,19 +25,19 @@ Arranged = tuple[Any, Attrs]
 def _getitem(self: Any, key: Any) -> Any:
     """`self[key]`: a view for an int, a slice, None, or several of them."""
     if type(key) in _INDICES:
-        key = (key, Ellipsis)  # without it, an index of the only axis makes a NumPy scalar
+        basic = (key, Ellipsis)  # without it, an index of the only axis makes a NumPy scalar
     elif type(key) is tuple:
         for one in key:
             if type(one) not in _INDICES:
                 return Indexing.__getitem__(self, key)
-        key = (*key, Ellipsis)
+        basic = (*key, Ellipsis)
     else:
         return Indexing.__getitem__(self, key)
     try:
-        array = self._array[key]
+        array = self._array[basic]
     except IndexError:
         return Indexing.__getitem__(self, key)
-    return new_view(_select, self, array, {"key": key})
+    return new_view(_select, self, array, {"key": basic})
 
 
 def reshaping(general: Callable[..., Any], copies: bool) -> Any:

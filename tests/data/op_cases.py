@@ -202,8 +202,8 @@ SECOND: dict[str, list[Sample]] = {
         call(np.array([0.0, 1.0, -2.0, 3.0]), exponent) for exponent in (0, 1, 2, 3.0)
     ] + [call(np.array([1.0, 2.0, 0.5]), np.array([2.0, 1.0, -1.0]))],
     "tanh": [call(np.array([0.0, 30.0, -30.0]))],
-    "softmax": [call(LOGITS, 1), call(TIED, 0)],
-    "log_softmax": [call(TIED, 1)],
+    "softmax": [call(LOGITS, 1), call(TIED, 0), call(np.array(3.0))],
+    "log_softmax": [call(TIED, 1), call(np.array(3.0))],
     "max": [call(TIED), call(TIED, 1), call(TIED, (0, 1))],
     "prod": [call(HOLE[2:3], 1), call(HOLE[1:3, 1:], 1), call(HOLE[:, 2], 0),
              call(HOLE[:2], 1), call(HOLE[3:], 1)],
@@ -216,15 +216,12 @@ SECOND: dict[str, list[Sample]] = {
 _SIGN = "the sign of nan is nan, as NumPy's and the array API's; PyTorch's is 0"
 _ROOT = "a negative zero or infinity to the power of -0.5 is C's pow; PyTorch takes 1 / sqrt"
 _PRODUCT = "0 times inf beside one zero: PyTorch's slope depends on zeros elsewhere in the tensor"
-_SCALAR = "a number has no axis -1, as in NumPy"
 _VECTORISED = "PyTorch's float32 loop differs from its float64 loop"
 DIFFERENT: dict[str, list[tuple[Sample, tuple[str, ...], str]]] = {
     "sign": [(call(np.array([NAN, 1.0])), DTYPES, _SIGN)],
     "abs": [(call(np.array([NAN, 1.0])), DTYPES, _SIGN)],
     "power": [(call(np.array([-0.0, -INF]), 0.5), DTYPES, _ROOT)],
     "prod": [(call(ODD, 1), DTYPES, _PRODUCT)],
-    "softmax": [(call(np.array(3.0)), DTYPES, _SCALAR)],
-    "log_softmax": [(call(np.array(3.0)), DTYPES, _SCALAR)],
     "elu": [(call(np.array([NAN] * 8)), ("float32",), _VECTORISED)],
     "gelu": [(call(np.array([INF] * 8)), ("float32",), _VECTORISED)],
     "torch.norm": [(call(HOLE, 0, 1), DTYPES, "the slope of a count is 0, not None")],

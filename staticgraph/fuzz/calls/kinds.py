@@ -197,7 +197,7 @@ KINDS: dict[str, Kind] = {
                 lambda x, _: (traced(**x), {}),
             ),
         },
-        sizes=(0, 1, 3, 300), traced=traced,
+        sizes=(0, 1, 300, 3), traced=traced,
     ),
     "named": Kind({
         "named": Function(
