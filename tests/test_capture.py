@@ -11,7 +11,7 @@ import pytest
 import dynamic as torch
 import staticgraph as sg
 from dynamic import nn
-from tests.captures import REFUSED, SAME, verdict
+from staticgraph.fuzz.capture.compare import REFUSED, SAME, verdict
 
 HERE = r"test_capture\w*\.py:\d+: "
 

@@ -13,8 +13,8 @@ import pytest
 
 import dynamic as torch
 from dynamic import nn
+from staticgraph.fuzz.capture.compare import REFUSED, SAME, SKIPPED, verdict
 from tests import expressions
-from tests.captures import REFUSED, SAME, SKIPPED, verdict
 from tests.data import linalg_cases, more_nn_cases, more_tensor_cases, tensor_cases
 from tests.data.nn_cases import CASES, Case, draw, has_gradient
 from tests.samples import SAMPLES

@@ -19,6 +19,7 @@ CAMPAIGNS: dict[str, str] = {
     "files": "staticgraph.fuzz.files",
     "cache": "staticgraph.fuzz.cache",
     "calls": "staticgraph.fuzz.calls",
+    "capture": "staticgraph.fuzz.capture",
 }
 """The module of each campaign."""
 

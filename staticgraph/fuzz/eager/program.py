@@ -54,7 +54,7 @@ def mend(program: Program) -> Program | None:
     labels: set[str] = set()
     steps = []
     for step in program["steps"]:
-        if not reads([step.get("args", []), step.get("options", {})]) <= bound:
+        if not reads(list(step.values())) <= bound:
             continue
         if step["do"] == "remove" and step["of"] not in labels:
             continue

@@ -14,11 +14,8 @@ def script(program: Program) -> str:
     lines = ["import dynamic as torch  # or PyTorch: import torch", ""]
     bound: dict[str, None] = {}
     for step in program["steps"]:
-        statement = _statement(step)
-        for mode in reversed(step.get("modes", ())):
-            statement = f"with torch.{mode}():\n" + _indented(statement)
         guarded = (
-            f"try:\n{_indented(statement)}\nexcept Exception as error:\n    print(repr(error))"
+            f"try:\n{indented(statement(step))}\nexcept Exception as error:\n    print(repr(error))"
         )
         lines += guarded.splitlines()
         bound.update(dict.fromkeys(names(step)))
@@ -31,28 +28,31 @@ def script(program: Program) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _indented(text: str) -> str:
-    return "\n".join("    " + line for line in text.splitlines())
+def indented(lines: str) -> str:
+    """Lines further to the right."""
+    return "\n".join("    " + line for line in lines.splitlines())
 
 
-def _statement(step: Step) -> str:
-    text = _expression(step)
+def statement(step: Step) -> str:
+    """A step, within the modes that it runs in."""
+    line = expression(step)
     if "item" in step:
-        text += f"[{step['item']}]"
+        line += f"[{step['item']}]"
     bound = names(step)
-    return (
-        f"{', '.join(bound)}{',' if isinstance(step['name'], list) else ''} = {text}"
-        if bound
-        else text
-    )
+    if bound:
+        line = f"{', '.join(bound)}{',' if isinstance(step['name'], list) else ''} = {line}"
+    for mode in reversed(step.get("modes", ())):
+        line = f"with torch.{mode}():\n" + indented(line)
+    return line
 
 
-def _expression(step: Step) -> str:
-    args = [_text(one) for one in step.get("args", ())]
-    options = [f"{name}={_text(one)}" for name, one in step.get("options", {}).items()]
+def expression(step: Step) -> str:
+    """What a step evaluates, without the name that it binds."""
+    args = [text(one) for one in step.get("args", ())]
+    options = [f"{name}={text(one)}" for name, one in step.get("options", {}).items()]
     match step["do"]:
         case "leaf":
-            return _leaf(step)
+            return leaf(step)
         case "method":
             return f"{args[0]}.{step['of']}({', '.join(args[1:] + options)})"
         case "function":
@@ -85,18 +85,20 @@ def _hook(step: Step) -> str:
     return f"lambda x: (print({label!r}, x.grad){reset}, None)[-1]"
 
 
-def _leaf(step: Step) -> str:
+def leaf(step: Step) -> str:
+    """The tensor that a step makes."""
     dtype = f"dtype=torch.{step['dtype']}, requires_grad={step['requires_grad']}"
     if 0 in step["shape"]:
         return f"torch.zeros({step['shape']}, {dtype})"
     return f"torch.tensor({nested(step['values'], step['shape'])}, {dtype})"
 
 
-def _text(given: Any) -> str:
+def text(given: Any) -> str:
+    """An argument."""
     if isinstance(given, str):
         return given[1:] if given.startswith("$") else repr(given)
     if isinstance(given, list):
-        return f"[{', '.join(map(_text, given))}]"
+        return f"[{', '.join(map(text, given))}]"
     if not isinstance(given, dict):
         return repr(given)
     ((form, parts),) = given.items()
@@ -104,9 +106,11 @@ def _text(given: Any) -> str:
         case "slice":
             return f"slice({', '.join(map(repr, parts))})"
         case "tuple":
-            return f"({', '.join(map(_text, parts))}{',' if len(parts) == 1 else ''})"
+            return f"({', '.join(map(text, parts))}{',' if len(parts) == 1 else ''})"
         case "dtype":
             return f"torch.{parts}"
+        case "size":
+            return f"{text(parts[0])}.shape[{parts[1]}]"
         case "tensor":
             return f"torch.tensor({parts[0]}, dtype=torch.{parts[1]})"
     return "..."

@@ -28,17 +28,18 @@ def _replaced(program: Program) -> Iterator[Program]:
             continue
         for operand in sorted(reads(step.get("args", []))):
             new = {"$" + step["name"]: "$" + operand}
-            rest = [_renamed(one, new) for one in program["steps"][i + 1 :]]
+            rest = [renamed(one, new) for one in program["steps"][i + 1 :]]
             yield {**program, "steps": program["steps"][:i] + rest}
 
 
-def _renamed(given: Any, new: dict[str, str]) -> Any:
+def renamed(given: Any, new: dict[str, str]) -> Any:
+    """Arguments, or a whole step, with other strings."""
     if isinstance(given, str):
         return new.get(given, given)
     if isinstance(given, list):
-        return [_renamed(one, new) for one in given]
+        return [renamed(one, new) for one in given]
     if isinstance(given, dict):
-        return {key: _renamed(one, new) for key, one in given.items()}
+        return {key: renamed(one, new) for key, one in given.items()}
     return given
 
 

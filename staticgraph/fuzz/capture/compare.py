@@ -20,18 +20,23 @@ SKIPPED, SAME, REFUSED = "eager raises", "same", "refused"
 
 
 def verdict(function: Callable[..., Any], args: Sequence[Any], **options: Any) -> str:
-    """SAME, REFUSED, SKIPPED if the eager call raises, or in which way the two differ.
+    """How a function and its captured form compare; `options` are those of `sg.function`.
 
-    `options` are those of `sg.function`; with `debug=True` nothing is compiled.
+    With `debug=True` nothing is compiled.
     """
+    return compared(function, sg.function(function, **options), args)
+
+
+def compared(eager: Callable[..., Any], captured: Callable[..., Any], args: Sequence[Any]) -> str:
+    """SAME, REFUSED, SKIPPED if the eager call raises, or in which way the two differ."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            expected = _outcome(function, copy.deepcopy(args))
+            expected = _outcome(eager, copy.deepcopy(args))
         except Exception:
             return SKIPPED
         try:
-            found = _outcome(sg.function(function, **options), copy.deepcopy(args))
+            found = _outcome(captured, copy.deepcopy(args))
         except sg.StaticGraphError as error:
             return REFUSED if LINE.search(str(error)) else f"no line: {error!r}"
         except TypeError:
@@ -88,11 +93,11 @@ def _difference(found: dict[str, Any], expected: dict[str, Any]) -> str:
     for name, array in expected.items():
         other = found[name]
         if other.shape != array.shape:
-            return f"differs: {name} has shape {other.shape} instead of {array.shape}"
+            return f"differs: {name} in its shape\n{other.shape} instead of {array.shape}"
         if other.dtype != array.dtype:
             return f"differs: {name} is {other.dtype} instead of {array.dtype}"
         tolerance = {"float32": 2e-5, "float64": 1e-9}.get(array.dtype.name, 0)
         scale = 1 + (np.abs(array[np.isfinite(array)]).max(initial=0) if tolerance else 0)
         if not np.allclose(other, array, tolerance, tolerance * scale, equal_nan=True):
-            return f"differs: {name} is {other.tolist()} instead of {array.tolist()}"
+            return f"differs: {name}\n{other.tolist()} instead of {array.tolist()}"
     return SAME
