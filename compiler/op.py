@@ -7,7 +7,9 @@ evaluates with NumPy where there is none. All ops are pure.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -55,6 +57,23 @@ def _named(error: TypeError, function: Any, name: str) -> TypeError:
     own = f"{function.__qualname__}()"
     text = str(error)
     return TypeError(f"{name}(){text.removeprefix(own)}") if text.startswith(own) else error
+
+
+@functools.cache
+def _most(function: Any) -> float:
+    """How many arrays a function of NumPy's kind reads: one more by position is its `out`."""
+    if isinstance(function, np.ufunc):
+        return function.nin
+    names = list(inspect.signature(function).parameters)
+    return names.index("out") if "out" in names else math.inf
+
+
+def refuse_more(name: str, function: Any, count: int) -> None:
+    """TypeError if one of so many arguments were written to."""
+    most = _most(function)
+    if count > most:
+        takes = f"{most} positional argument{'s' * (most != 1)}"
+        raise TypeError(f"{name}() takes {takes} but {count} were given")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -130,16 +149,13 @@ class Op:
             except TypeError as error:
                 raise _named(error, self.bind, self.name) from None
             return self.bound(*arguments)
-        evaluate = self.evaluate
-        if isinstance(evaluate, np.ufunc) and len(operands) != evaluate.nin:
-            # NumPy would write into one operand more
-            raise TypeError(f"{self.name}() takes {evaluate.nin} operands, got {len(operands)}")
         if attrs:
             self._check_names(attrs)
+        refuse_more(self.name, self.evaluate, len(operands))
         for operand in operands:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
-        return evaluate(*operands, **attrs)
+        return self.evaluate(*operands, **attrs)
 
     def _check_names(self, attrs: Attrs) -> None:
         """TypeError for an argument that an op without a signature of its own does not take."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.op import Attrs, Op, Operand
+from compiler.op import Attrs, Op, Operand, refuse_more
 from dynamic import eager_ops
 from dynamic.dtypes import DTYPES
 from dynamic.errors import AutogradError, SizeError
@@ -90,6 +90,7 @@ def overwrite(tensor: Any, op: Op, others: Sequence[Any] = (), attrs: Attrs | No
     """Set `tensor` to `op(tensor, *others)`, recorded if any of them requires grad."""
     if tensor._overwritten is not None:  # a tracer
         return tensor._overwritten(op, others, attrs or {})
+    refuse_more(op.name, op.evaluate, 1 + len(others))
     check_writable(tensor, others)
     before = _alias(tensor)
     if mode.packing:  # what a pack function gets must not change afterwards

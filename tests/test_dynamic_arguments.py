@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 
 import numpy as np
@@ -171,3 +172,37 @@ def test_other_places_and_layouts_are_refused(tmp_path):
         X.to(torch.float64, memory_format="last")
     assert torch.tril_indices(2, 2, dtype=torch.int32).dtype == torch.int32
     assert torch.triu_indices(2, 2).tolist() == [[0, 0, 1], [0, 1, 1]]
+
+
+_FUNCTIONS = [
+    path for path in _CALLABLES if path.startswith((".", "Tensor.", "nn.functional.", "linalg."))
+]
+
+
+@pytest.mark.parametrize("path", _FUNCTIONS)
+def test_one_argument_too_many_is_not_written_to(path):
+    """NumPy takes an array that follows its operands for `out`."""
+    for shape in ((), (2,)):
+        for count in (1, 2, 3, 4):
+            given = [torch.full(shape, 0.25 + i) for i in range(count)]
+            function = _CALLABLES[path]
+            if path.startswith("Tensor."):
+                function = getattr(given.pop(0), path.removeprefix("Tensor."))
+            before = [one.tolist() for one in given]
+            with contextlib.suppress(Exception):
+                function(*given)
+            first = not path.startswith("Tensor.")  # of `relu_`, or of `inplace`, it may be
+            assert [one.tolist() for one in given[first:]] == before[first:]
+
+
+@pytest.mark.parametrize("name", ["mul", "exp", "sigmoid", "relu", "gcd", "signbit", "maximum"])
+def test_one_argument_too_many_is_an_error(name):
+    x = torch.ones(2, dtype=torch.int64) if name == "gcd" else torch.ones(2)
+    with pytest.raises(TypeError, match=r"takes [12] positional arguments? but 3 were given"):
+        getattr(torch, name)(x, x, x)
+
+
+def test_one_operand_too_many_in_place_is_an_error():
+    x = torch.ones(2)
+    with pytest.raises(TypeError, match=r"^sqrt\(\) takes 1 positional argument but 2 were"):
+        x.sqrt_(torch.ones(2))

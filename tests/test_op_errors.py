@@ -198,6 +198,7 @@ OPTIONS: list[tuple[Callable[[], Any], str]] = [
     (lambda: ops.pad(B, 1, value=2), "pad: value 2.0 does not fit bool"),
     (lambda: ops.gelu(X, approximate="exact"), "gelu: approximate is .* not 'exact'"),
     (lambda: ops.cross_entropy(X, I, "avg"), "cross_entropy: reduction is one of .*, not 'avg'"),
+    (lambda: ops.add(X), "add: takes 2 operands, got 1"),
     (lambda: ops.dot(V), "dot: takes 2 operands, got 1"),
     (lambda: N.reshape(3 * N.shape[0] + 1 if N.shape[0] else 1), "the size n .* no truth value"),
 ]
@@ -311,13 +312,11 @@ UFUNCS = [op for op in all_ops() if isinstance(op.evaluate, np.ufunc) and op.bin
 
 
 @pytest.mark.parametrize("op", UFUNCS, ids=lambda op: op.name)
-@pytest.mark.parametrize("more", [-1, 1])
 @pytest.mark.parametrize("as_operand", [np.array, dynamic.tensor, constant])
-def test_another_number_of_operands_is_refused(op: Any, more: int, as_operand: Any) -> None:
-    """NumPy takes one operand more for the array to write into."""
-    count = op.evaluate.nin + more
-    operands = [as_operand(np.array([1, 2])) for _ in range(count)]
-    with pytest.raises(TypeError, match=rf"^{op.name}\(\) (takes|missing) .*"):
+def test_one_operand_more_is_refused(op: Any, as_operand: Any) -> None:
+    """NumPy takes it for the array to write into."""
+    operands = [as_operand(np.array([1, 2])) for _ in range(op.evaluate.nin + 1)]
+    with pytest.raises(TypeError, match=rf"^{op.name}\(\) takes .* but \d were given"):
         op(*operands)
     if as_operand is not constant:
         assert all(one.tolist() == [1, 2] for one in operands)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.op import refuse_more
 from dynamic.creation import as_tensor
 from dynamic.dtypes import F64
 from dynamic.operations.pointwise import _binary, _unary
@@ -104,6 +105,7 @@ def _whole(function: Any) -> Any:
     """A function of arrays, without a gradient; named as NumPy's."""
 
     def apply(*operands: Any) -> Any:
+        refuse_more(function.__name__, function, len(operands))
         arrays = [one._array if isinstance(one, Tensor) else np.asarray(one) for one in operands]
         return wrap(np.asarray(function(*arrays)))
 
