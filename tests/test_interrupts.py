@@ -68,10 +68,8 @@ print(interrupted(f, ENDLESS, out=np.zeros(())), f(n=np.array(7.0)))
 def test_a_long_kernel_is_interrupted() -> None:
     script = """
 x = sg.placeholder("x", (None,))
-y = x
-for _ in range(40):
-    y = sg.sin(sg.exp(y) * 1.5)
-y, _ = sg.scan(lambda c, t: (c + y.sum() * t, c), sg.constant(np.float32(0)), sg.ones((100_000,)))
+steps = sg.ones((100_000,))  # each of them shared among threads: minutes in all, where x is large
+y, _ = sg.scan(lambda c, t: (sg.sin(x * c + t).mean(), c), sg.constant(np.float32(0)), steps)
 f = sg.compile([x], y)
 small = np.ones(10, "float32")
 first = f(small)
