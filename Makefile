@@ -19,7 +19,7 @@ demo: $(VENV)/.installed-examples ## set up, then train a classifier of handwrit
 test: lint typecheck ## set up, then run every check: ruff, mypy, pytest
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-quick: lint ## ruff, and the tests that find most, in at most 2.5 minutes
+quick: lint ## ruff, and the tests but for those marked slow, in about 5 minutes
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow'
 
 lint: $(VENV)/.installed-test ## check style and formatting
