@@ -161,6 +161,41 @@ def along_one_axis() -> list[Sample]:
     ]
 
 
+def running(domain: Any = spread, *, integer: bool = True) -> list[Sample]:
+    samples = [
+        call(domain(4)),
+        call(domain(2, 3)),
+        call(domain(2, 3), 0),
+        call(domain(2, 3, 2), axis=1),
+        call(domain(2, 1), dim=-1),
+        call(domain(1)),
+        call(domain()),
+    ]
+    if integer:
+        samples += [
+            call(integers(2, 3, dtype="int32"), axis=1, order=0),
+            call(byte(3), axis=0, order=0),
+        ]
+    return samples
+
+
+def ordered() -> list[Sample]:
+    tied = np.array([[2.0, 1.0, 2.0, 1.0], [np.nan, 1.0, -np.inf, np.nan]])
+    return [
+        call(spread(5)),
+        call(spread(2, 3)),
+        call(spread(2, 3), axis=0),
+        call(spread(2, 3, 2), dim=1, descending=True),
+        call(spread(2, 3), None),
+        call(spread(2, 0), stable=True),
+        call(spread()),
+        call(tied, order=0),
+        call(tied, axis=1, descending=True, order=0),
+        call(integers(2, 4, dtype="int32"), axis=0, order=0),
+        call(bools(5), order=0),
+    ]
+
+
 def losses(domain: Any, target: Any) -> list[Sample]:
     return [
         call(domain(3, 2), target(3, 2)),
@@ -224,6 +259,25 @@ SAMPLES: dict[str, list[Sample]] = {
     **{name: deviations() for name in ("var", "std")},
     **{name: truths() for name in ("all", "any")},
     **{name: positions() for name in ("argmax", "argmin")},
+    "cumsum": [*running(), call(spread(2, 0), 1), call(integers(3), 0, "float64", order=0)],
+    "cumprod": [
+        *running(nonzero),
+        call(spread(0, 2), 0),
+        call(np.array([[1.5, 0.0, 2.0, 3.0], [0.0, 2.0, 0.0, 1.0]]), 1, order=1),
+    ],
+    **{
+        name: [*running(), call(np.array([1.0, np.nan, 3.0]), 0, order=0)]
+        for name in ("cummax", "cummin")
+    },
+    "extremum_positions": [
+        call(spread(2, 4), 1, order=0),
+        call(spread(2, 4), 0, False, order=0),
+        call(np.array([1.0, 1.0, np.nan, 2.0]), 0, order=0),
+        call(integers(5), 0, order=0),
+    ],
+    "logcumsumexp": running(),
+    "sort": ordered(),
+    "argsort": [Sample(one.args, one.options, order=0) for one in ordered()],
     **{name: along_one_axis() for name in ("softmax", "log_softmax")},
     "mse_loss": losses(spread, spread),
     "binary_cross_entropy_with_logits": losses(spread, probability),

@@ -42,6 +42,14 @@ from compiler.ops.comparison import (
 )
 from compiler.ops.control import cond, item, scan, while_loop
 from compiler.ops.conv import avg_pool2d, conv2d, conv_transpose2d, max_pool2d
+from compiler.ops.cumulative import (
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    extremum_positions,
+    logcumsumexp,
+)
 from compiler.ops.exponential import (
     acos,
     asin,
@@ -115,6 +123,7 @@ from compiler.ops.shape import (
     transpose,
 )
 from compiler.ops.slicing import concatenate, embed, pad, split, stack, strided_slice
+from compiler.ops.sorting import argsort, sort
 from compiler.ops.windows import overlap_add, sliding_windows
 
 abs = absolute
@@ -132,6 +141,7 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "argsort",
     "as_strided",
     "asin",
     "astype",
@@ -153,6 +163,10 @@ __all__ = [
     "cos",
     "cosh",
     "cross_entropy",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
     "divide",
     "dot",
     "elu",
@@ -162,6 +176,7 @@ __all__ = [
     "exp",
     "expand_dims",
     "expm1",
+    "extremum_positions",
     "flip",
     "floor",
     "floor_divide",
@@ -182,6 +197,7 @@ __all__ = [
     "log",
     "log1p",
     "log_softmax",
+    "logcumsumexp",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -225,6 +241,7 @@ __all__ = [
     "sliding_windows",
     "softmax",
     "softplus",
+    "sort",
     "split",
     "sqrt",
     "square",
@@ -252,7 +269,7 @@ __all__ = [
 
 _INTERNAL = {
     "absolute", "all_ops", "along_add", "as_strided", "checkpoint", "clamp", "cond", "constant",
-    "copy", "embed",
+    "copy", "embed", "extremum_positions",
     "gemm", "getitem", "iota", "item", "op_named", "overlap_add", "placeholder", "recompute",
     "scan", "size_of", "strided_slice", "take_add", "true_divide", "variable", "while_loop",
 }  # fmt: skip
