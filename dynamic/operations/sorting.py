@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler import ops
-from compiler.op import Op
-from compiler.types import TensorType
 from dynamic.dims import axis_of
 from dynamic.dtypes import INT64
 from dynamic.errors import AutogradError
@@ -71,28 +69,12 @@ class MinMax(NamedTuple):
         return named("aminmax", self)
 
 
-def _order(x: Any, *, axis: int, descending: bool) -> Any:
-    if not descending:
-        return np.argsort(x, axis, kind="stable")
-    found = np.argsort(np.flip(x, axis), axis, kind="stable")
-    return np.flip(x.shape[axis] - 1 - found, axis)
-
-
-_argsort = Op(
-    name="argsort",
-    infer_type=lambda x, axis, descending: TensorType(x.shape, INT64),
-    evaluate=_order,
-    vjp=(None,),
-    doc="The places of the elements of each row in order: equal ones stay in theirs, nan is last.",
-)
-
-
 def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
     """The places of the elements along an axis in order; equal ones stay in theirs."""
     axis = axis_of("argsort", dim, input.ndim)
     if not input.ndim:
         return wrap(np.zeros((), INT64))
-    return input.apply(_argsort, (input,), {"axis": axis, "descending": bool(descending)})
+    return ops.argsort.bound((input,), {"axis": axis, "descending": bool(descending)})
 
 
 def _pick(x: Any, indices: Any, dim: int) -> Any:
