@@ -13,6 +13,7 @@ from compiler.errors import (
     FeedError,
     FormatError,
     GraphError,
+    LinAlgError,
     NonFiniteWarning,
     OptionError,
     OutOfRangeError,
@@ -131,6 +132,7 @@ from compiler.ops import (
     where,
 )
 from compiler.runtime.threads import get_num_threads, set_num_threads
+from staticgraph import linalg
 from staticgraph.leaves import (
     Variable,
     arange,
@@ -155,25 +157,26 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CaptureError", "CompileError", "DTypeError", "Dim", "Executable", "Expression",
-    "FeedError", "FormatError", "Function", "GraphError", "NonFiniteWarning", "OptionError",
-    "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "Variable", "abs",
-    "acos", "add", "all", "any", "arange", "argmax", "argmin", "argsort", "asin", "astype",
-    "atan", "atan2", "avg_pool2d", "binary_cross_entropy_with_logits", "broadcast_to",
-    "ceil", "checkpoint", "clip", "compile", "concatenate", "cond", "constant", "conv2d",
-    "cos", "cosh", "cross_entropy", "cummax", "cummin", "cumprod", "cumsum", "divide",
-    "dot", "elu", "equal", "erf", "exp", "expand_dims", "expm1", "flip", "floor",
-    "floor_divide", "full", "function", "gelu", "get_num_threads", "grad", "greater",
-    "greater_equal", "hessian", "isfinite", "isinf", "isnan", "jacobian", "jvp",
-    "layer_norm", "leaky_relu", "less", "less_equal", "load", "log", "log1p", "log_softmax",
-    "logcumsumexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp",
-    "matmul", "max", "max_pool2d", "maximum", "mean", "min", "minimum", "mse_loss",
-    "multiply", "negative", "not_equal", "one_hot", "ones", "optim", "outer", "pad",
-    "permute", "placeholder", "pow", "power", "prod", "reciprocal", "relu", "remainder",
-    "reshape", "round", "rsqrt", "run", "save", "scan", "set_num_threads", "sigmoid",
-    "sign", "silu", "sin", "sinh", "sliding_windows", "softmax", "softplus", "sort",
-    "split", "sqrt", "square", "squeeze", "stack", "std", "stop_gradient", "subtract",
-    "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "transpose", "trunc",
-    "value_and_grad", "var", "variable", "vjp", "vmap", "where", "while_loop", "zeros",
+    "FeedError", "FormatError", "Function", "GraphError", "LinAlgError", "NonFiniteWarning",
+    "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError",
+    "Variable", "abs", "acos", "add", "all", "any", "arange", "argmax", "argmin", "argsort",
+    "asin", "astype", "atan", "atan2", "avg_pool2d", "binary_cross_entropy_with_logits",
+    "broadcast_to", "ceil", "checkpoint", "clip", "compile", "concatenate", "cond",
+    "constant", "conv2d", "cos", "cosh", "cross_entropy", "cummax", "cummin", "cumprod",
+    "cumsum", "divide", "dot", "elu", "equal", "erf", "exp", "expand_dims", "expm1", "flip",
+    "floor", "floor_divide", "full", "function", "gelu", "get_num_threads", "grad",
+    "greater", "greater_equal", "hessian", "isfinite", "isinf", "isnan", "jacobian", "jvp",
+    "layer_norm", "leaky_relu", "less", "less_equal", "linalg", "load", "log", "log1p",
+    "log_softmax", "logcumsumexp", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "logsumexp", "matmul", "max", "max_pool2d", "maximum", "mean", "min",
+    "minimum", "mse_loss", "multiply", "negative", "not_equal", "one_hot", "ones", "optim",
+    "outer", "pad", "permute", "placeholder", "pow", "power", "prod", "reciprocal", "relu",
+    "remainder", "reshape", "round", "rsqrt", "run", "save", "scan", "set_num_threads",
+    "sigmoid", "sign", "silu", "sin", "sinh", "sliding_windows", "softmax", "softplus",
+    "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "stop_gradient",
+    "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "transpose",
+    "trunc", "value_and_grad", "var", "variable", "vjp", "vmap", "where", "while_loop",
+    "zeros",
 ]  # fmt: skip
 
 # What compiles is imported when it is first used: with networkx it takes longer than all the rest.

@@ -196,6 +196,35 @@ def ordered() -> list[Sample]:
     ]
 
 
+def regular(*shape: int) -> np.ndarray:
+    """Square matrices that are far from singular."""
+    matrices = spread(*shape)
+    return np.asarray(matrices + np.copysign(3.0, matrices) * np.eye(shape[-1]))
+
+
+def squares(order: int = 2) -> list[Sample]:
+    return [
+        call(regular(3, 3), order=order),
+        call(regular(2, 3, 3), order=order),
+        call(regular(2, 1, 2, 2), order=order),
+        call(regular(1, 1), order=order),
+        call(regular(0, 2, 2), order=order),
+        call(regular(0, 0), order=order),
+        call(integers(1, 1, low=1), order=0),
+    ]
+
+
+def positive_definite() -> list[Sample]:
+    """The gradient is that of symmetric matrices: only of one element is it the quotient."""
+    factors = regular(2, 3, 3)
+    return [
+        call(positive(1, 1)),
+        call(positive(3, 1, 1)),
+        call(factors @ factors.swapaxes(-1, -2), order=0),
+        call(np.zeros((0, 2, 2)), order=0),
+    ]
+
+
 def losses(domain: Any, target: Any) -> list[Sample]:
     return [
         call(domain(3, 2), target(3, 2)),
@@ -279,6 +308,25 @@ SAMPLES: dict[str, list[Sample]] = {
     "sort": ordered(),
     "argsort": [Sample(one.args, one.options, order=0) for one in ordered()],
     **{name: along_one_axis() for name in ("softmax", "log_softmax")},
+    **{name: squares() for name in ("inv", "det", "logabsdet", "slogdet", "cofactor")},
+    "signdet": squares(order=0),
+    "solve": [
+            call(regular(3, 3), spread(3, 2)),
+            call(regular(2, 3, 3), spread(3, 1)),
+            call(regular(2, 2), spread(3, 2, 2)),
+            call(regular(2, 1, 2, 2), spread(3, 2, 4)),
+            call(regular(3, 3), spread(3, 0)),
+            call(regular(0, 0), spread(0, 2)),
+            call(regular(2, 3, 3), spread(3)),
+        ],
+    "cholesky": [*positive_definite(), call(positive(2, 1, 1), upper=True)],
+    "pinv": [
+        call(spread(2, 3)),
+        call(spread(3, 2)),
+        call(spread(2, 3, 3), rtol=1e-12),
+        call(spread(1, 3)),
+        call(spread(0, 2, 3)),
+    ],
     "mse_loss": losses(spread, spread),
     "binary_cross_entropy_with_logits": losses(spread, probability),
     "matmul": matrices(),

@@ -44,7 +44,7 @@ each_twice = pytest.mark.parametrize(("name", "sample"), labelled(lambda s: s.or
 
 
 def test_every_op_and_public_function_is_sampled() -> None:
-    assert set(SAMPLES) == {*ops.PUBLIC, *(op.name for op in OPS), "getitem"}
+    assert set(SAMPLES) == {*ops.PUBLIC, *ops.LINALG, *(op.name for op in OPS), "getitem"}
     assert all(len(samples) > 1 for samples in SAMPLES.values())
 
 

@@ -57,7 +57,7 @@ def arrays(sample: Sample) -> list[np.ndarray]:
 def outputs(name: str, args: Any, options: dict[str, Any]) -> list[Any]:
     """The results of the public function as a list, whether it gives one or several."""
     result = getattr(ops, name)(*args, **options)
-    return list(result) if isinstance(result, list) else [result]
+    return list(result) if isinstance(result, list | tuple) else [result]
 
 
 def traced(

@@ -124,6 +124,19 @@ from compiler.ops.shape import (
 )
 from compiler.ops.slicing import concatenate, embed, pad, split, stack, strided_slice
 from compiler.ops.sorting import argsort, sort
+from compiler.ops.systems import (
+    cholesky,
+    cholesky_factor,
+    cofactor,
+    det,
+    inv,
+    logabsdet,
+    pinv,
+    signdet,
+    slogdet,
+    solve,
+    solve_matrices,
+)
 from compiler.ops.windows import overlap_add, sliding_windows
 
 abs = absolute
@@ -152,8 +165,11 @@ __all__ = [
     "broadcast_to",
     "ceil",
     "checkpoint",
+    "cholesky",
+    "cholesky_factor",
     "clamp",
     "clip",
+    "cofactor",
     "concatenate",
     "cond",
     "constant",
@@ -167,6 +183,7 @@ __all__ = [
     "cummin",
     "cumprod",
     "cumsum",
+    "det",
     "divide",
     "dot",
     "elu",
@@ -185,6 +202,7 @@ __all__ = [
     "getitem",
     "greater",
     "greater_equal",
+    "inv",
     "iota",
     "isfinite",
     "isinf",
@@ -197,6 +215,7 @@ __all__ = [
     "log",
     "log1p",
     "log_softmax",
+    "logabsdet",
     "logcumsumexp",
     "logical_and",
     "logical_not",
@@ -220,6 +239,7 @@ __all__ = [
     "overlap_add",
     "pad",
     "permute",
+    "pinv",
     "placeholder",
     "pow",
     "power",
@@ -234,13 +254,17 @@ __all__ = [
     "scan",
     "sigmoid",
     "sign",
+    "signdet",
     "silu",
     "sin",
     "sinh",
     "size_of",
     "sliding_windows",
+    "slogdet",
     "softmax",
     "softplus",
+    "solve",
+    "solve_matrices",
     "sort",
     "split",
     "sqrt",
@@ -267,7 +291,11 @@ __all__ = [
     "while_loop",
 ]  # fmt: skip
 
+LINALG = ("cholesky", "det", "inv", "pinv", "slogdet", "solve")
+"""The names of staticgraph.linalg."""
+
 _INTERNAL = {
+    *LINALG, "cholesky_factor", "cofactor", "logabsdet", "signdet", "solve_matrices",
     "absolute", "all_ops", "along_add", "as_strided", "checkpoint", "clamp", "cond", "constant",
     "copy", "embed", "extremum_positions",
     "gemm", "getitem", "iota", "item", "op_named", "overlap_add", "placeholder", "recompute",

@@ -114,7 +114,7 @@ def cummax(x: Any, axis: int | None = None, *, dim: int | None = None) -> list[A
 def cummin(x: Any, axis: int | None = None, *, dim: int | None = None) -> list[Any]:
     """The smallest element up to each along an axis (of the flat x if None), and its position.
 
-    Of equal ones the last position; nan is the smallest. Two tensors of x's shape: x's dtype, int64.
+    Of equal ones the last position; nan is the least. Two tensors of x's shape: x's dtype, int64.
     """
     return _extrema("cummin", x, axis, dim, False)
 

@@ -72,6 +72,7 @@ class HostStep:
         self.line = line
 
     def __call__(self) -> None:
+        """Compute the result; what the op raises has the user's line."""
         arrays = []
         for memory in self.operands:
             array = memory.at(self.words)

@@ -104,8 +104,12 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
         ],
         "hosts": [
             (
-                one.at, one.node, one.op, {name: attribute(value) for name, value in one.attrs},
-                list(map(operand, one.operands)), operand(one.result),
+                one.at,
+                one.node,
+                one.op,
+                {name: attribute(value) for name, value in one.attrs},
+                list(map(operand, one.operands)),
+                operand(one.result),
             )
             for one in image.hosts
         ],
