@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.fuzz.graphs import along_reference
+from staticgraph.fuzz.graphs import along_reference, matrices_reference
 
 Array = Any
 
@@ -420,6 +420,7 @@ OTHERS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 REFERENCE = ELEMENTWISE | REDUCTIONS | MOVEMENT | OTHERS | along_reference.REFERENCE
+REFERENCE |= matrices_reference.REFERENCE
 
 EXACT = frozenset(MOVEMENT) | along_reference.EXACT | {
     "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
