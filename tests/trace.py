@@ -101,7 +101,8 @@ def with_gradients(name: str, most: int) -> tuple[list[Expression], dict[Express
         results += found
         floats = [leaf for leaf in fed if leaf.dtype == np.float64]
         if sample.order:
-            for one, weight in zip(found, cotangents(interpret(found, fed)), strict=True):
+            smooth = [one for one in found if one.dtype.kind == "f"]
+            for one, weight in zip(smooth, cotangents(interpret(smooth, fed)), strict=True):
                 leaf = symbolic(weight, sizes=False)
                 fed[leaf] = weight
                 results += gradients((one * leaf).sum(), floats)

@@ -272,7 +272,9 @@ def _pinv_type(a: TensorType, **attrs: Any) -> TensorType:
 def _pinv_numpy(a: Any, *, rtol: float | None, hermitian: bool) -> Any:
     if rtol is None:
         rtol = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
-    return np.linalg.pinv(a, rtol, hermitian)
+    return _failing(
+        "pinv", lambda one: np.linalg.pinv(one, rtol, hermitian), "has no singular values", a
+    )
 
 
 def _pinv_vjp(g: Any, o: Any, a: Any, *, rtol: float | None, hermitian: bool) -> Any:

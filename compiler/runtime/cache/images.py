@@ -24,7 +24,7 @@ from compiler.op import Op, op_named
 from compiler.ops import leaves
 from compiler.ops.leaves import Literal
 from compiler.runtime.image import Array, Image, Piece
-from compiler.types import Shape, as_dtype
+from compiler.types import Shape, TensorType, as_dtype, same_type
 
 Form: TypeAlias = Any
 """What JSON has: int, str, list, dict."""
@@ -226,14 +226,13 @@ class _Reader:
     ) -> HostCall:
         op = op_named(name)
         _check(isinstance(op.lowering, Host) and type(attrs) is dict)
-        read = tuple(sorted([(str(key), self._attribute(one)) for key, one in attrs.items()]))
+        read = {str(key): self._attribute(one) for key, one in sorted(attrs.items())}
+        arrays = tuple([self._host_array(*one) for one in operands])
+        given = self._host_array(*result)
+        inferred = op.infer_type(*(TensorType(one.shape, one.dtype) for one in arrays), **read)
+        _check(same_type(inferred, TensorType(given.shape, given.dtype)))
         return HostCall(
-            self._at(at, 1),
-            _natural(node),
-            op.name,
-            read,
-            tuple([self._host_array(*one) for one in operands]),
-            self._host_array(*result),
+            self._at(at, 1), _natural(node), op.name, tuple(read.items()), arrays, given
         )
 
     def _host_array(self, addend: Form, at: Form, shape: Form, dtype: Form) -> HostArray:

@@ -78,6 +78,12 @@ _inv = _each(lambda a: _eliminated(a, _unit(a))[0], lambda a: a)
 _determinant = _each(_det, lambda a: ())
 
 
+def _pinv(a: Array, rtol: float) -> Array:
+    if not np.isfinite(a).all():
+        raise np.linalg.LinAlgError("a singular value that is none")
+    return _inv(a)
+
+
 def _logabsdet(a: Array) -> Array:
     return np.log(abs(_determinant(a)))
 
@@ -87,7 +93,7 @@ def _signdet(a: Array) -> Array:
 
 
 REFERENCE: dict[str, Callable[..., Any]] = {
-    "inv": _inv, "pinv": lambda a, rtol: _inv(a),
+    "inv": _inv, "pinv": _pinv,
     "solve": _each(lambda a, b: _eliminated(a, b)[0], lambda a, b: b), "det": _determinant,
     "logabsdet": _logabsdet, "signdet": _signdet,
     "slogdet": lambda a: [_signdet(a), _logabsdet(a)], "cofactor": _each(_cofactor, lambda a: a),
