@@ -111,7 +111,8 @@ def own(tree: Any) -> Any:
     """
 
     def view(leaf: Any) -> Any:
-        return leaf[...] if isinstance(leaf, Operand) and not is_symbolic(leaf) else leaf
+        eager = isinstance(leaf, Operand) and not is_symbolic(leaf)
+        return leaf[...] if eager else leaf
 
     return mapped(view, tree)
 
