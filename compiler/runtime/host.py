@@ -36,7 +36,7 @@ class Memory:
 
     def at(self, words: Any) -> Any:
         """The array, without a copy."""
-        place = self.buffer.from_address(words[self.entry] + self.addend)
+        place: Any = self.buffer.from_address(words[self.entry] + self.addend)
         return np.ndarray(self.shape, self.dtype, place)
 
 
