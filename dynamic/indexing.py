@@ -66,10 +66,37 @@ class Indexing(Operand):
             for one in (key if type(key) is tuple else (key,))
         )
         positions = np.arange(self._array.size).reshape(self._array.shape)
+        numbers, rest = _numbers_first(keys)
         try:
-            return positions[keys]
+            return (positions if numbers is None else positions[numbers])[rest]
         except IndexError as error:
             raise OutOfRangeError(_index_text(error, self._array)) from None
+
+
+def _numbers_first(keys: tuple[Any, ...]) -> tuple[tuple[Any, ...] | None, tuple[Any, ...]]:
+    """The key of the numbers in a key, which select before all else, and the key of the rest.
+
+    None if there are none. NumPy has numbers broadcast with the arrays of indices, which moves the
+    axes of these to the front where something stands between them; PyTorch has not.
+    """
+    if not any(_is_number(one) for one in keys):
+        return None, keys
+    selected: list[Any] = []
+    for one in keys:
+        if one is Ellipsis or _is_number(one):
+            selected.append(one)
+        elif isinstance(one, slice):
+            selected.append(slice(None))
+        elif one is not None:
+            array = np.asarray(one)
+            selected += [slice(None)] * (array.ndim if array.dtype == np.bool_ else 1)
+    return tuple(selected), tuple(one for one in keys if not _is_number(one))
+
+
+def _is_number(one: Any) -> bool:
+    if isinstance(one, np.ndarray):
+        return not one.ndim and one.dtype.kind in "iu"
+    return isinstance(one, int | np.integer) and not isinstance(one, bool)
 
 
 def _check_key_of_number(key: Any) -> None:
