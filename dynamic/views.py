@@ -22,7 +22,7 @@ from dynamic.leaf import AccumulateGrad
 from dynamic.nodes import Cotangents, Failing, GraphNode, Output, next_number
 from dynamic.observers import announce
 from dynamic.strided import Region, as_strided, spread
-from dynamic.tape import Node, new_node, recipe, short_name
+from dynamic.tape import FREED, Node, new_node, recipe, short_name
 from dynamic.versions import UNTRACKED
 
 
@@ -49,11 +49,12 @@ class CopySlices(GraphNode):
 
     Attributes:
         region: where the view is in the memory of the tensor.
+        freed: whether a reverse pass has let go of the graph.
         owned: a cotangent that nobody but the engine holds, if it comes to this node alone.
         found: which edges `pull` found cotangents for when it ran last.
     """
 
-    __slots__ = ("found", "function", "owned", "region")
+    __slots__ = ("found", "freed", "function", "owned", "region")
 
     def __init__(self, tensor: Any, node: Any, is_operand: bool) -> None:
         base = tensor._view.base
@@ -64,10 +65,13 @@ class CopySlices(GraphNode):
         self.region = Region(tensor._array, base._array)
         self.owned: Any = None
         self.found: list[int] = []
+        self.freed = False
         self.serial = next_number()
 
     def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
         """The part of `g` in the view goes to what was written, the rest to the old values."""
+        if self.freed:
+            raise AutogradError(FREED)
         parts = self._recorded(g) if create_graph else self._evaluated(g)
         self.found = [place for place, _ in parts]
         return [(self.edges[place], part) for place, part in parts]
@@ -121,7 +125,8 @@ class CopySlices(GraphNode):
         return tuple(self.found)
 
     def release(self) -> None:
-        """Let go of what the function saved."""
+        """Let go of what the function saved; as in PyTorch the node cannot run again."""
+        self.freed = True
         if self.function is not None:
             self.function.release()
 
@@ -317,7 +322,8 @@ def node_of_view(tensor: Any) -> Any:
         return Failing(tensor._array, error, "Invalid")
     edge, array = base._maker, tensor._array
     attrs = {"region": Region(array, base._array)}
-    node = new_node(recipe(as_strided, (True,)), (edge,), (edge, None), (), (), attrs, array)
+    plan = recipe(as_strided, (edge is not None,))  # without an edge nobody gets its gradient
+    node = new_node(plan, (edge,), (edge, None), (), (), attrs, array)
     _replace(tensor, node)
     tensor._note = (base, origin, tensor._cell[0])
     return node
