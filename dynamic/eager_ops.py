@@ -24,6 +24,9 @@ def _same_type(x: TensorType, *others: TensorType, **attrs: Any) -> TensorType:
 
 def _fitted(g: Any, operand: Any) -> Any:
     """The cotangent of an operand that was broadcast and cast."""
+    extra = len(operand.shape) - g.ndim
+    if extra > 0:  # what is assigned may have axes of size 1 in front that its place has not
+        g = ops.reshape(g, (1,) * extra + tuple(g.shape))
     g = unbroadcast(g, operand)
     return g if g.dtype == operand.dtype else ops.astype(g, operand.dtype)
 
@@ -72,6 +75,15 @@ clone = Op(
     saves=("",),
     expand=lambda x: x,
     doc="A copy of x with memory of its own.",
+)
+tied = Op(
+    name="tied",
+    infer_type=_same_type,
+    evaluate=lambda x, other: np.copy(x),
+    vjp=(lambda g, o, a, b: g, lambda g, o, a, b: _nothing(g)),
+    saves=("", ""),
+    expand=lambda x, other: x,
+    doc="x, which counts as depending on `other`, with gradient 0.",
 )
 contiguous = replace(clone, evaluate=np.ascontiguousarray)
 copy = Op(
