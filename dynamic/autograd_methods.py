@@ -125,7 +125,7 @@ class Autograd(Operand):
         """The gradient that backward passes accumulated here, or None; settable."""
         home = self._home
         if home is None:
-            if not self.is_leaf:
+            if self._is_made():
                 warn(
                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
                     "Its .grad attribute won't be populated during autograd.backward(). If you "

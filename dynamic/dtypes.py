@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.errors import ArgumentError
+from dynamic.errors import ArgumentError, AutogradError
 
 NumpyDType = np.dtype[Any]
 
@@ -133,3 +133,19 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
         if result is None or (dtype is not None and _CATEGORY[dtype.kind] > _CATEGORY[result.kind]):
             result = dtype
     return F32 if result is None else result
+
+
+_IN_C = {
+    "Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char",
+}  # fmt: skip
+
+
+def require_dtype(text: str, x: Any, other: Any) -> None:
+    """RuntimeError unless `other`, if it has a dtype, has that of x.
+
+    In the text {0} and {1} are PyTorch's names of the dtypes, {2} and {3} those of C.
+    """
+    given = getattr(other, "dtype", None)
+    if given is not None and given != x.dtype:
+        names = [DTYPES[np.dtype(one)].legacy for one in (x.dtype, given)]
+        raise AutogradError(text.format(*names, *(_IN_C.get(one, one.lower()) for one in names)))

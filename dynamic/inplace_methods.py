@@ -12,7 +12,7 @@ from compiler.errors import OptionError
 from compiler.op import Op, Operand
 from dynamic import eager_ops
 from dynamic.dims import axis_of
-from dynamic.dtypes import DTYPES
+from dynamic.dtypes import DTYPES, require_dtype
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.inplace import assign, fill, overwrite, replace, touch
 from dynamic.results import sizes_of
@@ -113,6 +113,10 @@ class InPlace(Operand):
 
     def masked_scatter_(self, mask: Any, source: Any) -> Any:
         """Set the elements where the mask holds to the first elements of `source`, in order."""
+        require_dtype(
+            "masked_scatter: expected self and source to have same dtypes but got {0} and {1}",
+            self, source,
+        )  # fmt: skip
         places = np.flatnonzero(np.broadcast_to(mask._array, self._array.shape))
         values = ops.reshape(source, (-1,))[: len(places)]
         return overwrite(self, eager_ops.put, (values,), {"places": places})
@@ -124,6 +128,10 @@ class InPlace(Operand):
 
     def index_copy_(self, dim: int, index: Any, source: Any) -> Any:
         """Set the slices at `index` along one axis to those of `source`."""
+        require_dtype(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) {0} "
+            "and (source) {1}", self, source,
+        )  # fmt: skip
         assign(*self._slices(dim, index), source)
         return self
 
@@ -135,6 +143,7 @@ class InPlace(Operand):
     def scatter_(self, dim: int, index: Any, src: Any) -> Any:
         """Set the elements at `index` along one axis to those of `src`, or one number."""
         axis = axis_of("scatter_", dim, self._array.ndim)
+        require_dtype("scatter(): Expected self.dtype to be equal to src.dtype", self, src)
         if not self._array.ndim:
             return self.copy_(self.scatter(dim, index, src))
         places = np.arange(self._array.size).reshape(self._array.shape)
@@ -163,6 +172,8 @@ class InPlace(Operand):
 
     def lerp_(self, end: Any, weight: Any) -> Any:
         """Go a part of the way, `weight`, to `end`."""
+        require_dtype("expected dtype {2} for `end` but got dtype {3}", self, end)
+        require_dtype("expected dtype {2} for `weight` but got dtype {3}", self, weight)
         return self.add_(ops.multiply(end - self, weight))
 
     def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:

@@ -58,8 +58,8 @@ def swapdims(input: Any, dim0: int, dim1: int) -> Any:
 
 
 def ravel(input: Any) -> Any:
-    """All elements in one axis."""
-    return ops.reshape(input, (-1,))
+    """All elements in one axis; a view of a tensor that is contiguous."""
+    return ops.reshape(input.contiguous() if hasattr(input, "_array") else input, (-1,))
 
 
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:

@@ -49,6 +49,24 @@ class Memory:
         with np.errstate(all="ignore"):
             self._do(step)
 
+    def copies_within(self, step: Step) -> bool:
+        """Whether a step copies to a tensor from other elements of its memory."""
+        if step["do"] != "set" and step.get("of") != "copy_":
+            return False
+        try:
+            cell, args = self._operands(step)
+            target, source = cell.array, args[-1]
+            if step["do"] == "set":
+                basic, advanced = _parts(target, args[0])
+                if advanced is not None:
+                    return False
+                target = target[basic]
+        except (UnknownError, IndexError):
+            return False
+        if not isinstance(source, np.ndarray) or not np.shares_memory(target, source):
+            return False
+        return _layout(target) != _layout(source)
+
     def _do(self, step: Step) -> None:
         match step["do"]:
             case "leaf":
@@ -200,6 +218,10 @@ def _scalar(one: Any) -> Any:
     """An array of one integer without axes as the integer: alone it selects, and gives a view."""
     integer = isinstance(one, np.ndarray) and one.ndim == 0 and one.dtype != bool
     return int(one) if integer else one
+
+
+def _layout(array: Array) -> Any:
+    return array.__array_interface__["data"], array.shape, array.strides
 
 
 def got(array: Array, key: Any) -> Array:
