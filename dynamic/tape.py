@@ -23,7 +23,7 @@ from dynamic.errors import AutogradError, MissingAttributeError
 from dynamic.names import node_name
 from dynamic.native import REDUCING
 from dynamic.native_windows import WINDOWED, is_large
-from dynamic.nodes import GraphNode, Spec, next_number
+from dynamic.nodes import GraphNode, Output, Spec, next_number
 from dynamic.observers import announce, observers
 from dynamic.versions import line_of
 
@@ -206,6 +206,10 @@ def mutated(array: Any, maker: Any, counter: Any, version: int, saver: str) -> s
 
     `maker` is the node that made the array, or None; `saver` the name of that which saved it.
     """
+    if isinstance(maker, Output):
+        refused = getattr(maker.edges[0], "refused", None)
+        if refused is not None:  # as PyTorch, which looks at the node of the tensor first
+            return str(refused(maker))
     kind = DTYPES[array.dtype].legacy
     which = ""
     if maker is not None:

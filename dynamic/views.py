@@ -173,6 +173,13 @@ class Pieces(GraphNode):
         """PyTorch's name of the node."""
         return self.label
 
+    def refused(self, output: Output) -> str:
+        """What to say where one of the views is read that was saved before it was overwritten."""
+        return (
+            f"Output {output.index} of {short_name(self)} is a view and its base or another view "
+            f"of its base has been modified inplace.{MULTI_OUTPUT}"
+        )
+
 
 def pieces(tensor: Any, label: str, axis: int, sizes: Sequence[int] | None) -> tuple[Any, ...]:
     """The views at each index of an axis, or of these sizes along it; one node for all of them."""

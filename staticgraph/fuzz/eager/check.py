@@ -44,14 +44,14 @@ def unplanned(program: Program, found: Answer) -> str | None:
 
 
 def overlapping(program: Program) -> int | None:
-    """The first step that copies to memory from other elements of the same, if there is one.
+    """The first step that overwrites a tensor by what it reads elsewhere in it, if there is one.
 
-    PyTorch reads there what it has just written, in an order that it does not promise; `dynamic`
-    reads all first, as the simulation of memory does.
+    Where PyTorch does not refuse, it reads what it has just written, in an order that it does not
+    promise; `dynamic` reads all first, as the simulation of memory does.
     """
     memory = Memory()
     for number, step in enumerate(program["steps"]):
-        if memory.copies_within(step):
+        if memory.reads_what_it_writes(step):
             return number
         try:
             memory.do(step)

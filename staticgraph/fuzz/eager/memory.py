@@ -49,23 +49,24 @@ class Memory:
         with np.errstate(all="ignore"):
             self._do(step)
 
-    def copies_within(self, step: Step) -> bool:
-        """Whether a step copies to a tensor from other elements of its memory."""
-        if step["do"] != "set" and step.get("of") != "copy_":
+    def reads_what_it_writes(self, step: Step) -> bool:
+        """Whether a step overwrites a tensor by what it reads at other places of its memory."""
+        if step["do"] not in ("set", "augment") and not str(step.get("of", "")).endswith("_"):
             return False
         try:
             cell, args = self._operands(step)
-            target, source = cell.array, args[-1]
+            target = cell.array
             if step["do"] == "set":
-                basic, advanced = _parts(target, args[0])
-                if advanced is not None:
-                    return False
-                target = target[basic]
+                target = target[_parts(target, args[0])[0]]
+                args = args[1:]
         except (UnknownError, IndexError):
             return False
-        if not isinstance(source, np.ndarray) or not np.shares_memory(target, source):
-            return False
-        return _layout(target) != _layout(source)
+        return any(
+            isinstance(one, np.ndarray)
+            and np.shares_memory(target, one)
+            and _layout(target) != _layout(one)
+            for one in args
+        )
 
     def _do(self, step: Step) -> None:
         match step["do"]:
@@ -185,8 +186,7 @@ def _parts(array: Array, key: Any) -> tuple[Any, Any]:
     """A key as one without arrays, and another for what that gives: integers select first."""
     parts = list(key) if isinstance(key, tuple) else [key]
     parts = [np.asarray(one) if isinstance(one, list) else one for one in parts]
-    if sum(isinstance(one, np.ndarray) for one in parts) == 1:
-        parts = [_scalar(one) for one in parts]
+    parts = [_scalar(one) for one in parts]
     if any(one is True or one is False for one in parts):
         return (...,), tuple(parts)
     if not any(isinstance(one, np.ndarray) for one in parts):
@@ -215,7 +215,7 @@ def _parts(array: Array, key: Any) -> tuple[Any, Any]:
 
 
 def _scalar(one: Any) -> Any:
-    """An array of one integer without axes as the integer: alone it selects, and gives a view."""
+    """An array of one integer without axes as the integer: it selects, as that does."""
     integer = isinstance(one, np.ndarray) and one.ndim == 0 and one.dtype != bool
     return int(one) if integer else one
 
