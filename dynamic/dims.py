@@ -78,7 +78,15 @@ def _as_vector(value: Any) -> Any:
 
 
 def _as_number(result: Any) -> Any:
-    """A vector of one element as a number, and so in a named tuple of results."""
+    """A vector of one element as a number, and so in a named tuple of results.
+
+    Nobody else has the vector: the number is a view only if it was one.
+    """
     if isinstance(result, tuple):
         return type(result)(*map(_as_number, result))
-    return reshape(result, ()) if tuple(result.shape) == (1,) else result
+    if tuple(result.shape) != (1,):
+        return result
+    number = reshape(result, ())
+    if getattr(result, "_note", None) is None and getattr(number, "_note", None) is not None:
+        number._note = None
+    return number

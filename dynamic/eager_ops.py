@@ -92,6 +92,7 @@ fill = Op(
     expand=lambda x, value: ops.broadcast_to(x.constant(np.asarray(value, x.dtype)), x.shape),
     doc="`value` in x's shape and dtype.",
 )
+fill_of_tensor = replace(fill, name="fill_of_tensor")
 zero = replace(fill, name="zero")
 fill_where = Op(
     name="masked_fill",
@@ -226,13 +227,13 @@ bmm = _renamed(ops.matmul, "bmm")
 
 REPLACED = frozenset(
     (
-        select, clone, contiguous, copy, fill, zero, fill_where, put, norm, stack, transpose_2d,
+        select, clone, contiguous, copy, fill, fill_of_tensor, zero, fill_where, put, norm, stack, transpose_2d,
         swap, squeeze_dim, sum_dim, mean_dim, prod_dim, index_select, masked_fill, bmm,
     )
 )  # fmt: skip
 """The ops of which a graph has not a node, but what they expand to."""
 
-ERASING = frozenset((copy, fill, zero))
+ERASING = frozenset((copy, fill, fill_of_tensor, zero))
 """The ops whose value does not depend on their operand 0."""
 
 VIEWS = frozenset(

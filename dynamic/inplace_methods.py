@@ -14,7 +14,7 @@ from dynamic import eager_ops
 from dynamic.dims import axis_of
 from dynamic.dtypes import DTYPES
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.inplace import assign, fill, overwrite, replace, touch
+from dynamic.inplace import assign, check_writable, fill, overlaps, overwrite, replace
 from dynamic.results import sizes_of
 from dynamic.versions import UNTRACKED
 
@@ -109,7 +109,10 @@ class InPlace(Operand):
 
     def masked_fill_(self, mask: Any, value: Any) -> Any:
         """Set the elements where the mask holds to one number, or a 0-d tensor."""
-        return overwrite(self, eager_ops.fill_where, (mask, value))
+        written = None
+        if self._overwritten is None and overlaps(self._array):
+            written = np.broadcast_to(mask._array, self._array.shape)
+        return overwrite(self, eager_ops.fill_where, (mask, value), written=written)
 
     def masked_scatter_(self, mask: Any, source: Any) -> Any:
         """Set the elements where the mask holds to the first elements of `source`, in order."""
@@ -119,7 +122,7 @@ class InPlace(Operand):
 
     def index_fill_(self, dim: int, index: Any, value: Any) -> Any:
         """Set the slices at `index` along one axis to one number."""
-        assign(*self._slices(dim, index), value)
+        assign(*self._slices(dim, index, overlapping=True), value)
         return self
 
     def index_copy_(self, dim: int, index: Any, source: Any) -> Any:
@@ -129,7 +132,7 @@ class InPlace(Operand):
 
     def index_put_(self, indices: Sequence[Any], values: Any) -> Any:
         """`self[indices] = values`."""
-        assign(self, tuple(indices), values)
+        assign(self, tuple(slice(None) if one is None else one for one in indices), values)
         return self
 
     def scatter_(self, dim: int, index: Any, src: Any) -> Any:
@@ -148,8 +151,15 @@ class InPlace(Operand):
             src = self.constant(np.asarray(src, self._array.dtype))
         return overwrite(self, eager_ops.put, (src,), {"places": places})
 
-    def _slices(self, dim: int, index: Any) -> tuple[Any, tuple[Any, ...]]:
-        """The tensor, as a vector if it is a number, and the key of its slices at `index`."""
+    def _slices(
+        self, dim: int, index: Any, overlapping: bool = False
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """The tensor, as a vector if it is a number, and the key of its slices at `index`.
+
+        RuntimeError if the tensor must not be overwritten: see `check_writable`.
+        """
+        if self._overwritten is None:
+            check_writable(self, overlapping=overlapping)
         key = (slice(None),) * axis_of("index", dim, self._array.ndim) + (index,)
         return (self if self._array.ndim else ops.reshape(self, (1,))), key
 
@@ -211,7 +221,6 @@ class InPlace(Operand):
         new.reshape(-1)[:kept] = old[:kept]
         tensor: Any = self
         tensor.data = self.constant(new)
-        touch(self)
         return self
 
     def resize_as_(self, other: Any) -> Any:

@@ -222,19 +222,21 @@ def refusal(view: Any, what: str = "is being") -> str:
     """
     why = view._view.origin
     node = view._maker
-    if node is not None and type(node) is not AccumulateGrad:
-        number = getattr(node, "index", 0)
-        subject = f"Output {number} of {short_name(node)} is a view and {what} modified inplace."
-    elif why is INFERENCE:
-        subject = (
-            f"A view was created in inference mode and {what} modified inplace in normal mode."
+    made = node is not None and type(node) is not AccumulateGrad
+    if made:
+        subject = f"Output {getattr(node, 'index', 0)} of {short_name(node)} is a view"
+    if made and why is not NO_GRAD and why is not INFERENCE:
+        return f"{subject} and {what} modified inplace.{why}"
+    subject = f"{subject} of a view which" if made else "A view"
+    if why is INFERENCE:
+        return (
+            f"{subject} was created in inference mode and {what} modified inplace in normal mode."
+            f"{why}"
         )
-    else:
-        subject = (
-            f"A view was created in no_grad mode and {what} modified inplace with grad mode "
-            "enabled."
-        )
-    return f"{subject}{why}"
+    return (
+        f"{subject} was created in no_grad mode and {what} modified inplace with grad mode "
+        f"enabled.{why}"
+    )
 
 
 class View(NamedTuple):

@@ -24,7 +24,10 @@ Arranged = tuple[Any, Attrs]
 
 def _getitem(self: Any, key: Any) -> Any:
     """`self[key]`: a view for an int, a slice, None, or several of them."""
-    if type(key) in _INDICES:
+    basic: Any
+    if type(key) is slice:
+        basic = key
+    elif type(key) in _INDICES:
         basic = (key, Ellipsis)  # without it, an index of the only axis makes a NumPy scalar
     elif type(key) is tuple:
         for one in key:
