@@ -12,6 +12,7 @@ from typing import Any
 from compiler.errors import AxisError
 from compiler.ops import reshape
 from compiler.types import normalise_axes, normalise_axis
+from dynamic.views import alone
 
 
 def axis_of(name: str, dim: Any, ndim: int, of_number: bool = True) -> int:
@@ -87,6 +88,4 @@ def _as_number(result: Any) -> Any:
     if tuple(result.shape) != (1,):
         return result
     number = reshape(result, ())
-    if getattr(result, "_note", None) is None and getattr(number, "_note", None) is not None:
-        number._note = None
-    return number
+    return alone(number) if getattr(result, "_note", None) is None else number

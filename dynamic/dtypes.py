@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.errors import ArgumentError
+from dynamic.errors import ArgumentError, AutogradError
 
 NumpyDType = np.dtype[Any]
 
@@ -70,6 +70,19 @@ DTYPES = {t.dtype: t for t in (boolean, uint8, int8, int16, int32, int64, float3
 BOOL, INT64, F32, F64 = boolean.dtype, int64.dtype, float32.dtype, float64.dtype
 _ALIASES = {"float": F32, "double": F64, "long": INT64, "int": int32.dtype, "short": int16.dtype}
 _default = [float32]
+
+
+_C_NAMES = {
+    "Bool": "bool", "Byte": "unsigned char", "Char": "signed char", "Short": "short int",
+    "Int": "int", "Long": "long int", "Float": "float", "Double": "double",
+}  # fmt: skip
+
+
+def require_dtype(argument: str, given: NumpyDType, wanted: NumpyDType) -> None:
+    """RuntimeError for an argument of another dtype than that of the tensor."""
+    if given != wanted:
+        kept, found = (_C_NAMES[DTYPES[one].legacy] for one in (wanted, given))
+        raise AutogradError(f"expected dtype {kept} for `{argument}` but got dtype {found}")
 
 
 def dtype_named(name: str) -> DType:

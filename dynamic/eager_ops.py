@@ -64,16 +64,28 @@ place: Op = Op(
     saves=("",),
     doc="Zeros of `shape` with x at the basic index `key`: the adjoint of `select`.",
 )
+
+
+def _cloned(x: Any) -> Any:
+    """A copy laid out as x is where that has no gaps and no repetition, else in row-major order."""
+    copy = np.copy(x)
+    if copy.flags.c_contiguous or all(
+        n == 1 or a == b for n, a, b in zip(x.shape, x.strides, copy.strides, strict=True)
+    ):
+        return copy
+    return np.array(x, order="C")
+
+
 clone = Op(
     name="clone",
     infer_type=_same_type,
-    evaluate=np.copy,
+    evaluate=_cloned,
     vjp=(lambda g, o, a: g,),
     saves=("",),
     expand=lambda x: x,
     doc="A copy of x with memory of its own.",
 )
-contiguous = replace(clone, evaluate=np.ascontiguousarray)
+contiguous = replace(clone, evaluate=lambda x: np.array(x, order="C"))
 copy = Op(
     name="copy",
     infer_type=_same_type,
@@ -227,8 +239,9 @@ bmm = _renamed(ops.matmul, "bmm")
 
 REPLACED = frozenset(
     (
-        select, clone, contiguous, copy, fill, fill_of_tensor, zero, fill_where, put, norm, stack, transpose_2d,
-        swap, squeeze_dim, sum_dim, mean_dim, prod_dim, index_select, masked_fill, bmm,
+        select, clone, contiguous, copy, fill, fill_of_tensor, zero, fill_where, put, norm, stack,
+        transpose_2d, swap, squeeze_dim, sum_dim, mean_dim, prod_dim, index_select, masked_fill,
+        bmm,
     )
 )  # fmt: skip
 """The ops of which a graph has not a node, but what they expand to."""

@@ -78,7 +78,7 @@ def _check_recorded(tensor: Any, others: Sequence[Any]) -> None:
 def overlaps(array: Any) -> bool:
     """Whether elements of an array are one in memory, as `expand` makes them."""
     return bool(array.size) and any(
-        [not stride and size > 1 for size, stride in zip(array.shape, array.strides, strict=True)]
+        not stride and size > 1 for size, stride in zip(array.shape, array.strides, strict=True)
     )
 
 

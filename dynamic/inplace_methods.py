@@ -12,7 +12,7 @@ from compiler.errors import OptionError
 from compiler.op import Op, Operand
 from dynamic import eager_ops
 from dynamic.dims import axis_of
-from dynamic.dtypes import DTYPES
+from dynamic.dtypes import DTYPES, require_dtype
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.inplace import assign, check_writable, fill, overlaps, overwrite, replace
 from dynamic.results import sizes_of
@@ -172,7 +172,11 @@ class InPlace(Operand):
         return self.add_(ops.divide(tensor1, tensor2), alpha=value)
 
     def lerp_(self, end: Any, weight: Any) -> Any:
-        """Go a part of the way, `weight`, to `end`."""
+        """Go a part of the way, `weight`, to `end`; RuntimeError if that has another dtype."""
+        if self._overwritten is None:
+            check_writable(self, (end, weight))
+        if hasattr(end, "_array"):
+            require_dtype("end", end._array.dtype, self._array.dtype)
         return self.add_(ops.multiply(end - self, weight))
 
     def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
@@ -214,7 +218,7 @@ class InPlace(Operand):
         """
         if self._node is not None:
             raise AutogradError("cannot resize variables that require grad")
-        shape = tuple(int(size) for size in sizes_of(sizes))
+        shape = tuple(int(size) for size in sizes_of(sizes, "resize_"))
         old = self._array.reshape(-1)
         new = np.empty(shape, self._array.dtype)
         kept = min(old.size, new.size)

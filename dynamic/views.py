@@ -7,8 +7,9 @@ they are made anew, as the elements of the base at their places in memory.
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -273,6 +274,27 @@ def make_view(view: Any, of: Any, origin: str | None = None) -> None:
     """Note that `view` was made on the memory of `of`."""
     view._cell = of._counter
     view._note = view_note(of, origin)
+
+
+def computed(function: Callable[..., Any]) -> Any:
+    """`function`, whose results are no views: what they are views of, nobody else has."""
+
+    @functools.wraps(function)
+    def method(*args: Any, **options: Any) -> Any:
+        return alone(function(*args, **options))
+
+    return method
+
+
+def alone(result: Any) -> Any:
+    """A tensor, or each of several, as one of its own, in row-major order."""
+    if isinstance(result, tuple):
+        parts = [alone(one) for one in result]
+        return tuple(parts) if type(result) is tuple else type(result)(*parts)
+    if getattr(result, "_note", None) is not None:
+        result._note = None
+        result._array = np.ascontiguousarray(result._array).reshape(result._array.shape)
+    return result
 
 
 def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:

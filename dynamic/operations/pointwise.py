@@ -11,6 +11,7 @@ from compiler import ops
 from compiler.op import Op, Operand
 from compiler.ops.declare import undo_broadcasting
 from compiler.types import TensorType, broadcast_shapes
+from dynamic.dtypes import require_dtype
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.tensor import Tensor, wrap
 
@@ -147,6 +148,8 @@ def logit(input: Any, eps: float | None = None) -> Any:
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """The input at weight 0, `end` at weight 1, and on the line through both elsewhere."""
+    if hasattr(input, "_array") and hasattr(end, "_array"):
+        require_dtype("end", end._array.dtype, input._array.dtype)
     away = end - input
     low = input + weight * away
     high = end - away * (1 - weight)
