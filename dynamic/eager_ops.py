@@ -234,7 +234,10 @@ sum_dim = _renamed(ops.sum, "sum_dim")
 mean_dim = _renamed(ops.mean, "mean_dim")
 prod_dim = _renamed(ops.prod, "prod_dim")
 index_select = _renamed(ops.take, "index_select")
-masked_fill = _renamed(ops.where, "masked_fill")
+masked_fill = replace(
+    _renamed(ops.where, "masked_fill"),
+    evaluate=lambda *operands: np.asarray(ops.where.evaluate(*operands), order="C"),
+)
 bmm = _renamed(ops.matmul, "bmm")
 
 REPLACED = frozenset(

@@ -18,7 +18,7 @@ from dynamic.leaf import AccumulateGrad
 from dynamic.tape import Node, record
 from dynamic.user_warnings import warn
 from dynamic.versions import UNTRACKED, user_place
-from dynamic.views import rebase, refusal, writable
+from dynamic.views import OVERLAPPING, rebase, refusal, writable
 
 
 def touch(tensor: Any) -> None:
@@ -45,11 +45,7 @@ def check_writable(tensor: Any, others: Sequence[Any] = (), overlapping: bool = 
         if not overlaps(tensor._array):
             tensor._array = writable(tensor._array)
         elif not overlapping:
-            raise AutogradError(
-                "unsupported operation: more than one element of the written-to tensor refers to "
-                "a single memory location. Please clone() the tensor before performing the "
-                "operation."
-            )
+            raise AutogradError(OVERLAPPING)
     if tensor._counter is UNTRACKED and not mode.inference:
         raise AutogradError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "

@@ -16,6 +16,7 @@ from dynamic.dtypes import DTYPES, require_dtype
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.inplace import assign, check_writable, fill, overlaps, overwrite, replace
 from dynamic.results import sizes_of
+from dynamic.strided import address
 from dynamic.versions import UNTRACKED
 
 
@@ -83,7 +84,9 @@ class InPlace(Operand):
     def copy_(self, source: Any, non_blocking: bool = False) -> Any:
         """Copy from `source`, which broadcasts to the shape and is cast to the dtype."""
         source = source if isinstance(source, Operand) else self.constant(np.asarray(source))
-        return replace(self, eager_ops.copy, (source,), {}, source._array)
+        return replace(
+            self, eager_ops.copy, (source,), {}, source._array, _is_same(self._array, source._array)
+        )
 
     def clamp_(self, min: Any = None, max: Any = None) -> Any:
         """Limit to [min, max]."""
@@ -237,6 +240,16 @@ class InPlace(Operand):
         if self._counter is UNTRACKED:
             raise AutogradError("Inference tensors do not track version counter.")
         return int(self._counter[0])
+
+
+def _is_same(array: Any, source: Any) -> bool:
+    """Whether a source is the memory that it is copied to, be its elements one in memory or not."""
+    return (
+        not array.flags.writeable
+        and address(array) == address(source)
+        and array.shape == source.shape
+        and array.strides == source.strides
+    )
 
 
 def _bitwise(op: Op, function: Any) -> Any:

@@ -26,6 +26,11 @@ from dynamic.strided import Region, as_strided, spread
 from dynamic.tape import Node, new_node, recipe, short_name
 from dynamic.versions import UNTRACKED
 
+OVERLAPPING = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor before performing the operation."
+)
+
 
 def writable(array: Any) -> Any:
     """The array, or a view of it that can be written to: what `expand` makes is read-only."""
@@ -82,11 +87,22 @@ class CopySlices(GraphNode):
         if old is None:  # nothing is written to
             return self._written(region.arranged(g)[1] if part is None else part, False)
         whole, view = (g, part) if owned else region.arranged(g)
+        self._check_places()
         parts = self._written(view.copy() if owned or part is None else part, False)
         view[...] = parts.pop(0)[1] if parts and parts[0][0] == 0 else 0
         if type(old) is CopySlices:
             old.owned = whole
         return [(0, whole), *parts]
+
+    def _check_places(self) -> None:
+        """RuntimeError if elements of the view are one in memory: no cotangent is theirs alone."""
+        shape, steps, _ = self.region.view
+        if (
+            0 in steps
+            and 0 not in shape
+            and any(n > 1 and not step for n, step in zip(shape, steps, strict=True))
+        ):
+            raise AutogradError(OVERLAPPING)
 
     def _recorded(self, g: Any) -> list[tuple[int, Any]]:
         """The same in ops on tensors."""
@@ -94,6 +110,7 @@ class CopySlices(GraphNode):
         parts = self._written(take(reshape(g, (-1,)), places, 0), True)
         if self.edges[0] is None:
             return parts
+        self._check_places()
         kept = np.ones(self.shape, np.bool_)
         kept.reshape(-1)[places] = False
         rest = where(g.constant(kept), g, 0.0)

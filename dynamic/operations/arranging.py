@@ -59,8 +59,8 @@ def swapdims(input: Any, dim0: int, dim1: int) -> Any:
 
 
 def ravel(input: Any) -> Any:
-    """All elements in one axis."""
-    return ops.reshape(input, (-1,))
+    """All elements in one axis: a view of a tensor in row-major order, or of a copy that is."""
+    return ops.reshape(input.contiguous(), (-1,))
 
 
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:

@@ -34,10 +34,11 @@ def written_inside(program: Program, expected: Answer) -> set[str]:
         inside = step.get("of") == "matmul" or any(
             _state(expected, one).get("is_inference") is True for one in read
         )
+        in_place = str(step.get("of", "")).endswith("_")
+        shares = step.get("of") in ("detach", "data")
         for name in names(step):
-            if _state(expected, name).get("_is_view") is True:
-                inside = bool(read & found)
-            if inside and not str(step.get("of", "")).endswith("_"):
+            shares = shares or _state(expected, name).get("_is_view") is True
+            if (inside and not in_place) or (shares and read & found):
                 found.add(name)
     return found
 
@@ -55,9 +56,44 @@ def computed_from_strided(program: Program, found: Answer, expected: Answer) -> 
             for one in read
             for answer in (found, expected)
         )
-        if strided:
-            made |= {one for one in names(step) if not _state(expected, one).get("_is_view")}
+        for name in names(step):
+            view = _state(expected, name).get("_is_view")
+            if read & made if view else strided:
+                made.add(name)
     return made
+
+
+def held_as_gradient(program: Program) -> set[str]:
+    """The names whose memory the program has made the gradient of a leaf.
+
+    One pass may add to it several times here, where PyTorch first adds up what it adds.
+    """
+    made = {name: step for step in program["steps"] for name in names(step)}
+    found: set[str] = set()
+    for step in program["steps"]:
+        if step["do"] == "assign" and step["of"] == "grad" and isinstance(step["args"][1], str):
+            name = step["args"][1][1:]
+            found.add(name)
+            while name in made and made[name].get("of") in ("detach", "data"):
+                name = made[name]["args"][0][1:]
+                found.add(name)
+    return found
+
+
+def place_of_nothing(step: Step, ours: Any, theirs: Any, expected: Answer) -> bool:
+    """Whether all that differs is where elements would be that the tensor has not.
+
+    NumPy has no steps and no offset for an array without elements, and steps of its own for axes
+    of one.
+    """
+    shape = _state(expected, step["args"][0][1:]).get("elements", {}).get("shape")
+    if step.get("of") not in ("stride", "storage_offset") or shape is None:
+        return False
+    if 0 in shape:
+        return True
+    if not isinstance(ours, list) or len(ours) != len(shape):
+        return False
+    return all(a == b or n == 1 for n, a, b in zip(shape, ours, theirs, strict=True))
 
 
 def _state(answer: Answer, name: str) -> Answer:
