@@ -244,12 +244,10 @@ class InPlace(Operand):
 
 def _is_same(array: Any, source: Any) -> bool:
     """Whether a source is the memory that it is copied to, be its elements one in memory or not."""
-    return (
-        not array.flags.writeable
-        and address(array) == address(source)
-        and array.shape == source.shape
-        and array.strides == source.strides
-    )
+    if array.flags.writeable or address(array) != address(source):
+        return False
+    lead = array.ndim - source.ndim
+    return array.shape == (1,) * lead + source.shape and array.strides[lead:] == source.strides
 
 
 def _bitwise(op: Op, function: Any) -> Any:

@@ -37,8 +37,6 @@ def _check(name: str, x: Any, dim: int, index: Any) -> int:
     axis = axis_of(name, dim, x.ndim)
     if index._array.dtype.kind != "i":
         raise AutogradError(f"{name}(): Expected dtype int32/int64 for index")
-    if not index._array.size:
-        return axis
     if index.ndim != x.ndim:
         raise AutogradError(
             "Index tensor must have the same number of dimensions as "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.fuzz.campaign import Program
+from staticgraph.fuzz.eager.numpy_ops import COMPUTED
 from staticgraph.fuzz.eager.program import Step, names, reads
 
 Answer = dict[str, Any]
@@ -35,10 +36,9 @@ def written_inside(program: Program, expected: Answer) -> set[str]:
             _state(expected, one).get("is_inference") is True for one in read
         )
         in_place = str(step.get("of", "")).endswith("_")
-        shares = step.get("of") in ("detach", "data")
         for name in names(step):
-            shares = shares or _state(expected, name).get("_is_view") is True
-            if (inside and not in_place) or (shares and read & found):
+            shared = _shares(step, name, expected) and read & found
+            if shared or (inside and not in_place):
                 found.add(name)
     return found
 
@@ -63,21 +63,39 @@ def computed_from_strided(program: Program, found: Answer, expected: Answer) -> 
     return made
 
 
-def held_as_gradient(program: Program) -> set[str]:
+def held_as_gradient(program: Program, expected: Answer) -> set[str]:
     """The names whose memory the program has made the gradient of a leaf.
 
     One pass may add to it several times here, where PyTorch first adds up what it adds.
     """
-    made = {name: step for step in program["steps"] for name in names(step)}
     found: set[str] = set()
     for step in program["steps"]:
         if step["do"] == "assign" and step["of"] == "grad" and isinstance(step["args"][1], str):
-            name = step["args"][1][1:]
-            found.add(name)
-            while name in made and made[name].get("of") in ("detach", "data"):
-                name = made[name]["args"][0][1:]
-                found.add(name)
+            found.add(step["args"][1][1:])
+    for steps in (reversed(program["steps"]), program["steps"]):
+        for step in steps:
+            for name in names(step):
+                group = reads(step.get("args", [])) | {name}
+                if _shares(step, name, expected) and group & found:
+                    found |= group
     return found
+
+
+def views_of_temporaries(program: Program, found: Answer, expected: Answer) -> set[str]:
+    """The names of what is computed, and which PyTorch has as a view of what nobody can reach."""
+    return {
+        name
+        for step in program["steps"]
+        if step["do"] == "method" and step["of"] in COMPUTED
+        for name in names(step)
+        if _state(expected, name).get("base") == "another"
+        and _state(found, name).get("_is_view") is False
+    }
+
+
+def _shares(step: Step, name: str, expected: Answer) -> bool:
+    """Whether the name that a step binds is on the memory of what the step reads."""
+    return step.get("of") in ("detach", "data") or _state(expected, name).get("_is_view") is True
 
 
 def place_of_nothing(step: Step, ours: Any, theirs: Any, expected: Answer) -> bool:
@@ -86,12 +104,12 @@ def place_of_nothing(step: Step, ours: Any, theirs: Any, expected: Answer) -> bo
     NumPy has no steps and no offset for an array without elements, and steps of its own for axes
     of one.
     """
-    shape = _state(expected, step["args"][0][1:]).get("elements", {}).get("shape")
-    if step.get("of") not in ("stride", "storage_offset") or shape is None:
+    if step["do"] != "method" or step["of"] not in ("stride", "storage_offset"):
         return False
+    shape = _state(expected, step["args"][0][1:]).get("elements", {}).get("shape", [])
     if 0 in shape:
         return True
-    if not isinstance(ours, list) or len(ours) != len(shape):
+    if not isinstance(ours, list) or not len(ours) == len(theirs) == len(shape):
         return False
     return all(a == b or n == 1 for n, a, b in zip(shape, ours, theirs, strict=True))
 
