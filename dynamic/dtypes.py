@@ -72,6 +72,12 @@ _ALIASES = {"float": F32, "double": F64, "long": INT64, "int": int32.dtype, "sho
 _default = [float32]
 
 
+_C_NAMES = {
+    "Bool": "bool", "Byte": "unsigned char", "Char": "signed char", "Short": "short int",
+    "Int": "int", "Long": "long int", "Float": "float", "Double": "double",
+}  # fmt: skip
+
+
 def dtype_named(name: str) -> DType:
     """The dtype of this name."""
     return DTYPES[np.dtype(name)]
@@ -135,11 +141,6 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
     return F32 if result is None else result
 
 
-_IN_C = {
-    "Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char",
-}  # fmt: skip
-
-
 def require_dtype(text: str, x: Any, other: Any) -> None:
     """RuntimeError unless `other`, if it has a dtype, has that of x.
 
@@ -148,4 +149,4 @@ def require_dtype(text: str, x: Any, other: Any) -> None:
     given = getattr(other, "dtype", None)
     if given is not None and given != x.dtype:
         names = [DTYPES[np.dtype(one)].legacy for one in (x.dtype, given)]
-        raise AutogradError(text.format(*names, *(_IN_C.get(one, one.lower()) for one in names)))
+        raise AutogradError(text.format(*names, *(_C_NAMES[one] for one in names)))

@@ -7,8 +7,9 @@ they are made anew, as the elements of the base at their places in memory.
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,11 @@ from dynamic.observers import announce
 from dynamic.strided import Region, as_strided, spread
 from dynamic.tape import FREED, Node, new_node, recipe, short_name
 from dynamic.versions import UNTRACKED
+
+OVERLAPPING = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor before performing the operation."
+)
 
 
 def writable(array: Any) -> Any:
@@ -85,11 +91,22 @@ class CopySlices(GraphNode):
         if old is None:  # nothing is written to
             return self._written(region.arranged(g)[1] if part is None else part, False)
         whole, view = (g, part) if owned else region.arranged(g)
+        self._check_places()
         parts = self._written(view.copy() if owned or part is None else part, False)
         view[...] = parts.pop(0)[1] if parts and parts[0][0] == 0 else 0
         if type(old) is CopySlices:
             old.owned = whole
         return [(0, whole), *parts]
+
+    def _check_places(self) -> None:
+        """RuntimeError if elements of the view are one in memory: no cotangent is theirs alone."""
+        shape, steps, _ = self.region.view
+        if (
+            0 in steps
+            and 0 not in shape
+            and any(n > 1 and not step for n, step in zip(shape, steps, strict=True))
+        ):
+            raise AutogradError(OVERLAPPING)
 
     def _recorded(self, g: Any) -> list[tuple[int, Any]]:
         """The same in ops on tensors."""
@@ -97,6 +114,7 @@ class CopySlices(GraphNode):
         parts = self._written(take(reshape(g, (-1,)), places, 0), True)
         if self.edges[0] is None:
             return parts
+        self._check_places()
         kept = np.ones(self.shape, np.bool_)
         kept.reshape(-1)[places] = False
         rest = where(g.constant(kept), g, 0.0)
@@ -234,19 +252,21 @@ def refusal(view: Any, what: str = "is being") -> str:
     """
     why = view._view.origin
     node = view._maker
-    if node is not None and type(node) is not AccumulateGrad:
-        number = getattr(node, "index", 0)
-        subject = f"Output {number} of {short_name(node)} is a view and {what} modified inplace."
-    elif why is INFERENCE:
-        subject = (
-            f"A view was created in inference mode and {what} modified inplace in normal mode."
+    made = node is not None and type(node) is not AccumulateGrad
+    if made:
+        subject = f"Output {getattr(node, 'index', 0)} of {short_name(node)} is a view"
+    if made and why is not NO_GRAD and why is not INFERENCE:
+        return f"{subject} and {what} modified inplace.{why}"
+    subject = f"{subject} of a view which" if made else "A view"
+    if why is INFERENCE:
+        return (
+            f"{subject} was created in inference mode and {what} modified inplace in normal mode."
+            f"{why}"
         )
-    else:
-        subject = (
-            f"A view was created in no_grad mode and {what} modified inplace with grad mode "
-            "enabled."
-        )
-    return f"{subject}{why}"
+    return (
+        f"{subject} was created in no_grad mode and {what} modified inplace with grad mode "
+        f"enabled.{why}"
+    )
 
 
 class View(NamedTuple):
@@ -283,6 +303,27 @@ def make_view(view: Any, of: Any, origin: str | None = None) -> None:
     """Note that `view` was made on the memory of `of`."""
     view._cell = of._counter
     view._note = view_note(of, origin)
+
+
+def computed(function: Callable[..., Any]) -> Any:
+    """`function`, whose results are no views: what they are views of, nobody else has."""
+
+    @functools.wraps(function)
+    def method(*args: Any, **options: Any) -> Any:
+        return alone(function(*args, **options))
+
+    return method
+
+
+def alone(result: Any) -> Any:
+    """A tensor, or each of several, as one of its own, in row-major order."""
+    if isinstance(result, tuple):
+        parts = [alone(one) for one in result]
+        return tuple(parts) if type(result) is tuple else type(result)(*parts)
+    if getattr(result, "_note", None) is not None:
+        result._note = None
+        result._array = np.ascontiguousarray(result._array).reshape(result._array.shape)
+    return result
 
 
 def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:

@@ -14,6 +14,7 @@ from dynamic.dtypes import F64, INT64
 from dynamic.errors import AutogradError
 from dynamic.results import named
 from dynamic.tensor import wrap
+from dynamic.views import alone
 
 __all__ = [
     "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "diff", "logcumsumexp",
@@ -101,7 +102,7 @@ def _running(op: Op) -> Any:
         x = input if dtype is None else input.to(dtype)
         axis = axis_of(op.name, dim, x.ndim)
         if not x.ndim:
-            return ops.reshape(_apply(op, ops.reshape(x, (1,)), axis), ())
+            return alone(ops.reshape(_apply(op, ops.reshape(x, (1,)), axis), ()))
         return _apply(op, x, axis)
 
     function.__name__ = function.__qualname__ = op.name

@@ -14,6 +14,7 @@ from dynamic.dims import along, axis_of
 from dynamic.dtypes import require_dtype
 from dynamic.errors import AutogradError
 from dynamic.tensor import Tensor, wrap
+from dynamic.views import computed
 
 __all__ = [
     "argwhere", "bincount", "count_nonzero", "gather", "index_add", "index_copy", "index_fill",
@@ -59,6 +60,7 @@ def _check(name: str, x: Any, dim: int, index: Any) -> int:
     return axis
 
 
+@computed
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """The elements at `index` along one axis: index's shape, which may be smaller off the axis."""
     if not input.ndim and index.ndim <= 1:

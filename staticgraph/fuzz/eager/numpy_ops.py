@@ -121,7 +121,7 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "view_as": lambda x, other: _view(x, other.shape),
     "reshape_as": lambda x, other: x.reshape(other.shape),
     "flatten": _flatten,
-    "ravel": lambda x: np.ascontiguousarray(x).reshape(-1),
+    "ravel": lambda x: np.asarray(x, order="C").reshape(-1),
     "unflatten": _unflatten,
     "unsqueeze": lambda x, dim: np.expand_dims(x, dim),
     "squeeze": _squeeze,
