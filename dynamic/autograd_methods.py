@@ -21,7 +21,6 @@ from dynamic.printing import tensor_text
 from dynamic.user_warnings import warn
 from dynamic.versions import UNTRACKED, TrackedInference
 
-
 _LEAVES = "you can only change requires_grad flags of leaf variables."
 _DETACHED = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation "
