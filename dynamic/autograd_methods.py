@@ -34,6 +34,7 @@ class Autograd(Operand):
     __slots__ = ()
 
     _array: Any
+    _cell: Any
     _counter: list[Any]
     _home: Any
     _maker: Any

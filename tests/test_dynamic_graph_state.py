@@ -1,4 +1,4 @@
-"""What PyTorch's graph does with inputs=, frozen and detached leaves, and graphs that were freed."""
+"""What PyTorch's graph does with inputs=, frozen and detached leaves, and freed graphs."""
 
 from __future__ import annotations
 
