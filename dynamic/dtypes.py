@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.errors import ArgumentError
+from dynamic.errors import ArgumentError, AutogradError
 
 NumpyDType = np.dtype[Any]
 
@@ -70,6 +70,12 @@ DTYPES = {t.dtype: t for t in (boolean, uint8, int8, int16, int32, int64, float3
 BOOL, INT64, F32, F64 = boolean.dtype, int64.dtype, float32.dtype, float64.dtype
 _ALIASES = {"float": F32, "double": F64, "long": INT64, "int": int32.dtype, "short": int16.dtype}
 _default = [float32]
+
+
+_C_NAMES = {
+    "Bool": "bool", "Byte": "unsigned char", "Char": "signed char", "Short": "short int",
+    "Int": "int", "Long": "long int", "Float": "float", "Double": "double",
+}  # fmt: skip
 
 
 def dtype_named(name: str) -> DType:
@@ -133,3 +139,14 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
         if result is None or (dtype is not None and _CATEGORY[dtype.kind] > _CATEGORY[result.kind]):
             result = dtype
     return F32 if result is None else result
+
+
+def require_dtype(text: str, x: Any, other: Any) -> None:
+    """RuntimeError unless `other`, if it has a dtype, has that of x.
+
+    In the text {0} and {1} are PyTorch's names of the dtypes, {2} and {3} those of C.
+    """
+    given = getattr(other, "dtype", None)
+    if given is not None and given != x.dtype:
+        names = [DTYPES[np.dtype(one)].legacy for one in (x.dtype, given)]
+        raise AutogradError(text.format(*names, *(_C_NAMES[one] for one in names)))

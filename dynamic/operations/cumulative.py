@@ -13,6 +13,7 @@ from dynamic.dtypes import INT64
 from dynamic.errors import AutogradError
 from dynamic.results import named
 from dynamic.tensor import wrap
+from dynamic.views import alone
 
 __all__ = [
     "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "diff", "logcumsumexp",
@@ -45,7 +46,7 @@ def _running(op: Op) -> Any:
         x = input if dtype is None else input.to(dtype)
         axis = axis_of(op.name, dim, x.ndim)
         if not x.ndim:
-            return ops.reshape(op.bound((ops.reshape(x, (1,)),), {"axis": axis}), ())
+            return alone(ops.reshape(op.bound((ops.reshape(x, (1,)),), {"axis": axis}), ()))
         return op.bound((x,), {"axis": axis})
 
     function.__name__ = function.__qualname__ = op.name

@@ -12,6 +12,7 @@ from dynamic.dtypes import INT64
 from dynamic.errors import AutogradError
 from dynamic.results import named
 from dynamic.tensor import wrap
+from dynamic.views import computed
 
 __all__ = [
     "aminmax", "argsort", "kthvalue", "median", "msort", "sort", "topk", "unique",
@@ -92,6 +93,7 @@ def msort(input: Any) -> Any:
     return sort(input, 0).values
 
 
+@computed
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest (smallest) elements along an axis in order, and where they are."""
     size = input.shape[axis_of("topk", dim, input.ndim)] if input.ndim else 1
@@ -115,6 +117,7 @@ def _at_rank(input: Any, rank: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
     return values.squeeze(dim), place.squeeze(dim)
 
 
+@computed
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest element along an axis, k from 1, and where it is."""
     axis = axis_of("kthvalue", dim, input.ndim)
