@@ -30,8 +30,9 @@ def stride(self: Any, dim: int | None = None) -> Any:
         if not steps[axis] and (size == 1 or not array.size):
             steps[axis] = following
         following = max(size, 1) * steps[axis]
-    steps = tuple(steps)
-    return steps if dim is None else steps[axis_of("stride", dim, len(steps), of_number=False)]
+    if dim is None:
+        return tuple(steps)
+    return steps[axis_of("stride", dim, len(steps), of_number=False)]
 
 
 def data_ptr(self: Any) -> int:
