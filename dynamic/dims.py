@@ -88,4 +88,5 @@ def _as_number(result: Any) -> Any:
     if tuple(result.shape) != (1,):
         return result
     number = reshape(result, ())
-    return alone(number) if getattr(result, "_note", None) is None else number
+    is_view = getattr(result, "_overwritten", True) is None and result._note is not None
+    return number if is_view else alone(number)

@@ -84,9 +84,8 @@ class InPlace(Operand):
     def copy_(self, source: Any, non_blocking: bool = False) -> Any:
         """Copy from `source`, which broadcasts to the shape and is cast to the dtype."""
         source = source if isinstance(source, Operand) else self.constant(np.asarray(source))
-        return replace(
-            self, eager_ops.copy, (source,), {}, source._array, _is_same(self._array, source._array)
-        )
+        same = self._overwritten is None and _is_same(self._array, source._array)
+        return replace(self, eager_ops.copy, (source,), {}, source._array, same)
 
     def clamp_(self, min: Any = None, max: Any = None) -> Any:
         """Limit to [min, max]."""

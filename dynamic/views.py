@@ -320,7 +320,7 @@ def alone(result: Any) -> Any:
     if isinstance(result, tuple):
         parts = [alone(one) for one in result]
         return tuple(parts) if type(result) is tuple else type(result)(*parts)
-    if getattr(result, "_note", None) is not None:
+    if getattr(result, "_overwritten", True) is None and result._note is not None:  # no tracer
         result._note = None
         result._array = np.ascontiguousarray(result._array).reshape(result._array.shape)
     return result
