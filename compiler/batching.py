@@ -233,7 +233,11 @@ RULES: dict[Op, BatchRule] = {
         (ops.clamp, ops.leaky_relu, ops.elu, ops.silu, ops.gelu, ops.stop_gradient), aligned
     ),
     **dict.fromkeys(
-        (ops.mean, ops.var, ops.std, ops.logsumexp, ops.expand_dims, ops.squeeze, ops.flip), shifted
+        (
+            ops.mean, ops.var, ops.std, ops.logsumexp, ops.vector_norm, ops.expand_dims,
+            ops.squeeze, ops.flip,
+        ),
+        shifted,
     ),
     **dict.fromkeys(
         (

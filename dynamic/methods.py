@@ -17,7 +17,6 @@ from dynamic.division import floor_divide
 from dynamic.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype
 from dynamic.errors import ArgumentError, AutogradError, SizeError
 from dynamic.indexing import Indexing
-from dynamic.norms import vector_norm
 from dynamic.reductions import extremum, over, spread, total, truth
 from dynamic.results import Max, Min, Size, sizes_of
 from dynamic.views import pieces, shares_memory
@@ -326,7 +325,7 @@ class Methods(Indexing):
             return over(eager_ops.norm, self, dim, keepdim)
         axes = axes_of("norm", dim, self._array.ndim)
         attrs = {"p": float(p), "axes": axes, "keepdims": keepdim}
-        return self.apply(vector_norm, (self,), attrs)
+        return self.apply(ops.vector_norm, (self,), attrs)
 
     def amax(self, dim: Any = None, keepdim: bool = False) -> Any:
         """The largest elements along `dim`; ties share the gradient evenly."""

@@ -48,6 +48,7 @@ _NAMES = {
     "take": "Index",
     "take_along_axis": "Gather",
     "transpose": "Permute",
+    "vector_norm": "LinalgVectorNorm",
 }
 """Ops whose PyTorch name is not the op's own in capitals."""
 

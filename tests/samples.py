@@ -323,6 +323,13 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(1, 3)),
         call(spread(0, 2, 3)),
     ],
+    "vector_norm": [
+        *(call(nonzero(2, 3), order, dim=1) for order in (1, 2, 3, 1.5, np.inf, -np.inf)),
+        call(nonzero(2, 3), 0, axis=0),
+        call(nonzero(2, 3, 2), axis=(0, 2), keepdims=True),
+        call(nonzero(4)),
+        call(nonzero()),
+    ],
     "mse_loss": losses(spread, spread),
     "binary_cross_entropy_with_logits": losses(spread, probability),
     "matmul": matrices(),

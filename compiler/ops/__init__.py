@@ -97,6 +97,7 @@ from compiler.ops.nn import (
     silu,
     softmax,
 )
+from compiler.ops.norms import vector_norm
 from compiler.ops.reduction import (
     all,
     any,
@@ -287,11 +288,12 @@ __all__ = [
     "trunc",
     "var",
     "variable",
+    "vector_norm",
     "where",
     "while_loop",
 ]  # fmt: skip
 
-LINALG = ("cholesky", "det", "inv", "pinv", "slogdet", "solve")
+LINALG = ("cholesky", "det", "inv", "pinv", "slogdet", "solve", "vector_norm")
 """The names of staticgraph.linalg."""
 
 _INTERNAL = {

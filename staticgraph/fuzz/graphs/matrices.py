@@ -42,10 +42,16 @@ def _pinv(g: Grower, op: str) -> Any:
     return g.emit(op, _square(g, 0.0), rtol=1e-4)
 
 
+def _vector_norm(g: Grower, op: str) -> Any:
+    x = g.pick("f")
+    order = g.choose.choice((2, 1, 3, 0, {"float": "inf"}, {"float": "-inf"}))
+    return g.emit(op, g.emit("tanh", x), order, axis=g.axes(x), keepdims=g.chance(0.5))
+
+
 GENERATORS: dict[str, Generator] = {
     **dict.fromkeys(
         ("inv", "det", "logabsdet", "signdet", "cholesky", "cofactor"), _of_a_square
     ),
-    "slogdet": _slogdet, "solve": _solve, "pinv": _pinv,
+    "slogdet": _slogdet, "solve": _solve, "pinv": _pinv, "vector_norm": _vector_norm,
 }  # fmt: skip
 """The generators of these ops."""

@@ -92,11 +92,23 @@ def _signdet(a: Array) -> Array:
     return np.sign(_determinant(a))
 
 
+def _vector_norm(x: Array, ord: float, axis: Any = None, keepdims: bool = False) -> Array:
+    if isinstance(axis, list):
+        axis = tuple(axis)
+    options: Any = {"axis": axis, "keepdims": keepdims}
+    if abs(ord) == np.inf:
+        return (np.max if ord > 0 else np.min)(abs(x), **options)
+    if ord == 0:
+        return np.sum((x != 0).astype(x.dtype), **options)
+    return np.sum(abs(x) ** x.dtype.type(ord), **options) ** (1 / x.dtype.type(ord))
+
+
 REFERENCE: dict[str, Callable[..., Any]] = {
     "inv": _inv, "pinv": _pinv,
     "solve": _each(lambda a, b: _eliminated(a, b)[0], lambda a, b: b), "det": _determinant,
     "logabsdet": _logabsdet, "signdet": _signdet,
     "slogdet": lambda a: [_signdet(a), _logabsdet(a)], "cofactor": _each(_cofactor, lambda a: a),
     "cholesky": _each(_cholesky, lambda a: a),
+    "vector_norm": _vector_norm,
 }  # fmt: skip
 """What they mean."""
