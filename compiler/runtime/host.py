@@ -50,7 +50,9 @@ class HostStep:
         line: the user's line of a node of the kernel, for what goes wrong.
     """
 
-    __slots__ = ("attrs", "evaluate", "line", "name", "node", "operands", "result", "words")
+    __slots__ = (
+        "attrs", "evaluate", "known", "line", "name", "node", "operands", "result", "words",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -70,6 +72,14 @@ class HostStep:
         self.words = memoryview(table)
         self.node = call.node
         self.line = line
+        self.known = ""
+
+    @property
+    def where(self) -> str:
+        """The user's line: found once, since the kernel may have to be made again for it."""
+        if not self.known:
+            self.known = self.line(self.node)
+        return self.known
 
     def __call__(self) -> None:
         """Compute the result; what the op raises has the user's line."""
@@ -82,14 +92,14 @@ class HostStep:
             with np.errstate(all="ignore"):
                 value = np.asarray(self.evaluate(*arrays, **self.attrs))
         except StaticGraphError as error:
-            raise type(error)(f"{error} ({self.line(self.node)})") from error
+            raise type(error)(f"{error} ({self.where})") from error
         except Exception as error:
-            error.add_note(f"in {self.name} ({self.line(self.node)})")
+            error.add_note(f"in {self.name} ({self.where})")
             raise
         result = self.result.at(self.words)
         if value.shape != result.shape or value.dtype != result.dtype:
             raise GraphError(
                 f"{self.name} evaluates to {value.dtype}{list(value.shape)}, inferred "
-                f"{result.dtype}{list(result.shape)} ({self.line(self.node)})"
+                f"{result.dtype}{list(result.shape)} ({self.where})"
             )
         result[...] = value
