@@ -4,44 +4,79 @@ from __future__ import annotations
 
 import copy
 import re
+import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import dynamic
 import staticgraph as sg
+from staticgraph.fuzz.capture.program import FILE
+from staticgraph.fuzz.server import SHOWN
 
-LINE = re.compile(r"\.py:\d+: |returned (a value of type|an eager tensor)")
-"""The place that a refusal names first, unless it is about what the function returns."""
+PLACE = re.compile(r"\b%s:(\d+)[^\n]*?: (.*)|\bf: (returned .*)" % re.escape(FILE), re.DOTALL)
+"""What a refusal says, after the line of the user's or the function that it is about."""
 
-SKIPPED, SAME, REFUSED = "eager raises", "same", "refused"
+SKIPPED, SAME, REFUSED = "raises as eagerly", "same", "refused"
 
 
-def verdict(function: Callable[..., Any], args: Sequence[Any], **options: Any) -> str:
-    """How a function and its captured form compare; `options` are those of `sg.function`.
+class Compared(NamedTuple):
+    """How a function and its captured form compare.
 
-    With `debug=True` nothing is compiled.
+    Attributes:
+        verdict: SAME, REFUSED, SKIPPED if both raise, or in which way the two differ.
+        line: that of a refusal, 0 if it is about what the function returns.
+        reason: what a refusal says.
     """
-    return compared(function, sg.function(function, **options), args)
+
+    verdict: str
+    line: int = 0
+    reason: str = ""
 
 
-def compared(eager: Callable[..., Any], captured: Callable[..., Any], args: Sequence[Any]) -> str:
-    """SAME, REFUSED, SKIPPED if the eager call raises, or in which way the two differ."""
+def compared(
+    eager: Callable[..., Any], captured: Callable[..., Any], args: Sequence[Any]
+) -> Compared:
+    """Call both.
+
+    What the eager call does, the captured one does, or it raises an error of the project's that
+    names the line. Where the eager call raises, the captured one does.
+    """
+    expected: Any
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             expected = _outcome(eager, copy.deepcopy(args))
-        except Exception:
-            return SKIPPED
+        except Exception as error:
+            expected = error
         try:
             found = _outcome(captured, copy.deepcopy(args))
         except sg.StaticGraphError as error:
-            return REFUSED if LINE.search(str(error)) else f"no line: {error!r}"
-        except TypeError:
-            return REFUSED  # an argument that does not fit, which the eager call forgives
-    return _difference(found, expected)
+            return _refusal(error, expected)
+        except Exception as error:
+            return _other_error(error, expected)
+    if isinstance(expected, Exception):
+        return Compared(f"no error: eagerly {type(expected).__name__}: {expected}")
+    return Compared(_difference(found, expected))
+
+
+def _refusal(error: Exception, expected: Any) -> Compared:
+    if isinstance(expected, Exception):
+        return Compared(SKIPPED)
+    place = PLACE.search(str(error))
+    if place is None:
+        return Compared(f"no line: {error!r}")
+    return Compared(REFUSED, int(place[1] or 0), place[2] or place[3])
+
+
+def _other_error(error: Exception, expected: Any) -> Compared:
+    """An error that is none of the project's; the eager call may raise the very same."""
+    if isinstance(expected, Exception) and isinstance(error, type(expected)):
+        return Compared(SKIPPED)
+    trace = "".join(traceback.format_exception(error, limit=-SHOWN))
+    return Compared(f"no refusal: {type(error).__name__}: {error}\n{trace}")
 
 
 def _outcome(function: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
