@@ -53,12 +53,12 @@ def remembered(error: Refusal) -> Refusal:
 
 def refuse(what: str, instead: str) -> NoReturn:
     """Raise a CaptureError at the user's line: what the code there needs, and what to write."""
-    raise remembered(CaptureError(f"{_place()}: {what}: {instead}"))
+    raise remembered(CaptureError(f"{user_place()}: {what}: {instead}"))
 
 
-def _place() -> str:
+def user_place() -> str:
     """`file:line` of the user's code, and its text if it is there."""
-    frame: FrameType | None = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_back is not None and _is_between(frame):
         frame = frame.f_back
     assert frame is not None

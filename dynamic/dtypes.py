@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.errors import ArgumentError
+from dynamic.errors import ArgumentError, AutogradError
 
 NumpyDType = np.dtype[Any]
 
@@ -116,6 +116,23 @@ def dtype_of_number(value: Any) -> NumpyDType:
     if isinstance(value, bool):
         return BOOL
     return INT64 if isinstance(value, int) else _default[0].dtype
+
+
+_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int"}
+
+
+def element(value: bool | int | float, dtype: NumpyDType) -> Any:
+    """A number as an array of a dtype; of uint8, down to -255 it counts from 256.
+
+    RuntimeError for a number that no element of the dtype is.
+    """
+    if dtype.kind in "iu" and dtype != INT64:
+        most = int(np.iinfo(dtype).max)
+        least = -most if dtype.kind == "u" else -most - 1
+        if not least <= value <= most:
+            name = _C_NAMES[dtype.name]
+            raise AutogradError(f"value cannot be converted to type {name} without overflow")
+    return np.asarray(value).astype(dtype)
 
 
 def result_type(operands: Iterable[Any]) -> NumpyDType:

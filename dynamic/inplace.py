@@ -10,7 +10,7 @@ import numpy as np
 from compiler import ops
 from compiler.op import Attrs, Op, Operand, refuse_more
 from dynamic import eager_ops
-from dynamic.dtypes import DTYPES
+from dynamic.dtypes import DTYPES, element
 from dynamic.errors import AutogradError, SizeError
 from dynamic.grad_mode import copying, mode
 from dynamic.leaf import AccumulateGrad
@@ -75,6 +75,7 @@ def _repeated(array: Any) -> list[bool]:
 def fill(tensor: Any, op: Op, value: Any) -> Any:
     """Set all elements to one number; those of an expanded tensor too, unless it is recorded."""
     array = tensor._array
+    value = element(value, array.dtype).item()
     if tensor._overwritten is None and not array.flags.writeable and tensor._node is None:
         once = [slice(0, 1) if same else slice(None) for same in _repeated(array)]
         writable(array[(*once, Ellipsis)])[...] = value
@@ -201,6 +202,14 @@ def into(name: str, out: Any, result: Any, operands: Sequence[Any]) -> Any:
     return out
 
 
+def _without_leading_ones(value: Any, ndim: int) -> Any:
+    """A value that has more axes than what it is written to: without the first ones of size 1."""
+    extra = value.ndim - ndim
+    if extra <= 0 or any(size != 1 for size in value.shape[:extra]):
+        return value
+    return ops.reshape(value, tuple(value.shape[extra:]))
+
+
 def assign(tensor: Any, key: Any, value: Any) -> None:
     """`tensor[key] = value`: recorded on the tensor, which the key makes a view of."""
     selected = tensor._basic_key(key)
@@ -211,7 +220,9 @@ def assign(tensor: Any, key: Any, value: Any) -> None:
         if isinstance(value, bool | int | float):
             fill(tensor, eager_ops.fill, value)
         else:
-            tensor.copy_(value)
+            if not isinstance(value, Operand):
+                value = tensor.constant(np.asarray(value))
+            tensor.copy_(_without_leading_ones(value, tensor._array.ndim))
         return
     places = tensor._places(key)
     if not isinstance(value, Operand):

@@ -93,6 +93,10 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """A view of the windows of an axis, along a new last axis."""
     axis = axis_of("unfold", dimension, input.ndim)
     length = input.shape[axis] if input.ndim else 1
+    if step <= 0:
+        raise AutogradError(f"step is {step} but must be > 0")
+    if size < 0:
+        raise AutogradError(f"size is {size} but must be >= 0")
     if size > length:
         raise AutogradError(
             f"maximum size for tensor at dimension {axis} is {length} but size is {size}"

@@ -120,8 +120,15 @@ def _reversed_matrix(x: Any) -> Arranged | None:
     return (x.T, _REVERSED[x.ndim]) if x.ndim <= 2 else None
 
 
-def _swapped(x: Any, dim0: int = -2, dim1: int = -1) -> Arranged:
+def _swapped(x: Any, dim0: int, dim1: int) -> Arranged | None:
+    if type(dim0) is not int or type(dim1) is not int:
+        return None
     attrs = _EXCHANGED[x.ndim][dim0][dim1]
+    return x.transpose(attrs["axes"]), attrs
+
+
+def _last_swapped(x: Any) -> Arranged:
+    attrs = _EXCHANGED[x.ndim][-2][-1]
     return x.transpose(attrs["axes"]), attrs
 
 
@@ -132,7 +139,9 @@ def _permuted(x: Any, *dims: Any) -> Arranged:
     return array, {"axes": tuple([dim % ndim for dim in listed])}
 
 
-def _unsqueezed(x: Any, dim: int) -> Arranged:
+def _unsqueezed(x: Any, dim: int) -> Arranged | None:
+    if type(dim) is not int:
+        return None
     key, attrs = _NEW_AXIS[x.ndim][dim]
     return x[key], attrs
 
@@ -141,7 +150,9 @@ def _squeezed(x: Any) -> Arranged:
     return x.squeeze(), {"axes": tuple([i for i, size in enumerate(x.shape) if size == 1])}
 
 
-def _squeezed_along(x: Any, dim: int) -> Arranged:
+def _squeezed_along(x: Any, dim: int) -> Arranged | None:
+    if type(dim) is not int:
+        return None
     axes = (dim % x.ndim,) if x.shape[dim] == 1 else ()
     return x.squeeze(axes), {"axes": axes}
 
@@ -175,6 +186,6 @@ METHODS: dict[str, Any] = {
     "unsqueeze": arranging(ops.expand_dims, Tensor.unsqueeze, _unsqueezed),
     "expand": arranging(ops.broadcast_to, Tensor.expand, _expanded),
     "T": property(arranging(ops.transpose, _inherited.T.fget, _reversed)),
-    "mT": property(arranging(eager_ops.swap, _inherited.mT.fget, _swapped)),
+    "mT": property(arranging(eager_ops.swap, _inherited.mT.fget, _last_swapped)),
 }
 """Operators, methods and properties of Tensor."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import re
 import traceback
 import warnings
@@ -11,13 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import compiler
 import dynamic
 import staticgraph as sg
-from staticgraph.fuzz.capture.program import FILE
 from staticgraph.fuzz.server import SHOWN
 
-PLACE = re.compile(r"\b%s:(\d+)[^\n]*?: (.*)|\bf: (returned .*)" % re.escape(FILE), re.DOTALL)
+PLACE = re.compile(r"(\S+\.py):(\d+)[^\n]*?: (.*)|^\w+: (returned .*)", re.DOTALL)
 """What a refusal says, after the line of the user's or the function that it is about."""
+OWN = tuple(os.path.dirname(str(package.__file__)) + os.sep for package in (compiler, dynamic, sg))
+"""Where the project's own files are, whose lines tell a user nothing."""
 
 SKIPPED, SAME, REFUSED = "raises as eagerly", "same", "refused"
 
@@ -36,6 +39,14 @@ class Compared(NamedTuple):
     reason: str = ""
 
 
+def verdict(function: Callable[..., Any], args: Sequence[Any], **options: Any) -> str:
+    """How a function and its captured form compare; `options` are those of `sg.function`.
+
+    With `debug=True` nothing is compiled.
+    """
+    return compared(function, sg.function(function, **options), args).verdict
+
+
 def compared(
     eager: Callable[..., Any], captured: Callable[..., Any], args: Sequence[Any]
 ) -> Compared:
@@ -47,28 +58,36 @@ def compared(
     expected: Any
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
+        given = copy.deepcopy(args)
         try:
-            expected = _outcome(eager, copy.deepcopy(args))
+            expected = _results(eager, given)
         except Exception as error:
             expected = error
+        else:
+            try:
+                expected |= _effects(expected, given)
+            except Exception:  # what is differentiated was changed in place
+                return Compared(SKIPPED)
+        given = copy.deepcopy(args)
         try:
-            found = _outcome(captured, copy.deepcopy(args))
+            found = _results(captured, given)
+            found |= _effects(found, given)
         except sg.StaticGraphError as error:
             return _refusal(error, expected)
         except Exception as error:
             return _other_error(error, expected)
     if isinstance(expected, Exception):
         return Compared(f"no error: eagerly {type(expected).__name__}: {expected}")
-    return Compared(_difference(found, expected))
+    return Compared(_difference(*map(_as_arrays, (found, expected))))
 
 
 def _refusal(error: Exception, expected: Any) -> Compared:
     if isinstance(expected, Exception):
         return Compared(SKIPPED)
     place = PLACE.search(str(error))
-    if place is None:
+    if place is None or (place[1] or "").startswith(OWN):
         return Compared(f"no line: {error!r}")
-    return Compared(REFUSED, int(place[1] or 0), place[2] or place[3])
+    return Compared(REFUSED, int(place[2] or 0), place[3] or place[4])
 
 
 def _other_error(error: Exception, expected: Any) -> Compared:
@@ -79,29 +98,35 @@ def _other_error(error: Exception, expected: Any) -> Compared:
     return Compared(f"no refusal: {type(error).__name__}: {error}\n{trace}")
 
 
-def _outcome(function: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
-    """The results, the gradients of a weighted sum of them, and the arguments afterwards."""
+def _results(function: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
     dynamic.manual_seed(0)
-    results = _flat(function(*args))
-    found: dict[str, Any] = {"count": np.asarray(len(results))}
+    return {f"result {i}": one for i, one in enumerate(_flat(function(*args)))}
+
+
+def _effects(results: dict[str, Any], args: Sequence[Any]) -> dict[str, Any]:
+    """The gradients of a weighted sum of the results, and the arguments afterwards."""
+    found: dict[str, Any] = {}
     total: Any = None
-    for i, result in enumerate(results):
-        if not isinstance(result, dynamic.Tensor):
-            found[f"result {i}"] = np.asarray(result)
-            continue
-        found[f"result {i}"] = np.array(result.detach().numpy())
-        if result.requires_grad:
+    for i, result in enumerate(results.values()):
+        if isinstance(result, dynamic.Tensor) and result.requires_grad:
             weights = np.cos(1.0 + i + np.arange(result.numel())).reshape(tuple(result.shape))
             part = (result * dynamic.tensor(np.asarray(weights, result.dtype.dtype))).sum()
             total = part if total is None else total + part
     if total is not None and total.requires_grad:
         total.backward()
     for i, one in enumerate(_leaves(args)):
-        found[f"argument {i}"] = np.array(one.detach().numpy())
+        found[f"argument {i}"] = one
         if one.requires_grad:
             zeros = np.zeros(tuple(one.shape), one.dtype.dtype)
-            found[f"gradient {i}"] = zeros if one.grad is None else np.array(one.grad.numpy())
+            found[f"gradient {i}"] = zeros if one.grad is None else one.grad
     return found
+
+
+def _as_arrays(found: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: np.array(one.detach().numpy() if isinstance(one, dynamic.Tensor) else one)
+        for name, one in found.items()
+    }
 
 
 def _flat(value: Any) -> list[Any]:

@@ -46,6 +46,7 @@ def generate(seed: int) -> Program:
         if step is not None:
             steps.append(step)
     results = [name for name in g.bound if _returned(g.bound[name]) and name not in _given(g)]
+    results += [one["name"] for one in steps if "name" in one and one["name"] not in g.bound]
     again = [g.choose.choice((2, 3)), g.choose.choice((1, 4, 5))] if g.chance(0.4) else None
     return {"steps": g.leaves + steps, "results": results or g.tensors(), "again": again}
 
@@ -95,7 +96,7 @@ def _wrong(g: Values) -> Step | None:
         g.subject = _subject(g, "")
         step = _guess(g, g.choose.choice(KINDS), g.choose.choice(NAMES))
         bound = dict(g.bound)
-        if not _runs(g, step):
+        if "name" in step and not _runs(g, step):
             _keep(g)
             return step
         g.bound = bound
