@@ -40,6 +40,12 @@ def _getitem(self: Any, key: Any) -> Any:
     return new_view(_select, self, array, {"key": basic})
 
 
+def _has_less_than_one(shape: tuple[Any, ...]) -> bool:
+    """Whether a size is negative and not -1, which NumPy takes for -1."""
+    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+    return any(size < -1 for size in sizes)
+
+
 def reshaping(general: Callable[..., Any], copies: bool) -> Any:
     """A function of a tensor and a shape; where no view has that shape, a copy if it `copies`."""
 
@@ -49,6 +55,8 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
             try:
                 array = x.reshape(*shape)
             except (TypeError, ValueError):
+                return general(input, *shape)
+            if array.shape != shape and (array.shape,) != shape and _has_less_than_one(shape):
                 return general(input, *shape)
             base = array.base
             if base is x or (base is not None and base is x.base):
