@@ -388,6 +388,10 @@ class Executable:
     def _set_up(self, workspace: Workspace, layout: Layout) -> None:
         if workspace.layout is layout:
             return
+        # an exception may come between any two lines: until all is set up, no input fits
+        workspace.layout = None
+        for at, _ in layout.checked:
+            workspace.table[at] = -1
         if layout.shares:
             threads.start(self.threads)
         if workspace.arena is None or workspace.arena.size < layout.arena + ALIGNMENT:
@@ -400,4 +404,6 @@ class Executable:
         # what Numba compiled is one step, which cannot let go of the interpreter's lock later
         unlocks = layout.shares or self.options.backend == "numba"
         workspace.table[self.image.unlocks] = unlocks
+        for at, size in layout.checked:
+            workspace.table[at] = size
         workspace.layout = layout

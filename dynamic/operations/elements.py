@@ -118,9 +118,7 @@ def heaviside(input: Any, values: Any) -> Any:
     """0 below 0, 1 above, and `values` at 0; RuntimeError for tensors of two dtypes."""
     x, y = (one._array if isinstance(one, Tensor) else np.asarray(one) for one in (input, values))
     if x.dtype != y.dtype and isinstance(values, Tensor):
-        raise AutogradError(
-            "heaviside is not yet implemented for tensors with different dtypes."
-        )
+        raise AutogradError("heaviside is not yet implemented for tensors with different dtypes.")
     return wrap(np.asarray(np.heaviside(x, y), x.dtype))
 
 

@@ -17,7 +17,6 @@ from dynamic.short import inplace, pairs, single, views
 from dynamic.tensor import Tensor
 
 
-
 def _where(condition: Any, *operands: Any, **options: Any) -> Any:
     """`where(condition, a, b)`, or the places where a condition alone is not 0, per axis."""
     if not operands and not options and isinstance(condition, Tensor):

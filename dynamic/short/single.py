@@ -8,6 +8,7 @@ from typing import Any
 from compiler import ops
 from compiler.op import Attrs, Op, all_ops
 from compiler.ops import totals
+from compiler.ops.declare import one_axis
 from compiler.ops.extremes import largest_of_all, smallest_of_all
 from dynamic import dims, eager_ops
 from dynamic.blockwise import LARGE
@@ -101,7 +102,8 @@ def reduction(
         keepdims: bool = False,
     ) -> Any:
         if axis is not None or keepdims is not False:  # NumPy's names
-            return method(self, axis if dim is None else dim, keepdim or keepdims, dtype=dtype)
+            dim = one_axis(op.name, axis, dim)
+            return method(self, dim, keepdims if keepdim is False else keepdim, dtype=dtype)
         if dtype is not None:
             return general(self, dim, keepdim, dtype=dtype)
         if keepdim is not False and keepdim is not True:

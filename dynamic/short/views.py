@@ -76,7 +76,7 @@ _inherited: Any = Tensor
 
 def _flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """The axes from `start_dim` to `end_dim` as one."""
-    if start_dim == 0 and end_dim == -1 and self._array.ndim > 1:
+    if type(start_dim) is int and start_dim == 0 and end_dim == -1 and self._array.ndim > 1:
         return reshape(self, -1)
     return _general_flatten(self, start_dim, end_dim)
 
@@ -165,8 +165,13 @@ def _squeezed_along(x: Any, dim: int) -> Arranged | None:
     return x.squeeze(axes), {"axes": axes}
 
 
-def _expanded(x: Any, *sizes: Any) -> Arranged:
-    wanted = sizes if type(sizes[0]) is int else tuple(sizes[0])
+def _expanded(x: Any, *sizes: Any) -> Arranged | None:
+    if type(sizes[0]) is int:
+        wanted = sizes
+    elif len(sizes) == 1:
+        wanted = tuple(sizes[0])
+    else:
+        return None
     shape = (1,) * (len(wanted) - x.ndim) + x.shape
     shape = tuple([n if size == -1 else size for n, size in zip(shape, wanted, strict=True)])
     return ops.broadcast_to.evaluate(x, shape), {"shape": shape}

@@ -167,7 +167,7 @@ def _named(g: Values, of: str) -> Step:
 def _applied(g: Values, of: str, args: list[Any], options: dict[str, Any]) -> Step:
     """The step that a public name of `dynamic` is, on a copy perhaps if it works in place."""
     prefix, _, last = of.rpartition(".")
-    if last.endswith("_") and args and g.chance(0.6):
+    if last.endswith("_") and args and str(args[0]).startswith("$") and g.chance(0.6):
         args = [{"copy": [args[0]]}, *args[1:]]
     if prefix != "Tensor":
         return {"do": "function", "of": of, "args": args, "options": options, "name": g.fresh()}
