@@ -29,12 +29,11 @@ _AXES = ("axis", "dim")
 
 @functools.cache
 def _known(function: Callable[..., Any]) -> tuple[Known, ...]:
-    found, position = [], 0
-    for one in inspect.signature(function).parameters.values():
+    found = []
+    for position, one in enumerate(inspect.signature(function).parameters.values()):
         if one.annotation in _TAKES and one.name not in _AXES:
             place = position if one.kind is one.POSITIONAL_OR_KEYWORD else -1
             found.append((one.name, one.annotation, _TAKES[one.annotation], place))
-        position += 1
     return tuple(found)
 
 

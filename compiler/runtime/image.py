@@ -125,7 +125,8 @@ class Image:
         entries += [(at, evaluate(size, sizes)) for at, size in self.computed]
         counts = [(at, chunks.count(sizes)) for at, chunks in self.chunks]
         entries += counts
-        shapes, checked = [], []
+        shapes: list[tuple[int, ...]] = []
+        checked: list[tuple[int, int]] = []
         for place, array in enumerate((*self.inputs, *self.outputs)):
             shapes.append(tuple([evaluate(size, sizes) for size in array.shape]))
             into = checked if place < len(self.inputs) else entries

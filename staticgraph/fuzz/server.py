@@ -1,8 +1,9 @@
 """A worker, driven by lines of JSON: `python -m staticgraph.fuzz.server MODULE SECONDS BYTES IDLE`.
 
 It answers each line that it reads, {"seed": n, "mode": name} or {"program": program}, with
-{"failure": text or null, "memory": resident bytes, "reached": coverage}. One that takes longer than SECONDS writes where
-it is to standard error, shortly before it is killed. BYTES is the limit of its address space, or 0.
+{"failure": text or null, "memory": resident bytes, "reached": coverage}. One that
+takes longer than SECONDS writes where it is to standard error, shortly before it is killed. BYTES
+is the limit of its address space, or 0.
 """
 
 from __future__ import annotations
