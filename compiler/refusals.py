@@ -56,9 +56,9 @@ def remembered(error: Refusal) -> Refusal:
     return error
 
 
-def refuse(what: str, instead: str) -> NoReturn:
+def refuse(what: str, instead: str, place: str | None = None) -> NoReturn:
     """Raise a CaptureError at the user's line: what the code there needs, and what to write."""
-    raise remembered(CaptureError(f"{user_place()}: {what}: {instead}"))
+    raise remembered(CaptureError(f"{place or user_place()}: {what}: {instead}"))
 
 
 def _place_of(error: Exception) -> str:

@@ -114,8 +114,9 @@ class Traced(Handle, Tracer, plain=False):
 
     def _refuse_copy(self, changed: str) -> NoReturn:
         refuse(
-            "reads a tensor after another, which may or may not be on its memory, was changed",
-            f"clone() one of them before {changed}",
+            "reads a tensor after another, which may or may not be on its memory, was changed here",
+            "clone() one of them first",
+            changed,
         )
 
     @property
