@@ -89,6 +89,25 @@ def test_raises_what_it_raises_eagerly(name: str) -> None:
     assert compared(function, sg.function(function), [x]).verdict == SKIPPED
 
 
+def _diagonal_written(x: Any) -> Any:
+    y = x * 1
+    y.diagonal().mul_(2)
+    return y
+
+
+def _windows_written(x: Any) -> Any:
+    y = x * 1
+    y.unfold(1, 2, 1).mul_(2)
+    return y
+
+
+@pytest.mark.parametrize("function", [_diagonal_written, _windows_written])
+def test_a_view_without_a_place_is_not_written(function: Any) -> None:
+    found = compared(function, sg.function(function), [MATRIX])
+    assert found.verdict == REFUSED
+    assert "changes a view whose place" in found.reason
+
+
 REFUSALS: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "places": (lambda x: torch.where(x > 2)[0], MATRIX, "needs the values"),
     "a tensor as a size": (lambda x: x.reshape(x[0, 0].long(), -1), MATRIX, "needs the values"),

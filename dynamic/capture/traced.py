@@ -216,6 +216,11 @@ class Traced(Handle, Tracer, plain=False):
         """The tensor itself, or a copy: which of them depends on its memory."""
         return self.apply(eager_ops.contiguous, (self,), {})
 
+    def as_view_of(self, other: Traced) -> Any:
+        """Itself, which stands for a view of another; no op tells where in its memory."""
+        self._link, self._seen = Link(other, None, {}, True), other._stamp
+        return self
+
     def detach(self) -> Any:
         """The tensor without what it was computed from, for gradients."""
         value = self._current()
@@ -240,8 +245,7 @@ class Traced(Handle, Tracer, plain=False):
             return super().__getitem__(key)
         taken = ops.take(self, keys[-1], len(keys) - 1)
         if not keys[-1].ndim:
-            taken._link = Link(self, None, {}, True)
-            taken._seen = self._stamp
+            taken.as_view_of(self)
         return taken
 
     @staticmethod
