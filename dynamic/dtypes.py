@@ -72,6 +72,12 @@ _ALIASES = {"float": F32, "double": F64, "long": INT64, "int": int32.dtype, "sho
 _default = [float32]
 
 
+_C_NAMES = {
+    "Bool": "bool", "Byte": "unsigned char", "Char": "signed char", "Short": "short int",
+    "Int": "int", "Long": "long int", "Float": "float", "Double": "double",
+}  # fmt: skip
+
+
 def dtype_named(name: str) -> DType:
     """The dtype of this name."""
     return DTYPES[np.dtype(name)]
@@ -118,7 +124,7 @@ def dtype_of_number(value: Any) -> NumpyDType:
     return INT64 if isinstance(value, int) else _default[0].dtype
 
 
-_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int"}
+_SCALARS = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int"}
 
 
 def element(value: bool | int | float, dtype: NumpyDType) -> Any:
@@ -130,7 +136,7 @@ def element(value: bool | int | float, dtype: NumpyDType) -> Any:
         most = int(np.iinfo(dtype).max)
         least = -most if dtype.kind == "u" else -most - 1
         if not least <= value <= most:
-            name = _C_NAMES[dtype.name]
+            name = _SCALARS[dtype.name]
             raise AutogradError(f"value cannot be converted to type {name} without overflow")
     return np.asarray(value).astype(dtype)
 
@@ -150,3 +156,14 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
         if result is None or (dtype is not None and _CATEGORY[dtype.kind] > _CATEGORY[result.kind]):
             result = dtype
     return F32 if result is None else result
+
+
+def require_dtype(text: str, x: Any, other: Any) -> None:
+    """RuntimeError unless `other`, if it has a dtype, has that of x.
+
+    In the text {0} and {1} are PyTorch's names of the dtypes, {2} and {3} those of C.
+    """
+    given = getattr(other, "dtype", None)
+    if given is not None and given != x.dtype:
+        names = [DTYPES[np.dtype(one)].legacy for one in (x.dtype, given)]
+        raise AutogradError(text.format(*names, *(_C_NAMES[one] for one in names)))

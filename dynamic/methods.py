@@ -168,6 +168,24 @@ class Methods(Indexing):
         """A view with two axes exchanged."""
         return self.apply(eager_ops.swap, (self,), {"axes": exchanged(dim0, dim1, self.ndim)})
 
+    def permute(self, *dims: Any) -> Any:
+        """A view with the axes in another order."""
+        order = sizes_of(dims, "permute", "dims")
+        if len(order) != self.ndim:
+            raise AutogradError(
+                "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+                f"length of the desired ordering of dimensions i.e. input.dim() = {self.ndim} is "
+                f"not equal to len(dims) = {len(order)}"
+            )
+        axes = tuple([axis_of("permute", dim, self.ndim) for dim in order])
+        if len(set(axes)) < len(axes):
+            raise AutogradError("permute(): duplicate dims are not allowed.")
+        return ops.transpose(self, axes)
+
+    def flip(self, *dims: Any) -> Any:
+        """The elements in reverse order along the given axes."""
+        return ops.flip(self, sizes_of(dims, "flip", "dims"))
+
     def t(self) -> Any:
         """A view of a matrix with its axes exchanged; of a vector the vector."""
         if self._array.ndim > 2:
@@ -179,11 +197,22 @@ class Methods(Indexing):
 
     @property
     def mT(self) -> Any:  # noqa: N802 - PyTorch's name
-        """A view with the last two axes exchanged."""
+        """A view with the last two axes exchanged; of a number the number."""
+        if not self.ndim:
+            return ops.transpose(self, ())
+        if self.ndim == 1:
+            raise AutogradError(
+                "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor."
+            )
         return self.transpose(-2, -1)
 
     def view(self, *shape: Any) -> Any:
         """A view of another shape, or the tensor in another dtype."""
+        if not shape:
+            raise ArgumentError(
+                "view() received an invalid combination of arguments - got (), but expected one "
+                "of:\n * (torch.dtype dtype)\n * (tuple of ints size)\n"
+            )
         result = ops.reshape(self, *shape)
         if not shares_memory(result._array, self._array):
             raise SizeError(
@@ -206,7 +235,7 @@ class Methods(Indexing):
 
     def expand(self, *sizes: Any) -> Any:
         """A view repeated along axes of size 1 and new leading ones; -1 keeps a size."""
-        wanted = sizes_of(sizes)
+        wanted = sizes_of(sizes, "expand")
         if len(wanted) < self.ndim:
             raise SizeError(
                 f"expand({self.type()}{{{list(self.shape)}}}, size={list(wanted)}): the number of "
@@ -312,11 +341,11 @@ class Methods(Indexing):
 
     def amax(self, dim: Any = None, keepdim: bool = False) -> Any:
         """The largest elements along `dim`; ties share the gradient evenly."""
-        return over(ops.max, self, () if dim == () else _several(dim), keepdim)
+        return over(ops.max, self, _some(self, "amax", dim), keepdim)
 
     def amin(self, dim: Any = None, keepdim: bool = False) -> Any:
         """The smallest elements along `dim`; ties share the gradient evenly."""
-        return over(ops.min, self, () if dim == () else _several(dim), keepdim)
+        return over(ops.min, self, _some(self, "amin", dim), keepdim)
 
     def clamp(self, min: Any = None, max: Any = None) -> Any:
         """The elements limited to [min, max]."""
@@ -384,9 +413,19 @@ def _index_select(input: Any, dim: int, index: Any) -> Any:
     return eager_ops.index_select(input, index, dim)
 
 
-def _several(dim: Any) -> Any:
-    """One axis as a tuple: ties then share the gradient."""
-    return (dim,) if hasattr(dim, "__index__") else dim
+def _some(x: Any, name: str, dim: Any) -> Any:
+    """The axes of an extremum, one as a tuple: ties then share the gradient.
+
+    IndexError for an axis without elements.
+    """
+    dims = (dim,) if hasattr(dim, "__index__") else dim
+    if not x._array.size and dims:
+        for one in dims:
+            if not x._array.shape[axis_of(name, one, x.ndim)]:
+                raise OutOfRangeError(
+                    f"{name}(): Expected reduction dim {one} to have non-zero size."
+                )
+    return dims
 
 
 for _name, _method in {

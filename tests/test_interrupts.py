@@ -237,9 +237,9 @@ def handler(number, frame):
 
 
 for signals in range(20):
-    signal.setitimer(signal.ITIMER_REAL, 0.001 + 0.004 * signals)
     signal.signal(signal.SIGALRM, handler)
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001 + 0.004 * signals)
         while True:
             step(rows)
     except KeyboardInterrupt:

@@ -42,6 +42,14 @@ from compiler.ops.comparison import (
 )
 from compiler.ops.control import cond, item, scan, while_loop
 from compiler.ops.conv import avg_pool2d, conv2d, conv_transpose2d, max_pool2d
+from compiler.ops.cumulative import (
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    extremum_positions,
+    logcumsumexp,
+)
 from compiler.ops.exponential import (
     acos,
     asin,
@@ -115,6 +123,20 @@ from compiler.ops.shape import (
     transpose,
 )
 from compiler.ops.slicing import concatenate, embed, pad, split, stack, strided_slice
+from compiler.ops.sorting import argsort, sort
+from compiler.ops.systems import (
+    cholesky,
+    cholesky_factor,
+    cofactor,
+    det,
+    inv,
+    logabsdet,
+    pinv,
+    signdet,
+    slogdet,
+    solve,
+    solve_matrices,
+)
 from compiler.ops.windows import overlap_add, sliding_windows
 
 abs = absolute
@@ -132,6 +154,7 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "argsort",
     "as_strided",
     "asin",
     "astype",
@@ -142,8 +165,11 @@ __all__ = [
     "broadcast_to",
     "ceil",
     "checkpoint",
+    "cholesky",
+    "cholesky_factor",
     "clamp",
     "clip",
+    "cofactor",
     "concatenate",
     "cond",
     "constant",
@@ -153,6 +179,11 @@ __all__ = [
     "cos",
     "cosh",
     "cross_entropy",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "det",
     "divide",
     "dot",
     "elu",
@@ -162,6 +193,7 @@ __all__ = [
     "exp",
     "expand_dims",
     "expm1",
+    "extremum_positions",
     "flip",
     "floor",
     "floor_divide",
@@ -170,6 +202,7 @@ __all__ = [
     "getitem",
     "greater",
     "greater_equal",
+    "inv",
     "iota",
     "isfinite",
     "isinf",
@@ -182,6 +215,8 @@ __all__ = [
     "log",
     "log1p",
     "log_softmax",
+    "logabsdet",
+    "logcumsumexp",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -204,6 +239,7 @@ __all__ = [
     "overlap_add",
     "pad",
     "permute",
+    "pinv",
     "placeholder",
     "pow",
     "power",
@@ -218,13 +254,18 @@ __all__ = [
     "scan",
     "sigmoid",
     "sign",
+    "signdet",
     "silu",
     "sin",
     "sinh",
     "size_of",
     "sliding_windows",
+    "slogdet",
     "softmax",
     "softplus",
+    "solve",
+    "solve_matrices",
+    "sort",
     "split",
     "sqrt",
     "square",
@@ -250,9 +291,13 @@ __all__ = [
     "while_loop",
 ]  # fmt: skip
 
+LINALG = ("cholesky", "det", "inv", "pinv", "slogdet", "solve")
+"""The names of staticgraph.linalg."""
+
 _INTERNAL = {
+    *LINALG, "cholesky_factor", "cofactor", "logabsdet", "signdet", "solve_matrices",
     "absolute", "all_ops", "along_add", "as_strided", "checkpoint", "clamp", "cond", "constant",
-    "copy", "embed",
+    "copy", "embed", "extremum_positions",
     "gemm", "getitem", "iota", "item", "op_named", "overlap_add", "placeholder", "recompute",
     "scan", "size_of", "strided_slice", "take_add", "true_divide", "variable", "while_loop",
 }  # fmt: skip

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from compiler.arena import arrange
 from compiler.chunks import Cut
 from compiler.dims import Size, Unknown, evaluate
+from compiler.emit.program import HostCall
 from compiler.ops.leaves import Literal
 from compiler.runtime.entry import Argument
 from compiler.types import DType, Shape
@@ -91,6 +92,7 @@ class Image:
         variables, constants: pairs of an entry and the node of the definition whose array it holds
             the address of.
         folded: the same for constants that the passes made.
+        hosts: the steps that call NumPy functions.
     """
 
     words: tuple[int, ...]
@@ -111,6 +113,7 @@ class Image:
     constants: tuple[tuple[int, int], ...]
     folded: tuple[tuple[int, Literal], ...]
     arena: tuple[Piece, ...]
+    hosts: tuple[HostCall, ...]
 
     def linked(self, addresses: Sequence[int]) -> list[int]:
         """The program's words with the addresses of the units' steps."""

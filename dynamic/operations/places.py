@@ -15,6 +15,7 @@ from dynamic.dims import axis_of
 from dynamic.errors import AutogradError, SizeError
 from dynamic.operations.arranging import as_view, diag_embed
 from dynamic.tensor import PLAIN, strided_view, wrap
+from dynamic.views import computed
 
 __all__ = [
     "atleast_3d", "broadcast_shapes", "combinations", "concat", "diagflat", "diagonal_scatter",
@@ -84,6 +85,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     return ops.where(mask, placed, input)
 
 
+@computed
 def diagflat(input: Any, offset: int = 0) -> Any:
     """The matrix with all elements on a diagonal."""
     return diag_embed(ops.reshape(input, (-1,)), offset)

@@ -11,6 +11,7 @@ from compiler import ops
 from compiler.op import Op, Operand
 from compiler.ops.declare import undo_broadcasting
 from compiler.types import TensorType, broadcast_shapes
+from dynamic.dtypes import require_dtype
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.tensor import Tensor, wrap
 
@@ -147,6 +148,8 @@ def logit(input: Any, eps: float | None = None) -> Any:
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """The input at weight 0, `end` at weight 1, and on the line through both elsewhere."""
+    require_dtype("expected dtype {2} for `end` but got dtype {3}", input, end)
+    require_dtype("expected dtype {2} for `weight` but got dtype {3}", input, weight)
     away = end - input
     low = input + weight * away
     high = end - away * (1 - weight)

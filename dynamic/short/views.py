@@ -9,6 +9,7 @@ from compiler import ops
 from compiler.op import Attrs, Op
 from dynamic import eager_ops
 from dynamic.indexing import Indexing
+from dynamic.results import missing
 from dynamic.tape import recipe
 from dynamic.tensor import PLAIN, Tensor, new_value, new_view
 
@@ -24,7 +25,10 @@ Arranged = tuple[Any, Attrs]
 
 def _getitem(self: Any, key: Any) -> Any:
     """`self[key]`: a view for an int, a slice, None, or several of them."""
-    if type(key) in _INDICES:
+    basic: Any
+    if type(key) is slice:
+        basic = key
+    elif type(key) in _INDICES:
         basic = (key, Ellipsis)  # without it, an index of the only axis makes a NumPy scalar
     elif type(key) is tuple:
         for one in key:
@@ -50,7 +54,7 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
     """A function of a tensor and a shape; where no view has that shape, a copy if it `copies`."""
 
     def function(input: Any, *shape: Any) -> Any:
-        if type(input) in PLAIN:
+        if type(input) in PLAIN and shape:
             x = input._array
             try:
                 array = x.reshape(*shape)
@@ -63,6 +67,8 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
                 return new_view(_reshape, input, array, {"shape": array.shape})
             if copies:
                 return new_value(_reshape, input, array, {"shape": array.shape})
+        if copies and not shape:
+            raise missing("reshape", "shape")
         return general(input, *shape)
 
     function.__name__ = function.__qualname__ = "reshape" if copies else "view"
@@ -141,7 +147,7 @@ def _last_swapped(x: Any) -> Arranged:
 
 
 def _permuted(x: Any, *dims: Any) -> Arranged:
-    array = x.transpose(*dims)
+    array = x.transpose(*dims) if dims else None
     ndim = x.ndim
     listed = dims if len(dims) == ndim and type(dims[0]) is int else dims[0]
     return array, {"axes": tuple([dim % ndim for dim in listed])}
