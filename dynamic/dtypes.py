@@ -124,6 +124,23 @@ def dtype_of_number(value: Any) -> NumpyDType:
     return INT64 if isinstance(value, int) else _default[0].dtype
 
 
+_SCALARS = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int"}
+
+
+def element(value: bool | int | float, dtype: NumpyDType) -> Any:
+    """A number as an array of a dtype; of uint8, down to -255 it counts from 256.
+
+    RuntimeError for a number that no element of the dtype is.
+    """
+    if dtype.kind in "iu" and dtype != INT64:
+        most = int(np.iinfo(dtype).max)
+        least = -most if dtype.kind == "u" else -most - 1
+        if not least <= value <= most:
+            name = _SCALARS[dtype.name]
+            raise AutogradError(f"value cannot be converted to type {name} without overflow")
+    return np.asarray(value).astype(dtype)
+
+
 def result_type(operands: Iterable[Any]) -> NumpyDType:
     """The dtype that arrays and Python numbers are cast to before an op combines them."""
     standing: list[NumpyDType | None] = [None, None, None]  # with axes, 0-d, Python numbers

@@ -10,7 +10,7 @@ import numpy as np
 from compiler import ops
 from compiler.op import Attrs, Op, Operand, refuse_more
 from dynamic import eager_ops
-from dynamic.dtypes import DTYPES
+from dynamic.dtypes import DTYPES, element
 from dynamic.errors import AutogradError, SizeError
 from dynamic.grad_mode import copying, mode
 from dynamic.indexing import is_whole
@@ -80,6 +80,7 @@ def overlaps(array: Any) -> bool:
 
 def fill(tensor: Any, op: Op, value: Any) -> Any:
     """Set all elements to one number; those of an expanded tensor too."""
+    value = element(value, tensor._array.dtype).item()
     return replace(tensor, op, (), {"value": value}, value, overlapping=True)
 
 
@@ -220,6 +221,14 @@ def into(name: str, out: Any, result: Any, operands: Sequence[Any]) -> Any:
     return out
 
 
+def _without_leading_ones(value: Any, ndim: int) -> Any:
+    """A value that has more axes than what it is written to: without the first ones of size 1."""
+    extra = value.ndim - ndim
+    if extra <= 0 or any(size != 1 for size in value.shape[:extra]):
+        return value
+    return ops.reshape(value, tuple(value.shape[extra:]))
+
+
 def assign(tensor: Any, key: Any, value: Any) -> None:
     """`tensor[key] = value`: recorded on the tensor, which the key makes a view of."""
     if key is False:
@@ -230,9 +239,12 @@ def assign(tensor: Any, key: Any, value: Any) -> None:
     if advanced is not None:
         _put(tensor, advanced, value)
     elif isinstance(value, bool | int | float):
+        value = element(value, tensor._array.dtype).item()
         replace(tensor, eager_ops.fill_of_tensor, (), {"value": value}, value)
     else:
-        tensor.copy_(value)
+        if not isinstance(value, Operand):
+            value = tensor.constant(np.asarray(value))
+        tensor.copy_(_without_leading_ones(value, tensor._array.ndim))
 
 
 def _put(tensor: Any, key: tuple[Any, ...], value: Any) -> None:

@@ -15,6 +15,7 @@ from dynamic.dims import axis_of
 from dynamic.dtypes import DTYPES, require_dtype
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.inplace import assign, check_writable, fill, overlaps, overwrite, replace
+from dynamic.methods import bits
 from dynamic.results import sizes_of
 from dynamic.strided import address
 from dynamic.versions import UNTRACKED
@@ -266,7 +267,7 @@ def _bitwise(op: Op, function: Any) -> Any:
             raise ArgumentError(
                 f"{function.__name__}: not for a {DTYPES[self._array.dtype].legacy} tensor"
             )
-        value = function(self._array, getattr(other, "_array", other))
+        value = function(self._array, bits(function.__name__, self, other))
         return self.copy_(self.constant(value.astype(self._array.dtype)))
 
     method.__doc__ = f"In place: {op.doc} Bit by bit of integers."

@@ -9,12 +9,12 @@ import numpy as np
 
 from compiler import ops
 from compiler.errors import AxisError, OutOfRangeError
-from compiler.op import Op
+from compiler.op import Op, Operand
 from dynamic import eager_ops
 from dynamic.devices import dtype_of_target
 from dynamic.dims import along, axes_of, axis_of, exchanged
 from dynamic.division import floor_divide
-from dynamic.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype
+from dynamic.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype, result_type
 from dynamic.errors import ArgumentError, AutogradError, SizeError
 from dynamic.indexing import Indexing
 from dynamic.reductions import extremum, over, spread, total, truth
@@ -34,7 +34,7 @@ def _bitwise(op: Op, function: Any) -> Any:
     """`op` on bools, NumPy's bitwise function on integers."""
 
     def method(self: Any, *others: Any) -> Any:
-        arrays = [self._array, *(getattr(other, "_array", other) for other in others)]
+        arrays = [self._array, *(bits(function.__name__, self, other) for other in others)]
         if all(_is_bool(array) for array in arrays):
             return op(self, *others)
         try:
@@ -45,6 +45,17 @@ def _bitwise(op: Op, function: Any) -> Any:
 
     method.__doc__ = f"{op.doc} Bit by bit of integers."
     return method
+
+
+def bits(name: str, tensor: Any, other: Any) -> Any:
+    """The array of the other operand of a bitwise function; TypeError for what has no bits."""
+    if isinstance(other, Operand):
+        return other._array  # type: ignore[attr-defined]
+    if isinstance(other, int):
+        return np.asarray(other).astype(result_type((tensor._array, other)))
+    if isinstance(other, np.ndarray | np.generic):
+        return other
+    raise ArgumentError(f"{name}: takes a tensor or an int, not {type(other).__name__}")
 
 
 def _is_bool(array: Any) -> bool:

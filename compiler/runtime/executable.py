@@ -400,6 +400,10 @@ class Executable:
     def _set_up(self, workspace: Workspace, layout: Layout) -> None:
         if workspace.layout is layout:
             return
+        # an exception may come between any two lines: until all is set up, no input fits
+        workspace.layout = None
+        for at, _ in layout.checked:
+            workspace.table[at] = -1
         if layout.shares:
             threads.start(self.threads)
         if workspace.arena is None or workspace.arena.size < layout.arena + ALIGNMENT:
@@ -414,6 +418,8 @@ class Executable:
         workspace.table[self.image.unlocks] = unlocks
         if self.image.hosts:
             self._set_up_hosts(workspace)
+        for at, size in layout.checked:
+            workspace.table[at] = size
         workspace.layout = layout
 
 

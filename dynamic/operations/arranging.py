@@ -296,7 +296,12 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
         raise AutogradError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     if type(input) in PLAIN:
         return strided_view(strided.diagonal, input, input._array.diagonal(offset, first, second))
-    return _copied_diagonal(input, offset, first, second)
+    return as_view(_copied_diagonal(input, offset, first, second), input)
+
+
+def as_view(result: Any, input: Any) -> Any:
+    """What a tracer computed in place of a view; where it is written to, a capture refuses."""
+    return result.as_view_of(input) if hasattr(result, "as_view_of") else result
 
 
 def _copied_diagonal(input: Any, offset: int, first: int = 0, second: int = 1) -> Any:

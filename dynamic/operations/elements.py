@@ -11,6 +11,7 @@ from compiler import ops
 from compiler.op import refuse_more
 from dynamic.creation import as_tensor
 from dynamic.dtypes import F64
+from dynamic.errors import AutogradError
 from dynamic.operations.pointwise import _binary, _unary
 from dynamic.tensor import Tensor, wrap
 
@@ -113,13 +114,20 @@ def _whole(function: Any) -> Any:
     return apply
 
 
-gcd, lcm, heaviside = _whole(np.gcd), _whole(np.lcm), _whole(np.heaviside)
+def heaviside(input: Any, values: Any) -> Any:
+    """0 below 0, 1 above, and `values` at 0; RuntimeError for tensors of two dtypes."""
+    x, y = (one._array if isinstance(one, Tensor) else np.asarray(one) for one in (input, values))
+    if x.dtype != y.dtype and isinstance(values, Tensor):
+        raise AutogradError("heaviside is not yet implemented for tensors with different dtypes.")
+    return wrap(np.asarray(np.heaviside(x, y), x.dtype))
+
+
+gcd, lcm = _whole(np.gcd), _whole(np.lcm)
 signbit, isposinf, isneginf = _whole(np.signbit), _whole(np.isposinf), _whole(np.isneginf)
 isreal = _whole(np.isreal)
 for _function, _doc in (
     (gcd, "The greatest common divisors of integers."),
     (lcm, "The least common multiples of integers."),
-    (heaviside, "0 below 0, 1 above, and `values` at 0."),
     (signbit, "Whether the sign is negative, of -0.0 too."),
     (isposinf, "Whether an element is inf."),
     (isneginf, "Whether an element is -inf."),
