@@ -182,6 +182,27 @@ put = Op(
 )
 
 
+def _rolled_back(g: Any, o: Any, a: Any, *, shifts: Any, axes: Any) -> Any:
+    return _apply(roll, g, shifts=tuple(-shift for shift in shifts), axes=axes)
+
+
+def _roll_expanded(x: Any, *, shifts: Any, axes: Any) -> Any:
+    for shift, axis in zip(shifts, axes, strict=True):
+        x = ops.take(x, np.roll(np.arange(x.shape[axis]), shift), axis)
+    return x
+
+
+roll: Op = Op(
+    name="roll",
+    infer_type=_same_type,
+    evaluate=lambda x, shifts, axes: np.roll(x, shifts, axes),
+    vjp=(_rolled_back,),
+    saves=("",),
+    expand=_roll_expanded,
+    doc="The elements moved by `shifts` along `axes`; those past the end come first.",
+)
+
+
 def _norm(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     return ops.sqrt(ops.sum(ops.square(x), axis=axes, keepdims=keepdims))
 
@@ -256,7 +277,7 @@ REPLACED = frozenset(
     (
         select, clone, contiguous, copy, fill, fill_of_tensor, zero, fill_where, put, norm, stack,
         transpose_2d, swap, squeeze_dim, sum_dim, mean_dim, prod_dim, index_select, masked_fill,
-        bmm,
+        bmm, roll,
     )
 )  # fmt: skip
 """The ops of which a graph has not a node, but what they expand to."""

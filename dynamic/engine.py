@@ -131,6 +131,8 @@ def _propagate(
                 found[node] = g if runs or hooks is None else at_tensor(hooks, g, create_graph)
                 if node.owned is not None:  # whoever asked for it holds it too
                     node.owned = None
+            elif not runs and hooks is not None and any(node is root for root, _ in roots):
+                at_tensor(hooks, g, create_graph)  # those of a root are called in every pass
             if not runs:
                 continue
         if hooks is not None:

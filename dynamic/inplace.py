@@ -15,6 +15,7 @@ from dynamic.errors import AutogradError, SizeError
 from dynamic.grad_mode import copying, mode
 from dynamic.indexing import is_whole
 from dynamic.leaf import AccumulateGrad
+from dynamic.strided import may_overlap
 from dynamic.tape import Node, record
 from dynamic.user_warnings import warn
 from dynamic.versions import UNTRACKED, user_place
@@ -261,7 +262,7 @@ def _put(tensor: Any, key: tuple[Any, ...], value: Any) -> None:
                 f"{kept.legacy} for the destination and {given.legacy} for the source."
             )
     places = tensor._places(key)
-    if tensor._overwritten is None and overlaps(tensor._array):
+    if tensor._overwritten is None and may_overlap(tensor._array.shape, tensor._array.strides):
         written = np.zeros(tensor._array.shape, np.bool_)
         written.reshape(-1)[places] = True
     overwrite(tensor, eager_ops.put, (value,), {"places": places}, written)

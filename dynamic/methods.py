@@ -284,7 +284,7 @@ class Methods(Indexing):
             raise AutogradError(
                 f"start ({start}) + length ({length}) exceeds dimension size ({size})."
             )
-        return self[self._at(axis, slice(start, start + length))]
+        return self._selected(self._at(axis, slice(start, start + length)))
 
     def _at(self, dim: int, key: Any) -> tuple[Any, ...]:
         axis = axis_of("select", dim, self._array.ndim)

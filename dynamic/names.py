@@ -121,10 +121,11 @@ def _matmul(node: Any) -> str:
 def _select(node: Any) -> str:
     """PyTorch indexes axis by axis: the name is that of the last step that changes anything.
 
-    Of several slices those of a whole axis change nothing; a slice alone always counts.
+    Of several slices those of a whole axis change nothing; a slice alone always counts, and so does
+    that of `narrow`, whose key is without the ellipsis that all others have.
     """
     keys = node.attrs["key"]
-    if not isinstance(keys, tuple):
+    if not isinstance(keys, tuple) or not any(key is Ellipsis for key in keys):
         return "SliceBackward0"
     shape = node.edges[0].shape
     axis, name = 0, "Alias"

@@ -60,6 +60,16 @@ def layout(array: Any) -> Layout:
     return Layout(array.shape, tuple([step // size for step in array.strides]), start)
 
 
+def may_overlap(shape: Sequence[int], steps: Sequence[int]) -> bool:
+    """Whether two elements at these steps may be at one place in memory."""
+    reach = 0
+    for step, n in sorted((abs(step), n) for step, n in zip(steps, shape, strict=True) if n > 1):
+        if step <= reach:
+            return True
+        reach += step * (n - 1)
+    return False
+
+
 class Region:
     """A view in the memory of the tensor that it is a view of, as both are now.
 
@@ -99,7 +109,7 @@ class Region:
 
     def spread(self, g: Any) -> Any:
         """Zeros laid out as the base, to which a cotangent of the view is added in its place."""
-        if self._overlaps():
+        if may_overlap(self.view.shape, self.view.steps):
             return self._summed(g)
         whole, part = self.arranged(0)
         part[...] = g
@@ -112,16 +122,6 @@ class Region:
         result = np.zeros(self.base.shape, self._dtype)
         np.add.at(result.reshape(-1), self.places()[once], np.sum(g, axis=same, keepdims=True))
         return result
-
-    def _overlaps(self) -> bool:
-        """Whether two elements of the view may be at one place."""
-        reach = 0
-        sizes = zip(self.view.steps, self.view.shape, strict=True)
-        for step, n in sorted((abs(step), n) for step, n in sizes if n > 1):
-            if step <= reach:
-                return True
-            reach += step * (n - 1)
-        return False
 
     def places(self) -> Any:
         """For each element of the view its position in the base, in row-major order."""
@@ -163,13 +163,20 @@ def spread(g: Any, region: Region) -> Any:
     return reshape(take_add(g, region.places(), 0, int(np.prod(shape))), shape)
 
 
+def _as_strided_vjp(g: Any, out: Any, a: Any, *, region: Region) -> Any:
+    if isinstance(g, Operand) and 0 in g.shape:  # as in PyTorch, it does not depend on g
+        return g.constant(np.zeros(region.base.shape, g.dtype.dtype))
+    return spread(g, region)
+
+
 as_strided: Op = Op(
     name="as_strided",
     infer_type=lambda x, region: TensorType(region.view.shape, x.dtype),
     evaluate=lambda x, region: strided(x, *region.view),
-    vjp=(lambda g, o, a, *, region: spread(g, region),),
+    vjp=(_as_strided_vjp,),
     saves=("",),
     doc="The elements of the memory of x where a region has its view.",
 )
-diagonal = replace(as_strided, name="diagonal")
-unfold = replace(as_strided, name="unfold")
+_recorded = replace(as_strided, vjp=(lambda g, o, a, *, region: spread(g, region),))
+diagonal = replace(_recorded, name="diagonal")
+unfold = replace(_recorded, name="unfold")

@@ -127,8 +127,11 @@ class Node(GraphNode):
             g.size >= LARGE or (plan.reduces and is_large(plan.op, operands[0]))
         )
         if create_graph or (arrays is None and not large):
-            if create_graph and plan.op in BENT:
-                return [(edges[0], self._tied(g, out, operands))]
+            if create_graph:
+                if plan.op in BENT:
+                    return [(edges[0], self._tied(g, out, operands))]
+                if plan.number and plan.op is ops.power and self._is_one():
+                    return [(edges[0], g.constant(np.zeros(self.shape, self.dtype)))]
             if attrs:
                 return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]
             return [(edges[i], rule(g, out, *operands)) for i, rule in plan.steps]
@@ -140,6 +143,12 @@ class Node(GraphNode):
         if len(found) == 1:
             return [(edges[plan.positions[0]], found[0])]
         return [(edges[i], part) for i, part in zip(plan.positions, found, strict=True)]
+
+    def _is_one(self) -> bool:
+        """Whether a power is that to the number 0, whose derivative in PyTorch is no function."""
+        assert self.saved is not None
+        exponent = self.saved[1]
+        return self.edges[1] is None and not exponent.ndim and not exponent
 
     def _tied(self, g: Any, out: Any, operands: Sequence[Any]) -> Any:
         """The cotangent of the operand, which requires grad: its derivative is 0, and can be asked.
@@ -226,8 +235,9 @@ def mutated(array: Any, maker: Any, counter: Any, version: int, saver: str) -> s
 
 
 def short_name(node: Any) -> str:
-    """The name of a node without the ending that all have."""
-    return str(node.name()).removesuffix("Backward0").removesuffix("Backward")
+    """The name of a node without `Backward`, and without the number after it if that is 0."""
+    stem, _, number = str(node.name()).rpartition("Backward")
+    return f"{stem}{number.removeprefix('0')}" if stem else number
 
 
 _new = object.__new__

@@ -188,7 +188,7 @@ def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
     result._array = array
     result._home = result._maker = None
     cell = result._cell = operand._cell or operand._counter
-    if operand._note is None and not paused and cell is not UNTRACKED:  # without a call
+    if operand._note is None and not paused and type(cell) is list:  # without a call
         result._note = (operand, None, cell[0])
         edge = operand._maker
     else:

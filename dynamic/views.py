@@ -24,7 +24,6 @@ from dynamic.nodes import Cotangents, Failing, GraphNode, Output, next_number
 from dynamic.observers import announce
 from dynamic.strided import Region, as_strided, spread
 from dynamic.tape import FREED, Node, new_node, recipe, short_name
-from dynamic.versions import UNTRACKED
 
 OVERLAPPING = (
     "unsupported operation: more than one element of the written-to tensor refers to a single "
@@ -289,7 +288,7 @@ def view_note(of: Any, origin: str | None = None) -> tuple[Any, ...] | None:
     None if `of` is an inference tensor.
     """
     cell = of._cell
-    if cell is UNTRACKED:
+    if type(cell) is not list:
         return None
     if paused and origin is None and not mode.enabled:
         origin = INFERENCE if mode.inference else NO_GRAD

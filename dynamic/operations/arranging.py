@@ -208,10 +208,8 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
         raise AutogradError(
             f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}"
         )
-    for move, axis in zip(moves, axes, strict=True):
-        size = input.shape[axis_of("roll", axis, input.ndim, of_number=False)]
-        input = ops.take(input, np.roll(np.arange(size), move), axis)
-    return input
+    places = tuple(axis_of("roll", axis, input.ndim, of_number=False) for axis in axes)
+    return input.apply(eager_ops.roll, (input,), {"shifts": tuple(moves), "axes": places})
 
 
 def repeat(input: Any, *repeats: Any) -> Any:

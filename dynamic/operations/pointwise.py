@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.op import Op, Operand
-from compiler.ops.declare import undo_broadcasting
+from compiler.ops.declare import unbroadcast, undo_broadcasting
 from compiler.types import TensorType, broadcast_shapes
 from dynamic.dtypes import require_dtype
 from dynamic.errors import ArgumentError, AutogradError
@@ -146,16 +146,35 @@ def logit(input: Any, eps: float | None = None) -> Any:
     return input.apply(_logit_op, (input,), {"eps": eps})
 
 
+def _lerp(a: Any, b: Any, *, weight: float) -> Any:
+    away = b - a
+    return a + weight * away if abs(weight) < 0.5 else b - away * (1 - weight)
+
+
+lerp_by_number = Op(
+    name="lerp",
+    infer_type=lambda *types, weight: TensorType(broadcast_shapes("lerp", *types), types[0].dtype),
+    evaluate=_lerp,
+    vjp=(
+        lambda g, o, a, b, *, weight: unbroadcast(g * (1 - weight), a),
+        lambda g, o, a, b, *, weight: unbroadcast(g * weight, b),
+    ),
+    saves=("", ""),
+    expand=_lerp,
+    doc="a at weight 0, b at weight 1, a number, and on the line through both elsewhere.",
+)
+
+
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """The input at weight 0, `end` at weight 1, and on the line through both elsewhere."""
     require_dtype("expected dtype {2} for `end` but got dtype {3}", input, end)
     require_dtype("expected dtype {2} for `weight` but got dtype {3}", input, weight)
+    if not isinstance(weight, Operand):
+        return input.apply(lerp_by_number, (input, end), {"weight": weight})
     away = end - input
     low = input + weight * away
     high = end - away * (1 - weight)
-    if isinstance(weight, Operand):
-        return ops.where(ops.less(ops.absolute(weight), 0.5), low, high)
-    return low if abs(weight) < 0.5 else high
+    return ops.where(ops.less(ops.absolute(weight), 0.5), low, high)
 
 
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:

@@ -176,10 +176,6 @@ def _softmax(x: Array, dim: int) -> Array:
     return e / e.sum(axis=dim, keepdims=True)
 
 
-def _larger(x: Array, y: Array) -> Array:
-    return np.where(np.real(x) >= np.real(y), x, y)
-
-
 UNARY: dict[str, Callable[..., Any]] = {
     "sin": lambda x: np.sin(_float(x)),
     "cos": lambda x: np.cos(_float(x)),
@@ -273,8 +269,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cat": lambda xs, dim=0: np.concatenate(xs, axis=dim),
     "stack": lambda xs, dim=0: np.stack(xs, axis=dim),
     "where": lambda mask, x, y: np.where(mask, x, y),
-    "maximum": _larger,
-    "minimum": lambda x, y: np.where(np.real(x) <= np.real(y), x, y),
+    "maximum": np.maximum,
+    "minimum": np.minimum,
     "zeros_like": np.zeros_like,
 }
 """Functions that compute a new tensor."""
