@@ -251,6 +251,8 @@ class Autograd(Operand):
 
     @data.setter
     def data(self, value: Any) -> None:
+        if value.is_inference() and not self.is_inference():
+            self._cell = TrackedInference(self._counter)
         self._array = array = value._array
         home = self._home
         if isinstance(home, AccumulateGrad):

@@ -14,10 +14,10 @@ from dynamic import eager_ops
 from dynamic.dims import axis_of
 from dynamic.dtypes import DTYPES, require_dtype
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.inplace import assign, check_writable, fill, overlaps, overwrite, replace
+from dynamic.inplace import assign, check_writable, fill, overwrite, replace
 from dynamic.methods import bits
 from dynamic.results import sizes_of
-from dynamic.strided import address
+from dynamic.strided import address, may_overlap
 from dynamic.versions import UNTRACKED
 
 
@@ -113,7 +113,7 @@ class InPlace(Operand):
     def masked_fill_(self, mask: Any, value: Any) -> Any:
         """Set the elements where the mask holds to one number, or a 0-d tensor."""
         written = None
-        if self._overwritten is None and overlaps(self._array):
+        if self._overwritten is None and may_overlap(self._array.shape, self._array.strides):
             written = np.broadcast_to(mask._array, self._array.shape)
         return overwrite(self, eager_ops.fill_where, (mask, value), written=written)
 

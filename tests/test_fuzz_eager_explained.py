@@ -118,3 +118,45 @@ def test_a_gradient_may_be_made_of_other_nodes() -> None:
     assert found([step], ours, theirs) == []
     assert found([step], ours, {"g": {"grad_fn": None}}) != []
     assert found([method("sin", "$x", name="g")], ours, theirs) != []
+
+
+def test_a_leaf_that_is_changed_after_an_op_read_it() -> None:
+    read = method("mul", "$x", 2.0, name="y")
+    data = {"do": "assign", "of": "data", "args": ["$x", "$z"]}
+    flag = {"do": "assign", "of": "requires_grad", "args": ["$x", True]}
+    back = method("backward", "$y")
+    twice = {**back, "options": {"create_graph": True}}
+    for steps, end in (
+        ([read, data, back], 2),
+        ([data, read, back], None),
+        ([read, back, data], None),
+        ([read, flag, back], None),
+        ([read, flag, twice], 2),
+        ([flag, read, twice], None),
+        ([read, method("requires_grad_", "$x"), twice], 2),
+    ):
+        program = {"steps": steps, "mode": "results"}
+        assert explained.replaced_after_saved(program, answer(len(steps))) == end
+        refused = {**answer(len(steps)), "steps": [{"error": []}] * len(steps)}
+        assert explained.replaced_after_saved(program, refused) is None
+
+
+def test_an_index_of_several_places_is_refused_in_part() -> None:
+    error = {"error": ["IndexError"], "text": "index -3 is out of bounds for dimension 0 with size"}
+    for key, known in (
+        ([0, -3], True),
+        ({"tensor": [[0, 3], "int64"]}, True),
+        ({"tuple": [0, [0, 3]]}, True),
+        (3, False),
+        ({"tuple": [0, {"slice": [None, 3, None]}]}, False),
+    ):
+        step = {"do": "set", "args": ["$x", key, 0.5]}
+        assert explained.written_in_part(step, error) is known
+        assert not explained.written_in_part(step, None)
+        assert not explained.written_in_part({**step, "do": "get"}, error)
+
+
+def test_copies_of_what_is_strided() -> None:
+    program = {"steps": [method("ravel", "$a", name="x"), method("sin", "$a", name="y")]}
+    assert explained.copied_if_strided(program, {"a"}) == {"x"}
+    assert explained.copied_if_strided(program, {"b"}) == set()

@@ -33,7 +33,8 @@ _LINEAR = frozenset(
         ops.flip, ops.mean, ops.overlap_add, ops.reshape, ops.sliding_windows, ops.squeeze,
         ops.strided_slice, ops.sum, ops.transpose, eager_ops.clone, eager_ops.contiguous,
         eager_ops.mean_dim, eager_ops.place, eager_ops.roll, eager_ops.select,
-        eager_ops.squeeze_dim, eager_ops.stack, eager_ops.sum_dim, eager_ops.swap, eager_ops.transpose_2d,
+        eager_ops.squeeze_dim, eager_ops.stack, eager_ops.sum_dim, eager_ops.swap,
+        eager_ops.transpose_2d,
     )
 )  # fmt: skip
 """Linear in all operands together."""

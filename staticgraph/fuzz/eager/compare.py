@@ -10,10 +10,13 @@ from typing import Any
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.eager.explained import (
     computed_from_strided,
+    copied_if_strided,
     held_as_gradient,
     place_of_nothing,
     refused_as_leaf,
+    replaced_after_saved,
     views_of_temporaries,
+    written_in_part,
     written_inside,
 )
 from staticgraph.fuzz.eager.program import Step, names
@@ -31,7 +34,8 @@ STARTED = re.compile("one of the variables needed|Trying to backward")
 BEYOND = re.compile(
     "unsupported operation: some elements of the input|Inplace update to inf"
     "|Trying to use a saved tensor that has been detached in-place"
-    r"|Function \w+ returned an invalid gradient at index"
+    r"|Function [\w:]+ returned an invalid gradient at index"
+    "|out != nullptr INTERNAL ASSERT FAILED"
 )
 """What PyTorch refuses and `dynamic` computes, or refuses only after it has written: the simulation
 of memory says what is right. A node of `dynamic` saves memory, no tensors, and so needs not know
@@ -61,7 +65,12 @@ def differences(
     unpromised["_version"] |= held_as_gradient(program, expected)
     for part in ("_is_view", "base"):
         unpromised[part] |= views_of_temporaries(program, found, expected)
-    unpromised["is_contiguous"] |= computed_from_strided(program, found, expected)
+    strided = computed_from_strided(program, found, expected)
+    unpromised["is_contiguous"] |= strided
+    copies = copied_if_strided(program, strided)
+    for part in UNPROMISED:
+        unpromised[part] |= copies
+    last = replaced_after_saved(program, found)
 
     def look(name: str, ours: Answer, theirs: Answer) -> Iterator[str]:
         if name in gradients:  # of which ops a pass makes them is no promise
@@ -71,10 +80,12 @@ def differences(
         return _state(ours, theirs, name, unpromised, (program["mode"] == "names", rough))
 
     for number, (ours, theirs) in enumerate(zip(found["steps"], expected["steps"], strict=True)):
-        if number == end or (isinstance(theirs, dict) and BEYOND.match(theirs.get("text", ""))):
+        if number in (end, last) or (
+            isinstance(theirs, dict) and BEYOND.match(theirs.get("text", ""))
+        ):
             return
         step = program["steps"][number]
-        if refused_as_leaf(step, theirs, expected):
+        if refused_as_leaf(step, theirs, expected) or written_in_part(step, theirs):
             return
         if step["do"] == "look" and isinstance(ours, str) and isinstance(theirs, str):
             yield from look(step["args"][0][1:], json.loads(ours), json.loads(theirs))
@@ -90,7 +101,7 @@ def differences(
         mine = found["values"].get(name)
         if mine is None:
             yield f"a name is not bound\n{name}"
-        elif name not in gradients or "same" not in theirs | mine:
+        elif name not in gradients | copies or "same" not in theirs | mine:
             yield from look(name, mine, theirs)
     yield from _hooks(found, expected, rough)
 

@@ -10,6 +10,11 @@ from staticgraph.fuzz.eager.program import Step, names, reads
 
 Answer = dict[str, Any]
 
+PASSES = ("backward", "autograd.backward", "grad", "autograd.grad")
+"""What runs a reverse pass."""
+ROW_MAJOR = ("contiguous", "reshape", "ravel", "flatten")
+"""What gives a tensor in row-major order, and copies one that is in another."""
+
 
 def refused_as_leaf(step: Step, theirs: Any, expected: Answer) -> bool:
     """Whether PyTorch refuses to overwrite a view as a leaf, of which it says that it is none.
@@ -21,6 +26,20 @@ def refused_as_leaf(step: Step, theirs: Any, expected: Answer) -> bool:
         return False
     target = _state(expected, step["args"][0][1:])
     return target.get("_is_view") is True and target.get("is_leaf") is False
+
+
+def written_in_part(step: Step, theirs: Any) -> bool:
+    """Whether PyTorch refuses an index of several places, some of which it has written by then.
+
+    It looks at each place as it comes to it; `dynamic` looks at all of them first.
+    """
+    if step["do"] != "set" or not isinstance(theirs, dict):
+        return False
+    key = step["args"][1]
+    parts = key["tuple"] if isinstance(key, dict) and "tuple" in key else [key]
+    several = any(isinstance(one, list) or (isinstance(one, dict) and "tensor" in one)
+                  for one in parts)  # fmt: skip
+    return several and "is out of bounds for dimension" in theirs.get("text", "")
 
 
 def written_inside(program: Program, expected: Answer) -> set[str]:
@@ -37,7 +56,7 @@ def written_inside(program: Program, expected: Answer) -> set[str]:
         )
         in_place = str(step.get("of", "")).endswith("_")
         for name in names(step):
-            shared = _shares(step, name, expected) and read & found
+            shared = (in_place or _shares(step, name, expected)) and read & found
             if shared or (inside and not in_place):
                 found.add(name)
     return found
@@ -46,13 +65,14 @@ def written_inside(program: Program, expected: Answer) -> set[str]:
 def computed_from_strided(program: Program, found: Answer, expected: Answer) -> set[str]:
     """The names of what was computed from tensors that are not in row-major order.
 
-    In which order the result is, is up to NumPy here, and to PyTorch's iterators there.
+    In which order the result is, is up to NumPy here, and to PyTorch's iterators there. Of a
+    tensor that is deleted later, the order is not known.
     """
     made: set[str] = set()
     for step in program["steps"]:
         read = reads(step.get("args", []))
         strided = read & made or any(
-            _state(answer, one).get("is_contiguous") is False
+            _state(answer, one).get("is_contiguous", False) is False
             for one in read
             for answer in (found, expected)
         )
@@ -61,6 +81,45 @@ def computed_from_strided(program: Program, found: Answer, expected: Answer) -> 
             if read & made if view else strided:
                 made.add(name)
     return made
+
+
+def copied_if_strided(program: Program, strided: set[str]) -> set[str]:
+    """The names of what is its operand, or on its memory, unless that is in another order.
+
+    `strided`: the names of what may be in another order in one library only.
+    """
+    return {
+        name
+        for step in program["steps"]
+        if step.get("of") in ROW_MAJOR and reads(step.get("args", [])) & strided
+        for name in names(step)
+    }
+
+
+def replaced_after_saved(program: Program, found: Answer) -> int | None:
+    """The first reverse pass after the program changed what a leaf is that an op may have saved.
+
+    That is its `data`, or that it requires gradients, which a pass asks that is recorded itself. A
+    node of PyTorch saves the leaf, and so computes with what it is by then; one of `dynamic`
+    saves its memory, and computes with what it was.
+    """
+    used: set[str] = set()
+    data = flag = False
+    for number, (step, said) in enumerate(zip(program["steps"], found["steps"], strict=True)):
+        read = reads(step.get("args", []))
+        if isinstance(said, dict):
+            continue
+        if step["do"] == "assign" and step["args"][0][1:] in used:
+            data = data or step["of"] == "data"
+            flag = flag or step["of"] == "requires_grad"
+        elif step.get("of") == "requires_grad_":
+            flag = flag or bool(read & used)
+        elif step.get("of") in PASSES:
+            if data or (flag and step.get("options", {}).get("create_graph")):
+                return number
+        elif step["do"] in ("method", "function", "augment"):
+            used |= read
+    return None
 
 
 def held_as_gradient(program: Program, expected: Answer) -> set[str]:

@@ -50,18 +50,23 @@ class Memory:
             self._do(step)
 
     def reads_what_it_writes(self, step: Step) -> bool:
-        """Whether a step overwrites a tensor by what it reads at other places of its memory."""
+        """Whether a step overwrites a tensor by what it reads at other places of its memory.
+
+        That may be in the tensor itself, of which two elements are at one place.
+        """
         if step["do"] not in ("set", "augment") and not str(step.get("of", "")).endswith("_"):
             return False
         try:
             cell, args = self._operands(step)
             target = cell.array
+            chosen = None
             if step["do"] == "set":
-                target = target[_parts(target, args[0])[0]]
+                basic, chosen = _parts(target, args[0])
+                target = target[basic]
                 args = args[1:]
         except (UnknownError, IndexError):
             return False
-        return any(
+        return (chosen is None and overlaps(target)) or any(
             isinstance(one, np.ndarray)
             and np.shares_memory(target, one)
             and _layout(target) != _layout(one)
@@ -170,11 +175,17 @@ AUGMENTED = {"+=": "add_", "-=": "sub_", "*=": "mul_", "/=": "div_"}
 ITSELF = ("requires_grad_", "detach_")
 
 
+def overlaps(array: Array) -> bool:
+    """Whether two elements of an array are at one place in memory."""
+    places = np.zeros(array.shape, np.int64)
+    for axis, (size, step) in enumerate(zip(array.shape, array.strides, strict=True)):
+        places += (np.arange(size) * step).reshape((-1,) + (1,) * (array.ndim - axis - 1))
+    return bool(np.unique(places).size < array.size)
+
+
 def written(target: Array, value: Any) -> None:
     """Write to every element; ValueError if elements share memory, or would be rounded."""
-    if target.size and any(
-        stride == 0 and size > 1 for stride, size in zip(target.strides, target.shape, strict=True)
-    ):
+    if overlaps(target):
         raise ValueError("elements share memory")
     value = np.asarray(value)
     if np.broadcast_shapes(target.shape, value.shape) != target.shape:
