@@ -22,10 +22,11 @@ from rich.progress import Progress
 from rich.table import Table
 from vecmath_loops import vectorised
 
+from compiler.emit.vecmath import ARITY
 from compiler.emit.vecmath.accuracy import FLOAT64_REFERENCE, ULP_BOUND, ulp_error
 
 CHUNK = 1 << 15  # arguments, whose float64 arrays stay in the cache
-UNARY = tuple(name for name in ULP_BOUND if name not in ("atan2", "pow"))
+UNARY = tuple(name for name in ULP_BOUND if ARITY[name] == 1)
 
 
 @dataclass(frozen=True)

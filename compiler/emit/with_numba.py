@@ -89,12 +89,9 @@ def formula(name: str) -> Any:
         2: lambda typing, x, y: typed(x, y),
         3: lambda typing, x, y, z: typed(x, y, z),
     }
-    typer = typers[ARITY.get(name, 1)]
+    typer = typers[vecmath.ARITY[name]]
     typer.__name__ = typer.__qualname__ = name
     return intrinsic(typer)
-
-
-ARITY = {"atan2": 2, "copysign": 2, "fma": 3, "maximum": 2, "minimum": 2, "pow": 2, "remainder": 2}
 
 
 def _pointer_at(dtype: Any) -> Any:
