@@ -15,6 +15,7 @@ _NAMES = {
     "conv2d": "Convolution",
     "conv_transpose2d": "Convolution",
     "cross_entropy": "NllLoss",
+    "deg2rad": "Deg2Rad",
     "divide": "Div",
     "embed": "ConstantPadNd",
     "expand_dims": "Unsqueeze",
@@ -30,6 +31,7 @@ _NAMES = {
     "norm": "LinalgVectorNorm",
     "outer": "Mul",
     "prod_dim": "Prod",
+    "rad2deg": "Rad2Deg",
     "reshape": "View",
     "square": "Pow",
     "squeeze_dim": "Squeeze",
@@ -87,14 +89,16 @@ def _divide(node: Any) -> str:
     return "MulBackward0" if node.recipe.number and node.edges[0] is None else "DivBackward0"
 
 
-def _power(node: Any) -> str:
-    if not node.recipe.number:
-        return "PowBackward1"
-    return "PowBackward2" if node.edges[0] is None else "PowBackward0"
+def _overloaded(stem: str, tensors: int, number: int, number_first: int | None = None) -> Any:
+    """The name whose number depends on which of two operands is a Python number."""
 
+    def name(node: Any) -> str:
+        series = tensors if not node.recipe.number else number
+        if number_first is not None and node.recipe.number and node.edges[0] is None:
+            series = number_first
+        return f"{stem}Backward{series}"
 
-def _remainder(node: Any) -> str:
-    return f"RemainderBackward{0 if node.recipe.number else 1}"
+    return name
 
 
 def _matmul(node: Any) -> str:
@@ -131,8 +135,11 @@ _SPECIAL = {
     "min": _extremum("Min"),
     "subtract": _subtract,
     "divide": _divide,
-    "power": _power,
-    "remainder": _remainder,
+    "power": _overloaded("Pow", 1, 0, 2),
+    "remainder": _overloaded("Remainder", 1, 0),
+    "fmod": _overloaded("Fmod", 1, 0),
+    "copysign": _overloaded("Copysign", 0, 1),
+    "xlogy": _overloaded("Xlogy", 0, 2, 1),
     "matmul": _matmul,
     "select": _select,
     "copy": lambda node: "torch::autograd::CopyBackwards",

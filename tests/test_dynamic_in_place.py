@@ -7,14 +7,14 @@ import pytest
 
 import dynamic as torch
 from compiler import ops
-from dynamic.inplace_methods import _NAMES
+from dynamic.inplace_methods import NAMES
 from dynamic.strided import Region
 
 BINARY = {
     "atan2", "equal", "floor_divide", "greater", "greater_equal", "less", "less_equal",
     "logical_and", "logical_or", "logical_xor", "multiply", "not_equal", "power", "remainder",
 }  # fmt: skip
-CASES = [(op, name) for op, names in _NAMES.items() for name in names]
+CASES = [(op, name) for op, names in NAMES.items() for name in names]
 
 
 @pytest.mark.parametrize(("op", "name"), CASES)

@@ -56,7 +56,7 @@ def names() -> dict[str, Any]:
         "p_i64": _pointer_at(types.int64), "p_f32": _pointer_at(types.float32),
         "p_f64": _pointer_at(types.float64),
     } | {name: formula(name) for name in vecmath.FORMULAS}  # fmt: skip
-    found |= {"pow_f": found["pow"], "remainder_f": found["remainder"]}
+    found |= {f"{name}_f": found[name] for name in ("fmod", "pow", "remainder")}
     exec(library.SOURCE, found)
     for name in library.functions():
         found[name] = njit(error_model="numpy")(found[name])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from compiler.ops import gamma_function
+from compiler.ops import special_functions
 
 Floats = npt.NDArray[Any]
 
@@ -100,14 +100,14 @@ FLOAT64_REFERENCE: dict[str, Callable[..., Any]] = {
     "atanh": np.arctanh,
     "cos": np.cos,
     "cosh": np.cosh,
-    "digamma": gamma_function.digamma,
+    "digamma": special_functions.digamma,
     "erf": erf,
     "erfc": erfc,
     "exp": np.exp,
     "exp2": np.exp2,
     "expm1": np.expm1,
     "hypot": np.hypot,
-    "lgamma": gamma_function.lgamma,
+    "lgamma": special_functions.lgamma,
     "log": np.log,
     "log10": np.log10,
     "log1p": np.log1p,
@@ -117,7 +117,7 @@ FLOAT64_REFERENCE: dict[str, Callable[..., Any]] = {
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": sigmoid,
     "sin": np.sin,
-    "sinc": gamma_function.sinc,
+    "sinc": special_functions.sinc,
     "sinh": np.sinh,
     "softplus": softplus,
     "tan": np.tan,

@@ -1,4 +1,4 @@
-"""log|gamma|, its derivatives and sin(pi x) with NumPy, which has none of them, in float64."""
+"""Special functions that NumPy lacks, or has with less precision, on plain arrays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lgamma(x: Any) -> Any:
     with np.errstate(all="ignore"):
         a = np.abs(wide)
         result = np.where(a < _TINY, -np.log(a), _far(a))
-        whole, t = from_integer(wide)
+        t = wide - np.rint(wide)
         reflected = np.log(np.pi / (a * np.abs(np.sin(np.pi * t)))) - result
         result = np.where((wide <= -_LARGE) & np.isfinite(wide), reflected, result)
         result = np.where((wide <= 0) & (t == 0), np.inf, result)
@@ -40,12 +40,6 @@ def _far(a: Any) -> Any:
     return (a - 0.5) * (np.log(a) - 1) + (_STIRLING + inverse * np.polyval(_LGAMMA[::-1], square))
 
 
-def from_integer(x: Any) -> tuple[Any, Any]:
-    """The nearest integers, and what x exceeds them by; nan for infinities."""
-    whole = np.rint(x)
-    return whole, x - whole
-
-
 def digamma(x: Any) -> Any:
     """The derivative of log|gamma(x)|: -inf at 0, inf at -0, nan at the negative integers.
 
@@ -55,7 +49,7 @@ def digamma(x: Any) -> Any:
     wide = np.asarray(x, np.float64)
     with np.errstate(all="ignore"):
         negative = wide < 0
-        whole, t = from_integer(wide)
+        t = wide - np.rint(wide)
         cotangent = np.pi / np.tan(np.pi * np.where(negative, t, 0.5))
         cotangent = np.where(t == 0, np.nan, cotangent)
         shifted = np.where(negative, 1 - wide, wide)
@@ -74,7 +68,16 @@ def sinc(x: Any) -> Any:
     """sin(pi x) / (pi x), 1 at 0, with pi x reduced exactly."""
     x = floats(np.asarray(x))
     with np.errstate(all="ignore"):
-        whole, t = from_integer(x)
+        whole = np.rint(x)
+        t = x - whole
         odd = np.remainder(whole, 2) != 0
         value = np.sin(x.dtype.type(np.pi) * t) / (x.dtype.type(np.pi) * x)
         return np.where(x == 0, x.dtype.type(1), np.where(odd, -value, value))
+
+
+def log_odds(x: Any) -> Any:
+    """log(x / (1 - x)), accurate near 1/2 too."""
+    x = floats(np.asarray(x))
+    with np.errstate(all="ignore"):
+        near = np.abs(x - 0.5) < 0.1
+        return np.where(near, np.log1p((2 * x - 1) / (1 - x)), np.log(x / (1 - x)))
