@@ -40,19 +40,19 @@ def fmod_i(a, b):
 
 def gcd_i(a, b):
     """The greatest common divisor by Euclid's algorithm; 0 of zeros."""
-    divisor = abs(i64(a))
-    rest = abs(i64(b))
+    divisor = i64(a)
+    rest = i64(b)
     while rest != 0:
-        following = divisor % rest
+        following = remainder_i(divisor, rest)
         divisor = rest
         rest = following
-    return divisor
+    return abs(divisor)
 
 
 def lcm_i(a, b):
     """The least common multiple; 0 if either is 0. It wraps."""
     divisor = gcd_i(a, b)
-    return abs((a // select(divisor == 0, 1, divisor)) * b)
+    return (abs(i64(a)) // select(divisor == 0, 1, divisor)) * abs(i64(b))
 
 
 def pow_i(base, exponent):

@@ -4,8 +4,9 @@ Needs torch (made with 2.13.0, CPU) and NumPy, which no test does. In the projec
 
     python -m tests.data.make_op_fixtures
 
-writes tests/data/op_values.npz, and with names of ops as arguments only their records: the calls of `tests.samples` and of `op_cases.EDGES`, in float64
-and in float32. `TORCH` says what each op is in PyTorch, `op_cases.WITHOUT` which have nothing.
+writes tests/data/op_values.npz: the calls of `tests.samples` and of `op_cases.EDGES`, in float64
+and in float32; with names of ops behind it only their records, and all others are kept. `TORCH`
+says what each op is in PyTorch, `op_cases.WITHOUT` which have nothing.
 """
 
 from __future__ import annotations
