@@ -134,3 +134,22 @@ def test_unrolled_steps_give_the_same_gradients() -> None:
     found = interpret([output, *sg.grad(output, list(looped))], looped)
     for one, other in zip(found, unrolled, strict=True):
         assert_allclose(one, other, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        lambda x: sg.scan(lambda carry, part: (carry, part), x, x)[0],
+        lambda x: sg.scan(lambda carry, part: (carry, part), x, x[:0])[0],
+        lambda x: sg.while_loop(lambda carry: carry.sum() < 0, lambda carry: carry, x),
+        lambda x: sg.cond(x.sum() > 0, lambda x: x, lambda x: -x, x),
+    ],
+    ids=["scan", "no steps", "while_loop", "cond"],
+)
+def test_what_is_handed_on_is_a_value_of_its_own(loop: Any) -> None:
+    x = dynamic.tensor([1.0, 2.0], requires_grad=True)
+    result = loop(x)
+    (by_result,) = dynamic.autograd.grad((result * x).sum(), [result], retain_graph=True)
+    assert by_result.tolist() == [1, 2]
+    (result * x).sum().backward()
+    assert x.grad.tolist() == [2, 4]

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import dynamic
+import staticgraph as sg
 from compiler import ops
 from compiler.autodiff import gradients
 from compiler.graph.expression import Expression
@@ -296,3 +298,30 @@ def test_constants_compare_by_bits() -> None:
     original[0] = 5
     assert literal.array[0] == 1
     assert not literal.array.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [((1, 1), (1, 2)), ((2, 1), (1, 1)), ((1,), (1, 3)), ((3, 2), (2, 4))]
+)
+def test_a_product_of_nothing_and_infinity_is_nan(
+    left: tuple[int, ...], right: tuple[int, ...]
+) -> None:
+    nothing, infinite = np.zeros(left), np.full(right, np.inf)
+    x = dynamic.tensor(nothing, requires_grad=True)
+    a, b = sg.placeholder("a", left, "float64"), sg.placeholder("b", right, "float64")
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(ops.matmul(nothing, infinite)).all()
+        product = x @ dynamic.tensor(infinite)
+        assert np.isnan(product.detach().numpy()).all()
+        product.backward(dynamic.zeros(product.shape, dtype=dynamic.float64))
+        assert np.isnan(x.grad.numpy()).all()
+        assert np.isnan(sg.compile([a, b], a @ b)(nothing, infinite)).all()
+
+
+def test_the_gradient_by_a_target_that_broadcasts() -> None:
+    logits = dynamic.tensor([0.5], dtype=dynamic.float64)
+    target = dynamic.tensor([[0.25, 0.5]], dtype=dynamic.float64, requires_grad=True)
+    loss = ops.binary_cross_entropy_with_logits(logits, target, reduction="sum")
+    for again in (True, False):
+        (found,) = dynamic.autograd.grad(2 * loss, [target], create_graph=again, retain_graph=True)
+        assert found.tolist() == [[-1.0, -1.0]]

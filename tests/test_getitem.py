@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, basic_indices
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from compiler import ops
 from compiler.autodiff import gradients
@@ -110,3 +110,16 @@ def test_an_integer_expression_is_an_index() -> None:
     array = np.arange(8.0).reshape(4, 2)
     (value,) = interpret([x[i]], {x: array, i: np.array(-1, "int32")})
     assert_array_equal(value, array[-1])
+
+
+@pytest.mark.parametrize("key", [..., slice(None), (slice(None, None, 2), None)])
+def test_a_part_is_a_value_of_its_own(key: Any) -> None:
+    x = placeholder((1,), "float64")
+    whole = x * x
+    part = whole[key]
+    assert part is not whole
+    by_part, by_x = gradients(ops.sum(ops.exp(part) * 3 + whole[0]), [part, x])
+    array = np.array([0.5])
+    found = interpret([by_part, by_x], {x: array})
+    assert_allclose(found[0].reshape(1), 3 * np.exp(array**2))
+    assert_allclose(found[1], 2 * array * (3 * np.exp(array**2) + 1))

@@ -175,6 +175,31 @@ def test_a_called_function_gives_the_bits_of_an_inlined_one(
     np.testing.assert_array_equal(results[0], results[1])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_two_functions_of_one_operand_are_called_at_once(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever comes first, and with the bits that each gives alone."""
+    kind = {"float32": "f32", "float64": "f64"}[dtype]
+    source = f"""def unit(a: p_{kind}, b: p_{kind}, c: p_{kind}, n: i64) -> i64:
+    for i in range(n):
+        c[i] = sin(a[i]) + 2.0 * cos(a[i]) + tan(b[i])
+    c[n] = cos(a[1]) - sin(a[1])
+    return 0
+"""
+    rng = np.random.default_rng(6)
+    a = np.concatenate([rng.normal(0, 2, 43), rng.normal(0, 3e8, 40), [0, -0.0, np.inf, np.nan]])
+    a = a.astype(dtype)
+    results = []
+    for most in (0, 10):
+        monkeypatch.setattr(native, "MOST_INLINED", most)
+        results.append(_run(source, a, a[::-1].copy()))
+        called = b"joint.cos.sin" in native.compile_native([source])
+        assert called == (most == 0)
+    assert b"joint.sin" not in native.compile_native([source])
+    np.testing.assert_array_equal(results[0], results[1])
+
+
 def _run(source: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """What a unit of two arrays, a third for its result and their length leaves."""
     import ctypes

@@ -27,10 +27,10 @@ def scan(
     for index in reversed(range(length)) if reverse else range(length):
         carry, ys[index] = _one_step(step, carry, _slices(xs, index), init)
     if length:
-        return carry, _stacked(ys, step)
+        return own(carry), _stacked(ys, step)
     with np.errstate(all="ignore"):
         _, y = _one_step(step, init, mapped(_zeros, xs), init)
-    return mapped(_array, init), mapped(_no_slices, y)
+    return own(mapped(_array, init)), mapped(_no_slices, y)
 
 
 def _one_step(step: Callable[..., Any], carry: Any, x: Any, init: Any) -> tuple[Any, Any]:
@@ -102,7 +102,19 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) ->
     carry = init
     while truth("while_loop: the condition", cond(carry)):
         carry = _checked("while_loop: carry", carry, body(carry), body, init)
-    return carry
+    return own(carry)
+
+
+def own(tree: Any) -> Any:
+    """Results as tensors of their own: a loop or branch that hands an operand on is a step of the
+    graph, so that a gradient by its result is not one by the operand.
+    """
+
+    def view(leaf: Any) -> Any:
+        eager = isinstance(leaf, Operand) and not is_symbolic(leaf)
+        return leaf[...] if eager else leaf
+
+    return mapped(view, tree)
 
 
 def truth(what: str, value: Any) -> bool:

@@ -140,7 +140,8 @@ def cond(
         from compiler.control import symbolic
 
         return symbolic.cond(pred, true_fn, false_fn, operands)
-    return true_fn(*operands) if eager.truth("cond: the predicate", pred) else false_fn(*operands)
+    chosen = true_fn if eager.truth("cond: the predicate", pred) else false_fn
+    return eager.own(chosen(*operands))
 
 
 def on_handles(function: Callable[..., Any], handle: Handle) -> Callable[..., Any]:

@@ -146,13 +146,15 @@ def _reads(inputs: Sequence[Expression], outputs: Sequence[Expression]) -> list[
 def _residuals(loop: Loop, backward: Loop) -> list[Expression]:
     """What the backward body reads of the forward body."""
     forward = {node.serial: node for node in between(loop.outputs, {})}
-    read = {node.serial: node for node in backward.outputs if node.serial in forward}
+    others = []
     for node in between(backward.outputs, forward):
         inside = [one for one in node.operands if one.serial in forward]
         if node.op in (control.scan, control.item) and len(inside) == len(node.operands):
             forward[node.serial] = node  # the residuals of a loop in the body
         else:
-            read |= {one.serial: one for one in inside}
+            others += inside
+    others += [node for node in backward.outputs if node.serial in forward]
+    read = {one.serial: one for one in others}
     return _saved(_given(loop, forward), [read[serial] for serial in sorted(read)])
 
 

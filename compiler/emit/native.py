@@ -26,12 +26,14 @@ from compiler.emit.lower.translate import Translator, type_named
 from compiler.emit.lower.values import INT64, Pointer
 from compiler.emit.program import OF_A_CHUNK
 from compiler.emit.vecmath.deferred import KernelModule, define_deferred
+from compiler.emit.vecmath.joint import join_calls
 from compiler.runtime.cache.objects import target_machine
 
 WORDS = INT64.ir.as_pointer()
 WITH_STRIDE_VERSIONS = range(20, 23)  # versions of LLVM that were seen to have the option
 STRIDE_VERSIONS = "-enable-mem-access-versioning"
 MOST_INLINED = 32  # calls of functions of vecmath in a kernel: they take LLVM half a second
+STACK_ALIGNMENT = 64  # bytes: a vector on the stack else lies in two cache lines, by chance
 _setting = threading.RLock()  # one at a time
 fork.hold(fork.Rank.LLVM_OPTIONS, _setting)
 STEP = ir.FunctionType(INT64.ir, [WORDS, WORDS, INT64.ir, INT64.ir, INT64.ir])
@@ -55,6 +57,7 @@ def compile_native(sources: Sequence[str]) -> bytes:
     # a context of its own: the global one keeps every type and constant that it has seen
     parsed = llvm.parse_assembly(str(module), llvm.create_context())
     optimise(parsed, machine)
+    parsed = join_calls(parsed, module)
     parsed = define_deferred(parsed, module, machine, optimise)
     return bytes(machine.emit_object(parsed))
 
@@ -108,6 +111,7 @@ def _define_unit(module: Any, tree: ast.FunctionDef, outlines: bool) -> Any:
     function.linkage = "internal"
     function.attributes.add("noinline")
     function.attributes.add("nounwind")
+    function.attributes.alignstack = STACK_ALIGNMENT
     for type, argument in zip(types, function.args, strict=True):
         if isinstance(type, Pointer):
             argument.add_attribute("noalias")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.dims import Dim, Size
-from compiler.errors import OutOfRangeError, ShapeError, StaticGraphError
+from compiler.errors import GraphError, OutOfRangeError, ShapeError, StaticGraphError
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition, define, intern_key
 from compiler.graph.expression import Expression
@@ -31,6 +31,12 @@ class Body:
         self.definition = definition
         self._graph: nx.MultiDiGraph[int] | None = None
         nodes = definition.nodes
+        for node in nodes:
+            if node.op is leaves.placeholder and node.id not in definition.inputs:
+                raise GraphError(
+                    f"a body reads the leaf {node.name!r} ({node.source}), which is none of its "
+                    f"{len(definition.inputs)} inputs"
+                )
         self.inputs, self.outputs = (
             tuple(nodes[node].type for node in roots)
             for roots in (definition.inputs, definition.outputs)

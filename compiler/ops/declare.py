@@ -280,4 +280,4 @@ def zeros_like(x: Any) -> Any:
     if isinstance(x, Operand):
         zero = x.constant(np.zeros((), x.dtype))
         return _ops().broadcast_to(zero, x.shape)
-    return np.zeros_like(x)
+    return np.zeros(x.shape, x.dtype)  # x may be what is left of an operand that was not saved

@@ -67,7 +67,8 @@ def _apply_basic(
     drop: list[int],
     insert: list[int],
 ) -> Any:
-    if tuple(sizes) != tuple(x.shape) or any(start != 0 for start in starts):
+    some = tuple(sizes) != tuple(x.shape) or any(start != 0 for start in starts)
+    if some or not (reverse or drop or insert):  # all of x is a value of its own, not x
         x = strided_slice(x, tuple(starts), tuple(sizes), tuple(steps))
     if reverse:
         x = flip(x, tuple(reverse))

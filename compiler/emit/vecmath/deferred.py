@@ -19,7 +19,7 @@ from compiler.emit.vecmath.lane import Format, Lane
 
 VECTOR_BITS = 512  # of the largest registers
 INDEX = ir.IntType(64)
-_CALLED = re.compile(r"call [^@\n]*@((?:rare|outlined)\.[\w.]+)\(")
+_CALLED = re.compile(r"call [^@\n]*@((?:rare|outlined|joint)\.[\w.]+)\(")
 _USED = re.compile(r"^@llvm\.compiler\.used = .*\n", re.MULTILINE)
 
 Passes = Callable[[Any, Any], None]
@@ -61,11 +61,18 @@ class Deferred:
         name = f"{self.KIND}.{self.exact.__name__}.{self.format.bits}"
         return name if lanes == 1 else f"{name}.{lanes}"
 
+    def result(self, lanes: int) -> Any:
+        """The LLVM type of what its function for vectors of so many lanes gives."""
+        return kind_of(self.format, lanes)
+
     def declare(self, module: Any, lanes: int) -> Any:
         """Declare its function for vectors of so many lanes."""
-        kind = kind_of(self.format, lanes)
-        signature = ir.FunctionType(kind, [kind] * self.operands)
-        return ir.Function(module, signature, self.function(lanes))
+        kinds = [kind_of(self.format, lanes)] * self.operands
+        return ir.Function(module, ir.FunctionType(self.result(lanes), kinds), self.function(lanes))
+
+    def results(self, *operands: Lane) -> tuple[Lane, ...]:
+        """What its function gives: one value, or several as a structure."""
+        return (self.exact(*operands),)
 
     def define(self, module: Any, widths: Sequence[int]) -> None:
         """Define its functions for vectors of the given widths."""
@@ -140,31 +147,46 @@ def _definition(deferred: Deferred, widths: Sequence[int], machine: Any, optimis
 
 
 def in_lanes(module: Any, name: str, deferred: Deferred, lanes: int) -> Any:
-    """The function that computes the formula in all lanes, which LLVM makes of a loop."""
-    kind = kind_of(deferred.format, lanes)
-    function = ir.Function(module, ir.FunctionType(kind, [kind] * deferred.operands), name)
+    """The function that computes the results in all lanes, which LLVM makes of a loop."""
+    kind, count = kind_of(deferred.format, lanes), deferred.operands
+    function = ir.Function(module, ir.FunctionType(deferred.result(lanes), [kind] * count), name)
     function.attributes = Attributes(["noinline", "nounwind"])
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    places = [builder.alloca(kind) for _ in range(deferred.operands + 1)]
-    for place, one in zip(places, function.args, strict=False):
-        builder.store(one, place)
     start, body, end = builder.block, *(function.append_basic_block() for _ in range(2))
-    builder.branch(body)
+    given = [builder.alloca(kind) for _ in range(count)]
+    for place, one in zip(given, function.args, strict=True):
+        builder.store(one, place)
+    branch = builder.branch(body)
     builder.position_at_end(body)
     lane = builder.phi(INDEX)
     lane.add_incoming(INDEX(0), start)
-    scalar = deferred.format.float_type
-    first = [builder.bitcast(place, scalar.as_pointer()) for place in places]
-    elements = [builder.gep(place, [lane]) for place in first]
-    values = [builder.load(one) for one in elements[:-1]]
-    result = deferred.exact(*(Lane(builder, one, deferred.format) for one in values))
-    builder.store(result.value, elements[-1])
+    first = deferred.format.float_type.as_pointer()
+    elements = [builder.gep(builder.bitcast(place, first), [lane]) for place in given]
+    results = deferred.results(
+        *(Lane(builder, builder.load(one), deferred.format) for one in elements)
+    )
+    builder.position_before(branch)
+    made = [builder.alloca(kind) for _ in results]
+    builder.position_at_end(body)
+    for place, result in zip(made, results, strict=True):
+        builder.store(result.value, builder.gep(builder.bitcast(place, first), [lane]))
     following = builder.add(lane, INDEX(1))
     lane.add_incoming(following, body)
     builder.cbranch(builder.icmp_unsigned("<", following, INDEX(lanes)), body, end)
     builder.position_at_end(end)
-    builder.ret(builder.load(places[-1]))
+    give(builder, list(map(builder.load, made)))
     return function
+
+
+def give(builder: Any, results: Sequence[Any]) -> None:
+    """Return one value, or several as a structure."""
+    if len(results) == 1:
+        builder.ret(results[0])
+        return
+    both = ir.Constant(ir.LiteralStructType([one.type for one in results]), ir.Undefined)
+    for i, one in enumerate(results):
+        both = builder.insert_value(both, one, i)
+    builder.ret(both)
 
 
 def kind_of(format: Format, lanes: int) -> Any:

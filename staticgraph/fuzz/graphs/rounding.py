@@ -114,7 +114,8 @@ def _moved(value: Any, rng: np.random.Generator, terms: float = 1) -> Any:
     with np.errstate(all="ignore"):
         moved = np.asarray(value * (1 + noise), value.dtype)
     # rules of gradients may give either zero
-    return np.where(value == 0, np.copysign(value, rng.uniform(-1, 1, value.shape)), moved)
+    signs = rng.uniform(-1, 1, value.shape).astype(value.dtype)
+    return np.where(value == 0, np.copysign(value, signs), moved)
 
 
 def _terms(node: Expression, operands: Sequence[Array]) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,6 +88,20 @@ class Symbolic:
         return sg.grad(loss, list(wrt))
 
 
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """UndefinedError for what PyTorch refuses too: transforms in checkpoints, and values and
+    branches of one example in vmap.
+    """
+    try:
+        yield
+    except AutogradError as error:
+        known = re.search("data-dependent control flow|calling .item", str(error))
+        if known or isinstance(error, CheckpointError):
+            raise UndefinedError from error
+        raise
+
+
 @dataclass(slots=True)
 class Eager:
     """Tensors of `dynamic`, which record."""
@@ -100,12 +115,8 @@ class Eager:
 
     def apply(self, op: str, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
         """A tensor."""
-        try:
+        with _refusals():
             return (_EAGER.get(op) or getattr(ops, op))(*args, **options)
-        except AutogradError as error:
-            if "data-dependent control flow" in str(error) or isinstance(error, CheckpointError):
-                raise UndefinedError from error  # PyTorch has no transforms in checkpoints either
-            raise
 
     def gradients(self, loss: Any, wrt: Sequence[Any]) -> Sequence[Any]:
         """Tensors with a graph of their own."""
@@ -113,9 +124,10 @@ class Eager:
             raise UndefinedError
         if not loss.requires_grad:
             return [dynamic.zeros_like(one) for one in wrt]
-        return dynamic.autograd.grad(
-            loss, list(wrt), create_graph=True, allow_unused=True, materialize_grads=True
-        )
+        with _refusals():
+            return dynamic.autograd.grad(
+                loss, list(wrt), create_graph=True, allow_unused=True, materialize_grads=True
+            )
 
 
 @dataclass(slots=True)
