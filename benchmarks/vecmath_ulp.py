@@ -59,8 +59,9 @@ HEADER = """\
 # Largest errors of the float32 functions
 
 In units in the last place of the exact result, which float64 NumPy stands for. Written by
-`python benchmarks/vecmath_ulp.py --markdown docs/ulp.md` in minutes per function. "Stated" is the
-bound in `compiler/emit/vecmath/accuracy.py`, which the tests check on samples.
+`python benchmarks/vecmath_ulp.py --markdown docs/ulp.md` in minutes per function; where fewer
+arguments were tried than there are, every 251st (`--stride 251`). "Stated" is the bound in
+`compiler/emit/vecmath/accuracy.py`, which the tests check on samples.
 
 | function | largest error | stated | at | arguments tried | date | processor |
 |---|---|---|---|---|---|---|

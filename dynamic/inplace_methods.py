@@ -282,9 +282,9 @@ _ALIASES = {
 }  # fmt: skip
 """PyTorch's names of in-place methods, where they are not the op's own name alone."""
 _WITHOUT = frozenset((
-    "add", "binary_cross_entropy", "clamp", "divide", "elu", "fmax", "fmin", "gelu", "isfinite", "isinf", "isnan",
-    "leaky_relu", "log_odds", "logaddexp", "logaddexp2", "maximum", "minimum", "polygamma", "round",
-    "silu", "softplus", "subtract", "where",
+    "add", "binary_cross_entropy", "clamp", "divide", "elu", "fmax", "fmin", "gelu", "isfinite",
+    "isinf", "isnan", "leaky_relu", "log_odds", "logaddexp", "logaddexp2", "maximum", "minimum",
+    "polygamma", "round", "silu", "softplus", "subtract", "where",
 ))  # fmt: skip
 """Elementwise ops that PyTorch has no in-place method of, or one that takes more."""
 NAMES = {

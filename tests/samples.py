@@ -21,6 +21,7 @@ from tests.values import (
     nonzero,
     positive,
     probability,
+    share,
     spread,
     unit,
 )
@@ -506,8 +507,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "acosh": unary(functools.partial(spread, low=1.3, high=4.0)),
     "atanh": unary(unit, integer=False),
     "frac": unary(fraction),
-    "log_odds": unary(probability, integer=False),
-    "logit": [*unary(probability, integer=False), call(spread(6, low=-0.5, high=1.5), 0.2)],
+    "log_odds": unary(share, integer=False),
+    "logit": [*unary(share, integer=False), call(spread(6, low=-0.5, high=1.5), 0.2)],
     "polygamma": [
         *(call(n, positive(2, 3)) for n in range(4)), call(1, NEGATIVE), call(2, NEGATIVE),
         call(2, positive(2, 0)), call(1, integers(3, low=1, dtype="int32"), order=0),
@@ -527,9 +528,9 @@ SAMPLES: dict[str, list[Sample]] = {
         for name in ("gcd", "lcm")
     },
     "binary_cross_entropy": [
-        call(probability(3, 2), probability(3, 2)),
-        call(probability(2, 3), probability(3)),
-        call(probability(), probability()),
+        call(share(3, 2), probability(3, 2)),
+        call(share(2, 3), probability(3)),
+        call(share(), probability()),
     ],
 }  # fmt: skip
 

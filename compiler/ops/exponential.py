@@ -114,8 +114,8 @@ atanh = _unary(
     "atanh", np.arctanh, lambda g, o, a: g / ((1 - a) * (1 + a)), "a",
     """The inverse hyperbolic tangent: inf at 1, nan beyond.
 
-    >>> sg.atanh(np.array([0.0, 1.0]))
-    array([ 0., inf])""",
+    >>> sg.atanh(np.array([0.0, np.tanh(2.0)]))
+    array([0., 2.])""",
 )  # fmt: skip
 erf = _unary(
     "erf",

@@ -65,8 +65,8 @@ lgamma = elementwise(
     vjp=(lambda g, o, a: g * digamma(a),), saves=("a",),
     doc="""log|gamma(a)|; inf at 0 and the negative integers.
 
-    >>> sg.lgamma(np.array([1.0, 5.0])) - np.log([1.0, 24.0])
-    array([0., 0.])""",
+    >>> sg.lgamma(np.array([5.0, 0.0]))
+    array([3.17805383,        inf])""",
 )  # fmt: skip
 digamma = elementwise(
     "digamma", special_functions.digamma, "digamma({0})", arity=1, floating=True, cheap=False,
@@ -243,8 +243,8 @@ logit = composite(
     floating=True,
     doc="""log(a / (1 - a)), nan outside of [0, 1]; with `eps` of a limited to [eps, 1 - eps].
 
-    >>> sg.logit(np.array([0.5, 1.0]))
-    array([ 0., inf])""",
+    >>> sg.logit(np.array([0.5, 0.75]))
+    array([0.        , 1.09861229])""",
 )  # fmt: skip
 
 

@@ -103,10 +103,7 @@ def _function(name: str) -> Any:
 
 
 _OF_ELEMENTS = {
-    f"{name}_"
-    for op, names in NAMES.items()
-    if len(ops.op_named(op).vjp) == 1  # type: ignore[arg-type]
-    for name in names
+    f"{name}_" for op, names in NAMES.items() if len(ops.op_named(op).saves) == 1 for name in names
 }
 _NO_FUNCTIONS = {"digamma_", "lgamma_", "sgn_", "sign_"}
 IN_PLACE = {
