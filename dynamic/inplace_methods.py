@@ -23,11 +23,17 @@ def _method(op: Op) -> Any:
     def method(self: Any, *others: Any) -> Any:
         return overwrite(self, op, others)
 
-    def bound(self: Any, *others: Any, **options: Any) -> Any:
-        (_, *operands), attrs = op.bind(self, *others, **options)
+    method.__doc__ = f"In place: {op.doc}"
+    return method
+
+
+def _with_options(op: Op, bind: Any) -> Any:
+    """The method of an op that has a signature of its own, `bind`."""
+
+    def method(self: Any, *others: Any, **options: Any) -> Any:
+        (_, *operands), attrs = bind(self, *others, **options)
         return overwrite(self, op, operands, attrs)
 
-    method = method if op.bind is None else bound
     method.__doc__ = f"In place: {op.doc}"
     return method
 
@@ -294,9 +300,11 @@ NAMES = {
 }
 """For each op of the library PyTorch's names of its in-place methods."""
 
-for _op, _names in NAMES.items():
+for _op_name, _names in NAMES.items():
+    _op = ops.op_named(_op_name)
     for _name in _names:
-        setattr(InPlace, f"{_name}_", _called(f"{_name}_", _method(ops.op_named(_op))))
+        _made = _method(_op) if _op.bind is None else _with_options(_op, _op.bind)
+        setattr(InPlace, f"{_name}_", _called(f"{_name}_", _made))
 for _name, _function in {
     "add_": _scaled(ops.add), "sub_": _scaled(ops.subtract), "subtract_": _scaled(ops.subtract),
     "div_": _divided, "divide_": _divided, "true_divide_": _method(ops.divide),

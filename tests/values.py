@@ -40,7 +40,7 @@ def probability(*shape: int) -> np.ndarray:
 
 
 def share(*shape: int) -> np.ndarray:
-    return spread(*shape, low=0.2, high=0.8)
+    return spread(*shape, low=0.3, high=0.7)
 
 
 def fraction(*shape: int) -> np.ndarray:

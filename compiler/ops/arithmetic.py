@@ -296,7 +296,7 @@ ceil = elementwise(
     "ceil", np.ceil, "ceil({0})", arity=1, floating=True, vjp=(_flat,),
     saves=("",), doc="The smallest integer not below a.",
 )  # fmt: skip
-trunc = elementwise(
+trunc: Op = elementwise(
     "trunc", np.trunc, "trunc({0})", arity=1, floating=True, vjp=(_flat,),
     saves=("",), doc="a without its fraction.",
 )  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import OptionError
+from compiler.op import Op
 from compiler.ops import special_functions
 from compiler.ops.arithmetic import absolute, maximum, reciprocal, round
 from compiler.ops.comparison import (
@@ -68,7 +69,7 @@ lgamma = elementwise(
     >>> sg.lgamma(np.array([5.0, 0.0]))
     array([3.17805383,        inf])""",
 )  # fmt: skip
-digamma = elementwise(
+digamma: Op = elementwise(
     "digamma", special_functions.digamma, "digamma({0})", arity=1, floating=True, cheap=False,
     vjp=(lambda g, o, a: g * polygamma(1, a),), saves=("a",),
     doc="""The derivative of lgamma; -inf at 0, nan at the negative integers.

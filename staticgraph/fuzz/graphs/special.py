@@ -81,7 +81,7 @@ def xlogy(x: Array, y: Array) -> Array:
 
 def heaviside(x: Array, y: Array) -> Array:
     """0, y or 1; nan for nan."""
-    return np.where(x == 0, y, np.maximum(np.sign(x), 0)).astype(np.result_type(x, y))
+    return np.asarray(np.where(x == 0, y, np.maximum(np.sign(x), 0)), np.result_type(x, y))
 
 
 def logit(x: Array, eps: float | None = None) -> Array:
