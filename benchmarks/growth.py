@@ -71,6 +71,9 @@ def with_staticgraph(shape: str, ops: int) -> Callable[[], Callable[[], float]]:
     """What defines and compiles a graph with staticgraph, and gives what runs it."""
     import numpy as np
 
+    import compiler.driver
+    import compiler.emit.entry
+    import compiler.emit.native  # noqa: F401  these the first compile imports
     import staticgraph as sg
 
     function, is_differentiated = SHAPES[shape]

@@ -194,6 +194,14 @@ def _accumulated(
     return c.tensor * attrs["beta"] + product * attrs["alpha"]
 
 
+def _systems(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    """Matrices and right-hand sides, of which the leading axes broadcast."""
+    ndim = max(one.ndim for one in examples)
+    return apply(op, [widened(one, ndim) for one in examples], attrs)
+
+
 def _outer(
     op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
 ) -> Any:
@@ -223,19 +231,30 @@ def _first_of_all(
 RULES: dict[Op, BatchRule] = {
     ops.stop_gradient: aligned,
     **dict.fromkeys(
-        (ops.mean, ops.var, ops.std, ops.logsumexp, ops.expand_dims, ops.squeeze, ops.flip), shifted
+        (
+            ops.mean, ops.var, ops.std, ops.logsumexp, ops.vector_norm, ops.expand_dims,
+            ops.squeeze, ops.flip,
+        ),
+        shifted,
     ),
     **dict.fromkeys(
         (
             ops.softmax, ops.log_softmax, ops.concatenate, ops.take_along_axis, ops.along_add,
+            ops.cumsum, ops.cumprod, ops.extremum_positions, ops.sort, ops.argsort,
         ),
         shifted_one,
     ),
     ops.transpose: reordered,
     ops.reshape: _reshaped,
     ops.broadcast_to: _reshaped,
-    ops.sliding_windows: _unchanged,
-    ops.overlap_add: _unchanged,
+    **dict.fromkeys(
+        (
+            ops.sliding_windows, ops.overlap_add, ops.inv, ops.cofactor, ops.det, ops.logabsdet,
+            ops.signdet, ops.cholesky_factor, ops.pinv,
+        ),
+        _unchanged,
+    ),
+    ops.solve_matrices: _systems,
     ops.strided_slice: _sliced,
     ops.embed: _sliced,
     ops.as_strided: _viewed,

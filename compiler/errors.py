@@ -1,5 +1,7 @@
 """Every error that the project raises on purpose, under one root."""
 
+from numpy.linalg import LinAlgError as _LinAlgError
+
 
 class StaticGraphError(Exception):
     """Root of the project's errors."""
@@ -43,6 +45,10 @@ class OptionError(StaticGraphError, ValueError):
 
 class OutOfRangeError(StaticGraphError, IndexError):
     """An index operand points outside the axis that it indexes."""
+
+
+class LinAlgError(StaticGraphError, RuntimeError, _LinAlgError):
+    """A matrix is singular, or not positive definite; PyTorch raises RuntimeError."""
 
 
 class CompileError(StaticGraphError, RuntimeError):

@@ -124,6 +124,14 @@ class Gemm:
 
 
 @dataclass(frozen=True, slots=True)
+class Host:
+    """A step that calls the op's `evaluate` on arrays: what no loop computes, such as a sort.
+
+    The operands lie in row-major memory; the result is copied to where the plan has it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Nested:
     """Loops and branches: graphs of their own, which are attributes; the value is a tuple."""
 
@@ -135,7 +143,7 @@ class Item:
 
 Lowering: TypeAlias = (
     "Pointwise | IndexMap | Gather | Scatter | Iota | SizeValue | Reduce | Window | Overlap | Alias"
-    " | Matmul | Gemm | Nested | Item"
+    " | Matmul | Gemm | Host | Nested | Item"
 )
 
 TypeRule: TypeAlias = "Callable[..., TensorType]"

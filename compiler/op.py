@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from compiler.annotated import check_types
 from compiler.errors import GraphError
 from compiler.lowering import Lowering
 
@@ -145,6 +146,7 @@ class Op:
         """The op applied to anything."""
         if self.bind is not None:
             try:
+                check_types(self.name, self.bind, operands, attrs)
                 arguments = self.bind(*operands, **attrs)
             except TypeError as error:
                 raise _named(error, self.bind, self.name) from None

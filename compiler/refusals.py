@@ -28,7 +28,10 @@ _BETWEEN = (f"{os.sep}numpy{os.sep}", "<string>", "<frozen")
 
 @contextmanager
 def ending_with_refusals() -> Iterator[None]:
-    """Raise the first refusal of the block at its end, whatever the block made of it."""
+    """Raise the first refusal of the block at its end, whatever the block made of it.
+
+    Any other error of the project's gets a note that names the user's line.
+    """
     found: list[StaticGraphError] = []
     token = _found.set(found)
     try:
@@ -36,6 +39,8 @@ def ending_with_refusals() -> Iterator[None]:
     except Exception as error:
         if found and error is not found[0]:
             raise found[0] from error
+        if not found and isinstance(error, StaticGraphError):
+            error.add_note(f"in a captured function, at {_place_of(error)}")
         raise
     finally:
         _found.reset(token)
@@ -51,18 +56,32 @@ def remembered(error: Refusal) -> Refusal:
     return error
 
 
-def refuse(what: str, instead: str) -> NoReturn:
+def refuse(what: str, instead: str, place: str | None = None) -> NoReturn:
     """Raise a CaptureError at the user's line: what the code there needs, and what to write."""
-    raise remembered(CaptureError(f"{_place()}: {what}: {instead}"))
+    raise remembered(CaptureError(f"{place or user_place()}: {what}: {instead}"))
 
 
-def _place() -> str:
+def _place_of(error: Exception) -> str:
+    """The user's line that was last on the way to an error."""
+    place = "?"
+    step = error.__traceback__
+    while step is not None:
+        if not _is_between(step.tb_frame):
+            place = _written(step.tb_frame.f_code.co_filename, step.tb_lineno)
+        step = step.tb_next
+    return place
+
+
+def user_place() -> str:
     """`file:line` of the user's code, and its text if it is there."""
-    frame: FrameType | None = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_back is not None and _is_between(frame):
         frame = frame.f_back
     assert frame is not None
-    file, line = frame.f_code.co_filename, frame.f_lineno
+    return _written(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _written(file: str, line: int) -> str:
     text = linecache.getline(file, line).strip()
     return f"{file}:{line}: `{text}`" if text else f"{file}:{line}"
 

@@ -15,11 +15,17 @@ from dynamic.grad_mode import mode
 from dynamic.gradients import backward
 from dynamic.handles import RemovableHandle
 from dynamic.hooks import Cell, hooks_of
-from dynamic.leaf import AccumulateGrad, leaf_node
+from dynamic.leaf import AccumulateGrad, freeze, leaf_node
 from dynamic.nodes import Failing, graph_edge
 from dynamic.printing import tensor_text
 from dynamic.user_warnings import warn
-from dynamic.versions import UNTRACKED
+from dynamic.versions import UNTRACKED, TrackedInference
+
+_LEAVES = "you can only change requires_grad flags of leaf variables."
+_DETACHED = (
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation "
+    "use var_no_grad = var.detach()."
+)
 
 
 class Autograd(Operand):
@@ -28,6 +34,7 @@ class Autograd(Operand):
     __slots__ = ()
 
     _array: Any
+    _cell: Any
     _counter: list[Any]
     _home: Any
     _maker: Any
@@ -42,14 +49,31 @@ class Autograd(Operand):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        if not self.is_leaf:
-            if not value:
-                raise AutogradError(
-                    "you can only change requires_grad flags of leaf variables. If you want to use "
-                    "a computed variable in a subgraph that doesn't require differentiation use "
-                    "var_no_grad = var.detach()."
-                )
-        elif not value:
+        if not self._is_made():
+            self._require(value)
+        elif value:
+            raise AutogradError(_LEAVES)
+        else:
+            raise AutogradError(_LEAVES + _DETACHED)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Set `requires_grad` and return the tensor; no error if it has been true all along."""
+        if not self._is_made():
+            self._require(requires_grad)
+        elif not requires_grad:
+            raise AutogradError(_LEAVES + _DETACHED)
+        return self
+
+    def _is_made(self) -> bool:
+        """Whether an op made it, by its own node: as a view it may get one only when that is read.
+
+        That is what counts for PyTorch.
+        """
+        return self._maker is not None and type(self._maker) is not AccumulateGrad
+
+    def _require(self, value: bool) -> None:
+        if not value:
+            freeze(self._maker)
             self._node = None
         elif self._maker is None:
             if self._array.dtype.kind != "f":
@@ -60,11 +84,6 @@ class Autograd(Operand):
                     "allowed."
                 )
             self._node = leaf_node(self)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Set `requires_grad` and return the tensor."""
-        self.requires_grad = requires_grad
-        return self
 
     @property
     def is_leaf(self) -> bool:
@@ -91,7 +110,7 @@ class Autograd(Operand):
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""
-        return self._counter is UNTRACKED
+        return self._cell is UNTRACKED or type(self._cell) is TrackedInference
 
     def _is_view(self) -> bool:
         return self._view is not None
@@ -106,7 +125,7 @@ class Autograd(Operand):
         """The gradient that backward passes accumulated here, or None; settable."""
         home = self._home
         if home is None:
-            if not self.is_leaf:
+            if self._is_made():
                 warn(
                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
                     "Its .grad attribute won't be populated during autograd.backward(). If you "
@@ -128,6 +147,8 @@ class Autograd(Operand):
                 return
             self._home = Cell()
         self._home.grad = value
+        if value is not None and value._cell is not None and type(self._home) is AccumulateGrad:
+            hooks_of(self._home)  # not before the last node has run: they may have saved its memory
 
     @grad.deleter
     def grad(self) -> None:
@@ -141,13 +162,17 @@ class Autograd(Operand):
         if self._maker is not None and not self.is_leaf:
             hooks = hooks_of(self._node)
             if hooks.cell is None:
-                hooks.cell = Cell()
+                home = self._home
+                if type(home) is not Cell:
+                    home = Cell(None if home is None else home.grad)
+                hooks.cell = home
+                hooks.cell.retains = True
             self._home = hooks.cell
 
     @property
     def retains_grad(self) -> bool:
-        """Whether `retain_grad` was called on this tensor, and it is no leaf."""
-        return not self.is_leaf and self._home is not None
+        """Whether `retain_grad` was called on this tensor while it was no leaf."""
+        return self._home is not None and self._home.retains
 
     def register_hook(self, hook: Any) -> RemovableHandle:
         """Call `hook(grad)` with the gradient of this tensor; a tensor that it returns replaces it.
@@ -200,26 +225,35 @@ class Autograd(Operand):
     def detach(self) -> Any:
         """A tensor on the same memory, with the same version, that requires no grad."""
         result = self.constant(self._array)
-        result._counter = self._counter
+        if self._cell is UNTRACKED and not mode.inference:
+            result._cell = TrackedInference([0, None])
+        else:
+            result._counter = self._counter
         return result
 
     def detach_(self) -> Any:
         """Make this tensor a leaf that requires no grad."""
         if self._view is not None:
             raise AutogradError("Can't detach views in-place. Use detach() instead.")
-        self._node = self._home = None
+        freeze(self._maker)
+        self._node = None
         return self
 
     @property
     def data(self) -> Any:
         """A tensor on the same memory with a version of its own: changes of it go unnoticed."""
-        return self.constant(self._array)
+        result = self.constant(self._array)
+        if not self.is_inference():
+            result._cell = None
+        elif not mode.inference:
+            result._cell = TrackedInference([0, None])
+        return result
 
     @data.setter
     def data(self, value: Any) -> None:
         self._array = array = value._array
         home = self._home
-        if type(home) is AccumulateGrad:
+        if isinstance(home, AccumulateGrad):
             home.shape, home.dtype = array.shape, array.dtype
 
     def clone(self) -> Any:

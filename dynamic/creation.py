@@ -12,7 +12,14 @@ import numpy as np
 
 from compiler.errors import OptionError, ShapeError
 from dynamic.devices import check_device
-from dynamic.dtypes import DTYPES, INT64, as_numpy_dtype, dtype_of_number, get_default_dtype
+from dynamic.dtypes import (
+    DTYPES,
+    INT64,
+    as_numpy_dtype,
+    dtype_of_number,
+    element,
+    get_default_dtype,
+)
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.grad_mode import mode
 from dynamic.results import sizes_of
@@ -178,7 +185,7 @@ def full(
     _check("full", options)
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     wanted = dtype_of_number(value) if dtype is None else as_numpy_dtype(dtype)
-    return _leaf(np.full(sizes_of((size,)), value, wanted), requires_grad)
+    return _leaf(np.full(sizes_of((size,)), element(value, wanted), wanted), requires_grad)
 
 
 def _like(make: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 from compiler.errors import AxisError
 from compiler.ops import reshape
 from compiler.types import normalise_axes, normalise_axis
+from dynamic.views import alone
 
 
 def axis_of(name: str, dim: Any, ndim: int, of_number: bool = True) -> int:
@@ -78,7 +79,14 @@ def _as_vector(value: Any) -> Any:
 
 
 def _as_number(result: Any) -> Any:
-    """A vector of one element as a number, and so in a named tuple of results."""
+    """A vector of one element as a number, and so in a named tuple of results.
+
+    Nobody else has the vector: the number is a view only if it was one.
+    """
     if isinstance(result, tuple):
         return type(result)(*map(_as_number, result))
-    return reshape(result, ()) if tuple(result.shape) == (1,) else result
+    if tuple(result.shape) != (1,):
+        return result
+    number = reshape(result, ())
+    is_view = getattr(result, "_overwritten", True) is None and result._note is not None
+    return number if is_view else alone(number)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.errors import ArgumentError
+from dynamic.errors import ArgumentError, AutogradError
 
 NumpyDType = np.dtype[Any]
 
@@ -72,6 +72,12 @@ _ALIASES = {"float": F32, "double": F64, "long": INT64, "int": int32.dtype, "sho
 _default = [float32]
 
 
+_C_NAMES = {
+    "Bool": "bool", "Byte": "unsigned char", "Char": "signed char", "Short": "short int",
+    "Int": "int", "Long": "long int", "Float": "float", "Double": "double",
+}  # fmt: skip
+
+
 def dtype_named(name: str) -> DType:
     """The dtype of this name."""
     return DTYPES[np.dtype(name)]
@@ -118,6 +124,23 @@ def dtype_of_number(value: Any) -> NumpyDType:
     return INT64 if isinstance(value, int) else _default[0].dtype
 
 
+_SCALARS = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int"}
+
+
+def element(value: bool | int | float, dtype: NumpyDType) -> Any:
+    """A number as an array of a dtype; of uint8, down to -255 it counts from 256.
+
+    RuntimeError for a number that no element of the dtype is.
+    """
+    if dtype.kind in "iu" and dtype != INT64:
+        most = int(np.iinfo(dtype).max)
+        least = -most if dtype.kind == "u" else -most - 1
+        if not least <= value <= most:
+            name = _SCALARS[dtype.name]
+            raise AutogradError(f"value cannot be converted to type {name} without overflow")
+    return np.asarray(value).astype(dtype)
+
+
 def result_type(operands: Iterable[Any]) -> NumpyDType:
     """The dtype that arrays and Python numbers are cast to before an op combines them."""
     standing: list[NumpyDType | None] = [None, None, None]  # with axes, 0-d, Python numbers
@@ -133,3 +156,14 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
         if result is None or (dtype is not None and _CATEGORY[dtype.kind] > _CATEGORY[result.kind]):
             result = dtype
     return F32 if result is None else result
+
+
+def require_dtype(text: str, x: Any, other: Any) -> None:
+    """RuntimeError unless `other`, if it has a dtype, has that of x.
+
+    In the text {0} and {1} are PyTorch's names of the dtypes, {2} and {3} those of C.
+    """
+    given = getattr(other, "dtype", None)
+    if given is not None and given != x.dtype:
+        names = [DTYPES[np.dtype(one)].legacy for one in (x.dtype, given)]
+        raise AutogradError(text.format(*names, *(_C_NAMES[one] for one in names)))

@@ -24,6 +24,9 @@ def _same_type(x: TensorType, *others: TensorType, **attrs: Any) -> TensorType:
 
 def _fitted(g: Any, operand: Any) -> Any:
     """The cotangent of an operand that was broadcast and cast."""
+    extra = len(operand.shape) - g.ndim
+    if extra > 0:  # what is assigned may have axes of size 1 in front that its place has not
+        g = ops.reshape(g, (1,) * extra + tuple(g.shape))
     g = unbroadcast(g, operand)
     return g if g.dtype == operand.dtype else ops.astype(g, operand.dtype)
 
@@ -64,16 +67,37 @@ place: Op = Op(
     saves=("",),
     doc="Zeros of `shape` with x at the basic index `key`: the adjoint of `select`.",
 )
+
+
+def _cloned(x: Any) -> Any:
+    """A copy laid out as x is where that has no gaps and no repetition, else in row-major order."""
+    copy = np.copy(x)
+    if copy.flags.c_contiguous or all(
+        n == 1 or a == b for n, a, b in zip(x.shape, x.strides, copy.strides, strict=True)
+    ):
+        return copy
+    return np.array(x, order="C")
+
+
 clone = Op(
     name="clone",
     infer_type=_same_type,
-    evaluate=np.copy,
+    evaluate=_cloned,
     vjp=(lambda g, o, a: g,),
     saves=("",),
     expand=lambda x: x,
     doc="A copy of x with memory of its own.",
 )
-contiguous = replace(clone, evaluate=np.ascontiguousarray)
+tied = Op(
+    name="tied",
+    infer_type=_same_type,
+    evaluate=lambda x, other: np.copy(x),
+    vjp=(lambda g, o, a, b: g, lambda g, o, a, b: _nothing(g)),
+    saves=("", ""),
+    expand=lambda x, other: x,
+    doc="x, which counts as depending on `other`, with gradient 0.",
+)
+contiguous = replace(clone, evaluate=lambda x: np.array(x, order="C"))
 copy = Op(
     name="copy",
     infer_type=_same_type,
@@ -92,6 +116,7 @@ fill = Op(
     expand=lambda x, value: ops.broadcast_to(x.constant(np.asarray(value, x.dtype)), x.shape),
     doc="`value` in x's shape and dtype.",
 )
+fill_of_tensor = replace(fill, name="fill_of_tensor")
 zero = replace(fill, name="zero")
 fill_where = Op(
     name="masked_fill",
@@ -221,18 +246,22 @@ sum_dim = _renamed(ops.sum, "sum_dim")
 mean_dim = _renamed(ops.mean, "mean_dim")
 prod_dim = _renamed(ops.prod, "prod_dim")
 index_select = _renamed(ops.take, "index_select")
-masked_fill = _renamed(ops.where, "masked_fill")
+masked_fill = replace(
+    _renamed(ops.where, "masked_fill"),
+    evaluate=lambda *operands: np.asarray(ops.where.evaluate(*operands), order="C"),
+)
 bmm = _renamed(ops.matmul, "bmm")
 
 REPLACED = frozenset(
     (
-        select, clone, contiguous, copy, fill, zero, fill_where, put, norm, stack, transpose_2d,
-        swap, squeeze_dim, sum_dim, mean_dim, prod_dim, index_select, masked_fill, bmm,
+        select, clone, contiguous, copy, fill, fill_of_tensor, zero, fill_where, put, norm, stack,
+        transpose_2d, swap, squeeze_dim, sum_dim, mean_dim, prod_dim, index_select, masked_fill,
+        bmm,
     )
 )  # fmt: skip
 """The ops of which a graph has not a node, but what they expand to."""
 
-ERASING = frozenset((copy, fill, zero))
+ERASING = frozenset((copy, fill, fill_of_tensor, zero))
 """The ops whose value does not depend on their operand 0."""
 
 VIEWS = frozenset(

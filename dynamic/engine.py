@@ -32,6 +32,7 @@ def run(
     retain_graph: bool,
     create_graph: bool,
     inputs: Sequence[Any] | None = None,
+    accumulate: bool = False,
 ) -> dict[Any, Any]:
     """Propagate cotangents from the roots to the leaves.
 
@@ -41,18 +42,23 @@ def run(
         retain_graph: whether the saved arrays stay for another pass.
         create_graph: whether the pass is recorded itself.
         inputs: nodes whose cotangents are wanted instead of those of all leaves.
+        accumulate: whether these run too, as a leaf has to that accumulates its gradient.
 
     Returns:
-        The cotangents of `inputs` that the roots depend on; empty without `inputs`.
+        The cotangents of `inputs` that the roots depend on; empty without `inputs`, or if they are
+        accumulated.
     """
     keep_silent()
     wanted = needed = None
     if inputs is not None:
         wanted = set(inputs)
         needed = _leading_to(wanted, [node for node, _ in roots])
+        if accumulate:
+            needed |= wanted
+            wanted = set()
     depth = mode.depth
     if depth >= MAX_DEPTH:
-        return _in_thread(roots, retain_graph, create_graph, inputs)
+        return _in_thread(roots, retain_graph, create_graph, inputs, accumulate)
     before = record_if(create_graph)
     mode.depth = depth + 1
     outer = mode.task if following else None
@@ -117,18 +123,18 @@ def _propagate(
             g = pending.pop(node)
         else:
             (node, g), only = only, None
-        if needed is not None and node not in needed and node not in wanted:  # type: ignore[operator]
-            continue
         hooks = node.hooks
-        if hooks is not None:
-            g = at_tensor(hooks, g, create_graph)
         if needed is not None:
+            runs = node in needed
             if node in wanted:  # type: ignore[operator]
-                found[node] = g
+                # as in PyTorch: the hooks of a tensor are called first only if no node runs for it
+                found[node] = g if runs or hooks is None else at_tensor(hooks, g, create_graph)
                 if node.owned is not None:  # whoever asked for it holds it too
                     node.owned = None
-            if node not in needed:
+            if not runs:
                 continue
+        if hooks is not None:
+            g = at_tensor(hooks, g, create_graph)
         if hooks is None and not watch:
             parts = node.pull(g, create_graph)
         else:

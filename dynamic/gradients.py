@@ -15,7 +15,6 @@ from dynamic.edges import GradientEdge
 from dynamic.engine import run
 from dynamic.errors import AutogradError
 from dynamic.hooks import as_tensor
-from dynamic.leaf import AccumulateGrad
 from dynamic.results import Size
 from dynamic.user_warnings import warn
 
@@ -48,6 +47,10 @@ def backward(
         retain_graph = retain_variables
     retain = create_graph if retain_graph is None else retain_graph
     tensors = _listed(tensors)
+    if inputs is not None:
+        inputs = _listed(inputs)
+        if not inputs:
+            raise AutogradError("`inputs` argument to `backward()` cannot be empty.")
     if create_graph:
         _warn_of_cycle()
     if inputs is None:
@@ -60,22 +63,12 @@ def backward(
         run(_roots(tensors, grad_tensors, create_graph), retain, create_graph)
         return
     roots = _roots(tensors, grad_tensors, create_graph)
-    inputs = _listed(inputs)
-    if not inputs:
-        raise AutogradError("`inputs` argument to `backward()` cannot be empty.")
-    nodes = _nodes(inputs)
-    found = run(roots, retain, create_graph, nodes)
-    for tensor, node in zip(inputs, nodes, strict=True):
-        if node not in found:
-            continue
-        g = found.pop(node)
-        if type(node) is AccumulateGrad:
-            node.pull(g, create_graph)
-        elif isinstance(tensor, GradientEdge):
-            continue  # there is no tensor whose gradient it could be
-        elif node.hooks is None or node.hooks.cell is None:
+    nodes = []
+    for tensor in inputs:
+        nodes.append(tensor._node)
+        if not isinstance(tensor, GradientEdge):
             tensor.retain_grad()
-            tensor._home.add(g, create_graph)
+    run(roots, retain, create_graph, nodes, True)
 
 
 def grad(
@@ -180,21 +173,26 @@ def _roots(tensors: Sequence[Any], cotangents: Any, create_graph: bool) -> list[
         cotangents = (cotangents,)
     if len(cotangents) != len(tensors):
         raise AutogradError(f"got {len(tensors)} tensors and {len(cotangents)} gradients for them")
+    given = [
+        _cotangent(i, tensor, cotangent)
+        for i, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True))
+    ]
     roots = []
-    for i, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True)):
+    for i, (tensor, g) in enumerate(zip(tensors, given, strict=True)):
         if tensor._node is None or getattr(tensor, "_maker", tensor) is None:
             raise AutogradError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn"
             )
-        g = _cotangent(i, tensor, cotangent)
         roots.append((tensor._node, g if create_graph else g._array))
     return roots
 
 
 def _cotangent(i: int, tensor: Any, given: Any) -> Any:
-    """The cotangent of a root: 1 if none is given."""
+    """The cotangent of a root: 1 if none is given; None for a tensor that cannot be one."""
     array = tensor._node if isinstance(tensor, GradientEdge) else tensor._array
     if given is None:
+        if tensor._node is None:
+            return None
         if array.size != 1:
             raise AutogradError("grad can be implicitly created only for scalar outputs")
         return as_tensor(np.ones(array.shape, array.dtype))

@@ -20,12 +20,18 @@ Hook = Callable[..., Any]
 
 
 class Cell:
-    """Where the gradient of a tensor that is not a leaf is put if `retain_grad` asked for it."""
+    """Where the gradient of a tensor is put that has no AccumulateGrad.
 
-    __slots__ = ("grad",)
+    Attributes:
+        grad: the gradient, or None.
+        retains: whether `retain_grad` asked for it.
+    """
 
-    def __init__(self) -> None:
-        self.grad: Any = None
+    __slots__ = ("grad", "retains")
+
+    def __init__(self, grad: Any = None, retains: bool = False) -> None:
+        self.grad = grad
+        self.retains = retains
 
     def add(self, g: Any, create_graph: bool) -> None:
         """Add a cotangent that others may hold as well."""

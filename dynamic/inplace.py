@@ -10,14 +10,15 @@ import numpy as np
 from compiler import ops
 from compiler.op import Attrs, Op, Operand, refuse_more
 from dynamic import eager_ops
-from dynamic.dtypes import DTYPES
+from dynamic.dtypes import DTYPES, element
 from dynamic.errors import AutogradError, SizeError
 from dynamic.grad_mode import copying, mode
+from dynamic.indexing import is_whole
 from dynamic.leaf import AccumulateGrad
 from dynamic.tape import Node, record
 from dynamic.user_warnings import warn
 from dynamic.versions import UNTRACKED, user_place
-from dynamic.views import rebase, refusal, writable
+from dynamic.views import OVERLAPPING, rebase, refusal, writable
 
 
 def touch(tensor: Any) -> None:
@@ -30,18 +31,21 @@ def touch(tensor: Any) -> None:
         counter[1] = user_place()
 
 
-def check_writable(tensor: Any, others: Sequence[Any] = ()) -> None:
-    """Raise unless the tensor may be overwritten by an op on it and `others` (PyTorch's rules)."""
+def check_writable(tensor: Any, others: Sequence[Any] = (), overlapping: bool = False) -> None:
+    """Raise unless the tensor may be overwritten by an op on it and `others` (PyTorch's rules).
+
+    What the tape forbids comes first, then what the memory does. `overlapping`: whether the op may
+    overwrite elements that are one in memory.
+    """
     if mode.capture is not None:
         mode.capture.refuse_write()
+    if mode.enabled:
+        _check_recorded(tensor, others)
     if not tensor._array.flags.writeable:
-        if any(_repeated(tensor._array)):
-            raise AutogradError(
-                "unsupported operation: more than one element of the written-to tensor refers to "
-                "a single memory location. Please clone() the tensor before performing the "
-                "operation."
-            )
-        tensor._array = writable(tensor._array)
+        if not overlaps(tensor._array):
+            tensor._array = writable(tensor._array)
+        elif not overlapping:
+            raise AutogradError(OVERLAPPING)
     if tensor._counter is UNTRACKED and not mode.inference:
         raise AutogradError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
@@ -49,8 +53,10 @@ def check_writable(tensor: Any, others: Sequence[Any] = ()) -> None:
         )
     if copying and mode.mutation is not None:
         mode.mutation.before_write(tensor._counter)
-    if not mode.enabled:
-        return
+
+
+def _check_recorded(tensor: Any, others: Sequence[Any]) -> None:
+    """Raise unless the tape allows that the tensor is overwritten."""
     view = tensor._view
     if view is None:
         if type(tensor._maker) is AccumulateGrad:
@@ -60,38 +66,42 @@ def check_writable(tensor: Any, others: Sequence[Any] = ()) -> None:
         getattr(one, "requires_grad", False) for one in (tensor, *others)
     ):
         raise AutogradError(refusal(tensor))
-    node, base = tensor._node, view.base._node
-    if type(base) is AccumulateGrad or (base is None and node is not None):
+    base = view.base._maker
+    if type(base) is AccumulateGrad or (base is None and tensor._maker is not None):
         raise AutogradError(_LEAF.format("a view of a leaf Variable"))
 
 
-def _repeated(array: Any) -> list[bool]:
-    """Per axis whether its elements are one in memory."""
-    return [
+def overlaps(array: Any) -> bool:
+    """Whether elements of an array are one in memory, as `expand` makes them."""
+    return bool(array.size) and any(
         not stride and size > 1 for size, stride in zip(array.shape, array.strides, strict=True)
-    ]
+    )
 
 
 def fill(tensor: Any, op: Op, value: Any) -> Any:
-    """Set all elements to one number; those of an expanded tensor too, unless it is recorded."""
-    array = tensor._array
-    if tensor._overwritten is None and not array.flags.writeable and tensor._node is None:
-        once = [slice(0, 1) if same else slice(None) for same in _repeated(array)]
-        writable(array[(*once, Ellipsis)])[...] = value
-        touch(tensor)
-        return tensor
-    return replace(tensor, op, (), {"value": value}, value)
+    """Set all elements to one number; those of an expanded tensor too."""
+    value = element(value, tensor._array.dtype).item()
+    return replace(tensor, op, (), {"value": value}, value, overlapping=True)
 
 
 _LEAF = "{} that requires grad is being used in an in-place operation."
 
 
-def overwrite(tensor: Any, op: Op, others: Sequence[Any] = (), attrs: Attrs | None = None) -> Any:
-    """Set `tensor` to `op(tensor, *others)`, recorded if any of them requires grad."""
+def overwrite(
+    tensor: Any,
+    op: Op,
+    others: Sequence[Any] = (),
+    attrs: Attrs | None = None,
+    written: Any = None,
+) -> Any:
+    """Set `tensor` to `op(tensor, *others)`, recorded if any of them requires grad.
+
+    `written` is the mask of the elements that the op changes, if they may be one in memory.
+    """
     if tensor._overwritten is not None:  # a tracer
         return tensor._overwritten(op, others, attrs or {})
     refuse_more(op.name, op.evaluate, 1 + len(others))
-    check_writable(tensor, others)
+    check_writable(tensor, others, written is not None)
     before = _alias(tensor)
     if mode.packing:  # what a pack function gets must not change afterwards
         before._array, before._counter = tensor._array.copy(), [0, None]
@@ -113,7 +123,10 @@ def overwrite(tensor: Any, op: Op, others: Sequence[Any] = (), attrs: Attrs | No
         # the rule reads the values from before
         node.saved = (tensor._array.copy(), *node.saved[1:])
         node.guards = (None, *node.guards[1:])
-    np.copyto(tensor._array, result._array)
+    if written is None:
+        np.copyto(tensor._array, result._array)
+    else:
+        np.copyto(writable(tensor._array), result._array, where=written)
     touch(tensor)
     if mode.enabled:
         if type(node) is Node and node.recipe.keeps_output:
@@ -128,19 +141,26 @@ def overwrite(tensor: Any, op: Op, others: Sequence[Any] = (), attrs: Attrs | No
     return tensor
 
 
-def replace(tensor: Any, op: Op, others: Sequence[Any], attrs: Attrs, values: Any) -> Any:
+def replace(
+    tensor: Any,
+    op: Op,
+    others: Sequence[Any],
+    attrs: Attrs,
+    values: Any,
+    overlapping: bool = False,
+) -> Any:
     """Set `tensor` to `values`, which are those of `op(tensor, *others)`; op saves nothing.
 
-    RuntimeError if the values do not broadcast to the shape.
+    RuntimeError if the values do not broadcast to the shape. `overlapping`: see `check_writable`.
     """
     if any(getattr(one, "_overwritten", None) is not None for one in (tensor, *others)):
         return overwrite(tensor, op, others, attrs)
-    check_writable(tensor, others)
+    check_writable(tensor, others, overlapping)
     node = None
     if mode.enabled:  # before the version changes, and with it the nodes of views
         node = record(op, attrs, (tensor, *others), tensor, False)
     try:
-        np.copyto(tensor._array, values, casting="unsafe")
+        np.copyto(writable(tensor._array), values, casting="unsafe")
     except ValueError:
         raise SizeError(
             f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast "
@@ -201,19 +221,53 @@ def into(name: str, out: Any, result: Any, operands: Sequence[Any]) -> Any:
     return out
 
 
+def _without_leading_ones(value: Any, ndim: int) -> Any:
+    """A value that has more axes than what it is written to: without the first ones of size 1."""
+    extra = value.ndim - ndim
+    if extra <= 0 or any(size != 1 for size in value.shape[:extra]):
+        return value
+    return ops.reshape(value, tuple(value.shape[extra:]))
+
+
 def assign(tensor: Any, key: Any, value: Any) -> None:
     """`tensor[key] = value`: recorded on the tensor, which the key makes a view of."""
-    selected = tensor._basic_key(key)
-    if selected is not None:
-        whole = all(one is Ellipsis or one == slice(None) for one in selected)
-        if not whole or len(selected) > tensor._array.ndim + 1:
-            tensor = tensor._selected(selected)
-        if isinstance(value, bool | int | float):
-            fill(tensor, eager_ops.fill, value)
-        else:
-            tensor.copy_(value)
+    if key is False:
         return
-    places = tensor._places(key)
+    basic, advanced = tensor._parts(None if key is True else key)
+    if not is_whole(basic, tensor._array):
+        tensor = tensor._selected(basic)
+    if advanced is not None:
+        _put(tensor, advanced, value)
+    elif isinstance(value, bool | int | float):
+        value = element(value, tensor._array.dtype).item()
+        replace(tensor, eager_ops.fill_of_tensor, (), {"value": value}, value)
+    else:
+        if not isinstance(value, Operand):
+            value = tensor.constant(np.asarray(value))
+        tensor.copy_(_without_leading_ones(value, tensor._array.ndim))
+
+
+def _put(tensor: Any, key: tuple[Any, ...], value: Any) -> None:
+    """Set the elements that tensors, lists and masks select."""
     if not isinstance(value, Operand):
         value = tensor.constant(np.asarray(value, tensor._array.dtype))
-    overwrite(tensor, eager_ops.put, (value,), {"places": places})
+    written = None
+    if tensor._overwritten is None:
+        check_writable(tensor, (value,), overlapping=True)
+        kept, given = DTYPES[tensor._array.dtype], DTYPES[value._array.dtype]
+        if kept is not given and not (value._array.size == 1 and _is_mask(key)):
+            raise AutogradError(
+                "Index put requires the source and destination dtypes match, got "
+                f"{kept.legacy} for the destination and {given.legacy} for the source."
+            )
+    places = tensor._places(key)
+    if tensor._overwritten is None and overlaps(tensor._array):
+        written = np.zeros(tensor._array.shape, np.bool_)
+        written.reshape(-1)[places] = True
+    overwrite(tensor, eager_ops.put, (value,), {"places": places}, written)
+
+
+def _is_mask(key: tuple[Any, ...]) -> bool:
+    """Whether a key is that of one mask, which may be filled with a number of any dtype."""
+    arrays = [one for one in key if isinstance(one, np.ndarray)]
+    return len(arrays) == 1 and bool(arrays[0].dtype.kind == "b")

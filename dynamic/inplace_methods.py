@@ -12,10 +12,12 @@ from compiler.errors import OptionError
 from compiler.op import Op, Operand
 from dynamic import eager_ops
 from dynamic.dims import axis_of
-from dynamic.dtypes import DTYPES
+from dynamic.dtypes import DTYPES, require_dtype
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.inplace import assign, fill, overwrite, replace, touch
+from dynamic.inplace import assign, check_writable, fill, overlaps, overwrite, replace
+from dynamic.methods import bits
 from dynamic.results import sizes_of
+from dynamic.strided import address
 from dynamic.versions import UNTRACKED
 
 
@@ -94,7 +96,8 @@ class InPlace(Operand):
     def copy_(self, source: Any, non_blocking: bool = False) -> Any:
         """Copy from `source`, which broadcasts to the shape and is cast to the dtype."""
         source = source if isinstance(source, Operand) else self.constant(np.asarray(source))
-        return replace(self, eager_ops.copy, (source,), {}, source._array)
+        same = self._overwritten is None and _is_same(self._array, source._array)
+        return replace(self, eager_ops.copy, (source,), {}, source._array, same)
 
     def clamp_(self, min: Any = None, max: Any = None) -> Any:
         """Limit to [min, max]."""
@@ -120,32 +123,44 @@ class InPlace(Operand):
 
     def masked_fill_(self, mask: Any, value: Any) -> Any:
         """Set the elements where the mask holds to one number, or a 0-d tensor."""
-        return overwrite(self, eager_ops.fill_where, (mask, value))
+        written = None
+        if self._overwritten is None and overlaps(self._array):
+            written = np.broadcast_to(mask._array, self._array.shape)
+        return overwrite(self, eager_ops.fill_where, (mask, value), written=written)
 
     def masked_scatter_(self, mask: Any, source: Any) -> Any:
         """Set the elements where the mask holds to the first elements of `source`, in order."""
+        require_dtype(
+            "masked_scatter: expected self and source to have same dtypes but got {0} and {1}",
+            self, source,
+        )  # fmt: skip
         places = np.flatnonzero(np.broadcast_to(mask._array, self._array.shape))
         values = ops.reshape(source, (-1,))[: len(places)]
         return overwrite(self, eager_ops.put, (values,), {"places": places})
 
     def index_fill_(self, dim: int, index: Any, value: Any) -> Any:
         """Set the slices at `index` along one axis to one number."""
-        assign(*self._slices(dim, index), value)
+        assign(*self._slices(dim, index, overlapping=True), value)
         return self
 
     def index_copy_(self, dim: int, index: Any, source: Any) -> Any:
         """Set the slices at `index` along one axis to those of `source`."""
+        require_dtype(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) {0} "
+            "and (source) {1}", self, source,
+        )  # fmt: skip
         assign(*self._slices(dim, index), source)
         return self
 
     def index_put_(self, indices: Sequence[Any], values: Any) -> Any:
         """`self[indices] = values`."""
-        assign(self, tuple(indices), values)
+        assign(self, tuple(slice(None) if one is None else one for one in indices), values)
         return self
 
     def scatter_(self, dim: int, index: Any, src: Any) -> Any:
         """Set the elements at `index` along one axis to those of `src`, or one number."""
         axis = axis_of("scatter_", dim, self._array.ndim)
+        require_dtype("scatter(): Expected self.dtype to be equal to src.dtype", self, src)
         if not self._array.ndim:
             return self.copy_(self.scatter(dim, index, src))
         places = np.arange(self._array.size).reshape(self._array.shape)
@@ -159,8 +174,15 @@ class InPlace(Operand):
             src = self.constant(np.asarray(src, self._array.dtype))
         return overwrite(self, eager_ops.put, (src,), {"places": places})
 
-    def _slices(self, dim: int, index: Any) -> tuple[Any, tuple[Any, ...]]:
-        """The tensor, as a vector if it is a number, and the key of its slices at `index`."""
+    def _slices(
+        self, dim: int, index: Any, overlapping: bool = False
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """The tensor, as a vector if it is a number, and the key of its slices at `index`.
+
+        RuntimeError if the tensor must not be overwritten: see `check_writable`.
+        """
+        if self._overwritten is None:
+            check_writable(self, overlapping=overlapping)
         key = (slice(None),) * axis_of("index", dim, self._array.ndim) + (index,)
         return (self if self._array.ndim else ops.reshape(self, (1,))), key
 
@@ -177,7 +199,11 @@ class InPlace(Operand):
         return self.add_(ops.divide(tensor1, tensor2), alpha=value)
 
     def lerp_(self, end: Any, weight: Any) -> Any:
-        """Go a part of the way, `weight`, to `end`."""
+        """Go a part of the way, `weight`, to `end`; RuntimeError if these have another dtype."""
+        if self._overwritten is None:
+            check_writable(self, (end, weight))
+        require_dtype("expected dtype {2} for `end` but got dtype {3}", self, end)
+        require_dtype("expected dtype {2} for `weight` but got dtype {3}", self, weight)
         return self.add_(ops.multiply(end - self, weight))
 
     def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
@@ -219,14 +245,13 @@ class InPlace(Operand):
         """
         if self._node is not None:
             raise AutogradError("cannot resize variables that require grad")
-        shape = tuple(int(size) for size in sizes_of(sizes))
+        shape = tuple(int(size) for size in sizes_of(sizes, "resize_"))
         old = self._array.reshape(-1)
         new = np.empty(shape, self._array.dtype)
         kept = min(old.size, new.size)
         new.reshape(-1)[:kept] = old[:kept]
         tensor: Any = self
         tensor.data = self.constant(new)
-        touch(self)
         return self
 
     def resize_as_(self, other: Any) -> Any:
@@ -241,6 +266,14 @@ class InPlace(Operand):
         return int(self._counter[0])
 
 
+def _is_same(array: Any, source: Any) -> bool:
+    """Whether a source is the memory that it is copied to, be its elements one in memory or not."""
+    if array.flags.writeable or address(array) != address(source):
+        return False
+    lead = array.ndim - source.ndim
+    return array.shape == (1,) * lead + source.shape and array.strides[lead:] == source.strides
+
+
 def _bitwise(op: Op, function: Any) -> Any:
     def method(self: Any, other: Any) -> Any:
         if self._array.dtype.kind == "b":
@@ -249,7 +282,7 @@ def _bitwise(op: Op, function: Any) -> Any:
             raise ArgumentError(
                 f"{function.__name__}: not for a {DTYPES[self._array.dtype].legacy} tensor"
             )
-        value = function(self._array, getattr(other, "_array", other))
+        value = function(self._array, bits(function.__name__, self, other))
         return self.copy_(self.constant(value.astype(self._array.dtype)))
 
     method.__doc__ = f"In place: {op.doc} Bit by bit of integers."

@@ -9,15 +9,14 @@ import numpy as np
 
 from compiler import ops
 from compiler.errors import AxisError, OutOfRangeError
-from compiler.op import Op
+from compiler.op import Op, Operand
 from dynamic import eager_ops
 from dynamic.devices import dtype_of_target
 from dynamic.dims import along, axes_of, axis_of, exchanged
 from dynamic.division import floor_divide
-from dynamic.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype
+from dynamic.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype, result_type
 from dynamic.errors import ArgumentError, AutogradError, SizeError
 from dynamic.indexing import Indexing
-from dynamic.norms import vector_norm
 from dynamic.reductions import extremum, over, spread, total, truth
 from dynamic.results import Max, Min, Size, sizes_of
 from dynamic.views import pieces, shares_memory
@@ -35,7 +34,7 @@ def _bitwise(op: Op, function: Any) -> Any:
     """`op` on bools, NumPy's bitwise function on integers."""
 
     def method(self: Any, *others: Any) -> Any:
-        arrays = [self._array, *(getattr(other, "_array", other) for other in others)]
+        arrays = [self._array, *(bits(function.__name__, self, other) for other in others)]
         if all(_is_bool(array) for array in arrays):
             return op(self, *others)
         try:
@@ -46,6 +45,17 @@ def _bitwise(op: Op, function: Any) -> Any:
 
     method.__doc__ = f"{op.doc} Bit by bit of integers."
     return method
+
+
+def bits(name: str, tensor: Any, other: Any) -> Any:
+    """The array of the other operand of a bitwise function; TypeError for what has no bits."""
+    if isinstance(other, Operand):
+        return other._array  # type: ignore[attr-defined]
+    if isinstance(other, int):
+        return np.asarray(other).astype(result_type((tensor._array, other)))
+    if isinstance(other, np.ndarray | np.generic):
+        return other
+    raise ArgumentError(f"{name}: takes a tensor or an int, not {type(other).__name__}")
 
 
 def _is_bool(array: Any) -> bool:
@@ -157,6 +167,24 @@ class Methods(Indexing):
         """A view with two axes exchanged."""
         return self.apply(eager_ops.swap, (self,), {"axes": exchanged(dim0, dim1, self.ndim)})
 
+    def permute(self, *dims: Any) -> Any:
+        """A view with the axes in another order."""
+        order = sizes_of(dims, "permute", "dims")
+        if len(order) != self.ndim:
+            raise AutogradError(
+                "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+                f"length of the desired ordering of dimensions i.e. input.dim() = {self.ndim} is "
+                f"not equal to len(dims) = {len(order)}"
+            )
+        axes = tuple([axis_of("permute", dim, self.ndim) for dim in order])
+        if len(set(axes)) < len(axes):
+            raise AutogradError("permute(): duplicate dims are not allowed.")
+        return ops.transpose(self, axes)
+
+    def flip(self, *dims: Any) -> Any:
+        """The elements in reverse order along the given axes."""
+        return ops.flip(self, sizes_of(dims, "flip", "dims"))
+
     def t(self) -> Any:
         """A view of a matrix with its axes exchanged; of a vector the vector."""
         if self._array.ndim > 2:
@@ -168,11 +196,22 @@ class Methods(Indexing):
 
     @property
     def mT(self) -> Any:  # noqa: N802 - PyTorch's name
-        """A view with the last two axes exchanged."""
+        """A view with the last two axes exchanged; of a number the number."""
+        if not self.ndim:
+            return ops.transpose(self, ())
+        if self.ndim == 1:
+            raise AutogradError(
+                "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor."
+            )
         return self.transpose(-2, -1)
 
     def view(self, *shape: Any) -> Any:
         """A view of another shape, or the tensor in another dtype."""
+        if not shape:
+            raise ArgumentError(
+                "view() received an invalid combination of arguments - got (), but expected one "
+                "of:\n * (torch.dtype dtype)\n * (tuple of ints size)\n"
+            )
         result = ops.reshape(self, *shape)
         if not shares_memory(result._array, self._array):
             raise SizeError(
@@ -195,7 +234,7 @@ class Methods(Indexing):
 
     def expand(self, *sizes: Any) -> Any:
         """A view repeated along axes of size 1 and new leading ones; -1 keeps a size."""
-        wanted = sizes_of(sizes)
+        wanted = sizes_of(sizes, "expand")
         if len(wanted) < self.ndim:
             raise SizeError(
                 f"expand({self.type()}{{{list(self.shape)}}}, size={list(wanted)}): the number of "
@@ -297,15 +336,15 @@ class Methods(Indexing):
             return over(eager_ops.norm, self, dim, keepdim)
         axes = axes_of("norm", dim, self._array.ndim)
         attrs = {"p": float(p), "axes": axes, "keepdims": keepdim}
-        return self.apply(vector_norm, (self,), attrs)
+        return self.apply(ops.vector_norm, (self,), attrs)
 
     def amax(self, dim: Any = None, keepdim: bool = False) -> Any:
         """The largest elements along `dim`; ties share the gradient evenly."""
-        return over(ops.max, self, () if dim == () else _several(dim), keepdim)
+        return over(ops.max, self, _some(self, "amax", dim), keepdim)
 
     def amin(self, dim: Any = None, keepdim: bool = False) -> Any:
         """The smallest elements along `dim`; ties share the gradient evenly."""
-        return over(ops.min, self, () if dim == () else _several(dim), keepdim)
+        return over(ops.min, self, _some(self, "amin", dim), keepdim)
 
     def clamp(self, min: Any = None, max: Any = None) -> Any:
         """The elements limited to [min, max]."""
@@ -377,9 +416,19 @@ def _index_select(input: Any, dim: int, index: Any) -> Any:
     return eager_ops.index_select(input, index, dim)
 
 
-def _several(dim: Any) -> Any:
-    """One axis as a tuple: ties then share the gradient."""
-    return (dim,) if hasattr(dim, "__index__") else dim
+def _some(x: Any, name: str, dim: Any) -> Any:
+    """The axes of an extremum, one as a tuple: ties then share the gradient.
+
+    IndexError for an axis without elements.
+    """
+    dims = (dim,) if hasattr(dim, "__index__") else dim
+    if not x._array.size and dims:
+        for one in dims:
+            if not x._array.shape[axis_of(name, one, x.ndim)]:
+                raise OutOfRangeError(
+                    f"{name}(): Expected reduction dim {one} to have non-zero size."
+                )
+    return dims
 
 
 for _name, _method in {

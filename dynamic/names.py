@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dynamic.indexing import is_all
+
 _NAMES = {
     "abs": "Abs",
     "absolute": "Abs",
@@ -11,17 +13,21 @@ _NAMES = {
     "avg_pool2d": "AvgPool2D",
     "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogits",
     "broadcast_to": "Expand",
+    "cholesky": "LinalgCholeskyEx",
     "concatenate": "Cat",
     "conv2d": "Convolution",
     "conv_transpose2d": "Convolution",
     "cross_entropy": "NllLoss",
     "deg2rad": "Deg2Rad",
+    "det": "LinalgDet",
     "divide": "Div",
     "embed": "ConstantPadNd",
     "expand_dims": "Unsqueeze",
+    "inv": "LinalgInvEx",
     "layer_norm": "NativeLayerNorm",
     "leaky_relu": "LeakyRelu",
     "log1p": "Log1P",
+    "logabsdet": "LinalgSlogdet",
     "log_softmax": "LogSoftmax",
     "max_pool2d": "MaxPool2DWithIndices",
     "mean_dim": "Mean",
@@ -30,9 +36,11 @@ _NAMES = {
     "negative": "Neg",
     "norm": "LinalgVectorNorm",
     "outer": "Mul",
+    "pinv": "LinalgPinv",
     "prod_dim": "Prod",
     "rad2deg": "Rad2Deg",
     "reshape": "View",
+    "solve": "LinalgSolveEx",
     "square": "Pow",
     "squeeze_dim": "Squeeze",
     "strided_slice": "Slice",
@@ -42,10 +50,11 @@ _NAMES = {
     "take": "Index",
     "take_along_axis": "Gather",
     "transpose": "Permute",
+    "vector_norm": "LinalgVectorNorm",
 }
 """Ops whose PyTorch name is not the op's own in capitals."""
 
-_SERIES = {"clamp": 1, "mean_dim": 1, "prod_dim": 1, "squeeze_dim": 1, "sum_dim": 1}
+_SERIES = {"clamp": 1, "fill": 2, "mean_dim": 1, "prod_dim": 1, "squeeze_dim": 1, "sum_dim": 1}
 """The number after the name where it is not 0."""
 
 
@@ -114,19 +123,30 @@ def _matmul(node: Any) -> str:
 
 
 def _select(node: Any) -> str:
-    """PyTorch indexes axis by axis: the name is that of the last step that changes anything."""
+    """PyTorch indexes axis by axis: the name is that of the last step that changes anything.
+
+    Of several slices those of a whole axis change nothing; a slice alone always counts.
+    """
     keys = node.attrs["key"]
-    for key in reversed(keys if isinstance(keys, tuple) else (keys,)):
-        if key is None:
-            return "UnsqueezeBackward0"
-        if isinstance(key, slice):
-            if key != slice(None):
-                return "SliceBackward0"
-        elif key is not Ellipsis:
-            return "SelectBackward0"
-    return "AliasBackward0"
+    if not isinstance(keys, tuple):
+        return "SliceBackward0"
+    shape = node.edges[0].shape
+    axis, name = 0, "Alias"
+    for key in keys:
+        if key is Ellipsis:
+            axis += len(shape) - sum([one is not None and one is not Ellipsis for one in keys])
+        elif key is None:
+            name = "Unsqueeze"
+        else:
+            if not isinstance(key, slice):
+                name = "Select"
+            elif not is_all(key, shape[axis]):
+                name = "Slice"
+            axis += 1
+    return f"{name}Backward0"
 
 
+_COPY = "torch::autograd::CopyBackwards"
 _SPECIAL = {
     "sum": _reduction("Sum"),
     "mean": _reduction("Mean"),
@@ -142,5 +162,6 @@ _SPECIAL = {
     "xlogy": _overloaded("Xlogy", 0, 2, 1),
     "matmul": _matmul,
     "select": _select,
-    "copy": lambda node: "torch::autograd::CopyBackwards",
+    "copy": lambda node: _COPY,
+    "fill_of_tensor": lambda node: "FillBackward3" if node.shape else _COPY,
 }

@@ -9,7 +9,7 @@ from compiler.errors import AxisError
 from compiler.op import Op, Operand
 from dynamic.dims import axes_of
 from dynamic.dtypes import BOOL, DTYPES
-from dynamic.errors import AutogradError
+from dynamic.errors import ArgumentError, AutogradError
 
 
 def over(op: Op, x: Any, dim: Any, keepdim: bool, **attrs: Any) -> Any:
@@ -48,7 +48,7 @@ def total(op: Op, over_dims: Op) -> Any:
                 "mean(): could not infer output dtype. Input dtype must be either a floating "
                 f"point or complex dtype. Got: {DTYPES[x._array.dtype].legacy}"
             )
-        if dim is None and not keepdim:
+        if dim is None and keepdim is False:
             attrs = {"axes": tuple(range(x._array.ndim)), "keepdims": False}
             return x.apply(op, (x,), attrs)
         return over(over_dims, x, dim, keepdim)
@@ -63,8 +63,10 @@ def extremum(op: Op, position: Op, pairwise: Op, result: Any) -> Any:
     def method(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if isinstance(dim, Operand):
             return pairwise(self, dim)
-        if dim is None:
+        if dim is None and keepdim is False:
             return op(self)
+        if dim is None:
+            raise ArgumentError(f"{op.name}(): keepdim={keepdim!r} without a dim")
         return result(over(op, self, dim, keepdim), over(position, self, dim, keepdim))
 
     method.__doc__ = (

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from dynamic.errors import ArgumentError
+
 
 class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple that prints as PyTorch's."""
@@ -46,8 +48,15 @@ def named(name: str, result: Any) -> str:
     return f"torch.return_types.{name}(\n{fields})"
 
 
-def sizes_of(sizes: Sequence[Any]) -> tuple[Any, ...]:
-    """`f(2, 3)` and `f((2, 3))` alike."""
+def sizes_of(sizes: Sequence[Any], function: str = "", argument: str = "size") -> tuple[Any, ...]:
+    """`f(2, 3)` and `f((2, 3))` alike; TypeError for `f()` where the `function` is named."""
+    if function and not sizes:
+        raise missing(function, argument)
     if len(sizes) == 1 and not hasattr(sizes[0], "__index__"):
         return tuple(sizes[0])
     return tuple(sizes)
+
+
+def missing(function: str, argument: str) -> ArgumentError:
+    """PyTorch's error for an argument that is not given."""
+    return ArgumentError(f'{function}() missing 1 required positional arguments: "{argument}"')

@@ -58,7 +58,7 @@ def _shape(node: Node, position: int) -> tuple[int, ...] | None:
 
 _REDUCTIONS = frozenset(
     ("sum_dim", "mean_dim", "prod_dim", "max", "min", "var", "std", "norm", "logsumexp",
-     "linalg_vector_norm")
+     "vector_norm")
 )  # fmt: skip
 _NUMBERS = frozenset(("exponent", "min", "max"))
 _CODES = {"none": 0, "mean": 1, "sum": 2}

@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from compiler import ops
 from compiler.op import Attrs, Op, Rule
 from dynamic.blockwise import LARGE, cotangents
 from dynamic.dtypes import DTYPES
+from dynamic.eager_ops import tied
 from dynamic.errors import AutogradError, MissingAttributeError
 from dynamic.names import node_name
 from dynamic.native import REDUCING
 from dynamic.native_windows import WINDOWED, is_large
-from dynamic.nodes import GraphNode, Spec, next_number
+from dynamic.nodes import GraphNode, Output, Spec, next_number
 from dynamic.observers import announce, observers
 from dynamic.versions import line_of
 
@@ -60,6 +62,9 @@ class Recipe:
     reduces: bool
     number: bool = False
 
+
+BENT = frozenset((ops.relu, ops.leaky_relu))
+"""The ops of one operand whose derivative is piecewise constant, and that PyTorch derives twice."""
 
 _recipes: dict[tuple[Op, tuple[bool, ...], bool], Recipe] = {}
 
@@ -122,6 +127,8 @@ class Node(GraphNode):
             g.size >= LARGE or (plan.reduces and is_large(plan.op, operands[0]))
         )
         if create_graph or (arrays is None and not large):
+            if create_graph and plan.op in BENT:
+                return [(edges[0], self._tied(g, out, operands))]
             if attrs:
                 return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]
             return [(edges[i], rule(g, out, *operands)) for i, rule in plan.steps]
@@ -133,6 +140,17 @@ class Node(GraphNode):
         if len(found) == 1:
             return [(edges[plan.positions[0]], found[0])]
         return [(edges[i], part) for i, part in zip(plan.positions, found, strict=True)]
+
+    def _tied(self, g: Any, out: Any, operands: Sequence[Any]) -> Any:
+        """The cotangent of the operand, which requires grad: its derivative is 0, and can be asked.
+
+        So it is in PyTorch, where a penalty on the gradient of a network of such ops has one.
+        """
+        ((position, rule),) = self.recipe.steps
+        part = rule(g, out, *operands, **self.attrs)
+        if part._node is not None:
+            return part
+        return part.apply(tied, (part, out if self.recipe.keeps_output else operands[position]), {})
 
     def _tensors(self, like: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         """The saved arrays as tensors that belong to the graph."""
@@ -188,6 +206,10 @@ def mutated(array: Any, maker: Any, counter: Any, version: int, saver: str) -> s
 
     `maker` is the node that made the array, or None; `saver` the name of that which saved it.
     """
+    if isinstance(maker, Output):
+        refused = getattr(maker.edges[0], "refused", None)
+        if refused is not None:  # as PyTorch, which looks at the node of the tensor first
+            return str(refused(maker))
     kind = DTYPES[array.dtype].legacy
     which = ""
     if maker is not None:

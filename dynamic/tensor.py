@@ -142,6 +142,8 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         result._array = array
         result._cell = result._home = result._maker = result._note = None
         if op in VIEWS:
+            if arrays and array is arrays[0]:
+                array = result._array = array.view()
             if shares_memory(array, arrays[0]):
                 make_view(result, operands[0])
         elif array.base is not None or (arrays and array is arrays[0]):

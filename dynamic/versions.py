@@ -61,4 +61,13 @@ class _Untracked:
         )
 
 
+class TrackedInference(list[Any]):
+    """The version of what `detach` and `data` make of an inference tensor outside of that mode.
+
+    It still is one, but may be overwritten.
+    """
+
+    __slots__ = ()
+
+
 UNTRACKED: Any = _Untracked()

@@ -7,8 +7,9 @@ they are made anew, as the elements of the base at their places in memory.
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +23,13 @@ from dynamic.leaf import AccumulateGrad
 from dynamic.nodes import Cotangents, Failing, GraphNode, Output, next_number
 from dynamic.observers import announce
 from dynamic.strided import Region, as_strided, spread
-from dynamic.tape import Node, new_node, recipe, short_name
+from dynamic.tape import FREED, Node, new_node, recipe, short_name
 from dynamic.versions import UNTRACKED
+
+OVERLAPPING = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor before performing the operation."
+)
 
 
 def writable(array: Any) -> Any:
@@ -49,11 +55,12 @@ class CopySlices(GraphNode):
 
     Attributes:
         region: where the view is in the memory of the tensor.
+        freed: whether a reverse pass has let go of the graph.
         owned: a cotangent that nobody but the engine holds, if it comes to this node alone.
         found: which edges `pull` found cotangents for when it ran last.
     """
 
-    __slots__ = ("found", "function", "owned", "region")
+    __slots__ = ("found", "freed", "function", "owned", "region")
 
     def __init__(self, tensor: Any, node: Any, is_operand: bool) -> None:
         base = tensor._view.base
@@ -64,10 +71,13 @@ class CopySlices(GraphNode):
         self.region = Region(tensor._array, base._array)
         self.owned: Any = None
         self.found: list[int] = []
+        self.freed = False
         self.serial = next_number()
 
     def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
         """The part of `g` in the view goes to what was written, the rest to the old values."""
+        if self.freed:
+            raise AutogradError(FREED)
         parts = self._recorded(g) if create_graph else self._evaluated(g)
         self.found = [place for place, _ in parts]
         return [(self.edges[place], part) for place, part in parts]
@@ -81,11 +91,22 @@ class CopySlices(GraphNode):
         if old is None:  # nothing is written to
             return self._written(region.arranged(g)[1] if part is None else part, False)
         whole, view = (g, part) if owned else region.arranged(g)
+        self._check_places()
         parts = self._written(view.copy() if owned or part is None else part, False)
         view[...] = parts.pop(0)[1] if parts and parts[0][0] == 0 else 0
         if type(old) is CopySlices:
             old.owned = whole
         return [(0, whole), *parts]
+
+    def _check_places(self) -> None:
+        """RuntimeError if elements of the view are one in memory: no cotangent is theirs alone."""
+        shape, steps, _ = self.region.view
+        if (
+            0 in steps
+            and 0 not in shape
+            and any(n > 1 and not step for n, step in zip(shape, steps, strict=True))
+        ):
+            raise AutogradError(OVERLAPPING)
 
     def _recorded(self, g: Any) -> list[tuple[int, Any]]:
         """The same in ops on tensors."""
@@ -93,6 +114,7 @@ class CopySlices(GraphNode):
         parts = self._written(take(reshape(g, (-1,)), places, 0), True)
         if self.edges[0] is None:
             return parts
+        self._check_places()
         kept = np.ones(self.shape, np.bool_)
         kept.reshape(-1)[places] = False
         rest = where(g.constant(kept), g, 0.0)
@@ -121,7 +143,8 @@ class CopySlices(GraphNode):
         return tuple(self.found)
 
     def release(self) -> None:
-        """Let go of what the function saved."""
+        """Let go of what the function saved; as in PyTorch the node cannot run again."""
+        self.freed = True
         if self.function is not None:
             self.function.release()
 
@@ -167,6 +190,13 @@ class Pieces(GraphNode):
     def name(self) -> str:
         """PyTorch's name of the node."""
         return self.label
+
+    def refused(self, output: Output) -> str:
+        """What to say where one of the views is read that was saved before it was overwritten."""
+        return (
+            f"Output {output.index} of {short_name(self)} is a view and its base or another view "
+            f"of its base has been modified inplace.{MULTI_OUTPUT}"
+        )
 
 
 def pieces(tensor: Any, label: str, axis: int, sizes: Sequence[int] | None) -> tuple[Any, ...]:
@@ -222,19 +252,21 @@ def refusal(view: Any, what: str = "is being") -> str:
     """
     why = view._view.origin
     node = view._maker
-    if node is not None and type(node) is not AccumulateGrad:
-        number = getattr(node, "index", 0)
-        subject = f"Output {number} of {short_name(node)} is a view and {what} modified inplace."
-    elif why is INFERENCE:
-        subject = (
-            f"A view was created in inference mode and {what} modified inplace in normal mode."
+    made = node is not None and type(node) is not AccumulateGrad
+    if made:
+        subject = f"Output {getattr(node, 'index', 0)} of {short_name(node)} is a view"
+    if made and why is not NO_GRAD and why is not INFERENCE:
+        return f"{subject} and {what} modified inplace.{why}"
+    subject = f"{subject} of a view which" if made else "A view"
+    if why is INFERENCE:
+        return (
+            f"{subject} was created in inference mode and {what} modified inplace in normal mode."
+            f"{why}"
         )
-    else:
-        subject = (
-            f"A view was created in no_grad mode and {what} modified inplace with grad mode "
-            "enabled."
-        )
-    return f"{subject}{why}"
+    return (
+        f"{subject} was created in no_grad mode and {what} modified inplace with grad mode "
+        f"enabled.{why}"
+    )
 
 
 class View(NamedTuple):
@@ -271,6 +303,27 @@ def make_view(view: Any, of: Any, origin: str | None = None) -> None:
     """Note that `view` was made on the memory of `of`."""
     view._cell = of._counter
     view._note = view_note(of, origin)
+
+
+def computed(function: Callable[..., Any]) -> Any:
+    """`function`, whose results are no views: what they are views of, nobody else has."""
+
+    @functools.wraps(function)
+    def method(*args: Any, **options: Any) -> Any:
+        return alone(function(*args, **options))
+
+    return method
+
+
+def alone(result: Any) -> Any:
+    """A tensor, or each of several, as one of its own, in row-major order."""
+    if isinstance(result, tuple):
+        parts = [alone(one) for one in result]
+        return tuple(parts) if type(result) is tuple else type(result)(*parts)
+    if getattr(result, "_overwritten", True) is None and result._note is not None:  # no tracer
+        result._note = None
+        result._array = np.ascontiguousarray(result._array).reshape(result._array.shape)
+    return result
 
 
 def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:
@@ -317,7 +370,8 @@ def node_of_view(tensor: Any) -> Any:
         return Failing(tensor._array, error, "Invalid")
     edge, array = base._maker, tensor._array
     attrs = {"region": Region(array, base._array)}
-    node = new_node(recipe(as_strided, (True,)), (edge,), (edge, None), (), (), attrs, array)
+    plan = recipe(as_strided, (edge is not None,))  # without an edge nobody gets its gradient
+    node = new_node(plan, (edge,), (edge, None), (), (), attrs, array)
     _replace(tensor, node)
     tensor._note = (base, origin, tensor._cell[0])
     return node

@@ -164,6 +164,66 @@ def along_one_axis() -> list[Sample]:
     ]
 
 
+def running(domain: Any = spread, *, integer: bool = True) -> list[Sample]:
+    samples = [
+        call(domain(4)),
+        call(domain(2, 3)),
+        call(domain(2, 3), 0),
+        call(domain(2, 3, 2), axis=1),
+        call(domain(2, 1), dim=-1),
+        call(domain(1)),
+        call(domain()),
+    ]
+    if integer:
+        samples += [
+            call(integers(2, 3, dtype="int32"), axis=1, order=0),
+            call(byte(3), axis=0, order=0),
+        ]
+    return samples
+
+
+def ordered() -> list[Sample]:
+    tied = np.array([[2.0, 1.0, 2.0, 1.0], [np.nan, 1.0, -np.inf, np.nan]])
+    return [
+        call(spread(5)),
+        call(spread(2, 3)),
+        call(spread(2, 3), axis=0),
+        call(spread(2, 3, 2), dim=1, descending=True),
+        call(spread(2, 3), None),
+        call(spread(2, 0), stable=True),
+        call(spread(), None),
+        call(tied, order=0),
+        call(tied, axis=1, descending=True, order=0),
+        call(integers(2, 4, dtype="int32"), axis=0, order=0),
+        call(bools(5), order=0),
+    ]
+
+
+def regular(*shape: int) -> np.ndarray:
+    """Square matrices that are far from singular."""
+    matrices = spread(*shape)
+    return np.asarray(matrices + np.copysign(3.0, matrices) * np.eye(shape[-1]))
+
+
+def squares(order: int = 2) -> list[Sample]:
+    return [
+        call(regular(3, 3), order=order),
+        call(regular(2, 3, 3), order=order),
+        call(regular(2, 1, 2, 2), order=order),
+        call(regular(1, 1), order=order),
+        call(regular(0, 2, 2), order=order),
+        call(regular(0, 0), order=order),
+        call(integers(1, 1, low=1), order=0),
+    ]
+
+
+def positive_definite() -> list[Sample]:
+    """Of one element: the gradient is that of symmetric matrices, but a quotient changes one half,
+    and elements in another order are of no such matrix. The others are in test_matrices.py.
+    """
+    return [call(positive(1, 1)), call(positive(3, 1, 1)), call(np.zeros((0, 2, 2)))]
+
+
 def losses(domain: Any, target: Any) -> list[Sample]:
     return [
         call(domain(3, 2), target(3, 2)),
@@ -228,7 +288,52 @@ SAMPLES: dict[str, list[Sample]] = {
     **{name: deviations() for name in ("var", "std")},
     **{name: truths() for name in ("all", "any")},
     **{name: positions() for name in ("argmax", "argmin")},
+    "cumsum": [*running(), call(spread(2, 0), 1), call(integers(3), 0, "float64", order=0)],
+    "cumprod": [
+        *running(nonzero),
+        call(spread(0, 2), 0),
+        call(np.array([[1.5, 0.0, 2.0, 3.0], [0.0, 2.0, 0.0, 1.0]]), 1, order=1),
+    ],
+    **{
+        name: [*running(), call(np.array([1.0, np.nan, 3.0]), 0, order=0)]
+        for name in ("cummax", "cummin")
+    },
+    "extremum_positions": [
+        call(spread(2, 4), 1, order=0),
+        call(spread(2, 4), 0, False, order=0),
+        call(np.array([1.0, 1.0, np.nan, 2.0]), 0, order=0),
+        call(integers(5), 0, order=0),
+    ],
+    "logcumsumexp": running(integer=False),
+    "sort": ordered(),
+    "argsort": [Sample(one.args, one.options, order=0) for one in ordered()],
     **{name: along_one_axis() for name in ("softmax", "log_softmax")},
+    **{name: squares() for name in ("inv", "det", "logabsdet", "slogdet", "cofactor")},
+    "signdet": squares(order=0),
+    "solve": [
+            call(regular(3, 3), spread(3, 2)),
+            call(regular(2, 3, 3), spread(3, 1)),
+            call(regular(2, 2), spread(3, 2, 2)),
+            call(regular(2, 1, 2, 2), spread(3, 2, 4)),
+            call(regular(3, 3), spread(3, 0)),
+            call(regular(0, 0), spread(0, 2)),
+            call(regular(2, 3, 3), spread(3)),
+        ],
+    "cholesky": [*positive_definite(), call(positive(2, 1, 1), upper=True)],
+    "pinv": [
+        call(spread(2, 3)),
+        call(spread(3, 2)),
+        call(spread(2, 3, 3), rtol=1e-12),
+        call(spread(1, 3)),
+        call(spread(0, 2, 3)),
+    ],
+    "vector_norm": [
+        *(call(nonzero(2, 3), order, dim=1) for order in (1, 2, 3, 1.5, np.inf, -np.inf)),
+        call(nonzero(2, 3), 0, axis=0),
+        call(nonzero(2, 3, 2), axis=(0, 2), keepdims=True),
+        call(nonzero(4)),
+        call(nonzero()),
+    ],
     "mse_loss": losses(spread, spread),
     "binary_cross_entropy_with_logits": losses(spread, probability),
     "matmul": matrices(),

@@ -130,7 +130,7 @@ def test_gradients_at_and_from_edges() -> None:
     assert torch.autograd.grad(loss, edge, retain_graph=True)[0].tolist() == [4.0, 8.0, 12.0]
     (g,) = torch.autograd.grad(edge, x, torch.ones(3), retain_graph=True)
     assert g.tolist() == [2.0, 2.0, 2.0]
-    torch.autograd.backward(get_gradient_edge(loss), inputs=get_gradient_edge(x))
+    torch.autograd.backward(get_gradient_edge(loss), None, True, inputs=get_gradient_edge(x))
     assert x.grad.tolist() == [8.0, 16.0, 24.0]
     first, second = vector(1.0, 2.0).unbind()
     numbered = get_gradient_edge(second)

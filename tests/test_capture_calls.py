@@ -119,9 +119,9 @@ APART = {
     "apply", "arrays", "call", "capturing", "constant", "traced",
     "backward", "cuda", "load", "make_dot", "manual_seed", "save", "set_default_dtype",
     "set_num_threads", "set_printoptions", "set_grad_enabled", "no_grad", "enable_grad",
-    "inference_mode", "cond", "scan", "while_loop", "vmap",
+    "inference_mode", "cond", "scan", "while_loop", "vmap", "empty", "empty_like", "new_empty",
 }  # fmt: skip
-"""What takes no tensor first, changes the process, or is no name of PyTorch's."""
+"""What takes no tensor first, changes the process, has any values, or is no name of PyTorch's."""
 FAMILIES: dict[str, Any] = {
     "method": torch.Tensor, "function": torch, "nn": nn.functional, "linalg": torch.linalg,
 }  # fmt: skip

@@ -12,6 +12,7 @@ import pytest
 import dynamic as torch
 import staticgraph as sg
 from dynamic import nn
+from tests.strange import strange
 from tests.test_capture import HERE, leaf, swallowing
 
 
@@ -125,7 +126,7 @@ REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "inference": (lambda x: x * torch.is_inference_mode_enabled(), "is_inference_mode_enabled"),
     "memory": (lambda x: x * x.is_contiguous(), "depends on how a tensor lies in memory"),
     "stride": (lambda x: x * x.stride(0), "depends on how a tensor lies in memory"),
-    "no lowering": (lambda x: x.cumprod(1), "cumprod has no form that can be compiled"),
+    "no lowering": (strange, "strange has no form that can be compiled"),
     "train": (lambda x: nn.BatchNorm1d(4).double()(x), "BatchNorm1d: running statistics|a graph"),
 }  # fmt: skip
 

@@ -32,7 +32,7 @@ def function_of(name, sample, places, values):
         for place, array in zip(places, arrays, strict=True):
             every[place] = array
         found = op(*rebuilt(sample.args, every), **sample.options)
-        return tuple(found) if isinstance(found, list) else found
+        return tuple(found) if isinstance(found, list | tuple) else found
 
     return function
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import sys
 from collections.abc import Callable
 from itertools import pairwise
@@ -18,6 +20,7 @@ from compiler.emit import native
 from compiler.emit.kernel import Kernel
 from compiler.emit.vecmath import LONG
 from compiler.graph.build import build, to_text, verify
+from compiler.graph.expression import ancestors
 from compiler.passes.extent import MOST_ARRAYS, MOST_STATEMENTS, MOST_VIRTUAL
 from tests.graphs import kernel
 from tests.long_graphs import SHAPES, chain, sines, slope
@@ -274,6 +277,18 @@ def test_a_deep_expression_is_defined_differentiated_printed_and_freed() -> None
     assert to_text(graph).count("\n") == len(graph)
     del y, gradient, graph
     gc.collect()
+
+
+def test_a_deep_expression_and_its_gradient_are_copied_and_pickled() -> None:
+    x = sg.placeholder("x", (), "float64")
+    value = x
+    for i in range(20_000):
+        value = sg.sin(value) if i % 2 else value + 0.001
+    gradient = sg.grad(value, x)
+    assert copy.deepcopy(value) is value
+    again, slope = pickle.loads(pickle.dumps([value, gradient]))
+    assert len(ancestors([again])) == len(ancestors([value]))
+    assert len(ancestors([slope])) == len(ancestors([gradient]))
 
 
 def test_a_deep_tape_runs_backward_and_is_freed() -> None:

@@ -266,7 +266,7 @@ NUMBERS = ("units", "length", "own", "failed", "pool", "unlocks")
 FIELDS = [
     "code", "units", "length", "own", "failed", "pool", "unlocks", "words", "links", "gemm",
     "unknowns", "computed", "chunks", "inputs", "outputs", "variables", "constants", "folded",
-    "arena",
+    "arena", "hosts",
 ]  # fmt: skip
 
 
@@ -305,6 +305,51 @@ def test_entries_beyond_the_table_and_products_of_integers_are_refused(place: Pa
     ):  # fmt: skip
         with pytest.raises(FormatError, match="damaged image"):
             read_image(json.dumps({**found, field: value}).encode(), data, graph(), described)
+
+
+HOST = [0, 3, "sort", {"axis": 0, "descending": False}, [[0, 0, [2], "float32"]]]
+RESULT = [0, 1, [2], "float32"]
+WRONG_HOSTS: dict[str, Any] = {
+    "short": HOST,
+    "no step": [*HOST[:2], "exp", {}, *HOST[4:], RESULT],
+    "unknown op": [*HOST[:2], "nothing", *HOST[3:], RESULT],
+    "attributes": [*HOST[:3], {"axis": 0}, HOST[4], RESULT],
+    "no attributes": [*HOST[:3], [], HOST[4], RESULT],
+    "kind of attribute": [*HOST[:3], {"axis": ["word", 1], "descending": False}, HOST[4], RESULT],
+    "no operands": [*HOST[:4], [], RESULT],
+    "another type": [*HOST, [0, 1, [2], "float64"]],
+    "another size": [*HOST, [0, 1, [3], "float32"]],
+    "beyond the table": [1 << 20, *HOST[1:], RESULT],
+    "operand beyond it": [*HOST[:4], [[0, 1 << 20, [2], "float32"]], RESULT],
+}
+
+
+@pytest.mark.parametrize("name", WRONG_HOSTS)
+def test_a_host_step_that_does_not_fit_makes_no_image(place: Path, name: str) -> None:
+    run()
+    found, data = content(image_file(place))
+    described = canonical(graph())
+    assert described is not None
+    good = [*HOST[:2], "cumsum", {"axis": 0}, HOST[4], RESULT]
+    for step, is_read in ((good, True), (WRONG_HOSTS[name], False)):
+        text = json.dumps({**found, "hosts": [step]}).encode()
+        if is_read:
+            (call,) = read_image(text, data, graph(), described)[0].hosts
+            assert (call.op, call.attrs) == ("cumsum", (("axis", 0),))
+            continue
+        with pytest.raises(FormatError, match="damaged image"):
+            read_image(text, data, graph(), described)
+
+
+def test_attributes_of_a_host_step_come_back(place: Path) -> None:
+    x = p(shape=(None, 3, 3), dtype="float64")
+    definition = define([x], [sg.linalg.pinv(x, rtol=0.1), sg.linalg.pinv(x)])
+    given = np.random.default_rng(0).normal(size=(2, 3, 3))
+    for _ in range(2):
+        f = compile_graph(definition, tuple, "f", Options(), Executable)
+        attrs = [dict(call.attrs) for call in f.image.hosts]
+        assert attrs == [{"hermitian": False, "rtol": rtol} for rtol in (0.1, None)]
+        np.testing.assert_array_equal(f(given)[1], np.linalg.pinv(given, 3 * 2**-52))
 
 
 def damaged(change: Callable[[Any, bytes], tuple[bytes, bytes]]) -> Callable[[Path], None]:

@@ -40,7 +40,9 @@ def _function(name: str, sample: Sample, floating: bool) -> tuple[Any, list[Any]
         for place, array in zip(places, arrays, strict=True):
             every[place] = array
         found = op(*rebuilt(sample.args, every), **sample.options)
-        return tuple(found) if isinstance(found, list) else found
+        if not isinstance(found, list | tuple):
+            return found
+        return tuple(one for one in found if not floating or one.dtype.kind == "f")
 
     return function, [values[i] for i in places]
 

@@ -57,7 +57,7 @@ def arrays(sample: Sample) -> list[np.ndarray]:
 def outputs(name: str, args: Any, options: dict[str, Any]) -> list[Any]:
     """The results of the public function as a list, whether it gives one or several."""
     result = getattr(ops, name)(*args, **options)
-    return list(result) if isinstance(result, list) else [result]
+    return list(result) if isinstance(result, list | tuple) else [result]
 
 
 def traced(
@@ -101,7 +101,8 @@ def with_gradients(name: str, most: int) -> tuple[list[Expression], dict[Express
         results += found
         floats = [leaf for leaf in fed if leaf.dtype == np.float64]
         if sample.order:
-            for one, weight in zip(found, cotangents(interpret(found, fed)), strict=True):
+            smooth = [one for one in found if one.dtype.kind == "f"]
+            for one, weight in zip(smooth, cotangents(interpret(smooth, fed)), strict=True):
                 leaf = symbolic(weight, sizes=False)
                 fed[leaf] = weight
                 results += gradients((one * leaf).sum(), floats)

@@ -13,6 +13,8 @@ from compiler.emit.program import (
     Branch,
     Call,
     Change,
+    HostArray,
+    HostCall,
     Instruction,
     Loop,
     Operand,
@@ -26,7 +28,7 @@ from compiler.emit.region import Region
 from compiler.emit.unit import Parameter, Unit, UnitPrinter, loop_units, product_units
 from compiler.graph.view import Node
 from compiler.ops import control
-from compiler.passes.groups import Group, LoopGroup, NestedGroup
+from compiler.passes.groups import Group, HostGroup, LoopGroup, NestedGroup
 from compiler.types import TensorType
 
 
@@ -36,6 +38,7 @@ class Calls:
     Attributes:
         units: the text of each unit, and its number.
         program: the instructions so far; those of a body while it is printed.
+        hosts: the calls of NumPy functions, those of bodies too.
         origins: what each instruction, those of bodies aside, comes from.
     """
 
@@ -52,6 +55,7 @@ class Calls:
         self.entries = entries
         self.units: dict[str, int] = {}
         self.program: list[Instruction] = []
+        self.hosts: list[HostCall] = []
         self.depth = 0
         self.origin = Origin((), ())
         self.origins: list[Origin] = []
@@ -73,6 +77,8 @@ class Calls:
             self._change(region, i)
             if isinstance(group, NestedGroup):
                 yield from self._nested(region, i)
+            elif isinstance(group, HostGroup):
+                yield from self._host(region, region.fusion.nodes[group.node])
             else:
                 parts = region.fusion.nodes, region.memory, self.labels, i
                 if isinstance(group, LoopGroup):
@@ -104,6 +110,30 @@ class Calls:
 
     def _printer(self, region: Region) -> UnitPrinter:
         return UnitPrinter(region.fusion.nodes, region.memory, self.labels)
+
+    def _host(self, region: Region, node: Node) -> Iterator[str]:
+        """The lines of a host step."""
+        at, _ = self.entries.new(), self.entries.new()
+        *operands, result = (self._host_array(region, one) for one in (*node.operands, node.id))
+        call = HostCall(
+            at,
+            region.first + node.id,
+            node.op.name,
+            tuple(sorted(node.attrs.items())),
+            tuple(operands),
+            result,
+        )
+        self.hosts.append(call)
+        self.program.append(call)
+        given = ", ".join(f"t[{one.place.entry}]" for one in operands)
+        yield f"status = host(t, {at})  # t[{result.place.entry}] = {node.op.name}({given})"
+        yield "if status != 0:"
+        yield f"{INDENT}return status"
+
+    def _host_array(self, region: Region, node: int) -> HostArray:
+        type = region.fusion.nodes[node].type
+        entry = region.entries[region.memory.place[node]]
+        return HostArray(Operand(entry), type.shape, type.dtype)
 
     def _nested(self, region: Region, index: int) -> Iterator[str]:
         frame = self.frames[region.first, index]

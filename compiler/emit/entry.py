@@ -23,7 +23,6 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from compiler.emit import watch
-from compiler.emit.native import optimise
 from compiler.emit.run import define_run
 from compiler.runtime.entry import CONSTANTS, ENTRY_SYMBOL, INPUT, OUTPUT, RUN_SYMBOL, Fields
 
@@ -41,8 +40,17 @@ def entry_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
     _Entry(ir.Function(module, kind, ENTRY_SYMBOL), fields, run).define()
     parsed = llvm.parse_assembly(str(module))
     parsed.verify()
-    optimise(parsed, machine)
+    _optimise(parsed, machine)
     return bytes(machine.emit_object(parsed))
+
+
+def _optimise(module: Any, machine: llvm.TargetMachine) -> None:
+    """LLVM's passes for code that has no long loop."""
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = False
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
 
 
 class _Entry:

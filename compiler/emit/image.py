@@ -21,7 +21,7 @@ def image_of(kernel: Kernel, definition: Definition) -> Image:
     """The image of the kernel of a definition."""
     table = kernel.table
     words = program_words(kernel.program, list(map(_Unit, range(len(kernel.units)))), table.pool)
-    if table.gemm:
+    if kernel.calls_blas:
         words = with_products(words, table.pool)
     address = dict(zip(map(id, kernel.memory.slots), table.address, strict=True))
     inputs, outputs = (
@@ -53,6 +53,7 @@ def image_of(kernel: Kernel, definition: Definition) -> Image:
         variables=variables,
         constants=constants,
         folded=folded,
+        hosts=kernel.hosts,
         arena=tuple(
             _piece(at, slot)
             for at, slot in zip(table.address, kernel.memory.slots, strict=True)

@@ -19,7 +19,7 @@ from compiler.emit.calls import Calls
 from compiler.emit.frame import Binder, Entries
 from compiler.emit.loops import INDENT
 from compiler.emit.matmul import BLAS_DTYPES
-from compiler.emit.program import Instruction, Origin, TableLayout
+from compiler.emit.program import HostCall, Instruction, Origin, TableLayout
 from compiler.emit.region import Region, place_region, region_of
 from compiler.emit.scalar import pointer_type
 from compiler.emit.statements import Body
@@ -37,6 +37,7 @@ class Kernel:
         units: the source of each unit.
         program: which unit runs when, and on what.
         origins: what each instruction comes from.
+        hosts: the instructions that call NumPy functions, those of bodies too.
         graphs: the graph and the bodies below it, each with the number of its first node.
     """
 
@@ -44,12 +45,18 @@ class Kernel:
     units: tuple[str, ...]
     program: tuple[Instruction, ...]
     origins: tuple[Origin, ...]
+    hosts: tuple[HostCall, ...]
     arguments: tuple[Slot, ...]
     memory: MemoryPlan
     table: TableLayout
     fusion: Fusion
     bodies: dict[int, Body]
     graphs: tuple[tuple[int, nx.MultiDiGraph[int]], ...]
+
+    @property
+    def calls_blas(self) -> bool:
+        """Whether a step may call the BLAS, which then uses one thread."""
+        return bool(self.table.gemm or self.hosts)
 
     def located(self, number: int) -> tuple[nx.MultiDiGraph[int], int]:
         """The graph in which a node of the kernel is, and its number there."""
@@ -88,6 +95,7 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
         units,
         tuple(calls.program),
         tuple(calls.origins),
+        tuple(calls.hosts),
         arguments,
         root.memory,
         table,

@@ -7,11 +7,12 @@ table plus a constant, so that equal loops over other memory are the same code.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from compiler.chunks import Cut
     from compiler.dims import Size, Unknown
+    from compiler.types import DType, Shape
 
 OF_A_CHUNK = ("first", "last", "chunk")
 """What a unit that does one chunk of a loop takes at last: its iterations and its number."""
@@ -88,6 +89,31 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class HostArray:
+    """An operand or the result of a host step: where it lies, and its type."""
+
+    place: Operand
+    shape: Shape
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """A call of the NumPy function of an op; `node` is the op's number in the kernel.
+
+    The entry `at` holds the address of the Python object that does it, the next one that of the
+    words of the process.
+    """
+
+    at: int
+    node: int
+    op: str
+    attrs: tuple[tuple[str, Any], ...]
+    operands: tuple[HostArray, ...]
+    result: HostArray
+
+
+@dataclass(frozen=True, slots=True)
 class Set:
     """Entries of the table become the sum of two: triples (target, entry, entry)."""
 
@@ -135,4 +161,4 @@ class Branch:
     no: tuple[Instruction, ...]
 
 
-Instruction: TypeAlias = "Call | Share | Set | Change | Loop | While | Branch"
+Instruction: TypeAlias = "Call | Share | HostCall | Set | Change | Loop | While | Branch"

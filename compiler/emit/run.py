@@ -15,10 +15,21 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.emit import pool, watch
+from compiler.emit import host, pool, watch
 from compiler.emit.lower.translate import Translator
 from compiler.emit.lower.values import INT64, POINTERS
-from compiler.runtime.program import CALL, CHANGE, END, IF, LOOP, PRODUCTS, SET, SHARE, WHILE
+from compiler.runtime.program import (
+    CALL,
+    CHANGE,
+    END,
+    HOST,
+    IF,
+    LOOP,
+    PRODUCTS,
+    SET,
+    SHARE,
+    WHILE,
+)
 
 SOURCE = f"""
 def execute(program, t, watch):
@@ -85,6 +96,12 @@ def execute(program, t, watch):
                 woken = wake_blas(pointer(pool))
             if status != 0:
                 return status
+        elif kind == {HOST}:
+            if watch[{watch.HELD}] == 0:  # the step may let other threads run
+                held = hold(watch)
+            status = host(t, at[2])
+            if status != 0:
+                return status
         elif kind == {CHANGE}:
             begun = begin_changes(watch)
         elif kind == {IF}:
@@ -110,7 +127,7 @@ def run(program, t, watch):
 """
 
 
-_SELDOM = ("hold", "is_busy", "let_go", "look", "share", "unlock")
+_SELDOM = ("hold", "host", "is_busy", "let_go", "look", "share", "unlock")
 """What short programs do not call: inlined, it would cost them registers."""
 
 _POINTERS = ("guards", "pool", "program", "t", "watch")
@@ -119,7 +136,7 @@ _POINTERS = ("guards", "pool", "program", "t", "watch")
 def define_run(module: ir.Module, symbol: str) -> Any:
     """Add the function to a module, and those that it calls."""
     words = POINTERS["p_i64"]
-    trees = ast.parse(watch.SOURCE + pool.SOURCE + SOURCE).body
+    trees = ast.parse(watch.SOURCE + pool.SOURCE + host.SOURCE + SOURCE).body
     functions: dict[str, Any] = {}
     for tree in trees:
         assert isinstance(tree, ast.FunctionDef)

@@ -20,7 +20,8 @@ LENGTH = 10
 # write while others read them are in cache lines of their own.
 SAVE, RESTORE, CHECK, IDENT, CLOCK, CLOCK_ID, YIELD, MAIN = range(8)
 CHANGING, FORKING = 8, 16
-PROCESS_LENGTH = 24
+ENSURE, RELEASE, CALL_OBJECT, DROP = range(24, 28)
+PROCESS_LENGTH = 28
 
 EVERY = 256  # instructions between looks at the clock: 2 to 10 µs where they are short
 UNLOCK_AFTER = 100_000  # ns with the interpreter's lock, to which others may wait 5 ms to come back

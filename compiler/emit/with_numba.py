@@ -17,7 +17,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
 from compiler import fork
-from compiler.emit import library, vecmath
+from compiler.emit import host, library, vecmath
 from compiler.emit.gemm import gemm_function
 from compiler.emit.vecmath.lane import BINARY32, BINARY64, Lane
 
@@ -57,6 +57,9 @@ def names() -> dict[str, Any]:
         "p_f64": _pointer_at(types.float64),
     } | {name: formula(name) for name in vecmath.FORMULAS}  # fmt: skip
     found |= {f"{name}_f": found[name] for name in ("fmod", "pow", "remainder")}
+    found |= {"call": call, "pointer": pointer}
+    exec(host.SOURCE, found)
+    found["host"] = njit(error_model="numpy")(found["host"])
     exec(library.SOURCE, found)
     for name in library.functions():
         found[name] = njit(error_model="numpy")(found[name])
@@ -116,6 +119,27 @@ def address(typing: Any, pointer: Any, offset: Any) -> Any:
         return builder.ptrtoint(builder.gep(args[0], [args[1]]), INT64)
 
     return types.int64(pointer, types.int64), codegen
+
+
+@intrinsic
+def call(typing: Any, function: Any, operand: Any) -> Any:
+    """The int64 that the function at an address gives for another int64."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(INT64, [INT64])
+        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1]])
+
+    return types.int64(types.int64, types.int64), codegen
+
+
+@intrinsic
+def pointer(typing: Any, words: Any) -> Any:
+    """The words at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], INT64.as_pointer())
+
+    return types.CPointer(types.int64)(words), codegen
 
 
 @intrinsic

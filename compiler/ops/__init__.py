@@ -51,6 +51,14 @@ from compiler.ops.comparison import (
 )
 from compiler.ops.control import cond, item, scan, while_loop
 from compiler.ops.conv import avg_pool2d, conv2d, conv_transpose2d, max_pool2d
+from compiler.ops.cumulative import (
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    extremum_positions,
+    logcumsumexp,
+)
 from compiler.ops.exponential import (
     acos,
     acosh,
@@ -106,6 +114,7 @@ from compiler.ops.nn import (
     silu,
     softmax,
 )
+from compiler.ops.norms import vector_norm
 from compiler.ops.reduction import (
     all,
     any,
@@ -132,6 +141,7 @@ from compiler.ops.shape import (
     transpose,
 )
 from compiler.ops.slicing import concatenate, embed, pad, split, stack, strided_slice
+from compiler.ops.sorting import argsort, sort
 from compiler.ops.special import (
     deg2rad,
     digamma,
@@ -144,6 +154,19 @@ from compiler.ops.special import (
     rad2deg,
     sinc,
     xlogy,
+)
+from compiler.ops.systems import (
+    cholesky,
+    cholesky_factor,
+    cofactor,
+    det,
+    inv,
+    logabsdet,
+    pinv,
+    signdet,
+    slogdet,
+    solve,
+    solve_matrices,
 )
 from compiler.ops.windows import overlap_add, sliding_windows
 
@@ -163,6 +186,7 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "argsort",
     "as_strided",
     "asin",
     "asinh",
@@ -176,8 +200,11 @@ __all__ = [
     "broadcast_to",
     "ceil",
     "checkpoint",
+    "cholesky",
+    "cholesky_factor",
     "clamp",
     "clip",
+    "cofactor",
     "concatenate",
     "cond",
     "constant",
@@ -188,7 +215,12 @@ __all__ = [
     "cos",
     "cosh",
     "cross_entropy",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
     "deg2rad",
+    "det",
     "digamma",
     "divide",
     "dot",
@@ -201,6 +233,7 @@ __all__ = [
     "exp2",
     "expand_dims",
     "expm1",
+    "extremum_positions",
     "flip",
     "floor",
     "floor_divide",
@@ -216,6 +249,7 @@ __all__ = [
     "greater_equal",
     "heaviside",
     "hypot",
+    "inv",
     "iota",
     "isfinite",
     "isinf",
@@ -233,8 +267,10 @@ __all__ = [
     "log10",
     "log_odds",
     "log_softmax",
+    "logabsdet",
     "logaddexp",
     "logaddexp2",
+    "logcumsumexp",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -258,6 +294,7 @@ __all__ = [
     "overlap_add",
     "pad",
     "permute",
+    "pinv",
     "placeholder",
     "polygamma",
     "pow",
@@ -274,14 +311,19 @@ __all__ = [
     "scan",
     "sigmoid",
     "sign",
+    "signdet",
     "silu",
     "sin",
     "sinc",
     "sinh",
     "size_of",
     "sliding_windows",
+    "slogdet",
     "softmax",
     "softplus",
+    "solve",
+    "solve_matrices",
+    "sort",
     "split",
     "sqrt",
     "square",
@@ -303,16 +345,22 @@ __all__ = [
     "trunc",
     "var",
     "variable",
+    "vector_norm",
     "where",
     "while_loop",
     "xlogy",
 ]  # fmt: skip
 
+LINALG = ("cholesky", "det", "inv", "pinv", "slogdet", "solve", "vector_norm")
+"""The names of staticgraph.linalg."""
+
 _INTERNAL = {
+    *LINALG,
     "absolute", "all_ops", "along_add", "as_strided", "binary_cross_entropy", "checkpoint",
-    "clamp", "cond", "constant", "copy", "embed", "gemm", "getitem", "iota", "item", "log_odds",
-    "op_named", "overlap_add", "placeholder", "recompute", "scan", "size_of", "strided_slice",
-    "take_add", "true_divide", "variable", "while_loop",
+    "cholesky_factor", "clamp", "cofactor", "cond", "constant", "copy", "embed",
+    "extremum_positions", "gemm", "getitem", "iota", "item", "log_odds", "logabsdet",
+    "op_named", "overlap_add", "placeholder", "recompute", "scan", "signdet", "size_of",
+    "solve_matrices", "strided_slice", "take_add", "true_divide", "variable", "while_loop",
 }  # fmt: skip
 
 PUBLIC = tuple(name for name in __all__ if name not in _INTERNAL)

@@ -259,8 +259,6 @@ def _variance_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
         dim: Any = None,
         keepdim: bool = False,
     ) -> tuple[Sequence[Any], Attrs]:
-        if isinstance(correction, bool) or not isinstance(correction, int):
-            raise OptionError(f"{name}: correction {correction!r} is not an int")
         operands, attrs = plain(x, axis, keepdims, dim=dim, keepdim=keepdim)
         return operands, attrs | {"correction": correction}
 

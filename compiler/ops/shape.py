@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from compiler.affine import Affine
 from compiler.dims import Dim
 from compiler.errors import OptionError, ShapeError
 from compiler.lowering import Alias, Index, IndexMap
-from compiler.op import Attrs, Op, register
+from compiler.op import Attrs, Op, Operand, register
 from compiler.ops.declare import as_operand, one_axis, unbroadcast
 from compiler.types import (
     Shape,
@@ -25,7 +26,8 @@ from compiler.types import (
 
 def sizes_of(op: str, shape: Any) -> Shape:
     """`shape` as a tuple of sizes; a single size is a shape of one axis."""
-    listed = shape if hasattr(shape, "__iter__") else (shape,)
+    number = isinstance(shape, Operand) and not shape.shape
+    listed = shape if hasattr(shape, "__iter__") and not number else (shape,)
     sizes = tuple(
         [one if type(one) is int or isinstance(one, Dim) else _int(op, one) for one in listed]
     )
@@ -36,8 +38,13 @@ def sizes_of(op: str, shape: Any) -> Shape:
 
 
 def _int(op: str, size: Any) -> int:
-    if isinstance(size, bool) or not isinstance(size, int | np.integer):
+    if isinstance(size, bool) or not hasattr(size, "__index__"):
         raise ShapeError(f"{op}: {size!r} is not a size")
+    if not isinstance(size, int | np.integer):  # a tensor, which tells its value or refuses to
+        try:
+            return operator.index(size)
+        except TypeError:
+            raise ShapeError(f"{op}: {size!r} is not a size") from None
     return int(size)
 
 

@@ -19,6 +19,7 @@ from compiler.lowering import (
     Alias,
     Gather,
     Gemm,
+    Host,
     Index,
     IndexMap,
     Item,
@@ -43,6 +44,7 @@ from compiler.passes.extent import Extents
 from compiler.passes.groups import (
     Fusion,
     Group,
+    HostGroup,
     LoopGroup,
     MatmulGroup,
     NestedGroup,
@@ -124,6 +126,8 @@ class _Fuser:
             self._place_overlap(node, lowering)
         elif isinstance(lowering, Scatter):
             self._place_scatter(node, lowering)
+        elif isinstance(lowering, Host):
+            self._place_host(node)
         elif isinstance(lowering, Nested):
             self._place_nested(node)
         elif isinstance(lowering, Item):
@@ -352,10 +356,20 @@ class _Fuser:
 
     # -- what is not a loop over its own elements ----------------------------------------------
 
+    def _place_host(self, node: Node) -> None:
+        self._place_call(node, HostGroup(self._next_order_after(node), node.id))
+        self.stored.add(node.id)
+
     def _place_nested(self, node: Node) -> None:
+        self._place_call(node, NestedGroup(self._next_order_after(node), node.id))
+
+    def _next_order_after(self, node: Node) -> int:
+        """The order of a group that reads its operands from memory."""
         for operand in node.operands:
             self._materialise(operand)
-        group = NestedGroup(self._next_order(), node.id)
+        return self._next_order()
+
+    def _place_call(self, node: Node, group: HostGroup | NestedGroup) -> None:
         self.groups.append(group)
         self.home[node.id] = group
         self.deferred.add(node.id)

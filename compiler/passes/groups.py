@@ -1,4 +1,4 @@
-"""The records of fusion: groups of nodes that one nest of loops or one BLAS call computes."""
+"""The records of fusion: groups of nodes that one nest of loops or one call computes."""
 
 from __future__ import annotations
 
@@ -97,7 +97,15 @@ class NestedGroup:
     items: dict[int, int] = field(default_factory=dict)
 
 
-Group = LoopGroup | MatmulGroup | NestedGroup
+@dataclass(frozen=True, slots=True, eq=False)
+class HostGroup:
+    """A call of an op's NumPy function on operands in memory."""
+
+    order: int
+    node: int
+
+
+Group = LoopGroup | MatmulGroup | HostGroup | NestedGroup
 
 
 def computed(group: Group) -> list[int]:

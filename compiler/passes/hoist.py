@@ -14,7 +14,7 @@ from compiler.graph.body import replaced
 from compiler.graph.expression import Expression
 from compiler.graph.loop import Loop, Pair, open_loop
 from compiler.graph.view import Node
-from compiler.lowering import Alias, Gather, IndexMap
+from compiler.lowering import Alias, Gather, Host, IndexMap
 from compiler.ops import control
 from compiler.passes.lift import lift
 from compiler.passes.loops import rewrite_loops
@@ -74,8 +74,8 @@ def kinds_of(loop: Loop) -> Kinds:
         if node.op is ops.recompute or serials & kinds.again:
             kinds.again.add(node.serial)
         if serials <= kinds.fixed.keys():
-            # an index out of range is no error in a loop of no steps
-            if runs or not isinstance(node.op.lowering, Gather):
+            # an index out of range, or what a call raises, is no error in a loop of no steps
+            if runs or not isinstance(node.op.lowering, Gather | Host):
                 kinds.fixed[node.serial] = node
         elif serials <= kinds.fixed.keys() | kinds.sliced.keys():
             kinds.sliced[node.serial] = node

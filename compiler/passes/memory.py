@@ -14,7 +14,7 @@ from compiler.emit.statements import Access, Body, Memory
 from compiler.errors import GraphError
 from compiler.graph.definition import LEAVES
 from compiler.lowering import Alias
-from compiler.passes.groups import Fusion, MatmulGroup, NestedGroup
+from compiler.passes.groups import Fusion, HostGroup, MatmulGroup, NestedGroup
 from compiler.types import DType, Shape
 
 
@@ -135,7 +135,9 @@ class _Planner:
         self.first: dict[int, int] = {}
         self.last: dict[int, int] = {}
         checking = [i for i, body in bodies.items() if body.checks]
-        self.fallible = max([*checking, *nested], default=-1)  # a loop may be interrupted
+        hosts = [i for i, group in enumerate(fusion.groups) if isinstance(group, HostGroup)]
+        # a loop may be interrupted, and what a step calls may raise anything
+        self.fallible = max([*checking, *nested, *hosts], default=-1)
         self.accesses = [list(self._accesses_of(i)) for i in range(len(fusion.groups))]
 
     def plan(self) -> MemoryPlan:
@@ -185,6 +187,12 @@ class _Planner:
             ]
         if isinstance(group, MatmulGroup):
             return self._accesses_of_product(group)
+        if isinstance(group, HostGroup):
+            read = map(self.storage, self.nodes[group.node].operands)
+            return [
+                *(Access(node, anywhere, 0, False, whole=False) for node in read),
+                Access(group.node, anywhere, 0, True, whole=False),
+            ]
         return [
             Access(self.storage(a.node), a.place, a.stage, a.write, a.whole)
             for a in self.bodies[index].accesses

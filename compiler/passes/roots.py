@@ -11,6 +11,7 @@ from compiler.graph.expression import Expression
 from compiler.lowering import (
     Gather,
     Gemm,
+    Host,
     Item,
     Matmul,
     Overlap,
@@ -21,7 +22,7 @@ from compiler.lowering import (
 )
 from compiler.ops.arithmetic import copy
 
-_COMPUTED = Pointwise | Gather | Matmul | Gemm | Reduce | Scatter | Window | Overlap | Item
+_COMPUTED = Pointwise | Gather | Matmul | Gemm | Host | Reduce | Scatter | Window | Overlap | Item
 
 
 def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:

@@ -31,7 +31,9 @@ from compiler.runtime.arguments import (
 from compiler.runtime.background import Compilation
 from compiler.runtime.blas import find_blas, limit_threads
 from compiler.runtime.cache.loader import Entries
+from compiler.runtime.host import HostStep
 from compiler.runtime.image import Image, Layout
+from compiler.runtime.signals import process_address
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from compiler.runtime.state import State, holding
 from compiler.runtime.strided import MOST_KERNELS, Strided, compile_strided, order_of, row_major
@@ -53,6 +55,7 @@ class Workspace:
     table: Any
     arena: Any = None
     layout: Layout | None = None
+    hosts: Sequence[HostStep] = ()
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -334,6 +337,15 @@ class Executable:
         index = int(workspace.table[self.image.failed])
         return out_of_range(self.graph, *self.kernel.located(node), index, sizes)
 
+    def _set_up_hosts(self, workspace: Workspace) -> None:
+        """Make the objects that the program calls."""
+        image, table = self.image, workspace.table
+        sizes = {atom: int(table[at]) for atom, at in image.unknowns}
+        line = partial(_line, self.definition, self.options)
+        workspace.hosts = [HostStep(call, table, sizes, line) for call in image.hosts]
+        for call, step in zip(image.hosts, workspace.hosts, strict=True):
+            table[call.at], table[call.at + 1] = id(step), process_address()
+
     def _layout_for(self, sizes: Mapping[Unknown, int]) -> Layout:
         key = tuple(sizes.values())
         layout = self._layouts.get(key)
@@ -352,7 +364,7 @@ class Executable:
         for at, array in self._leaves():
             words[at] = array.ctypes.data
         pool = threads.pool_address()
-        if image.gemm:
+        if image.gemm or image.hosts:
             blas = find_blas()
             for dtype, at in image.gemm:
                 words[at] = blas.gemm[dtype]
@@ -388,6 +400,10 @@ class Executable:
     def _set_up(self, workspace: Workspace, layout: Layout) -> None:
         if workspace.layout is layout:
             return
+        # an exception may come between any two lines: until all is set up, no input fits
+        workspace.layout = None
+        for at, _ in layout.checked:
+            workspace.table[at] = -1
         if layout.shares:
             threads.start(self.threads)
         if workspace.arena is None or workspace.arena.size < layout.arena + ALIGNMENT:
@@ -400,4 +416,17 @@ class Executable:
         # what Numba compiled is one step, which cannot let go of the interpreter's lock later
         unlocks = layout.shares or self.options.backend == "numba"
         workspace.table[self.image.unlocks] = unlocks
+        if self.image.hosts:
+            self._set_up_hosts(workspace)
+        for at, size in layout.checked:
+            workspace.table[at] = size
         workspace.layout = layout
+
+
+def _line(definition: Definition, options: Options, number: int) -> str:
+    """The user's line of a node of the kernel."""
+    with fork.importing:
+        from compiler.driver import lower
+
+    graph, node = lower(graph_of(definition), options)[1].located(number)
+    return str(graph.nodes[node]["source"])

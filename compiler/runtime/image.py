@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from compiler.arena import arrange
 from compiler.chunks import Cut
 from compiler.dims import Size, Unknown, evaluate
+from compiler.emit.program import HostCall
 from compiler.ops.leaves import Literal
 from compiler.runtime.entry import Argument
 from compiler.types import DType, Shape
@@ -57,9 +58,12 @@ class Piece:
 class Layout:
     """What the sizes of a call determine: the table's entries and the arena.
 
-    `shares` says that some loop is long enough for several threads; `outputs` are their shapes.
+    `checked` are the entries that a call compares with the shapes of its inputs, `entries` all
+    others; `shares` says that some loop is long enough for several threads; `outputs` are their
+    shapes.
     """
 
+    checked: tuple[tuple[int, int], ...]
     entries: tuple[tuple[int, int], ...]
     offsets: tuple[tuple[int, int], ...]
     arena: int
@@ -88,6 +92,7 @@ class Image:
         variables, constants: pairs of an entry and the node of the definition whose array it holds
             the address of.
         folded: the same for constants that the passes made.
+        hosts: the steps that call NumPy functions.
     """
 
     words: tuple[int, ...]
@@ -108,6 +113,7 @@ class Image:
     constants: tuple[tuple[int, int], ...]
     folded: tuple[tuple[int, Literal], ...]
     arena: tuple[Piece, ...]
+    hosts: tuple[HostCall, ...]
 
     def linked(self, addresses: Sequence[int]) -> list[int]:
         """The program's words with the addresses of the units' steps."""
@@ -122,13 +128,16 @@ class Image:
         entries += [(at, evaluate(size, sizes)) for at, size in self.computed]
         counts = [(at, chunks.count(sizes)) for at, chunks in self.chunks]
         entries += counts
-        shapes = []
-        for array in (*self.inputs, *self.outputs):
+        shapes: list[tuple[int, ...]] = []
+        checked: list[tuple[int, int]] = []
+        for place, array in enumerate((*self.inputs, *self.outputs)):
             shapes.append(tuple([evaluate(size, sizes) for size in array.shape]))
-            entries += [(array.at + 1 + axis, size) for axis, size in enumerate(shapes[-1])]
+            into = checked if place < len(self.inputs) else entries
+            into += [(array.at + 1 + axis, size) for axis, size in enumerate(shapes[-1])]
         pieces = [(piece.bytes(sizes), piece.first, piece.last) for piece in self.arena]
         offsets, length = arrange(pieces)
         return Layout(
+            tuple(checked),
             tuple(entries),
             tuple((piece.at, offset) for piece, offset in zip(self.arena, offsets, strict=True)),
             length,

@@ -65,7 +65,7 @@ def profile(executable: Executable, args: Sequence[Any], kwargs: Mapping[str, An
     kernel = executable.kernel
     states = executable.states
     workspace = executable.workspace_for(sizes)
-    steps, owner = load_steps(kernel.units, kernel.program, kernel.table)
+    steps, owner = load_steps(kernel)
     table = workspace.table.ctypes.data
     times: list[list[float]] = [[] for _ in steps]
     with holding(states, changes=True), _restored(states) as restore:

@@ -5,6 +5,7 @@ An instruction begins with its kind and with how many words it has. A body is in
     CALL    the address of a step, its operands: pairs (entry, addend)
     SHARE   the address of a step, the entries of how many chunks and iterations there are and of
             the pool, the operands
+    HOST    the entry of the object that is called; the next is that of the words of the process
     SET     how many, triples (entry, entry, entry): the first becomes the sum of the others
     LOOP    the entry of the count, how many moves, pairs (entry, entry of what is added to it after
             each iteration), how many swaps, pairs of entries exchanged after each iteration, a body
@@ -24,6 +25,7 @@ from compiler.emit.program import (
     Branch,
     Call,
     Change,
+    HostCall,
     Instruction,
     Loop,
     Operand,
@@ -32,7 +34,7 @@ from compiler.emit.program import (
     While,
 )
 
-CALL, SHARE, SET, LOOP, WHILE, IF, PRODUCTS, CHANGE, END = 0, 1, 2, 3, 4, 5, 6, 7, -1
+CALL, SHARE, SET, LOOP, WHILE, IF, PRODUCTS, CHANGE, HOST, END = 0, 1, 2, 3, 4, 5, 6, 7, 8, -1
 
 
 def program_words(
@@ -61,6 +63,8 @@ def _instruction(one: Instruction, addresses: Sequence[int], pool: int) -> tuple
         case Share():
             where = [one.chunks, one.extent, pool]
             return SHARE, [addresses[one.unit], *where, *_pairs(one.operands)]
+        case HostCall():
+            return HOST, [one.at]
         case Set():
             return SET, [len(one.sums), *_flat(one.sums)]
         case Change():

@@ -22,6 +22,10 @@ _FUNCTIONS = {
     watch.RESTORE: "PyEval_RestoreThread",
     watch.CHECK: "PyErr_CheckSignals",
     watch.IDENT: "PyThread_get_thread_ident",
+    watch.ENSURE: "PyGILState_Ensure",
+    watch.RELEASE: "PyGILState_Release",
+    watch.CALL_OBJECT: "PyObject_CallNoArgs",
+    watch.DROP: "Py_DecRef",
 }
 _PAUSE = 0.0002  # seconds
 

@@ -72,7 +72,8 @@ def promoted(op: Op, operands: Sequence[Any]) -> list[Any]:
     for i, value in enumerate(operands):
         wanted = dtype if i in shared else None
         if not isinstance(value, Handle):
-            value = mode.capture.made(np.asarray(value, wanted))
+            array = np.asarray(value)
+            value = mode.capture.made(array if wanted is None else array.astype(wanted))
         if wanted is None and op.floating and value._array.dtype.kind != "f":
             wanted = get_default_dtype().dtype
         if wanted is not None and value._array.dtype != wanted:

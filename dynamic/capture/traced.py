@@ -11,7 +11,7 @@ from compiler import ops
 from compiler.errors import OutOfRangeError, ShapeError, StaticGraphError
 from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
 from compiler.op import Attrs, Op, is_registered
-from compiler.refusals import refuse, remembered
+from compiler.refusals import refuse, remembered, user_place
 from compiler.types import is_static
 from dynamic import eager_ops
 from dynamic.capture.operands import of_numbers, operand, promoted
@@ -50,18 +50,20 @@ class Traced(Handle, Tracer, plain=False):
         _link: how it is a view, or None.
         _stamp: how often its value changed.
         _seen: the stamp of what it is a view of when it was made of it.
-        _lost: whether its memory may have changed, or not.
+        _lost: where its memory may have been changed, or "".
+        _changed: where its value was changed the last time, or "".
         _outside: whether it stands for a tensor that exists outside.
         _body: the function in which it was made.
     """
 
-    __slots__ = ("_body", "_link", "_lost", "_outside", "_seen", "_stamp", "_value")
+    __slots__ = ("_body", "_changed", "_link", "_lost", "_outside", "_seen", "_stamp", "_value")
 
     _value: Any
     _link: Link | None
     _stamp: int
     _seen: int
-    _lost: bool
+    _lost: str
+    _changed: str
     _outside: bool
     _body: object
 
@@ -70,7 +72,7 @@ class Traced(Handle, Tracer, plain=False):
         """The tensor of a value."""
         result: Traced = _new(cls)
         result._value, result._link, result._outside = value, link, outside
-        result._stamp, result._lost = 0, False
+        result._stamp, result._lost, result._changed = 0, "", ""
         result._seen = 0 if link is None else link.parent._stamp
         result._level, result._body = mode.capture.level, mode.capture.body
         return result
@@ -103,17 +105,18 @@ class Traced(Handle, Tracer, plain=False):
             link.parent._current()
             if link.parent._stamp != self._seen:
                 if link.op is None or not link.sure:
-                    self._refuse_copy()
+                    self._refuse_copy(link.parent._changed)
                 self._value = evaluated(link.op, [link.parent], link.attrs)._value
                 self._seen, self._stamp = link.parent._stamp, self._stamp + 1
         if self._lost:
-            self._refuse_copy()
+            self._refuse_copy(self._lost)
         return self._value
 
-    def _refuse_copy(self) -> NoReturn:
+    def _refuse_copy(self, changed: str) -> NoReturn:
         refuse(
-            "reads a tensor after another, which may or may not be on its memory, was changed",
+            "reads a tensor after another, which may or may not be on its memory, was changed here",
             "clone() one of them first",
+            changed,
         )
 
     @property
@@ -197,8 +200,9 @@ class Traced(Handle, Tracer, plain=False):
             root = link.parent
             while root._link is not None:
                 root = root._link.parent
-            root._lost, self._link = True, None
+            root._lost, self._link = user_place(), None
         self._value = value
+        self._changed = user_place()
         self._stamp += 1
 
     def view(self, *shape: Any) -> Any:
@@ -211,6 +215,11 @@ class Traced(Handle, Tracer, plain=False):
     def contiguous(self) -> Any:
         """The tensor itself, or a copy: which of them depends on its memory."""
         return self.apply(eager_ops.contiguous, (self,), {})
+
+    def as_view_of(self, other: Traced) -> Any:
+        """Itself, which stands for a view of another; no op tells where in its memory."""
+        self._link, self._seen = Link(other, None, {}, True), other._stamp
+        return self
 
     def detach(self) -> Any:
         """The tensor without what it was computed from, for gradients."""
@@ -236,8 +245,7 @@ class Traced(Handle, Tracer, plain=False):
             return super().__getitem__(key)
         taken = ops.take(self, keys[-1], len(keys) - 1)
         if not keys[-1].ndim:
-            taken._link = Link(self, None, {}, True)
-            taken._seen = self._stamp
+            taken.as_view_of(self)
         return taken
 
     @staticmethod

@@ -55,7 +55,14 @@ def _put(
 
 _RULES: dict[Op, BatchRule] = {
     **dict.fromkeys(
-        (eager_ops.clone, eager_ops.contiguous, eager_ops.fill, eager_ops.zero), aligned
+        (
+            eager_ops.clone,
+            eager_ops.contiguous,
+            eager_ops.fill,
+            eager_ops.fill_of_tensor,
+            eager_ops.zero,
+        ),
+        aligned,
     ),
     eager_ops.copy: _aligned_to_first,
     **dict.fromkeys((eager_ops.norm, eager_ops.mean_dim, eager_ops.squeeze_dim), shifted),

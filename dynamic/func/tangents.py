@@ -23,7 +23,7 @@ from dynamic.grad_mode import enable_grad
 _DIAGONAL = frozenset(
     (
         ops.clamp, ops.leaky_relu, ops.elu, ops.silu, ops.gelu, ops.stop_gradient, ops.softmax,
-        eager_ops.copy, eager_ops.fill, eager_ops.zero,
+        eager_ops.copy, eager_ops.fill, eager_ops.fill_of_tensor, eager_ops.zero,
     )
 )  # fmt: skip
 """Composites whose Jacobian is symmetric: softmax's is diag(s) - s s', the others' are diagonal."""

@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from compiler.errors import LinAlgError
 from dynamic.dtypes import DTYPES
 from dynamic.errors import AutogradError
-
-
-class LinAlgError(AutogradError):
-    """A matrix is singular or not positive definite."""
 
 
 def require_matrices(name: str, a: Any, symbol: str = "A") -> None:
@@ -50,7 +47,8 @@ def _zero_pivot(a: Any) -> int:
 
 def singular(name: str, what: str, a: Any) -> LinAlgError:
     """The error for the first singular matrix of a batch."""
-    for i, matrix in enumerate(a.reshape(-1, *a.shape[-2:])):
+    array = a._array
+    for i, matrix in enumerate(array.reshape(-1, *array.shape[-2:])):
         pivot = _zero_pivot(matrix)
         if pivot:
             reason = what.replace("{pivot}", str(pivot))
@@ -67,7 +65,8 @@ def batch_element(a: Any, i: int) -> str:
 
 def not_positive_definite(name: str, a: Any) -> LinAlgError:
     """The error for the first matrix of a batch without a Cholesky factor."""
-    for i, matrix in enumerate(a.reshape(-1, *a.shape[-2:])):
+    array = a._array
+    for i, matrix in enumerate(array.reshape(-1, *array.shape[-2:])):
         for order in range(1, len(matrix) + 1):
             try:
                 np.linalg.cholesky(matrix[:order, :order])

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler import ops
-from compiler.op import Op
+from compiler.errors import LinAlgError
+from compiler.ops.systems import transposed
 from dynamic.autograd.function import Function
 from dynamic.errors import AutogradError
 from dynamic.grad_mode import recording
 from dynamic.linalg.checks import not_positive_definite, require_matrices, require_square
-from dynamic.linalg.solving import apply, inverse_op, transposed
 from dynamic.nodes import Failing
 from dynamic.results import named
 from dynamic.tensor import wrap
@@ -49,41 +49,16 @@ class SVD(NamedTuple):
         return named("linalg_svd", self)
 
 
-def _cholesky(a: Any) -> Any:
-    try:
-        return np.linalg.cholesky(a)
-    except np.linalg.LinAlgError:
-        raise not_positive_definite("linalg.cholesky", a) from None
-
-
-def _cholesky_vjp(g: Any, o: Any, a: Any) -> Any:
-    # Murray, Differentiation of the Cholesky decomposition, 2016
-    size = a.shape[-1]
-    weights = np.tri(size, dtype=a.dtype) - 0.5 * np.eye(size, dtype=a.dtype)
-    inner = ops.matmul(transposed(o), g) * weights
-    inverse = apply(inverse_op, o)
-    found = ops.matmul(ops.matmul(transposed(inverse), inner), inverse)
-    return (found + transposed(found)) * 0.5
-
-
-_cholesky_op: Op = Op(
-    name="linalg_cholesky_ex",
-    infer_type=lambda a: a,
-    evaluate=_cholesky,
-    vjp=(_cholesky_vjp,),
-    saves=("o",),
-    doc="The lower Cholesky factors of symmetric positive definite matrices.",
-)
-
-
 def cholesky(A: Any, *, upper: bool = False) -> Any:
     """L with A = L L^T of symmetric positive definite matrices, lower; or its transpose.
 
     RuntimeError where there is none. Only the lower triangle is read.
     """
     require_square("linalg.cholesky", A)
-    factor = apply(_cholesky_op, A)
-    return transposed(factor) if upper else factor
+    try:
+        return ops.cholesky(A, upper=upper)
+    except LinAlgError:
+        raise not_positive_definite("linalg.cholesky", A) from None
 
 
 def _skew(x: Any) -> Any:
@@ -106,7 +81,7 @@ class LinalgQr(Function):
         q, r = ctx.saved_tensors
         inner = r @ transposed(gr) - transposed(gq) @ q
         inner = inner.tril() + transposed(inner.tril(-1))
-        return (gq + q @ inner) @ transposed(apply(inverse_op, r))
+        return (gq + q @ inner) @ transposed(ops.inv(r))
 
 
 _COMPLETE = "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ops.systems import transposed
 from dynamic.linalg import decompositions, products, solving
-from dynamic.linalg.solving import transposed
 from dynamic.tensor import Tensor
 
 

@@ -11,7 +11,6 @@ from dynamic.errors import AutogradError
 from dynamic.linalg.checks import require_matrices
 from dynamic.linalg.decompositions import svdvals
 from dynamic.linalg.solving import inv
-from dynamic.norms import vector_norm as _vector_norm
 
 
 def vector_norm(
@@ -21,7 +20,7 @@ def vector_norm(
     x = x if dtype is None else x.to(dtype)
     axes = axes_of("vector_norm", dim, x.ndim)
     attrs = {"p": float(ord), "axes": axes, "keepdims": keepdim}
-    return x.apply(_vector_norm, (x,), attrs)
+    return x.apply(ops.vector_norm, (x,), attrs)
 
 
 def matrix_norm(

@@ -17,6 +17,7 @@ from dynamic.dims import axis_of
 from dynamic.errors import AutogradError
 from dynamic.results import sizes_of
 from dynamic.tensor import PLAIN, Tensor, strided_view, wrap
+from dynamic.views import computed
 
 __all__ = [
     "as_strided", "atleast_1d", "atleast_2d", "block_diag", "broadcast_tensors", "cartesian_prod",
@@ -58,8 +59,8 @@ def swapdims(input: Any, dim0: int, dim1: int) -> Any:
 
 
 def ravel(input: Any) -> Any:
-    """All elements in one axis."""
-    return ops.reshape(input, (-1,))
+    """All elements in one axis: a view of a tensor in row-major order, or of a copy that is."""
+    return ops.reshape(input.contiguous(), (-1,))
 
 
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
@@ -183,6 +184,7 @@ def flipud(input: Any) -> Any:
     return ops.flip(input, 0)
 
 
+@computed
 def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     """The plane of two axes turned by k right angles, from the first towards the second."""
     first, second = dims
@@ -194,6 +196,7 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     return ops.flip(swapdims(input, first, second), second) if turns else input.clone()
 
 
+@computed
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """The elements moved along axes, or all of them in order; those past the end come first."""
     if dims is None:
@@ -213,7 +216,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
 
 def repeat(input: Any, *repeats: Any) -> Any:
     """The tensor side by side so many times along each axis; new axes come first."""
-    times = sizes_of(repeats)
+    times = sizes_of(repeats, "repeat", "repeats")
     if len(times) < input.ndim:
         raise AutogradError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -231,7 +234,7 @@ def repeat(input: Any, *repeats: Any) -> Any:
 
 def tile(input: Any, *dims: Any) -> Any:
     """As `repeat`, with 1 for leading axes that are not given."""
-    times = sizes_of(dims)
+    times = sizes_of(dims, "tile", "dims")
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
 
 
@@ -293,7 +296,12 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
         raise AutogradError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     if type(input) in PLAIN:
         return strided_view(strided.diagonal, input, input._array.diagonal(offset, first, second))
-    return _copied_diagonal(input, offset, first, second)
+    return as_view(_copied_diagonal(input, offset, first, second), input)
+
+
+def as_view(result: Any, input: Any) -> Any:
+    """What a tracer computed in place of a view; where it is written to, a capture refuses."""
+    return result.as_view_of(input) if hasattr(result, "as_view_of") else result
 
 
 def _copied_diagonal(input: Any, offset: int, first: int = 0, second: int = 1) -> Any:
@@ -315,6 +323,7 @@ def as_strided(
     return strided_view(strided.as_strided, input, strided.strided(array, size, stride, start))
 
 
+@computed
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Planes of two new axes with the elements of the last axis on a diagonal, zeros elsewhere."""
     last = axis_of("diag_embed", -1, input.ndim, of_number=False)
@@ -325,6 +334,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     return movedim(planes, (-2, -1), (dim1, dim2))
 
 
+@computed
 def diag(input: Any, diagonal: int = 0) -> Any:
     """The diagonal of a matrix; of a vector the matrix with it on a diagonal."""
     if input.ndim == 1:

@@ -21,8 +21,19 @@ __all__ = [
 def stride(self: Any, dim: int | None = None) -> Any:
     """How many elements apart neighbours along each axis, or one axis, are in memory."""
     array = self._array
-    steps = tuple(step // array.itemsize for step in array.strides)
-    return steps if dim is None else steps[axis_of("stride", dim, len(steps), of_number=False)]
+    if array.size:
+        steps = [step // array.itemsize for step in array.strides]
+    else:
+        steps = [0] * array.ndim
+    following = 1  # what a step of an axis of size 1 is, if it was added to the array
+    for axis in range(array.ndim - 1, -1, -1):
+        size = array.shape[axis]
+        if not steps[axis] and (size == 1 or not array.size):
+            steps[axis] = following
+        following = max(size, 1) * steps[axis]
+    if dim is None:
+        return tuple(steps)
+    return steps[axis_of("stride", dim, len(steps), of_number=False)]
 
 
 def data_ptr(self: Any) -> int:
@@ -53,7 +64,7 @@ def reshape_as(self: Any, other: Any) -> Any:
 def _new(make: Any) -> Any:
     def method(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
         wanted = self._array.dtype if dtype is None else dtype
-        return make(sizes_of(size), dtype=wanted, **options)
+        return make(sizes_of(size, f"new_{make.__name__}"), dtype=wanted, **options)
 
     method.__doc__ = f"As `{make.__name__}`, with the dtype of the tensor unless another is given."
     return method

@@ -8,11 +8,20 @@ from typing import Any
 from compiler import ops
 from dynamic.creation import as_tensor
 from dynamic.dtypes import F64
+from dynamic.errors import AutogradError
 from dynamic.tensor import Tensor
 
 __all__ = [
-    "float_power", "isneginf", "isposinf", "isreal", "ldexp", "rsub", "signbit", "threshold",
+    "float_power", "heaviside", "isneginf", "isposinf", "isreal", "ldexp", "rsub", "signbit",
+    "threshold",
 ]  # fmt: skip
+
+
+def heaviside(input: Any, values: Any) -> Any:
+    """0 below 0, 1 above, and `values` at 0; RuntimeError for tensors of two dtypes."""
+    if isinstance(values, Tensor) and input.dtype != values.dtype:
+        raise AutogradError("heaviside is not yet implemented for tensors with different dtypes.")
+    return ops.heaviside(input, values)
 
 
 def isposinf(input: Any) -> Any:

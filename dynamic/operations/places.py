@@ -13,8 +13,9 @@ from dynamic import strided
 from dynamic.creation import as_tensor
 from dynamic.dims import axis_of
 from dynamic.errors import AutogradError, SizeError
-from dynamic.operations.arranging import diag_embed
+from dynamic.operations.arranging import as_view, diag_embed
 from dynamic.tensor import PLAIN, strided_view, wrap
+from dynamic.views import computed
 
 __all__ = [
     "atleast_3d", "broadcast_shapes", "combinations", "concat", "diagflat", "diagonal_scatter",
@@ -84,6 +85,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     return ops.where(mask, placed, input)
 
 
+@computed
 def diagflat(input: Any, offset: int = 0) -> Any:
     """The matrix with all elements on a diagonal."""
     return diag_embed(ops.reshape(input, (-1,)), offset)
@@ -93,6 +95,10 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """A view of the windows of an axis, along a new last axis."""
     axis = axis_of("unfold", dimension, input.ndim)
     length = input.shape[axis] if input.ndim else 1
+    if step <= 0:
+        raise AutogradError(f"step is {step} but must be > 0")
+    if size < 0:
+        raise AutogradError(f"size is {size} but must be >= 0")
     if size > length:
         raise AutogradError(
             f"maximum size for tensor at dimension {axis} is {length} but size is {size}"
@@ -108,7 +114,7 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
         windows = strided.strided(x, shape, steps, strided.layout(x).start)
         return strided_view(strided.unfold, input, windows)
     moved = ops.sliding_windows(input.movedim(axis, -1), (size,), (step,), (1,))
-    return moved.movedim(-2, axis)
+    return as_view(moved.movedim(-2, axis), input)
 
 
 def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.op import Operand
+from dynamic.dtypes import require_dtype
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.tensor import Tensor, wrap
 
@@ -33,6 +34,8 @@ def positive(input: Any) -> Any:
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """The input at weight 0, `end` at weight 1, and on the line through both elsewhere."""
+    require_dtype("expected dtype {2} for `end` but got dtype {3}", input, end)
+    require_dtype("expected dtype {2} for `weight` but got dtype {3}", input, weight)
     away = end - input
     low = input + weight * away
     high = end - away * (1 - weight)

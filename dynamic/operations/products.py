@@ -12,6 +12,7 @@ from compiler import ops
 from compiler.errors import OptionError
 from dynamic.errors import AutogradError
 from dynamic.operations.arranging import diagonal, movedim
+from dynamic.views import computed
 
 __all__ = [
     "addbmm", "addmm", "addmv", "addr", "baddbmm", "einsum", "ger", "inner", "kron", "tensordot",
@@ -93,6 +94,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     return _arranged(*_contract((a, left), (b, right), set(kept), sizes), kept)
 
 
+@computed
 def kron(input: Any, other: Any) -> Any:
     """The products of each element of the input with the whole other tensor, in its place."""
     ndim = max(input.ndim, other.ndim)

@@ -11,8 +11,10 @@ from compiler.errors import OptionError, OutOfRangeError
 from compiler.op import Op
 from compiler.types import TensorType
 from dynamic.dims import along, axis_of
+from dynamic.dtypes import require_dtype
 from dynamic.errors import AutogradError
 from dynamic.tensor import Tensor, wrap
+from dynamic.views import computed
 
 __all__ = [
     "argwhere", "bincount", "count_nonzero", "gather", "index_add", "index_copy", "index_fill",
@@ -36,6 +38,8 @@ def _check(name: str, x: Any, dim: int, index: Any) -> int:
     axis = axis_of(name, dim, x.ndim)
     if index._array.dtype.kind != "i":
         raise AutogradError(f"{name}(): Expected dtype int32/int64 for index")
+    if name != "gather" and not index._array.size:
+        return axis
     if index.ndim != x.ndim:
         raise AutogradError(
             "Index tensor must have the same number of dimensions as "
@@ -56,6 +60,7 @@ def _check(name: str, x: Any, dim: int, index: Any) -> int:
     return axis
 
 
+@computed
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """The elements at `index` along one axis: index's shape, which may be smaller off the axis."""
     if not input.ndim and index.ndim <= 1:
@@ -125,6 +130,9 @@ def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = 
         return scatter_add(input, dim, index, src)
     if reduce is not None:
         raise OptionError(f"scatter: reduce is 'add' or None, not {reduce!r}")
+    require_dtype("scatter(): Expected self.dtype to be equal to src.dtype", input, src)
+    if not index._array.size:
+        return input.clone()
     attrs = {"axis": axis, "index": index._array}
     return input.apply(_scatter, (input, _cut(src, index.shape)), attrs)
 
@@ -133,6 +141,9 @@ def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = 
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     """The input with the elements of `src` added at `index` along one axis."""
     axis = _check("scatter_add", input, dim, index)
+    require_dtype("scatter(): Expected self.dtype to be equal to src.dtype", input, src)
+    if not index._array.size:
+        return input.clone()
     added = ops.along_add(_cut(src, index.shape), index, axis, input.shape[axis])
     if tuple(added.shape) != tuple(input.shape):
         added = ops.embed(added, (0,) * input.ndim, tuple(input.shape), (1,) * input.ndim)
@@ -148,6 +159,9 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
             f"index_add_(): Number of indices ({index.shape[0]}) should be equal to "
             f"source.size(dim): ({source.shape[axis]}), for dim: {dim}"
         )
+    require_dtype(
+        "index_add_(): self ({0}) and source ({1}) must have the same scalar type", input, source
+    )
     source = source if alpha == 1 else source * alpha
     return input + ops.take_add(source, index, axis, input.shape[axis])
 
@@ -174,6 +188,10 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """The input with the slices of `source` at `index` along one axis."""
     axis, named = _rows(input, dim, index)
+    require_dtype(
+        "index_copy_(): self and source expected to have the same dtype, but got (self) {0} and "
+        "(source) {1}", input, source,
+    )  # fmt: skip
     place = np.zeros(input.shape[axis], np.int64)
     place[index._array] = np.arange(source.shape[axis])
     return ops.where(named, ops.take(source, place, axis), input)
@@ -190,6 +208,10 @@ def masked_select(input: Any, mask: Any) -> Any:
 
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """The input with the elements of `source`, in their order, where the mask holds."""
+    require_dtype(
+        "masked_scatter: expected self and source to have same dtypes but got {0} and {1}",
+        input, source,
+    )  # fmt: skip
     shape = np.broadcast_shapes(input.shape, mask.shape)
     holds = np.broadcast_to(mask._array, shape)
     places = np.maximum(np.cumsum(holds.reshape(-1)) - 1, 0).reshape(shape)

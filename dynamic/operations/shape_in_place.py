@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ from dynamic.tape import new_node, recipe
 __all__ = ["fill_diagonal_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"]
 
 
-def _become(tensor: Any, op: Op, attrs: Attrs) -> Any:
+def _become(tensor: Any, op: Op, described: Callable[[], Attrs]) -> Any:
     """The tensor, which now is what the view op makes of it; recorded in every mode.
 
-    A leaf, which only may be changed without grad mode, stays a leaf.
+    A leaf, which only may be changed without grad mode, stays a leaf. `described` gives the op's
+    attributes, or raises: after what the tape forbids.
     """
-    check_writable(tensor)
+    check_writable(tensor, overlapping=True)
+    attrs = described()
     array = op.evaluate(tensor._array, **attrs)
     if type(tensor._maker) is AccumulateGrad:
         tensor.data = tensor.constant(array)
@@ -41,7 +44,7 @@ def _become(tensor: Any, op: Op, attrs: Attrs) -> Any:
 
 def transpose_(self: Any, dim0: int, dim1: int) -> Any:
     """In place: two axes exchanged."""
-    return _become(self, eager_ops.swap, {"axes": exchanged(dim0, dim1, self.ndim)})
+    return _become(self, eager_ops.swap, lambda: {"axes": exchanged(dim0, dim1, self.ndim)})
 
 
 swapaxes_ = swapdims_ = transpose_
@@ -49,10 +52,14 @@ swapaxes_ = swapdims_ = transpose_
 
 def t_(self: Any) -> Any:
     """In place: the axes of a matrix exchanged; a vector stays."""
-    ndim = self._array.ndim
-    if ndim > 2:
-        raise AutogradError(f"t_() expects a tensor with <= 2 dimensions, but self is {ndim}D")
-    return _become(self, eager_ops.transpose_2d, {"axes": tuple(reversed(range(ndim)))})
+
+    def reversed_axes() -> Attrs:
+        ndim = self._array.ndim
+        if ndim > 2:
+            raise AutogradError(f"t_() expects a tensor with <= 2 dimensions, but self is {ndim}D")
+        return {"axes": tuple(reversed(range(ndim)))}
+
+    return _become(self, eager_ops.transpose_2d, reversed_axes)
 
 
 def fill_diagonal_(self: Any, fill_value: float, wrap: bool = False) -> Any:
@@ -69,11 +76,18 @@ def fill_diagonal_(self: Any, fill_value: float, wrap: bool = False) -> Any:
 
 def unsqueeze_(self: Any, dim: int) -> Any:
     """In place: a new axis of size 1."""
-    return _become(self, ops.expand_dims, {"axes": (axis_of("unsqueeze", dim, self.ndim + 1),)})
+
+    def added() -> Attrs:
+        return {"axes": (axis_of("unsqueeze", dim, self.ndim + 1),)}
+
+    return _become(self, ops.expand_dims, added)
 
 
 def squeeze_(self: Any, dim: Any = None) -> Any:
     """In place: without the axes of size 1, or those of `dim` that have size 1."""
-    shape = self._array.shape
-    ones = tuple(axis for axis in axes_of("squeeze", dim, len(shape)) if shape[axis] == 1)
-    return _become(self, ops.squeeze, {"axes": ones})
+
+    def removed() -> Attrs:
+        shape = self._array.shape
+        return {"axes": tuple(i for i in axes_of("squeeze", dim, len(shape)) if shape[i] == 1)}
+
+    return _become(self, ops.squeeze, removed)

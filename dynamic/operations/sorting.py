@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler import ops
-from compiler.op import Op
-from compiler.types import TensorType
 from dynamic.dims import axis_of
 from dynamic.dtypes import INT64
 from dynamic.errors import AutogradError
 from dynamic.results import named
 from dynamic.tensor import wrap
+from dynamic.views import computed
 
 __all__ = [
     "aminmax", "argsort", "kthvalue", "median", "msort", "sort", "topk", "unique",
@@ -71,28 +70,12 @@ class MinMax(NamedTuple):
         return named("aminmax", self)
 
 
-def _order(x: Any, *, axis: int, descending: bool) -> Any:
-    if not descending:
-        return np.argsort(x, axis, kind="stable")
-    found = np.argsort(np.flip(x, axis), axis, kind="stable")
-    return np.flip(x.shape[axis] - 1 - found, axis)
-
-
-_argsort = Op(
-    name="argsort",
-    infer_type=lambda x, axis, descending: TensorType(x.shape, INT64),
-    evaluate=_order,
-    vjp=(None,),
-    doc="The places of the elements of each row in order: equal ones stay in theirs, nan is last.",
-)
-
-
 def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
     """The places of the elements along an axis in order; equal ones stay in theirs."""
     axis = axis_of("argsort", dim, input.ndim)
     if not input.ndim:
         return wrap(np.zeros((), INT64))
-    return input.apply(_argsort, (input,), {"axis": axis, "descending": bool(descending)})
+    return ops.argsort.bound((input,), {"axis": axis, "descending": bool(descending)})
 
 
 def _pick(x: Any, indices: Any, dim: int) -> Any:
@@ -110,6 +93,7 @@ def msort(input: Any) -> Any:
     return sort(input, 0).values
 
 
+@computed
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest (smallest) elements along an axis in order, and where they are."""
     size = input.shape[axis_of("topk", dim, input.ndim)] if input.ndim else 1
@@ -133,6 +117,7 @@ def _at_rank(input: Any, rank: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
     return values.squeeze(dim), place.squeeze(dim)
 
 
+@computed
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest element along an axis, k from 1, and where it is."""
     axis = axis_of("kthvalue", dim, input.ndim)

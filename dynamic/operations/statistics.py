@@ -14,6 +14,7 @@ from dynamic.errors import AutogradError
 from dynamic.operations.sorting import argsort
 from dynamic.results import named
 from dynamic.tensor import Tensor, wrap
+from dynamic.views import computed
 
 __all__ = [
     "bucketize", "corrcoef", "cov", "histc", "isin", "mode", "nanmedian", "nanquantile", "quantile",
@@ -98,6 +99,7 @@ def _at(rows: Any, places: Any) -> Any:
     return ops.take_along_axis(rows, wrap(columns), -1).movedim(-1, 0)
 
 
+@computed
 def quantile(
     input: Any,
     q: Any,
@@ -114,6 +116,7 @@ def quantile(
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
+@computed
 def nanquantile(
     input: Any,
     q: Any,
@@ -127,6 +130,7 @@ def nanquantile(
 
 
 @along
+@computed
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle element of those that are not nan; with `dim` also where it is."""
     if dim is None:
@@ -152,6 +156,7 @@ def _most_frequent(row: Any) -> Any:
     return order[starts[best] + counts[best] - 1]
 
 
+@computed
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along an axis, of several the smallest, and its last place."""
     axis = axis_of("mode", dim, input.ndim)

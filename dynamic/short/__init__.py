@@ -16,8 +16,16 @@ from dynamic.dims import along
 from dynamic.short import inplace, pairs, single, views
 from dynamic.tensor import Tensor
 
+
+def _where(condition: Any, *operands: Any, **options: Any) -> Any:
+    """`where(condition, a, b)`, or the places where a condition alone is not 0, per axis."""
+    if not operands and not options and isinstance(condition, Tensor):
+        return condition.nonzero(as_tuple=True)
+    return ops.where.general(condition, *operands, **options)
+
+
 SHORT: dict[Op, Any] = {
-    **pairs.PAIRS, **single.UNARY, **single.ALONG_AXIS,
+    **pairs.PAIRS, **single.UNARY, **single.ALONG_AXIS, ops.where: _where,
     **{op: along(op.general, op.name) for op in (ops.argmax, ops.argmin, ops.flip, ops.logsumexp)},
 }  # fmt: skip
 """The way of an op as a function, for the ops that have a short one, or numbers of their own."""
@@ -26,7 +34,8 @@ METHODS = pairs.METHODS | single.METHODS | views.METHODS | inplace.METHODS
 """What Tensor inherits in a general form as well, which tracers take."""
 
 for _name, _method in METHODS.items():
-    if "<locals>" in getattr(_method, "__qualname__", ""):
+    _own = getattr(_method, "__qualname__", "")
+    if "<locals>" in _own or _own.startswith("_"):
         _method.__name__ = _method.__qualname__ = _name
     setattr(Tensor, _name, _method)
 for _op, _function in SHORT.items():

@@ -60,21 +60,25 @@ _NAMES = {
 }
 
 
-def filling(general: Any) -> Any:
-    """The method that sets all elements to one number, 0 unless it is given."""
+def _fill(self: Any, value: Any) -> Any:
+    """Fill with one number or a 0-d tensor; RuntimeError for a tensor with axes."""
+    if _is_free(self, None) and type(value) in (float, int):
+        try:
+            self._array.fill(value)
+        except (OverflowError, TypeError, ValueError):
+            return _general_fill(self, value)
+        touch(self)
+        return self
+    return _general_fill(self, value)
 
-    def method(self: Any, *value: Any) -> Any:
-        if _is_free(self, None) and (not value or type(value[0]) in (float, int)):
-            try:
-                self._array.fill(*value or (0,))
-            except (OverflowError, TypeError, ValueError):
-                return general(self, *value)
-            touch(self)
-            return self
-        return general(self, *value)
 
-    method.__doc__ = general.__doc__
-    return method
+def _zero(self: Any) -> Any:
+    """Fill with zeros."""
+    return _general_zero(self) if not _is_free(self, None) else _fill(self, 0)
+
+
+_general_fill: Any = Tensor.fill_
+_general_zero: Any = Tensor.zero_
 
 
 METHODS: dict[str, Any] = {
@@ -83,7 +87,7 @@ METHODS: dict[str, Any] = {
         for ufunc, names in _NAMES.items()
         for name in names
     },
-    "zero_": filling(Tensor.zero_),
-    "fill_": filling(Tensor.fill_),
+    "zero_": _zero,
+    "fill_": _fill,
 }
 """Operators and methods of Tensor."""

@@ -8,6 +8,7 @@ from typing import Any
 from compiler import ops
 from compiler.op import Attrs, Op, all_ops
 from compiler.ops import totals
+from compiler.ops.declare import one_axis
 from compiler.ops.extremes import largest_of_all, smallest_of_all
 from dynamic import dims, eager_ops
 from dynamic.blockwise import LARGE
@@ -100,17 +101,20 @@ def reduction(
         axis: Any = None,
         keepdims: bool = False,
     ) -> Any:
-        if axis is not None or keepdims:  # NumPy's names
-            return method(self, axis if dim is None else dim, keepdim or keepdims, dtype=dtype)
+        if axis is not None or keepdims is not False:  # NumPy's names
+            dim = one_axis(op.name, axis, dim)
+            return method(self, dim, keepdims if keepdim is False else keepdim, dtype=dtype)
         if dtype is not None:
             return general(self, dim, keepdim, dtype=dtype)
+        if keepdim is not False and keepdim is not True:
+            return general(self, dim, keepdim)
         x = self._array
         if x.size < LARGE and (not floating or x.dtype.kind == "f"):
             try:
-                if dim is None and not keepdim:
+                if dim is None and keepdim is False:
                     return new_value(plan, self, whole(x), every[x.ndim])
                 if type(dim) is int and along_plan is not None:
-                    attrs = single[bool(keepdim)][x.ndim][dim]
+                    attrs = single[keepdim][x.ndim][dim]
                     value = evaluate(x, axes=attrs["axes"], keepdims=attrs["keepdims"])
                     return new_value(along_plan, self, value, attrs)
             except (IndexError, ValueError):  # no such axis, more than are ready, or no element

@@ -9,6 +9,7 @@ from compiler import ops
 from compiler.op import Attrs, Op
 from dynamic import eager_ops
 from dynamic.indexing import Indexing
+from dynamic.results import missing
 from dynamic.tape import recipe
 from dynamic.tensor import PLAIN, Tensor, new_value, new_view
 
@@ -24,7 +25,10 @@ Arranged = tuple[Any, Attrs]
 
 def _getitem(self: Any, key: Any) -> Any:
     """`self[key]`: a view for an int, a slice, None, or several of them."""
-    if type(key) in _INDICES:
+    basic: Any
+    if type(key) is slice:
+        basic = key
+    elif type(key) in _INDICES:
         basic = (key, Ellipsis)  # without it, an index of the only axis makes a NumPy scalar
     elif type(key) is tuple:
         for one in key:
@@ -40,21 +44,31 @@ def _getitem(self: Any, key: Any) -> Any:
     return new_view(_select, self, array, {"key": basic})
 
 
+def _has_less_than_one(shape: tuple[Any, ...]) -> bool:
+    """Whether a size is negative and not -1, which NumPy takes for -1."""
+    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+    return any(size < -1 for size in sizes)
+
+
 def reshaping(general: Callable[..., Any], copies: bool) -> Any:
     """A function of a tensor and a shape; where no view has that shape, a copy if it `copies`."""
 
     def function(input: Any, *shape: Any) -> Any:
-        if type(input) in PLAIN:
+        if type(input) in PLAIN and shape:
             x = input._array
             try:
                 array = x.reshape(*shape)
             except (TypeError, ValueError):
+                return general(input, *shape)
+            if array.shape != shape and (array.shape,) != shape and _has_less_than_one(shape):
                 return general(input, *shape)
             base = array.base
             if base is x or (base is not None and base is x.base):
                 return new_view(_reshape, input, array, {"shape": array.shape})
             if copies:
                 return new_value(_reshape, input, array, {"shape": array.shape})
+        if copies and not shape:
+            raise missing("reshape", "shape")
         return general(input, *shape)
 
     function.__name__ = function.__qualname__ = "reshape" if copies else "view"
@@ -68,7 +82,7 @@ _inherited: Any = Tensor
 
 def _flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """The axes from `start_dim` to `end_dim` as one."""
-    if start_dim == 0 and end_dim == -1 and self._array.ndim > 1:
+    if type(start_dim) is int and start_dim == 0 and end_dim == -1 and self._array.ndim > 1:
         return reshape(self, -1)
     return _general_flatten(self, start_dim, end_dim)
 
@@ -120,19 +134,28 @@ def _reversed_matrix(x: Any) -> Arranged | None:
     return (x.T, _REVERSED[x.ndim]) if x.ndim <= 2 else None
 
 
-def _swapped(x: Any, dim0: int = -2, dim1: int = -1) -> Arranged:
+def _swapped(x: Any, dim0: int, dim1: int) -> Arranged | None:
+    if type(dim0) is not int or type(dim1) is not int:
+        return None
     attrs = _EXCHANGED[x.ndim][dim0][dim1]
     return x.transpose(attrs["axes"]), attrs
 
 
+def _last_swapped(x: Any) -> Arranged:
+    attrs = _EXCHANGED[x.ndim][-2][-1]
+    return x.transpose(attrs["axes"]), attrs
+
+
 def _permuted(x: Any, *dims: Any) -> Arranged:
-    array = x.transpose(*dims)
+    array = x.transpose(*dims) if dims else None
     ndim = x.ndim
     listed = dims if len(dims) == ndim and type(dims[0]) is int else dims[0]
     return array, {"axes": tuple([dim % ndim for dim in listed])}
 
 
-def _unsqueezed(x: Any, dim: int) -> Arranged:
+def _unsqueezed(x: Any, dim: int) -> Arranged | None:
+    if type(dim) is not int:
+        return None
     key, attrs = _NEW_AXIS[x.ndim][dim]
     return x[key], attrs
 
@@ -141,13 +164,20 @@ def _squeezed(x: Any) -> Arranged:
     return x.squeeze(), {"axes": tuple([i for i, size in enumerate(x.shape) if size == 1])}
 
 
-def _squeezed_along(x: Any, dim: int) -> Arranged:
+def _squeezed_along(x: Any, dim: int) -> Arranged | None:
+    if type(dim) is not int:
+        return None
     axes = (dim % x.ndim,) if x.shape[dim] == 1 else ()
     return x.squeeze(axes), {"axes": axes}
 
 
-def _expanded(x: Any, *sizes: Any) -> Arranged:
-    wanted = sizes if type(sizes[0]) is int else tuple(sizes[0])
+def _expanded(x: Any, *sizes: Any) -> Arranged | None:
+    if type(sizes[0]) is int:
+        wanted = sizes
+    elif len(sizes) == 1:
+        wanted = tuple(sizes[0])
+    else:
+        return None
     shape = (1,) * (len(wanted) - x.ndim) + x.shape
     shape = tuple([n if size == -1 else size for n, size in zip(shape, wanted, strict=True)])
     return ops.broadcast_to.evaluate(x, shape), {"shape": shape}
@@ -175,6 +205,6 @@ METHODS: dict[str, Any] = {
     "unsqueeze": arranging(ops.expand_dims, Tensor.unsqueeze, _unsqueezed),
     "expand": arranging(ops.broadcast_to, Tensor.expand, _expanded),
     "T": property(arranging(ops.transpose, _inherited.T.fget, _reversed)),
-    "mT": property(arranging(eager_ops.swap, _inherited.mT.fget, _swapped)),
+    "mT": property(arranging(eager_ops.swap, _inherited.mT.fget, _last_swapped)),
 }
 """Operators, methods and properties of Tensor."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from compiler.errors import OptionError
+from staticgraph.fuzz.coverage import Coverage
 
 Program: TypeAlias = "dict[str, Any]"
 """Plain data, as JSON has it: `steps`, a list, and whatever else a campaign needs. The runner adds
@@ -47,6 +48,7 @@ class Campaign:
         simplify: programs that are a little simpler than a failing one, the boldest first.
         modes: what `--mode` may be; the first is the default.
         seconds: the longest that a program may take.
+        coverage: what `note` has noted in all programs, as a text; None: nothing is noted.
     """
 
     title: str
@@ -57,6 +59,7 @@ class Campaign:
     simplify: Callable[[Program], Iterable[Program]] = _nothing_simpler
     modes: tuple[str, ...] = ("full",)
     seconds: float = 60.0
+    coverage: Callable[[Coverage], str] | None = None
 
 
 def load(module: str) -> Campaign:

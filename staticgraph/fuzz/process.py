@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from staticgraph.fuzz.coverage import Coverage
+
 LONGEST_START = 300.0
 TAIL = 4000  # characters of what a process wrote before it died
 
@@ -47,12 +49,13 @@ class Memory:
 
 @dataclass(slots=True)
 class Worker:
-    """One worker; it has at most one process at a time."""
+    """One worker; it has at most one process at a time. `reached`: by the last program."""
 
     module: str
     limits: Limits
     folder: Path
     memory: Memory = field(default_factory=Memory)
+    reached: Coverage = field(default_factory=dict)
     _child: subprocess.Popen[bytes] | None = None
     _resident: int = 0
 
@@ -62,6 +65,7 @@ class Worker:
 
     def ask(self, order: Mapping[str, Any]) -> str | None:
         """What is wrong with a program: the worker's answer, or how its process ended."""
+        self.reached = {}
         if self._child is None:
             self._start()
         if not self._send(order):
@@ -70,6 +74,7 @@ class Worker:
         if answer is None:
             return self._died()
         self._note(answer["memory"])
+        self.reached = answer["reached"]
         if answer["memory"] > self.limits.recycle:
             self.close()
         failure: str | None = answer["failure"]

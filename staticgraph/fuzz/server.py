@@ -1,8 +1,9 @@
 """A worker, driven by lines of JSON: `python -m staticgraph.fuzz.server MODULE SECONDS BYTES IDLE`.
 
 It answers each line that it reads, {"seed": n, "mode": name} or {"program": program}, with
-{"failure": text or null, "memory": resident bytes}. One that takes longer than SECONDS writes where
-it is to standard error, shortly before it is killed. BYTES is the limit of its address space, or 0.
+{"failure": text or null, "memory": resident bytes, "reached": coverage}. One that
+takes longer than SECONDS writes where it is to standard error, shortly before it is killed. BYTES
+is the limit of its address space, or 0.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from staticgraph.fuzz import coverage
 from staticgraph.fuzz.campaign import Campaign, load
 
 EARLIER = 0.9  # of the seconds: when a hanging program says where it is
@@ -70,7 +72,8 @@ def main() -> None:
         faulthandler.dump_traceback_later(float(seconds) * EARLIER)
         failure = run(campaign, json.loads(line))
         faulthandler.cancel_dump_traceback_later()
-        answers.write(json.dumps({"failure": failure, "memory": resident()}) + "\n")
+        answer = {"failure": failure, "memory": resident(), "reached": coverage.taken()}
+        answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
 

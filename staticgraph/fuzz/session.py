@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from staticgraph.fuzz.campaign import Campaign, Program, load
+from staticgraph.fuzz.coverage import add
 from staticgraph.fuzz.failures import Failure, kind_of, load_failure
 from staticgraph.fuzz.process import Limits, Worker
 from staticgraph.fuzz.progress import Progress, progress
@@ -99,11 +100,13 @@ class Session:
 
     def _try(self, worker: Worker, seed: int) -> None:
         text = worker.ask({"seed": seed, "mode": self.plan.mode})
+        reached = worker.reached
         if self.stopped:
             return  # what ended the worker is ctrl-C
         failure = None if text is None else self._failure(worker, seed, text)
         with self.lock:
             self.state.done.add(seed)
+            add(self.state.reached, reached)
             self.done += 1
             if failure is not None and not self.stopped:
                 self._record(failure)
@@ -176,6 +179,8 @@ def _summarise(session: Session, seconds: float) -> None:
         seeds = state.seeds[key]
         print(f"{'-' * 80}\n{state.directory / key}.json: {len(seeds)} seeds, {seeds[:5]} ...")
         print(script_of(session.campaign, failure))
+    if session.campaign.coverage is not None:
+        print(session.campaign.coverage(state.reached))
     for i, worker in enumerate(session.workers):
         used = worker.memory
         per_thousand = used.grown / max(1, used.programs) * 1000

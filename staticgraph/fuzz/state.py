@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from compiler.errors import OptionError
+from staticgraph.fuzz.coverage import Coverage
 from staticgraph.fuzz.failures import Failure, load_failure
 
 FILE = "state.json"
@@ -27,7 +28,7 @@ def ranges(numbers: Iterable[int]) -> list[list[int]]:
 
 @dataclass(slots=True)
 class State:
-    """The seeds that are done, and the failures; `failures` and `seeds` have the same keys."""
+    """The seeds that are done, what they reached, and the failures, `seeds` per failure."""
 
     directory: Path
     campaign: str
@@ -35,6 +36,7 @@ class State:
     done: set[int] = field(default_factory=set)
     failures: dict[str, Failure] = field(default_factory=dict)
     seeds: dict[str, list[int]] = field(default_factory=dict)
+    reached: Coverage = field(default_factory=dict)
 
     def left(self, seeds: range) -> list[int]:
         """The seeds that are not done."""
@@ -58,7 +60,7 @@ class State:
         self.directory.mkdir(parents=True, exist_ok=True)
         record = {
             "campaign": self.campaign, "mode": self.mode, "done": ranges(self.done),
-            "failures": self.seeds,
+            "failures": self.seeds, "reached": self.reached,
         }  # fmt: skip
         written = self.directory / (FILE + ".new")
         written.write_text(json.dumps(record) + "\n")
@@ -79,5 +81,6 @@ def open_state(directory: Path, campaign: str, mode: str) -> State:
         )
     state.done = {seed for first, end in record["done"] for seed in range(first, end)}
     state.seeds = record["failures"]
+    state.reached = record.get("reached", {})
     state.failures = {key: load_failure(directory / f"{key}.json") for key in state.seeds}
     return state

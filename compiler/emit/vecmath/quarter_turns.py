@@ -47,17 +47,19 @@ class QuarterTurns:
     r_low: Lane
 
 
-def two_over_pi_words(lowest_bit: int, count: int) -> list[Fraction]:
-    """What multiples of 2**lowest_bit need of 2/pi, as a sum of float64 numbers, largest first."""
-    lost = max(lowest_bit, 0)
-    turn = 4 << TWO_OVER_PI_BITS
+def two_over_pi_words(lowest_bit: int, count: int, exponent: int = 0) -> list[float]:
+    """What multiples of 2**lowest_bit need of 2/pi times 2**exponent, as a sum of float64 numbers,
+    largest first.
+    """
+    lost, turn, unit = max(lowest_bit, 0), 4 << TWO_OVER_PI_BITS, 1 << TWO_OVER_PI_BITS
     remainder = (TWO_OVER_PI << lost) % turn
-    centred = remainder - turn if remainder > turn // 2 else remainder
-    rest = Fraction(centred, 1 << TWO_OVER_PI_BITS)
+    rest = remainder - turn if remainder > turn // 2 else remainder
     words = []
     for _ in range(count):
-        words.append(Fraction(float(rest)) / (1 << lost))
-        rest -= Fraction(float(rest))
+        word = rest / unit  # rounded once, as ints are divided
+        words.append(math.ldexp(word, exponent - lost))
+        numerator, denominator = word.as_integer_ratio()
+        rest -= numerator * unit // denominator
     return words
 
 
@@ -67,21 +69,20 @@ def float64_tables() -> tuple[tuple[float, ...], ...]:
     rows = []
     for row in range(1 << (11 - ROW_SHIFT)):
         lowest_exponent = (row << ROW_SHIFT) - 1023
-        words = two_over_pi_words(lowest_exponent - 52, 3)
-        factor = 1 << (RESCALE if lowest_exponent >= RESCALE_EXPONENT else 0)
-        rows.append([float(word * factor) for word in words])
+        scale = RESCALE if lowest_exponent >= RESCALE_EXPONENT else 0
+        rows.append(two_over_pi_words(lowest_exponent - 52, 3, scale))
     return tuple(zip(*rows, strict=True))
 
 
 def reduce_float32(a: Lane) -> QuarterTurns:
     """Reduce a >= 0 in float64 arithmetic, to 2**-58 quarter turns."""
     wide = a.to_binary64()
-    high, low = (wide.constant(float(word)) for word in two_over_pi_words(0, 2))
+    high, low = map(wide.constant, two_over_pi_words(0, 2))
     for exponent in FLOAT32_THRESHOLDS:
         beyond = a >= 2.0**exponent
         high_word, low_word = two_over_pi_words(exponent - 23, 2)
-        high = select(beyond, wide.constant(float(high_word)), high)
-        low = select(beyond, wide.constant(float(low_word)), low)
+        high = select(beyond, wide.constant(high_word), high)
+        low = select(beyond, wide.constant(low_word), low)
     turns, error = two_product(wide, high)
     shifted = turns + wide.format.round_shift
     fraction = (turns - (shifted - wide.format.round_shift)) + fma(wide, low, error)

@@ -15,14 +15,16 @@ import numpy as np
 
 from compiler.chunks import Cells, Chunks, Cut
 from compiler.dims import Atom, Dim, Opaque, Size, Unknown
+from compiler.emit.program import HostArray, HostCall, Operand
 from compiler.errors import FormatError, StaticGraphError
 from compiler.graph.canonical import Canonical
 from compiler.graph.definition import Definition
-from compiler.op import Op
+from compiler.lowering import Host
+from compiler.op import Op, op_named
 from compiler.ops import leaves
 from compiler.ops.leaves import Literal
 from compiler.runtime.image import Array, Image, Piece
-from compiler.types import Shape, as_dtype
+from compiler.types import Shape, TensorType, as_dtype, same_type
 
 Form: TypeAlias = Any
 """What JSON has: int, str, list, dict."""
@@ -43,7 +45,7 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
         unknowns: those of the definition, which are written as numbers.
 
     Raises:
-        KeyError: the image has an unknown that is not among them.
+        KeyError: the image has an unknown that is not among them, or an attribute without a form.
     """
     numbers = {atom: number for number, atom in enumerate(unknowns)}
 
@@ -65,6 +67,22 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
     def array(at: int, shape: Shape, dtype: Any) -> Form:
         return [at, [size(one) for one in shape], dtype.name]
 
+    def attribute(value: Any) -> Form:
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            return ["float", value.hex()]
+        if isinstance(value, tuple):
+            return ["tuple", *map(attribute, value)]
+        if isinstance(value, np.dtype):
+            return ["dtype", value.name]
+        if isinstance(value, Dim):
+            return ["size", size(value)]
+        raise KeyError(f"no form of {value!r}")
+
+    def operand(one: HostArray) -> Form:
+        return [one.place.addend, *array(one.place.entry, one.shape, one.dtype)]
+
     folded = [literal.array for _, literal in image.folded]
     form = {
         "code": code.hex(),
@@ -83,6 +101,17 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
         "arena": [
             (one.at, list(map(size, one.factors)), chunks(one.chunks), one.first, one.last)
             for one in image.arena
+        ],
+        "hosts": [
+            (
+                one.at,
+                one.node,
+                one.op,
+                {name: attribute(value) for name, value in one.attrs},
+                list(map(operand, one.operands)),
+                operand(one.result),
+            )
+            for one in image.hosts
         ],
     }
     text = json.dumps(form, separators=(",", ":")).encode()
@@ -149,6 +178,7 @@ class _Reader:
             constants=self._pairs("constants", lambda one: self._node(one, leaves.constant)),
             folded=self._folded(),
             arena=tuple([self._piece(*one) for one in self._list("arena")]),
+            hosts=tuple([self._host(*one) for one in self._list("hosts")]),
         )
         return image, code
 
@@ -190,6 +220,38 @@ class _Reader:
         sizes = tuple([self._size(one) for one in factors])
         chunks = None if cut is None else self._chunks(cut)
         return Piece(self._at(at), sizes, chunks, _natural(first), _natural(last))
+
+    def _host(
+        self, at: Form, node: Form, name: Form, attrs: Form, operands: Form, result: Form
+    ) -> HostCall:
+        op = op_named(name)
+        _check(isinstance(op.lowering, Host) and type(attrs) is dict)
+        read = {str(key): self._attribute(one) for key, one in sorted(attrs.items())}
+        arrays = tuple([self._host_array(*one) for one in operands])
+        given = self._host_array(*result)
+        inferred = op.infer_type(*(TensorType(one.shape, one.dtype) for one in arrays), **read)
+        _check(same_type(inferred, TensorType(given.shape, given.dtype)))
+        return HostCall(
+            self._at(at, 1), _natural(node), op.name, tuple(read.items()), arrays, given
+        )
+
+    def _host_array(self, addend: Form, at: Form, shape: Form, dtype: Form) -> HostArray:
+        sizes = tuple([self._size(one) for one in shape])
+        return HostArray(Operand(self._at(at), _natural(addend)), sizes, as_dtype(dtype))
+
+    def _attribute(self, form: Form) -> Any:
+        if form is None or type(form) in (bool, int, str):
+            return form
+        kind, *parts = form
+        if kind == "tuple":
+            return tuple(map(self._attribute, parts))
+        (part,) = parts
+        if kind == "float":
+            return float.fromhex(part)
+        if kind == "dtype":
+            return as_dtype(part)
+        _check(kind == "size")
+        return self._size(part)
 
     def _chunks(self, form: Form) -> Cut:
         if form[0] in COUNTED:

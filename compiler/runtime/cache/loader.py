@@ -35,10 +35,11 @@ from compiler.runtime.entry import (
     python_entry,
 )
 from compiler.runtime.image import Image
-from compiler.runtime.signals import words_of_a_call
+from compiler.runtime.signals import process_address, words_of_a_call
 
 if TYPE_CHECKING:
-    from compiler.emit.program import Instruction, TableLayout
+    from compiler.emit.kernel import Kernel
+    from compiler.emit.program import Instruction
 
 counts: Counter[str] = Counter()
 """How many kernels this process has "compiled" with LLVM, and "loaded" from the cache; how many of
@@ -118,26 +119,27 @@ def load_with_numba(source: str, image: Image, changes: bool) -> Entries:
     return _entries(program_words(program, [step.address]), image, step)
 
 
-def load_steps(
-    units: Sequence[str], program: Sequence[Instruction], table: TableLayout
-) -> tuple[list[Callable[[int], int]], Any]:
+def load_steps(kernel: Kernel) -> tuple[list[Callable[[int], int]], Any]:
     """Each instruction as a function of the table's address, and what keeps them in memory."""
-    code, _ = _units(units)
-    run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(_entry_code().addresses[1])
-    words = [np.array(_words([one], code, table), np.int64) for one in program]
-    watch = words_of_a_call()
+    code, _ = _units(kernel.units)
+    # what a step calls may raise: ctypes asks that of functions that are called with the lock
+    run = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(_entry_code().addresses[1])
+    words = [np.array(_words([one], code, kernel), np.int64) for one in kernel.program]
+    fresh = words_of_a_call(unlocks=1, process=process_address())
+    watch = fresh.copy()
 
     def step(one: Any, table: int) -> int:
+        watch[:] = fresh
         return int(run(one.ctypes.data, table, watch.ctypes.data))
 
     return [partial(step, one) for one in words], code
 
 
-def _words(program: Sequence[Instruction], code: Loaded, table: TableLayout) -> list[int]:
+def _words(program: Sequence[Instruction], code: Loaded, kernel: Kernel) -> list[int]:
     from compiler.runtime.program import program_words, with_products
 
-    words = program_words(program, code.addresses, table.pool)
-    return with_products(words, table.pool) if table.gemm else words
+    words = program_words(program, code.addresses, kernel.table.pool)
+    return with_products(words, kernel.table.pool) if kernel.calls_blas else words
 
 
 def _entries(program: Sequence[int], image: Image, owner: Any) -> Entries:

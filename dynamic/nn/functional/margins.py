@@ -34,13 +34,19 @@ def multi_margin_loss(
         raise OptionError("only p == 1 and p == 2 supported")
     single = input.ndim == 1
     x = ops.expand_dims(input, 0) if single else input
+    if target.ndim > 1 or target.numel() != x.shape[0]:
+        raise AutogradError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
+            f"samples (batch size). Expected target size [{x.shape[0]}], but got "
+            f"{list(target.shape)}."
+        )
     index = ops.reshape(target, (-1, 1))
     apart = ops.relu(margin - ops.take_along_axis(x, index, 1) + x)
     apart = ops.square(apart) if p == 2 else apart
     if weight is not None:
         apart = apart * ops.take(weight, index, 0)
-    others = np.arange(x.shape[1]) != index._array
-    losses = ops.sum(ops.where(wrap(others), apart, 0), 1) / x.shape[1]
+    others = ops.not_equal(wrap(np.arange(x.shape[1])), index)
+    losses = ops.sum(ops.where(others, apart, 0), 1) / x.shape[1]
     return reduced(losses[0] if single and reduction == "none" else losses, reduction)
 
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from compiler.dims import assume_equal
 from compiler.types import unify
 
 
 def differ(first: Sequence[Any], second: Sequence[Any]) -> bool:
-    """Whether two shapes are known to be different."""
+    """Whether two shapes are known to be different.
+
+    Where that depends on unknown sizes, a trace takes them for equal, and checks it at each call.
+    """
     if len(first) != len(second):
         return True
-    return any(unify(one, other) is None for one, other in zip(first, second, strict=True))
+    pairs = list(zip(first, second, strict=True))
+    if any(unify(one, other) is None for one, other in pairs):
+        return True
+    for one, other in pairs:
+        if one is not other and not (isinstance(one, int) and isinstance(other, int)):
+            assume_equal(one, other)
+    return False

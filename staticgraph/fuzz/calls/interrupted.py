@@ -41,6 +41,8 @@ def interrupted(world: World, step: Step) -> None:
             result = call.run()
     except AlarmError:
         call.untouched(finished=True)
+        if call.out is not None:
+            world.forget(call.out.arrays)
     except Exception as error:
         call.refused(error)
     else:

@@ -211,6 +211,8 @@ class World:
             result = call.run()
         except Exception as error:
             call.refused(error)
+            if isinstance(error, sg.OutOfRangeError) and call.out is not None:
+                self.forget(call.out.arrays)
         else:
             self.answered(call, result)
 
@@ -225,13 +227,18 @@ class World:
         """Watch the results of a call from now on, unless they are in an input's memory."""
         given = flat(result)
         inputs = [one.value for one in call.fed if isinstance(one.value, np.ndarray)]
-        self.kept = [
-            one for one in self.kept if not any(np.may_share_memory(one[0], x) for x in given)
-        ]
+        self.forget(given)
         for one in given:
             if not any(np.may_share_memory(one, x) for x in inputs):
                 self.kept.append((one, one.copy()))
         del self.kept[:-KEPT]
+
+    def forget(self, written: Sequence[Any]) -> None:
+        """Watch no earlier result any more that is in the memory of these arrays."""
+        arrays = [one for one in written if isinstance(one, np.ndarray)]
+        self.kept = [
+            one for one in self.kept if not any(np.may_share_memory(one[0], x) for x in arrays)
+        ]
 
     def assign(self, step: Step) -> None:
         """Assign a value to a variable."""

@@ -5,10 +5,12 @@ has the same results, gradients and effects, or a refusal that names the line.
 """
 
 from staticgraph.fuzz.campaign import Campaign
-from staticgraph.fuzz.capture.check import check
+from staticgraph.fuzz.capture.arguments import APART, NAMES
+from staticgraph.fuzz.capture.check import OUTCOMES, check
 from staticgraph.fuzz.capture.generate import generate
 from staticgraph.fuzz.capture.program import mend, script
 from staticgraph.fuzz.capture.simplify import simplify
+from staticgraph.fuzz.coverage import report
 
 CAMPAIGN = Campaign(
     title="functions of tensors, eagerly and captured: the same, or refused at a line",
@@ -19,4 +21,5 @@ CAMPAIGN = Campaign(
     simplify=simplify,
     modes=("compiled", "debug"),
     seconds=60.0,
+    coverage=lambda coverage: report(coverage, NAMES, OUTCOMES, APART),
 )

@@ -10,14 +10,22 @@ import dynamic
 from dynamic import Tensor, linalg, nn
 from staticgraph.fuzz.capture.values import Values
 
-APART = frozenset((
-    "apply", "arrays", "call", "capturing", "constant", "traced", "backward", "cuda", "load",
-    "save", "make_dot", "manual_seed", "set_default_dtype", "set_num_threads",
-    "set_printoptions", "get_num_threads", "cond", "scan", "while_loop", "vmap", "data_ptr",
-    "register_hook", "register_post_accumulate_grad_hook", "retain_grad", "empty", "empty_like",
-    "new_empty", "resize_", "resize_as_", "grad_fn", "output_nr", "as_strided", "as_strided_",
-))  # fmt: skip
-"""What is no name of PyTorch's, changes the process, takes functions, or shows memory."""
+_REASONS = {
+    "no name of PyTorch's: how the two paradigms speak with tensors":
+        "apply arrays call capturing constant traced",
+    "changes the process, or writes files":
+        "load save manual_seed set_default_dtype set_num_threads set_printoptions seed",
+    "draws graphs of the tape": "make_dot",
+    "takes functions": "cond scan while_loop vmap register_hook "
+        "register_post_accumulate_grad_hook",
+    "depends on the machine": "get_num_threads cuda",
+    "shows memory, or what was there before":
+        "data_ptr empty empty_like new_empty resize_ resize_as_ as_strided as_strided_",
+    "is of the tape: tests/test_capture_refusals.py": "backward retain_grad grad grad_fn output_nr",
+    "takes an array: tests/test_capture_programs.py": "from_numpy",
+}  # fmt: skip
+APART = {name: reason for reason, names in _REASONS.items() for name in names.split()}
+"""The last parts of the names that are left out, and why."""
 
 OWNERS: dict[str, Any] = {
     "": dynamic, "nn.functional.": nn.functional, "linalg.": linalg, "Tensor.": Tensor,
@@ -33,6 +41,7 @@ def _public(prefix: str) -> list[str]:
         and name not in APART
         and not inspect.ismodule(getattr(owner, name))
         and not inspect.isclass(getattr(owner, name))
+        and (owner is Tensor or callable(getattr(owner, name)))
     ]
 
 

@@ -3,20 +3,44 @@
 from __future__ import annotations
 
 import copy
+import os
 import re
+import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+import compiler
 import dynamic
 import staticgraph as sg
+from staticgraph.fuzz.server import SHOWN
 
-LINE = re.compile(r"\.py:\d+: |returned (a value of type|an eager tensor)")
-"""The place that a refusal names first, unless it is about what the function returns."""
+PLACE = re.compile(r"(\S+\.py):(\d+)[^\n]*?: (.*)|^\w+: (returned .*)", re.DOTALL)
+"""What a refusal says, after the line of the user's or the function that it is about."""
+NOTE = re.compile(r"(\S+\.py):(\d+)()()")
+"""The line in a note on an error."""
+OF_VALUES = re.compile("Class values must be|should be between 0 and 1")
+"""What eager calls refuse for the values of a tensor, which nothing asks for in a capture."""
+OWN = tuple(os.path.dirname(str(package.__file__)) + os.sep for package in (compiler, dynamic, sg))
+"""Where the project's own files are, whose lines tell a user nothing."""
 
-SKIPPED, SAME, REFUSED = "eager raises", "same", "refused"
+SKIPPED, SAME, REFUSED = "raises as eagerly", "same", "refused"
+
+
+class Compared(NamedTuple):
+    """How a function and its captured form compare.
+
+    Attributes:
+        verdict: SAME, REFUSED, SKIPPED if both raise, or in which way the two differ.
+        line: that of a refusal, 0 if it is about what the function returns.
+        reason: what a refusal says.
+    """
+
+    verdict: str
+    line: int = 0
+    reason: str = ""
 
 
 def verdict(function: Callable[..., Any], args: Sequence[Any], **options: Any) -> str:
@@ -24,49 +48,91 @@ def verdict(function: Callable[..., Any], args: Sequence[Any], **options: Any) -
 
     With `debug=True` nothing is compiled.
     """
-    return compared(function, sg.function(function, **options), args)
+    return compared(function, sg.function(function, **options), args).verdict
 
 
-def compared(eager: Callable[..., Any], captured: Callable[..., Any], args: Sequence[Any]) -> str:
-    """SAME, REFUSED, SKIPPED if the eager call raises, or in which way the two differ."""
+def compared(
+    eager: Callable[..., Any], captured: Callable[..., Any], args: Sequence[Any]
+) -> Compared:
+    """Call both.
+
+    What the eager call does, the captured one does, or it raises an error of the project's that
+    names the line. Where the eager call raises, the captured one does.
+    """
+    expected: Any
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
+        given = copy.deepcopy(args)
         try:
-            expected = _outcome(eager, copy.deepcopy(args))
-        except Exception:
-            return SKIPPED
+            expected = _results(eager, given)
+        except Exception as error:
+            expected = error
+        else:
+            try:
+                expected |= _effects(expected, given)
+            except Exception:  # what is differentiated was changed in place
+                return Compared(SKIPPED)
+        given = copy.deepcopy(args)
         try:
-            found = _outcome(captured, copy.deepcopy(args))
+            found = _results(captured, given)
+            found |= _effects(found, given)
         except sg.StaticGraphError as error:
-            return REFUSED if LINE.search(str(error)) else f"no line: {error!r}"
-        except TypeError:
-            return REFUSED  # an argument that does not fit, which the eager call forgives
-    return _difference(found, expected)
+            return _refusal(error, expected)
+        except Exception as error:
+            return _other_error(error, expected)
+    if isinstance(expected, Exception) and OF_VALUES.search(str(expected)):
+        return Compared(SKIPPED)
+    if isinstance(expected, Exception):
+        return Compared(f"no error: eagerly {type(expected).__name__}: {expected}")
+    return Compared(_difference(*map(_as_arrays, (found, expected))))
 
 
-def _outcome(function: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
-    """The results, the gradients of a weighted sum of them, and the arguments afterwards."""
+def _refusal(error: Exception, expected: Any) -> Compared:
+    if isinstance(expected, Exception):
+        return Compared(SKIPPED)
+    place = PLACE.search(str(error)) or NOTE.search("\n".join(getattr(error, "__notes__", ())))
+    if place is None or (place[1] or "").startswith(OWN):
+        return Compared(f"no line: {error!r}")
+    return Compared(REFUSED, int(place[2] or 0), place[3] or place[4] or str(error))
+
+
+def _other_error(error: Exception, expected: Any) -> Compared:
+    """An error that is none of the project's; the eager call may raise the very same."""
+    if isinstance(expected, Exception) and isinstance(error, TypeError | type(expected)):
+        return Compared(SKIPPED)
+    trace = "".join(traceback.format_exception(error, limit=-SHOWN))
+    return Compared(f"no refusal: {type(error).__name__}: {error}\n{trace}")
+
+
+def _results(function: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
     dynamic.manual_seed(0)
-    results = _flat(function(*args))
-    found: dict[str, Any] = {"count": np.asarray(len(results))}
+    return {f"result {i}": one for i, one in enumerate(_flat(function(*args)))}
+
+
+def _effects(results: dict[str, Any], args: Sequence[Any]) -> dict[str, Any]:
+    """The gradients of a weighted sum of the results, and the arguments afterwards."""
+    found: dict[str, Any] = {}
     total: Any = None
-    for i, result in enumerate(results):
-        if not isinstance(result, dynamic.Tensor):
-            found[f"result {i}"] = np.asarray(result)
-            continue
-        found[f"result {i}"] = np.array(result.detach().numpy())
-        if result.requires_grad:
+    for i, result in enumerate(results.values()):
+        if isinstance(result, dynamic.Tensor) and result.requires_grad:
             weights = np.cos(1.0 + i + np.arange(result.numel())).reshape(tuple(result.shape))
             part = (result * dynamic.tensor(np.asarray(weights, result.dtype.dtype))).sum()
             total = part if total is None else total + part
     if total is not None and total.requires_grad:
         total.backward()
     for i, one in enumerate(_leaves(args)):
-        found[f"argument {i}"] = np.array(one.detach().numpy())
+        found[f"argument {i}"] = one
         if one.requires_grad:
             zeros = np.zeros(tuple(one.shape), one.dtype.dtype)
-            found[f"gradient {i}"] = zeros if one.grad is None else np.array(one.grad.numpy())
+            found[f"gradient {i}"] = zeros if one.grad is None else one.grad
     return found
+
+
+def _as_arrays(found: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: np.array(one.detach().numpy() if isinstance(one, dynamic.Tensor) else one)
+        for name, one in found.items()
+    }
 
 
 def _flat(value: Any) -> list[Any]:

@@ -12,12 +12,13 @@ import numpy as np
 import dynamic
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.capture.arguments import GUESSES, KEYWORDS, LISTS, NAMES, ROWS, parameters
+from staticgraph.fuzz.capture.known import KNOWN
 from staticgraph.fuzz.capture.program import written
 from staticgraph.fuzz.capture.values import Values
 from staticgraph.fuzz.eager.program import Step
 from staticgraph.fuzz.eager.script import leaf
 
-ATTEMPTS = 60
+ATTEMPTS, AT_MOST = 60, 240
 LARGEST = 4096
 KINDS = ("name",) * 12 + ("get", "get", "set", "operator", "operator", "augment")
 OPERATORS = ("__add__", "__sub__", "__mul__", "__truediv__", "__pow__", "__rsub__", "__matmul__",
@@ -25,18 +26,27 @@ OPERATORS = ("__add__", "__sub__", "__mul__", "__truediv__", "__pow__", "__rsub_
 
 
 def generate(seed: int) -> Program:
-    """One or two leaves, and 1 to 6 steps that run eagerly, with the leaves they ask for."""
+    """One or two leaves, and 1 to 6 steps that run eagerly, with the leaves they ask for.
+
+    Seeds in a row begin with the public names in a row. A few programs end in a step that raises.
+    """
     g = Values(random.Random(f"capture {seed}"))
     dynamic.manual_seed(0)
     for _ in range(g.choose.choice((1, 2))):
         g.leaf()
     _keep(g)
     steps: list[Step] = []
-    for _ in range(g.choose.choice((1, 2, 2, 3, 4, 6))):
-        step = _step(g)
+    if g.chance(0.5):
+        steps += filter(None, [_copied(g)])
+    count = g.choose.choice((1, 2, 2, 3, 4, 6))
+    for i in range(count):
+        of = NAMES[seed % len(NAMES)] if not i else None
+        wrong = 0 < i == count - 1 and g.chance(0.15)
+        step = _wrong(g) if wrong else _step(g, of)
         if step is not None:
             steps.append(step)
     results = [name for name in g.bound if _returned(g.bound[name]) and name not in _given(g)]
+    results += [one["name"] for one in steps if "name" in one and one["name"] not in g.bound]
     again = [g.choose.choice((2, 3)), g.choose.choice((1, 4, 5))] if g.chance(0.4) else None
     return {"steps": g.leaves + steps, "results": results or g.tensors(), "again": again}
 
@@ -59,16 +69,59 @@ def _keep(g: Values) -> None:
     g.drawn.clear()
 
 
-def _step(g: Values) -> Step | None:
+def _drop(g: Values) -> None:
+    """Forget the leaves that were drawn."""
+    for step in g.drawn:
+        g.bound.pop(step["name"], None)
+    g.drawn.clear()
+
+
+def _step(g: Values, of: str | None = None) -> Step | None:
     """A step that runs eagerly; what it is of is chosen first, and then what it is given."""
-    kind, of = g.choose.choice(KINDS), g.choose.choice(NAMES)
-    for _ in range(ATTEMPTS):
-        g.subject = "$" + g.choose.choice(g.tensors())
-        step = _placed(g, _guess(g, kind, of))
+    kind = g.choose.choice(KINDS) if of is None else "name"
+    chosen = g.choose.choice(NAMES) if of is None else of
+    for _ in range(ATTEMPTS if of is None else AT_MOST):
+        g.subject = _subject(g, chosen)
+        guess = _guess(g, kind, chosen)
+        step = _placed(g, guess) if of is None else guess
         if _runs(g, step):
             return step
-        g.drawn.clear()
+        _drop(g)
     return None
+
+
+def _wrong(g: Values) -> Step | None:
+    """A step that raises."""
+    for _ in range(ATTEMPTS):
+        g.subject = _subject(g, "")
+        step = _guess(g, g.choose.choice(KINDS), g.choose.choice(NAMES))
+        bound = dict(g.bound)
+        if "name" in step and not _runs(g, step):
+            _keep(g)
+            return step
+        g.bound = bound
+        _drop(g)
+    return None
+
+
+def _copied(g: Values) -> Step | None:
+    """A copy of an argument, which may be changed in place."""
+    g.subject = "$" + g.choose.choice(g.tensors())
+    step = _method(g, "clone", [], {})
+    return step if _runs(g, step) else None
+
+
+def _subject(g: Values, of: str) -> str:
+    """A tensor; for what works in place mostly one that is no argument, if there is one."""
+    names = g.tensors()
+    if g.chance(0.2):
+        subject = g.leaf()
+        g.bound[subject[1:]] = eval(leaf(g.drawn[-1]), {"torch": dynamic})
+        return subject
+    if of.endswith("_"):
+        given = _given(g)
+        names = [name for name in names if name not in given] or names
+    return "$" + g.choose.choice(names)
 
 
 def _guess(g: Values, kind: str, of: str) -> Step:
@@ -96,21 +149,31 @@ def _method(g: Values, name: str, args: list[Any], options: dict[str, Any]) -> S
 
 def _named(g: Values, of: str) -> Step:
     prefix, _, last = of.rpartition(".")
+    if last in KNOWN and g.chance(0.5):
+        return _applied(g, of, KNOWN[last](g), {})
     row = [GUESSES[one](g) for one in g.choose.choice(ROWS)]
     options = {}
     if g.chance(0.4):
         for name in sorted(parameters(of)):
             if g.chance(0.12):
                 options[name] = KEYWORDS[name](g)
-    if prefix == "Tensor":
-        if callable(getattr(dynamic.Tensor, last)):
-            return _method(g, last, row, options)
-        return {"do": "attribute", "of": last, "args": [g.subject], "name": g.fresh()}
     first = GUESSES["several"](g) if of in LISTS else g.subject
-    args = [first, *row] if g.chance(0.9) else row
-    if g.chance(0.1) and args and args[0] == g.subject:
+    args = [first, *row] if g.chance(0.9) or prefix == "Tensor" else row
+    if g.chance(0.1) and args and args[0] == g.subject and prefix != "Tensor":
         options, args = {"input": g.subject, **options}, args[1:]
-    return {"do": "function", "of": of, "args": args, "options": options, "name": g.fresh()}
+    return _applied(g, of, args, options)
+
+
+def _applied(g: Values, of: str, args: list[Any], options: dict[str, Any]) -> Step:
+    """The step that a public name of `dynamic` is, on a copy perhaps if it works in place."""
+    prefix, _, last = of.rpartition(".")
+    if last.endswith("_") and args and str(args[0]).startswith("$") and g.chance(0.6):
+        args = [{"copy": [args[0]]}, *args[1:]]
+    if prefix != "Tensor":
+        return {"do": "function", "of": of, "args": args, "options": options, "name": g.fresh()}
+    if callable(getattr(dynamic.Tensor, last)):
+        return {"do": "method", "of": last, "args": args, "options": options, "name": g.fresh()}
+    return {"do": "attribute", "of": last, "args": args, "name": g.fresh()}
 
 
 def _index(g: Values) -> Any:
@@ -144,7 +207,9 @@ def _placed(g: Values, step: Step) -> Step:
 
 
 def _runs(g: Values, step: Step) -> bool:
-    """Whether it does; its leaves and its name are bound then."""
+    """Whether it does, even if its branch is not taken; its leaves and its name are bound then."""
+    if "if" in step and not _runs(g, {key: value for key, value in step.items() if key != "if"}):
+        return False
     own = {one["name"]: eval(leaf(one), {"torch": dynamic}) for one in g.drawn}
     names = {"torch": dynamic, **g.bound, **own}
     try:

@@ -7,11 +7,12 @@ that is another one in a second call, or null. Further keys of a step:
     "if": ["$a", 0, ">", 2]   it is taken if a.shape[0] > 2; its name is that of a otherwise
     "loop": ["$a", 0]        it is repeated a.shape[0] times, from a to its own result
 
-Among arguments, {"size": ["$a", 0]} is a.shape[0].
+Among arguments, {"size": ["$a", 0]} is a.shape[0], and {"copy": ["$a"]} is a.clone().
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from staticgraph.fuzz.campaign import Program
@@ -45,6 +46,23 @@ def source(program: Program) -> str:
     body = [written(step) for step in program["steps"] if step["do"] != "leaf"]
     results = ", ".join(f"{name!r}: {name}" for name in program["results"])
     return f"def f({arguments}):\n{indented(chr(10).join([*body, f'return {{{results}}}']))}\n"
+
+
+def lines(program: Program) -> Iterator[tuple[Step, int, int]]:
+    """The steps of the function, each with its first and last line in `source`."""
+    first = 2
+    for step in program["steps"]:
+        if step["do"] != "leaf":
+            last = first + written(step).count("\n")
+            yield step, first, last
+            first = last + 1
+
+
+def name_of(step: Step) -> str | None:
+    """The public name that a step is of, as `Tensor.name` if it is a method or an attribute."""
+    if step["do"] in ("method", "attribute"):
+        return "Tensor." + str(step["of"])
+    return str(step["of"]) if step["do"] == "function" else None
 
 
 def written(step: Step) -> str:

@@ -53,10 +53,14 @@ class Values:
 
     def tensor(self, dtype: str, shape: Any) -> str:
         """A new leaf, as an argument."""
-        name = self.fresh()
         count = int(np.prod(shape, dtype=int))
+        return self.given(dtype, shape, [self._element(dtype) for _ in range(count)])
+
+    def given(self, dtype: str, shape: Any, values: list[Any]) -> str:
+        """A new leaf of these values, as an argument."""
+        name = self.fresh()
         step = {"do": "leaf", "name": name, "shape": list(shape), "dtype": dtype,
-                "values": [self._element(dtype) for _ in range(count)],
+                "values": values,
                 "requires_grad": dtype.startswith("float") and self.chance(0.7)}  # fmt: skip
         self.drawn.append(step)
         return "$" + name

@@ -8,6 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from staticgraph.fuzz.campaign import Program
+from staticgraph.fuzz.eager.explained import (
+    computed_from_strided,
+    held_as_gradient,
+    place_of_nothing,
+    refused_as_leaf,
+    views_of_temporaries,
+    written_inside,
+)
 from staticgraph.fuzz.eager.program import Step, names
 
 Answer = dict[str, Any]
@@ -20,9 +28,16 @@ STABLE = re.compile(
 """Beginnings of messages that are the same in both libraries."""
 STARTED = re.compile("one of the variables needed|Trying to backward")
 """Errors in the midst of a backward pass: what it had done by then is no promise."""
-BEYOND = re.compile("unsupported operation: some elements of the input|Inplace update to inf")
+BEYOND = re.compile(
+    "unsupported operation: some elements of the input|Inplace update to inf"
+    "|Trying to use a saved tensor that has been detached in-place"
+    r"|Function \w+ returned an invalid gradient at index"
+)
 """What PyTorch refuses and `dynamic` computes, or refuses only after it has written: the simulation
-of memory says what is right."""
+of memory says what is right. A node of `dynamic` saves memory, no tensors, and so needs not know
+that one was detached or has another shape since."""
+SIGNS = ("sign", "sign_", "sgn", "sgn_")
+"""The sign of NaN is NaN, as NumPy and JAX have it; PyTorch says 0."""
 SAME = 20  # characters of a stable message
 UNPROMISED = ("_version", "_is_view", "base", "is_contiguous")
 """What no library promises of a gradient."""
@@ -30,22 +45,63 @@ ROOM = {"float64": 1e-8, "float32": 2e-3}
 HUGE = 1e8  # beyond it, rounding has grown to be seen
 
 
-def differences(program: Program, found: Answer, expected: Answer) -> Iterator[str]:
-    """What differs, in order: the first line says in what way, those below the values."""
+def differences(
+    program: Program, found: Answer, expected: Answer, end: int | None = None
+) -> Iterator[str]:
+    """What differs, in order: the first line says in what way, those below the values.
+
+    `end`: the step from which on PyTorch promises nothing.
+    """
+    if any(step.get("of") in SIGNS for step in program["steps"]):
+        expected = _with_nan(expected, found)
+    rough = any("float32" in json.dumps(step) for step in program["steps"])
+    gradients = {name for step in program["steps"] if is_gradient(step) for name in names(step)}
+    unpromised = {part: set(gradients) for part in UNPROMISED}
+    unpromised["_version"] |= written_inside(program, expected)
+    unpromised["_version"] |= held_as_gradient(program, expected)
+    for part in ("_is_view", "base"):
+        unpromised[part] |= views_of_temporaries(program, found, expected)
+    unpromised["is_contiguous"] |= computed_from_strided(program, found, expected)
+
+    def look(name: str, ours: Answer, theirs: Answer) -> Iterator[str]:
+        if name in gradients:  # of which ops a pass makes them is no promise
+            ours, theirs = (
+                {**one, "grad_fn": one["grad_fn"] and "a node"} for one in (ours, theirs)
+            )
+        return _state(ours, theirs, name, unpromised, (program["mode"] == "names", rough))
+
     for number, (ours, theirs) in enumerate(zip(found["steps"], expected["steps"], strict=True)):
-        if isinstance(theirs, dict) and BEYOND.match(theirs.get("text", "")):
+        if number == end or (isinstance(theirs, dict) and BEYOND.match(theirs.get("text", ""))):
             return
+        step = program["steps"][number]
+        if refused_as_leaf(step, theirs, expected):
+            return
+        if step["do"] == "look" and isinstance(ours, str) and isinstance(theirs, str):
+            yield from look(step["args"][0][1:], json.loads(ours), json.loads(theirs))
+            continue
         wrong = _step(ours, theirs)
-        if wrong is not None:
-            step = program["steps"][number]
+        if wrong is not None and not place_of_nothing(step, ours, theirs, expected):
             yield f"{step['do']}: {wrong}\nstep {number}: {json.dumps(step)}\n{ours}\n{theirs}"
             if isinstance(ours, dict) or isinstance(theirs, dict):
                 return
         if isinstance(ours, dict) and STARTED.match(theirs.get("text", "")):
             return
-    gradients = {name for step in program["steps"] if is_gradient(step) for name in names(step)}
-    yield from _states(found, expected, gradients, program["mode"] == "names")
-    yield from _hooks(found, expected)
+    for name, theirs in expected["values"].items():
+        mine = found["values"].get(name)
+        if mine is None:
+            yield f"a name is not bound\n{name}"
+        elif name not in gradients or "same" not in theirs | mine:
+            yield from look(name, mine, theirs)
+    yield from _hooks(found, expected, rough)
+
+
+def _with_nan(expected: Any, found: Any) -> Any:
+    """What is expected, but NaN where NaN was found instead of a number."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return {name: _with_nan(one, found.get(name)) for name, one in expected.items()}
+    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        return [_with_nan(*both) for both in zip(expected, found, strict=True)]
+    return "nan" if found == "nan" and isinstance(expected, float | str) else expected
 
 
 def is_gradient(step: Step) -> bool:
@@ -82,23 +138,16 @@ def _errors(ours: Answer, theirs: Answer) -> str | None:
     return None
 
 
-def _states(found: Answer, expected: Answer, gradients: set[str], named: bool) -> Iterator[str]:
-    for name, theirs in expected["values"].items():
-        ours = found["values"].get(name)
-        if ours is None:
-            yield f"a name is not bound\n{name}"
-            continue
-        if name in gradients and "same" in theirs | ours:
-            continue
-        for part in theirs | ours:
-            one, other = ours.get(part), theirs.get(part)
-            if name in gradients and part in UNPROMISED:
-                continue
-            if not _same(part, one, other, named):
-                yield f"{_title(part, one, other)} differs from PyTorch\n{name}\n{one}\n{other}"
+def _state(
+    ours: Answer, theirs: Answer, name: str, unpromised: Any, options: tuple[bool, bool]
+) -> Iterator[str]:
+    for part in theirs | ours:
+        one, other = ours.get(part), theirs.get(part)
+        if name not in unpromised.get(part, ()) and not _same(part, one, other, *options):
+            yield f"{_title(part, one, other)} differs from PyTorch\n{name}\n{one}\n{other}"
 
 
-def _hooks(found: Answer, expected: Answer) -> Iterator[str]:
+def _hooks(found: Answer, expected: Answer, rough: bool) -> Iterator[str]:
     both = f"{found['hooks']}\n{expected['hooks']}"
     if len(found["hooks"]) != len(expected["hooks"]):
         yield f"another number of hooks ran\n{both}"
@@ -106,7 +155,7 @@ def _hooks(found: Answer, expected: Answer) -> Iterator[str]:
         if ours[0] != theirs[0]:
             yield f"hooks run in another order\n{both}"
             return
-        if not same_elements(ours[1], theirs[1]):
+        if not same_elements(ours[1], theirs[1], rough):
             yield f"a hook sees another gradient\n{ours}\n{theirs}"
 
 
@@ -115,9 +164,9 @@ def _title(part: str, ours: Any, theirs: Any) -> str:
     return f"{part} {ours} {theirs}" if part in ("grad_fn", "base") else part
 
 
-def _same(part: str, ours: Any, theirs: Any, named: bool) -> bool:
+def _same(part: str, ours: Any, theirs: Any, named: bool, rough: bool) -> bool:
     if part in ("elements", "grad"):
-        return same_elements(ours, theirs)
+        return same_elements(ours, theirs, rough)
     if part == "grad_fn" and not named:
         return _kind(ours) == _kind(theirs)
     return bool(ours == theirs)
@@ -128,13 +177,17 @@ def _kind(node: Any) -> Any:
     return node if not isinstance(node, str) or "CopySlices" in node else "a node"
 
 
-def same_elements(ours: Any, theirs: Any) -> bool:
-    """Whether shape, dtype and values are the same, these up to rounding."""
+def same_elements(ours: Any, theirs: Any, rough: bool = False) -> bool:
+    """Whether shape, dtype and values are the same, these up to rounding.
+
+    `rough`: up to that of float32, as they may have been rounded to it on the way.
+    """
     if ours is None or theirs is None or "error" in ours or "error" in theirs:
         return bool(ours == theirs)
     if ours["shape"] != theirs["shape"] or ours["dtype"] != theirs["dtype"]:
         return False
-    return alike(ours["values"], theirs["values"], ROOM.get(ours["dtype"], 0.0))
+    dtype = "float32" if rough and ours["dtype"] == "float64" else ours["dtype"]
+    return alike(ours["values"], theirs["values"], ROOM.get(dtype, 0.0))
 
 
 def alike(ours: Any, theirs: Any, room: float) -> bool:

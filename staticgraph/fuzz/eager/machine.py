@@ -225,7 +225,7 @@ def described(error: Exception) -> dict[str, Any]:
 
 def elements(tensor: Any) -> dict[str, Any]:
     """Shape, dtype and values."""
-    tensor = tensor.detach()
+    tensor = tensor.detach().clone()  # what stands for zeros in PyTorch has no memory
     dtype = str(tensor.dtype).removeprefix("torch.")
     return {
         "shape": list(tensor.shape),

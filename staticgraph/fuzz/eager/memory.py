@@ -49,6 +49,25 @@ class Memory:
         with np.errstate(all="ignore"):
             self._do(step)
 
+    def reads_what_it_writes(self, step: Step) -> bool:
+        """Whether a step overwrites a tensor by what it reads at other places of its memory."""
+        if step["do"] not in ("set", "augment") and not str(step.get("of", "")).endswith("_"):
+            return False
+        try:
+            cell, args = self._operands(step)
+            target = cell.array
+            if step["do"] == "set":
+                target = target[_parts(target, args[0])[0]]
+                args = args[1:]
+        except (UnknownError, IndexError):
+            return False
+        return any(
+            isinstance(one, np.ndarray)
+            and np.shares_memory(target, one)
+            and _layout(target) != _layout(one)
+            for one in args
+        )
+
     def _do(self, step: Step) -> None:
         match step["do"]:
             case "leaf":
@@ -167,8 +186,7 @@ def _parts(array: Array, key: Any) -> tuple[Any, Any]:
     """A key as one without arrays, and another for what that gives: integers select first."""
     parts = list(key) if isinstance(key, tuple) else [key]
     parts = [np.asarray(one) if isinstance(one, list) else one for one in parts]
-    if sum(isinstance(one, np.ndarray) for one in parts) == 1:
-        parts = [_scalar(one) for one in parts]
+    parts = [_scalar(one) for one in parts]
     if any(one is True or one is False for one in parts):
         return (...,), tuple(parts)
     if not any(isinstance(one, np.ndarray) for one in parts):
@@ -197,9 +215,13 @@ def _parts(array: Array, key: Any) -> tuple[Any, Any]:
 
 
 def _scalar(one: Any) -> Any:
-    """An array of one integer without axes as the integer: alone it selects, and gives a view."""
+    """An array of one integer without axes as the integer: it selects, as that does."""
     integer = isinstance(one, np.ndarray) and one.ndim == 0 and one.dtype != bool
     return int(one) if integer else one
+
+
+def _layout(array: Array) -> Any:
+    return array.__array_interface__["data"], array.shape, array.strides
 
 
 def got(array: Array, key: Any) -> Array:

@@ -111,6 +111,8 @@ def text(given: Any) -> str:
             return f"torch.{parts}"
         case "size":
             return f"{text(parts[0])}.shape[{parts[1]}]"
+        case "copy":
+            return f"{text(parts[0])}.clone()"
         case "tensor":
             return f"torch.tensor({parts[0]}, dtype=torch.{parts[1]})"
     return "..."

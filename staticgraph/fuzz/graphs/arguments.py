@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.fuzz.graphs import along, matrices
 from staticgraph.fuzz.graphs.grow import Generator, Grower, NoOperandError, Value, size
 from staticgraph.fuzz.graphs.products import PRODUCTS, within
 
@@ -353,6 +354,7 @@ GENERATORS: dict[str, Generator] = {
     "flip": _flip, "getitem": _getitem, "strided_slice": _strided_slice, "embed": _embed,
     "pad": _pad, "concatenate": _concatenate, "stack": _stack, "split": _split,
     "sliding_windows": _sliding_windows, "overlap_add": _overlap_add, "as_strided": _as_strided,
-    "iota": _iota, "size_of": _size_of, **PRODUCTS,
+    "iota": _iota, "size_of": _size_of, **PRODUCTS, **along.GENERATORS,
+    **matrices.GENERATORS,
 }  # fmt: skip
 """A generator for each op that is not a leaf, a loop or a branch."""

@@ -31,10 +31,10 @@ ROOM = 4.0  # spreads that a difference may be
 
 _UNNEEDED = re.compile(
     "no element along|zero-size array|empty sequence|out of (range|bounds)|take from an empty"
-    "|no window .*fits"
+    "|no window .*fits|singular"
 )
-"""The maximum of nothing, or what is beyond an axis: the interpreter computes no value that the
-roots do not need, such as one whose gradient does not depend on it."""
+"""The maximum of nothing, what is beyond an axis, the inverse of a singular matrix: the interpreter
+computes no value that the roots do not need, such as one whose gradient does not depend on it."""
 
 
 class DifferenceError(Exception):

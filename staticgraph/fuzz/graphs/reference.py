@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.fuzz.graphs import special
+from staticgraph.fuzz.graphs import along_reference, matrices_reference, special
 
 Array = Any
 
@@ -433,9 +433,10 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "binary_cross_entropy_with_logits": _floats(_binary_cross_entropy),
 }  # fmt: skip
 
-REFERENCE = ELEMENTWISE | REDUCTIONS | MOVEMENT | OTHERS
+REFERENCE = ELEMENTWISE | REDUCTIONS | MOVEMENT | OTHERS | along_reference.REFERENCE
+REFERENCE |= matrices_reference.REFERENCE
 
-EXACT = frozenset(MOVEMENT) | {
+EXACT = frozenset(MOVEMENT) | along_reference.EXACT | {
     "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
     "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "where", "copy",
     "stop_gradient", "recompute", "negative", "sign", "abs", "maximum", "minimum", "floor", "ceil",

@@ -129,5 +129,6 @@ def _call(step: Step, args: list[str], options: list[str]) -> str:
     if op == "jvp":
         return f"sg.jvp({args[0]}, ({args[1]},), ({args[2]},))"
     known = op in ops.PUBLIC or op in ("scan", "cond", "checkpoint", "arange", "zeros")
-    text = f"{'sg' if known else 'ops'}.{op}({', '.join(args + options)})"
+    module = "sg" if known else "sg.linalg" if op in ops.LINALG else "ops"
+    text = f"{module}.{op}({', '.join(args + options)})"
     return f"leaves({text})" if several else text

@@ -26,7 +26,7 @@ KINKS = frozenset({
     "abs", "maximum", "minimum", "max", "min", "relu", "leaky_relu", "elu", "clip", "clamp",
     "max_pool2d", "stop_gradient", "remainder", "sign", "atan2", "std", "astype",
     "fmod", "fmax", "fmin", "copysign", "heaviside", "frac", "hypot", "xlogy", "logit",
-    "binary_cross_entropy",
+    "binary_cross_entropy", "vector_norm",
 })  # fmt: skip
 STEP = 1e-3
 AWAY = 0.0137  # from where the program's values tie

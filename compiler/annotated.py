@@ -1,0 +1,53 @@
+"""Arguments of a wrong type: refused as the annotations of an op's signature say."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+Known = tuple[str, str, Callable[[Any], bool], int]
+"""The name and type of a parameter, whether it takes a value, and its position or -1."""
+
+
+def _is_number(value: Any) -> bool:
+    return hasattr(value, "__float__") or hasattr(value, "__index__")
+
+
+_TAKES: dict[str, Callable[[Any], bool]] = {
+    "bool": lambda value: isinstance(value, bool | np.bool_),
+    "int": lambda value: hasattr(value, "__index__") and not isinstance(value, bool),
+    "float": _is_number,
+    "str": lambda value: isinstance(value, str),
+}
+"""The annotations that are checked; those of axes, shapes and arrays are checked by their ops."""
+_AXES = ("axis", "dim")
+
+
+@functools.cache
+def _known(function: Callable[..., Any]) -> tuple[Known, ...]:
+    found = []
+    for position, one in enumerate(inspect.signature(function).parameters.values()):
+        if one.annotation in _TAKES and one.name not in _AXES:
+            place = position if one.kind is one.POSITIONAL_OR_KEYWORD else -1
+            found.append((one.name, one.annotation, _TAKES[one.annotation], place))
+    return tuple(found)
+
+
+def check_types(
+    name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """TypeError for an argument that `function` is annotated not to take."""
+    for key, wanted, takes, position in _known(function):
+        if key in kwargs:
+            value = kwargs[key]
+        elif 0 <= position < len(args):
+            value = args[position]
+        else:
+            continue
+        if not takes(value):
+            given = type(value).__name__
+            raise TypeError(f"{name}(): argument {key!r} must be {wanted}, not {given}")

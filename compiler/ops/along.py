@@ -1,0 +1,50 @@
+"""Constructors of ops along one axis that no loop computes: they are host steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from compiler.lowering import Host
+from compiler.op import Attrs, Op, Rule, register
+from compiler.ops.declare import as_operand, one_axis
+from compiler.ops.shape import reshape
+from compiler.types import DType, TensorType, normalise_axis
+
+_LAST = -1
+
+
+def axis_or_flat(
+    name: str, x: Any, axis: Any, dim: Any, default: int | None = None
+) -> tuple[Any, int]:
+    """x and the axis in its normal form; of the flat x if there is none, as of a number."""
+    x, axis = as_operand(x), one_axis(name, axis, dim)
+    axis = default if axis is None else axis
+    if axis is None:
+        return reshape(x, (-1,)), 0
+    return x, normalise_axis(name, axis, x.ndim)
+
+
+def host_along(
+    name: str,
+    function: Callable[..., Any],
+    *,
+    result: Callable[[DType], DType],
+    bind: Callable[..., tuple[Sequence[Any], Attrs]],
+    vjp: tuple[Rule | None, ...],
+    saves: tuple[str, ...] = (),
+    doc: str,
+) -> Op:
+    """Declare an op of one operand along `axis`, of whose shape the result is."""
+    return register(
+        Op(
+            name=name,
+            infer_type=lambda x, **attrs: TensorType(x.shape, result(x.dtype)),
+            evaluate=function,
+            vjp=vjp,
+            saves=saves,
+            bind=bind,
+            lowering=Host(),
+            doc=doc,
+        )
+    )

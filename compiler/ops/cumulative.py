@@ -1,0 +1,127 @@
+"""Running totals and extrema along an axis. `axis` (or PyTorch's `dim`) is None or an int."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.op import Attrs, Op
+from compiler.ops.along import axis_or_flat, host_along
+from compiler.ops.arithmetic import astype, stop_gradient
+from compiler.ops.comparison import equal, isfinite, logical_and, where
+from compiler.ops.declare import INT64
+from compiler.ops.exponential import exp, log
+from compiler.ops.indexing import take_along_axis
+from compiler.ops.reduction import max
+from compiler.ops.shape import flip
+from compiler.types import DType, as_dtype
+
+_F64 = np.dtype(np.float64)
+
+
+def _accumulator(dtype: DType) -> DType:
+    return dtype if dtype.kind == "f" else INT64
+
+
+def _total(function: Callable[..., Any]) -> Callable[..., Any]:
+    def evaluate(x: Any, *, axis: int) -> Any:
+        if x.dtype.kind != "f":
+            return function(x, axis, INT64)
+        return function(x, axis, _F64).astype(x.dtype)  # rounding errors add up along the axis
+
+    return evaluate
+
+
+def _bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+    def bind(
+        x: Any, axis: int | None = None, dtype: object = None, *, dim: int | None = None
+    ) -> tuple[Sequence[Any], Attrs]:
+        x, axis = axis_or_flat(name, x, axis, dim)
+        return (x if dtype is None else astype(x, as_dtype(dtype, name)),), {"axis": axis}
+
+    return bind
+
+
+def _from_the_end(x: Any, axis: int) -> Any:
+    """Per element the sum of it and of all that come after it."""
+    return flip(cumsum.bound((flip(x, axis),), {"axis": axis}), axis)
+
+
+cumsum: Op = host_along(
+    "cumsum", _total(np.cumsum), result=_accumulator, bind=_bind("cumsum"),
+    vjp=(lambda g, o, a, *, axis: _from_the_end(g, axis),), saves=("",),
+    doc="The sums of all elements up to each along an axis, of the flat x if None; of integers and "
+    "bools int64.",
+)  # fmt: skip
+
+
+def _cumprod_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
+    # from the first zero of a row on all products are 0: only that zero has a slope there
+    attrs = {"axis": axis}
+    zeros = astype(equal(a, 0), "int64")
+    before = cumsum.bound((zeros,), attrs)
+    first = logical_and(equal(zeros, 1), equal(before, 1))
+    without = cumprod.bound((where(first, 1, a),), attrs)
+    at_first = _from_the_end(g * without, axis)
+    nonzero = where(equal(a, 0), 1, a)
+    slopes = _from_the_end(g * o, axis) / nonzero
+    return where(equal(before, 0), slopes, where(first, at_first, 0))
+
+
+cumprod: Op = host_along(
+    "cumprod", _total(np.cumprod), result=_accumulator, bind=_bind("cumprod"),
+    vjp=(_cumprod_vjp,), saves=("ao",),
+    doc="The products of all elements up to each along an axis, of the flat x if None; of integers "
+    "and bools int64. The gradient is right where elements are 0.",
+)  # fmt: skip
+
+
+def _reached(x: Any, *, axis: int, largest: bool) -> Any:
+    function, passes = (np.maximum, np.greater_equal) if largest else (np.minimum, np.less_equal)
+    there = passes(x, function.accumulate(x, axis)) | (x != x)
+    shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+    places = np.where(there, np.arange(x.shape[axis]).reshape(shape), 0)
+    return np.maximum.accumulate(places, axis)
+
+
+def _extremum_bind(x: Any, axis: int, largest: bool = True) -> tuple[Sequence[Any], Attrs]:
+    x, axis = axis_or_flat("extremum_positions", x, axis, None)
+    return (x,), {"axis": axis, "largest": bool(largest)}
+
+
+extremum_positions: Op = host_along(
+    "extremum_positions", _reached, result=lambda dtype: INT64, bind=_extremum_bind, vjp=(None,),
+    doc="The last positions along an axis where the running extrema are; nan is one. int64.",
+)  # fmt: skip
+
+
+def _extrema(name: str, x: Any, axis: Any, dim: Any, largest: bool) -> list[Any]:
+    x, axis = axis_or_flat(name, x, axis, dim)
+    positions = extremum_positions.bound((x,), {"axis": axis, "largest": largest})
+    return [take_along_axis(x, positions, axis, wrap=False), positions]
+
+
+def cummax(x: Any, axis: int | None = None, *, dim: int | None = None) -> list[Any]:
+    """The largest element up to each along an axis (of the flat x if None), and its position.
+
+    Of equal ones the last position; nan is the largest. Two tensors of x's shape: x's dtype, int64.
+    """
+    return _extrema("cummax", x, axis, dim, True)
+
+
+def cummin(x: Any, axis: int | None = None, *, dim: int | None = None) -> list[Any]:
+    """The smallest element up to each along an axis (of the flat x if None), and its position.
+
+    Of equal ones the last position; nan is the least. Two tensors of x's shape: x's dtype, int64.
+    """
+    return _extrema("cummin", x, axis, dim, False)
+
+
+def logcumsumexp(x: Any, axis: int | None = None, *, dim: int | None = None) -> Any:
+    """log(cumsum(exp(x))) along an axis, of the flat x if None; scaled by each row's largest."""
+    x, axis = axis_or_flat("logcumsumexp", x, axis, dim)
+    top = stop_gradient(max(x, axis, True))
+    top = where(isfinite(top), top, 0)
+    return log(cumsum.bound((exp(x - top),), {"axis": axis})) + top

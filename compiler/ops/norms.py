@@ -1,0 +1,92 @@
+"""The p-norms of vectors, as one op with PyTorch's gradients at 0 and at ties."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.op import Attrs
+from compiler.ops.arithmetic import absolute, astype, power, sign, square
+from compiler.ops.comparison import equal, not_equal, where
+from compiler.ops.declare import as_operand, axis_binder, composite
+from compiler.ops.exponential import sqrt
+from compiler.ops.reduction import max, min, sum
+from compiler.ops.shape import expand_dims
+
+_axes = axis_binder("vector_norm")
+
+
+def _bind(
+    x: Any,
+    ord: float = 2,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    *,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+) -> tuple[Sequence[Any], Attrs]:
+    operands, attrs = _axes(as_operand(x), axis, keepdims, dim=dim, keepdim=keepdim)
+    return operands, {"p": float(ord), **attrs}
+
+
+def _expanded(x: Any, *, p: float, axes: tuple[int, ...], keepdims: bool) -> Any:
+    attrs: Attrs = {"axes": axes, "keepdims": keepdims}
+    size = absolute(x)
+    if abs(p) == math.inf:
+        return (max if p > 0 else min).bound((size,), {**attrs, "ties": "even"})
+    if p == 0:
+        return sum.bound((astype(not_equal(x, 0), x.dtype),), attrs)
+    if p == 1:
+        return sum.bound((size,), attrs)
+    if p == 2:
+        return sqrt(sum.bound((square(x),), attrs))
+    return power(sum.bound((power(size, p),), attrs), 1 / p)
+
+
+def _evaluate(x: Any, *, p: float, axes: tuple[int, ...], keepdims: bool) -> Any:
+    options: Any = {"axis": axes, "keepdims": keepdims}
+    size = np.abs(x)
+    if p == math.inf:
+        return np.max(size, **options)
+    if p == -math.inf:
+        return np.min(size, **options)
+    if p == 0:
+        return np.sum(x != 0, dtype=x.dtype, **options)
+    if p == 1:
+        return np.sum(size, **options)
+    if p == 2:
+        return np.sqrt(np.sum(np.square(size), **options))
+    return np.sum(size**p, **options) ** (1 / p)
+
+
+def _vjp(g: Any, o: Any, a: Any, *, p: float, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if not keepdims:
+        g, o = (expand_dims(one, axes) for one in (g, o))
+    if p == 0:
+        return a * 0
+    if p == 1:
+        return sign(a) * g
+    size = absolute(a)
+    if abs(p) == math.inf:
+        winners = astype(equal(size, o), a.dtype)
+        return sign(a) * winners * (g / sum(winners, axis=axes, keepdims=True))
+    zero, flat = equal(a, 0), equal(o, 0)
+    base = where(flat, 1, o)
+    if p < 2:
+        part = sign(a) * where(zero, 0, where(zero, 1, size) ** (p - 1))
+    elif p == 2:
+        part = a
+    else:
+        part = a * size ** (p - 2)
+    return part * where(flat, 0, g / base ** (p - 1))
+
+
+vector_norm = composite(
+    "vector_norm", _expanded, bind=_bind, evaluate=_evaluate, vjp=(_vjp,), saves=("ao",),
+    floating=True,
+    doc="sum(|x|**p)**(1/p) over axes, p being `ord`; for inf and -inf the largest and the "
+    "smallest magnitude, for 0 how many are not 0. The gradient at 0 is 0; ties share it evenly.",
+)  # fmt: skip

@@ -1,0 +1,64 @@
+"""Order along an axis. `axis` (or PyTorch's `dim`) is an int, the last one unless given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.op import Attrs, Op
+from compiler.ops.along import axis_or_flat, host_along
+from compiler.ops.declare import INT64, composite
+from compiler.ops.indexing import along_add, take_along_axis
+
+
+def _order(x: Any, *, axis: int, descending: bool) -> Any:
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    found = np.argsort(np.flip(x, axis), axis, kind="stable")
+    return np.flip(x.shape[axis] - 1 - found, axis)
+
+
+def _bind_as(name: str) -> Any:
+    def bind(
+        x: Any,
+        axis: int | None = -1,
+        *,
+        dim: int | None = None,
+        descending: bool = False,
+        stable: bool = True,
+    ) -> tuple[Sequence[Any], Attrs]:
+        x, axis = axis_or_flat(name, x, None if dim is not None and axis == -1 else axis, dim)
+        return (x,), {"axis": axis, "descending": bool(descending)}
+
+    return bind
+
+
+argsort: Op = host_along(
+    "argsort", _order, result=lambda dtype: INT64, bind=_bind_as("argsort"), vjp=(None,),
+    doc="The positions of the elements along an axis in order, of the flat x if None: int64. Equal "
+    "ones stay in theirs, whether `stable` or not; nan is last, or first if `descending`.",
+)  # fmt: skip
+
+
+def _ordered(x: Any, *, axis: int, descending: bool) -> Any:
+    attrs = {"axis": axis, "descending": descending}
+    return take_along_axis(x, argsort.bound((x,), attrs), axis, wrap=False)
+
+
+def _sorted(x: Any, *, axis: int, descending: bool) -> Any:
+    found = np.sort(x, axis, kind="stable")
+    return np.flip(found, axis) if descending else found
+
+
+def _sort_vjp(g: Any, o: Any, a: Any, *, axis: int, descending: bool) -> Any:
+    positions = argsort.bound((a,), {"axis": axis, "descending": descending})
+    return along_add(g, positions, axis, a.shape[axis])
+
+
+sort: Op = composite(
+    "sort", _ordered, bind=_bind_as("sort"), evaluate=_sorted, vjp=(_sort_vjp,), saves=("a",),
+    doc="The elements along an axis in order, of the flat x if None; nan is last, or first if "
+    "`descending`.",
+)  # fmt: skip

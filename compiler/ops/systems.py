@@ -1,0 +1,314 @@
+"""Linear systems, inverses and determinants of matrices, by the LAPACK that NumPy ships.
+
+Matrices are the last two axes of an operand; the axes before count them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler.dims import Dim
+from compiler.errors import LinAlgError, ShapeError
+from compiler.lowering import Host
+from compiler.op import Op, Rule, register
+from compiler.ops.arithmetic import negative
+from compiler.ops.comparison import equal, greater_equal, where
+from compiler.ops.declare import as_operand, unbroadcast
+from compiler.ops.linalg import matmul
+from compiler.ops.reduction import positions, sum
+from compiler.ops.shape import expand_dims, squeeze, swapaxes
+from compiler.types import (
+    TensorType,
+    broadcast_shapes,
+    require_float,
+    require_same_dtype,
+    type_of,
+    unify,
+)
+
+
+def require_matrices(name: str, *types: TensorType) -> None:
+    """ShapeError or DTypeError unless each type is of floating matrices."""
+    require_float(name, *types)
+    for type in types:
+        if type.ndim < 2:
+            raise ShapeError(f"{name}: {type} has no two axes that make matrices")
+
+
+def _require_square(name: str, type: TensorType) -> None:
+    require_matrices(name, type)
+    if unify(*type.shape[-2:]) is None:
+        raise ShapeError(f"{name}: {type} is not of square matrices: {type.shape[-2:]}")
+
+
+def matrix_op(
+    name: str,
+    function: Callable[..., Any],
+    result: Callable[..., TensorType],
+    *,
+    check: Callable[[str, TensorType], None] = _require_square,
+    vjp: tuple[Rule | None, ...],
+    saves: tuple[str, ...] = (),
+    doc: str,
+) -> Op:
+    """Declare an op of the matrices of one operand, which a host step computes."""
+
+    def infer_type(a: TensorType, **attrs: Any) -> TensorType:
+        check(name, a)
+        return result(a, **attrs)
+
+    return register(
+        Op(
+            name=name,
+            infer_type=infer_type,
+            evaluate=function,
+            vjp=vjp,
+            saves=saves,
+            checked=True,
+            lowering=Host(),
+            floating=True,
+            doc=doc,
+        )
+    )
+
+
+def transposed(a: Any) -> Any:
+    """Matrices with their two axes exchanged."""
+    return swapaxes(a, -1, -2)
+
+
+def _as_matrices(g: Any) -> Any:
+    """One number per matrix, to be multiplied with the matrices."""
+    return expand_dims(g, (g.ndim, g.ndim + 1))
+
+
+def _failing(name: str, function: Callable[..., Any], what: str, *arrays: Any) -> Any:
+    """What `function` makes of the arrays; LinAlgError if a matrix of the first has none."""
+    try:
+        return function(*arrays)
+    except np.linalg.LinAlgError:
+        raise LinAlgError(f"{name}: {_first_failing(function, *arrays)} {what}") from None
+
+
+def _first_failing(function: Callable[..., Any], a: Any, *others: Any) -> str:
+    """The first matrix for which a function fails."""
+    whole = str(type_of(a))
+    if a.ndim == 2:
+        return f"the matrix {whole}"
+    for place in np.ndindex(a.shape[:-2]):
+        try:
+            function(a[place], *(np.eye(a.shape[-1], dtype=a.dtype) for _ in others))
+        except np.linalg.LinAlgError:
+            return f"matrix {list(place)} of {whole}"
+    return f"a matrix of {whole}"
+
+
+inv: Op = matrix_op(
+    "inv", lambda a: _failing("inv", np.linalg.inv, "is singular", a), lambda a: a,
+    vjp=(lambda g, o, a: negative(matmul(matmul(transposed(o), g), transposed(o))),),
+    saves=("o",),
+    doc="The inverses of square matrices: (..., n, n). LinAlgError for a singular one.",
+)  # fmt: skip
+
+
+def _solve_type(a: TensorType, b: TensorType) -> TensorType:
+    _require_square("solve", a)
+    require_matrices("solve", b)
+    dtype = require_same_dtype("solve", a, b)
+    if unify(a.shape[-1], b.shape[-2]) is None:
+        raise ShapeError(
+            f"solve: {a} and {b}: {a.shape[-1]} unknowns, {b.shape[-2]} right-hand rows"
+        )
+    batch = broadcast_shapes(
+        f"solve: {a} and {b}: leading axes",
+        TensorType(a.shape[:-2], dtype),
+        TensorType(b.shape[:-2], dtype),
+    )
+    return TensorType(batch + b.shape[-2:], dtype)
+
+
+def _solve_by_a(g: Any, o: Any, a: Any, b: Any) -> Any:
+    slope = solve_matrices(transposed(a), g)
+    return unbroadcast(negative(matmul(slope, transposed(o))), a)
+
+
+solve_matrices: Op = register(
+    Op(
+        name="solve",
+        infer_type=_solve_type,
+        evaluate=lambda a, b: _failing("solve", np.linalg.solve, "is singular", a, b),
+        vjp=(
+            _solve_by_a,
+            lambda g, o, a, b: unbroadcast(solve_matrices(transposed(a), g), b),
+        ),
+        saves=("ao", "a"),
+        checked=True,
+        lowering=Host(),
+        promotes=slice(None),
+        floating=True,
+        doc="X with A X = B: (..., n, n), (..., n, k) -> (..., n, k).",
+    )
+)
+
+
+def solve(a: Any, b: Any) -> Any:
+    """The x with a x = b: (..., n, n) and (..., n, k) or (n,); leading axes broadcast.
+
+    Raises:
+        LinAlgError: a matrix is singular.
+    """
+    a, b = as_operand(a), as_operand(b)
+    if b.ndim != 1:
+        return solve_matrices(a, b)
+    found = solve_matrices(a, expand_dims(b, 1))
+    return squeeze(found, found.ndim - 1)
+
+
+def _cofactors(a: Any) -> Any:
+    """By inverses, or where a matrix is singular by singular values."""
+    sizes = np.linalg.det(a)
+    if np.all(sizes != 0):
+        return np.asarray(sizes)[..., None, None] * np.swapaxes(np.linalg.inv(a), -1, -2)
+    u, s, vh = np.linalg.svd(a)
+    n = s.shape[-1]
+    others = np.where(np.eye(n, dtype=np.bool_), 1, s[..., None, :]).prod(-1)
+    sign = np.linalg.det(u) * np.linalg.det(vh)
+    return sign[..., None, None] * ((u * others[..., None, :]) @ vh)
+
+
+def _cofactor_vjp(g: Any, o: Any, a: Any) -> Any:
+    inverse = transposed(inv(a))
+    along = sum(g * inverse, axis=(g.ndim - 2, g.ndim - 1), keepdims=True)
+    return along * o - matmul(matmul(o, transposed(g)), inverse)
+
+
+cofactor: Op = matrix_op(
+    "cofactor", _cofactors, lambda a: a, vjp=(_cofactor_vjp,), saves=("ao",),
+    doc="The derivatives of the determinants by the elements, of singular matrices too. Their own "
+    "derivatives are those of matrices that are not singular.",
+)  # fmt: skip
+
+
+def _numbers(a: TensorType) -> TensorType:
+    return TensorType(a.shape[:-2], a.dtype)
+
+
+det: Op = matrix_op(
+    "det", lambda a: np.asarray(np.linalg.det(a)), _numbers,
+    vjp=(lambda g, o, a: _as_matrices(g) * cofactor(a),), saves=("a",),
+    doc="The determinants of square matrices: (..., n, n) -> (...).",
+)  # fmt: skip
+logabsdet: Op = matrix_op(
+    "logabsdet", lambda a: np.asarray(np.linalg.slogdet(a)[1]), _numbers,
+    vjp=(lambda g, o, a: _as_matrices(g) * transposed(inv(a)),), saves=("a",),
+    doc="The logarithms of the magnitudes of determinants: (..., n, n) -> (...).",
+)  # fmt: skip
+signdet: Op = matrix_op(
+    "signdet", lambda a: np.asarray(np.linalg.slogdet(a)[0]), _numbers, vjp=(None,),
+    doc="The signs of determinants: (..., n, n) -> (...), -1, 0 or 1.",
+)  # fmt: skip
+
+
+class SlogDet(NamedTuple):
+    """Signs of determinants, and the logarithms of their magnitudes."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def slogdet(a: Any) -> SlogDet:
+    """The signs and the logarithms of the magnitudes of determinants: (..., n, n) -> (...)."""
+    return SlogDet(signdet(a), logabsdet(a))
+
+
+def triangle(a: Any) -> Any:
+    """Whether an element is on or below the diagonal: bool (n, n)."""
+    return greater_equal(positions(a, a.ndim - 2), positions(a, a.ndim - 1))
+
+
+def diagonal(a: Any) -> Any:
+    """Whether an element is on the diagonal: bool (n, n)."""
+    return equal(positions(a, a.ndim - 2), positions(a, a.ndim - 1))
+
+
+def _cholesky_vjp(g: Any, o: Any, a: Any) -> Any:
+    # Murray, Differentiation of the Cholesky decomposition, 2016
+    inner = where(triangle(o), matmul(transposed(o), g), 0)
+    inner = where(diagonal(o), inner * 0.5, inner)
+    inverse = inv(o)
+    found = matmul(matmul(transposed(inverse), inner), inverse)
+    return (found + transposed(found)) * 0.5
+
+
+cholesky_factor: Op = matrix_op(
+    "cholesky",
+    lambda a: _failing("cholesky", np.linalg.cholesky, "is not positive definite", a),
+    lambda a: a, vjp=(_cholesky_vjp,), saves=("o",),
+    doc="The lower Cholesky factors of symmetric positive definite matrices, of which the lower "
+    "triangles are read.",
+)  # fmt: skip
+
+
+def cholesky(a: Any, *, upper: bool = False) -> Any:
+    """L with A = L L^T of symmetric positive definite matrices, lower; or its transpose.
+
+    Only the lower triangle is read.
+
+    Raises:
+        LinAlgError: a matrix is not positive definite.
+    """
+    factor = cholesky_factor(a)
+    return transposed(factor) if upper else factor
+
+
+def _pinv_type(a: TensorType, **attrs: Any) -> TensorType:
+    require_matrices("pinv", a)
+    return TensorType((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+
+
+def _pinv_numpy(a: Any, *, rtol: float | None, hermitian: bool) -> Any:
+    if rtol is None:
+        rtol = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
+    return _failing(
+        "pinv", lambda one: np.linalg.pinv(one, rtol, hermitian), "has no singular values", a
+    )
+
+
+def _pinv_vjp(g: Any, o: Any, a: Any, *, rtol: float | None, hermitian: bool) -> Any:
+    # Golub, Pereyra, The differentiation of pseudo-inverses, 1973; by the shorter products
+    gt, ot = transposed(g), transposed(o)
+    rows, columns = a.shape[-2:]
+    if isinstance(rows - columns, Dim) or rows <= columns:
+        k = matmul(gt, o)
+        ko = matmul(k, ot)
+        first = matmul(matmul(ot, o), gt - matmul(k, a))
+        return ko - transposed(matmul(o, k)) - matmul(matmul(a, o), ko) + first
+    k = matmul(o, gt)
+    ok = matmul(ot, k)
+    first = matmul(matmul(gt - matmul(a, k), o), ot)
+    return first - transposed(matmul(k, o)) + ok - matmul(matmul(ok, o), a)
+
+
+def _pinv_bind(a: Any, *, rtol: float | None = None, hermitian: bool = False) -> Any:
+    rtol = None if rtol is None else float(rtol)
+    return (as_operand(a),), {"rtol": rtol, "hermitian": bool(hermitian)}
+
+
+pinv: Op = register(
+    Op(
+        name="pinv",
+        infer_type=_pinv_type,
+        evaluate=_pinv_numpy,
+        vjp=(_pinv_vjp,),
+        saves=("ao",),
+        checked=True,
+        bind=_pinv_bind,
+        lowering=Host(),
+        floating=True,
+        doc="The pseudoinverses (Moore, Penrose) of matrices: (..., m, n) -> (..., n, m). Singular "
+        "values up to `rtol` times the largest count as 0; max(m, n) times eps unless given.",
+    )
+)

@@ -1,0 +1,105 @@
+"""Host steps: what a program calls to have an op evaluated with NumPy.
+
+An object of these is made per step and workspace, and its address put into the workspace's table
+(`compiler.emit.host`). It reads where its operands lie from the table, since in a loop that
+changes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from compiler.dims import Unknown, evaluate
+from compiler.emit.program import HostArray, HostCall
+from compiler.errors import GraphError, StaticGraphError
+from compiler.op import op_named
+from compiler.types import mapped
+
+
+class Memory:
+    """An array somewhere in a table's memory."""
+
+    __slots__ = ("addend", "buffer", "dtype", "entry", "shape")
+
+    def __init__(self, array: HostArray, sizes: Mapping[Unknown, int]) -> None:
+        self.entry, self.addend = array.place.entry, array.place.addend
+        self.shape = tuple([evaluate(size, sizes) for size in array.shape])
+        self.dtype = array.dtype
+        count = 1
+        for size in self.shape:
+            count *= size
+        self.buffer = ctypes.c_char * (count * array.dtype.itemsize)
+
+    def at(self, words: Any) -> Any:
+        """The array, without a copy."""
+        place: Any = self.buffer.from_address(words[self.entry] + self.addend)
+        return np.ndarray(self.shape, self.dtype, place)
+
+
+class HostStep:
+    """A step of a program: called without arguments, it computes its result.
+
+    Args:
+        call: what is computed.
+        table: the workspace's, whose memory outlives the step.
+        sizes: of the workspace's calls.
+        line: the user's line of a node of the kernel, for what goes wrong.
+    """
+
+    __slots__ = (
+        "attrs", "evaluate", "known", "line", "name", "node", "operands", "result", "words",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        call: HostCall,
+        table: Any,
+        sizes: Mapping[Unknown, int],
+        line: Callable[[int], str],
+    ) -> None:
+        op = op_named(call.op)
+        self.name = op.name
+        self.evaluate = op.evaluate
+        self.attrs = {
+            name: mapped(value, lambda size: evaluate(size, sizes)) for name, value in call.attrs
+        }
+        self.operands = [Memory(one, sizes) for one in call.operands]
+        self.result = Memory(call.result, sizes)
+        self.words = memoryview(table)
+        self.node = call.node
+        self.line = line
+        self.known = ""
+
+    @property
+    def where(self) -> str:
+        """The user's line: found once, since the kernel may have to be made again for it."""
+        if not self.known:
+            self.known = self.line(self.node)
+        return self.known
+
+    def __call__(self) -> None:
+        """Compute the result; what the op raises has the user's line."""
+        arrays = []
+        for memory in self.operands:
+            array = memory.at(self.words)
+            array.setflags(False)  # an op is pure: what it reads, others read too
+            arrays.append(array)
+        try:
+            with np.errstate(all="ignore"):
+                value = np.asarray(self.evaluate(*arrays, **self.attrs))
+        except StaticGraphError as error:
+            raise type(error)(f"{error} ({self.where})") from error
+        except Exception as error:
+            error.add_note(f"in {self.name} ({self.where})")
+            raise
+        result = self.result.at(self.words)
+        if value.shape != result.shape or value.dtype != result.dtype:
+            raise GraphError(
+                f"{self.name} evaluates to {value.dtype}{list(value.shape)}, inferred "
+                f"{result.dtype}{list(result.shape)} ({self.where})"
+            )
+        result[...] = value

@@ -1,0 +1,57 @@
+"""How a program comes to apply linear algebra: to matrices that are far from singular."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.fuzz.graphs.grow import Generator, Grower, Value
+
+FAR = 4.0
+"""What is added to the diagonal of matrices of elements below 1."""
+
+
+def _square(g: Grower, singular: float = 0.05) -> Value:
+    """Matrices with a dominant diagonal; not always."""
+    x = g.pick("f", lambda x: 0 < x.ndim < 4 and isinstance(x.shape[-1], int) and x.shape[-1] < 5)
+    small = g.emit("tanh", x)
+    column, row = (g.emit("expand_dims", small, axis) for axis in (small.ndim, small.ndim - 1))
+    products = g.emit("multiply", column, row)
+    if g.chance(singular):
+        return products  # of rank 1
+    size, dtype = x.shape[-1], x.expression.dtype.name
+    unit = g.emit("one_hot", g.emit("arange", size), size, dtype)
+    return g.emit("add", products, g.emit("multiply", unit, FAR))
+
+
+def _of_a_square(g: Grower, op: str) -> Any:
+    return g.emit(op, _square(g))
+
+
+def _slogdet(g: Grower, op: str) -> Any:
+    names = [f"{g.fresh()}s", f"{g.fresh()}l"]
+    return g.add({"name": names, "op": op, "args": [_square(g).ref]})
+
+
+def _solve(g: Grower, op: str) -> Any:
+    a = _square(g)
+    b = g.emit("expand_dims", g.emit("sum", a, axis=-1), -1)
+    return g.emit(op, a, g.emit("concatenate", [b, a], -1) if g.chance(0.4) else b)
+
+
+def _pinv(g: Grower, op: str) -> Any:
+    return g.emit(op, _square(g, 0.0), rtol=1e-4)
+
+
+def _vector_norm(g: Grower, op: str) -> Any:
+    x = g.pick("f")
+    order = g.choose.choice((2, 1, 3, 0, {"float": "inf"}, {"float": "-inf"}))
+    return g.emit(op, g.emit("tanh", x), order, axis=g.axes(x), keepdims=g.chance(0.5))
+
+
+GENERATORS: dict[str, Generator] = {
+    **dict.fromkeys(
+        ("inv", "det", "logabsdet", "signdet", "cholesky", "cofactor"), _of_a_square
+    ),
+    "slogdet": _slogdet, "solve": _solve, "pinv": _pinv, "vector_norm": _vector_norm,
+}  # fmt: skip
+"""The generators of these ops."""

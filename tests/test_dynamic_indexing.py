@@ -1,0 +1,212 @@
+"""Indices split as PyTorch splits them: numbers and slices make a view, tensors index the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dynamic as torch
+
+MASK = torch.tensor([[True, False, True], [False, True, True]])
+
+
+def index(*places):
+    return torch.tensor(places)
+
+
+@pytest.mark.parametrize(
+    ("key", "shape"),
+    [
+        ((0, slice(None), index(1, 2)), (3, 2)),
+        ((0, None, index(0, 0, 1)), (1, 3, 4)),
+        ((slice(None), index(0, 1), 0), (2, 2)),
+        ((index(0), slice(None), index(1)), (1, 3)),
+        ((index(1), ..., index(2)), (1, 3)),
+        ((0, index(0, 2), ..., index(1, 3)), (2,)),
+        ((MASK, slice(0, 1)), (4, 1)),
+        ((MASK, None), (4, 1, 4)),
+        ((True, MASK), (4, 4)),
+        ((slice(None), True), (2, 1, 3, 4)),
+        ((slice(None), False), (2, 0, 3, 4)),
+        (([], 0), (0, 4)),
+        ((torch.tensor(1), index(0)), (1, 4)),
+    ],
+)
+def test_what_a_key_selects(key, shape):
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    assert x[key].shape == shape  # as in PyTorch 2.13; NumPy puts some of these axes elsewhere
+    y = x.clone()
+    y[key] = -x[key]
+    changed = np.unique(x[key].numpy())
+    expected = np.where(np.isin(x.numpy(), changed), -x.numpy(), x.numpy())
+    assert np.array_equal(y.numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("key", "read", "written"),
+    [
+        (slice(None), "SliceBackward0", "FillBackward3"),
+        (slice(0, 3), "SliceBackward0", "FillBackward3"),
+        ((slice(None),), "AliasBackward0", "FillBackward3"),
+        ((slice(0, 2), slice(0, 3)), "AliasBackward0", "FillBackward3"),
+        ((..., slice(0, 2)), "SliceBackward0", "torch::autograd::CopySlices"),
+        ((slice(None, None, 2), ...), "SliceBackward0", "torch::autograd::CopySlices"),
+        (slice(-2, None), "SliceBackward0", "torch::autograd::CopySlices"),
+        (..., "AliasBackward0", "FillBackward3"),
+        ((1, slice(None)), "SelectBackward0", "torch::autograd::CopySlices"),
+        (None, "UnsqueezeBackward0", "torch::autograd::CopySlices"),
+        (True, "IndexBackward0", "torch::autograd::CopySlices"),
+        ([0, 1], "IndexBackward0", "IndexPutBackward0"),
+        ((0, [1]), "IndexBackward0", "torch::autograd::CopySlices"),
+        (([1], slice(0, 1)), "IndexBackward0", "torch::autograd::CopySlices"),
+        (([1], slice(None)), "IndexBackward0", "IndexPutBackward0"),
+    ],
+)
+def test_the_nodes_of_a_key(key, read, written):
+    x = torch.ones(2, 3, requires_grad=True) * 2
+    assert x[key].grad_fn.name() == read
+    x[key] = 5.0
+    assert x.grad_fn.name() == written
+
+
+def test_a_number_assigned_to_a_number_is_copied():
+    x = torch.ones((), requires_grad=True) * 2
+    x[...] = 5.0
+    assert x.grad_fn.name() == "torch::autograd::CopyBackwards"
+
+
+def test_nothing_is_assigned_to_false():
+    x = torch.ones(2, 3, requires_grad=True)
+    x[False] = 5.0
+    assert (x._version, x.tolist()) == (0, [[1.0] * 3] * 2)
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ((torch.tensor([True]),), r"^The shape of the mask \[1\] at index 0 does not match the "
+         r"shape of the indexed tensor \[2, 3\] at index 0$"),
+        ((slice(None), None, torch.tensor([True, False])), r"^The shape of the mask \[2\] at "
+         r"index 0 does not match the shape of the indexed tensor \[2, 1, 3\] at index 2$"),
+        ((0, torch.tensor([4])), "^index 4 is out of bounds for dimension 0 with size 3$"),
+        ((torch.tensor([0.5]),), "^tensors used as indices must be long, int, byte or bool"),
+        ((1.5,), r"^only integers, slices \(`:`\), ellipsis .*\(got float\)$"),
+        ((0, 0, [0]), "^too many indices for tensor of dimension 2$"),
+        ((0, 0, slice(None)), "^too many indices for tensor of dimension 2$"),
+    ],
+)  # fmt: skip
+def test_keys_that_do_not_fit(key, text):
+    x = torch.ones(2, 3)
+    with pytest.raises(IndexError, match=text):
+        x[key]
+    with pytest.raises(IndexError, match=text):
+        x[key] = 2.0
+
+
+def test_the_value_has_the_dtype_unless_it_is_a_number_for_a_mask():
+    x = torch.zeros(3)
+    with pytest.raises(
+        RuntimeError,
+        match=r"^Index put requires the source and destination dtypes "
+        r"match, got Float for the destination and Double for the source\.$",
+    ):
+        x[[0]] = torch.ones(1, dtype=torch.float64)  # fmt: skip
+    x[torch.tensor([True, False, True])] = torch.tensor(2.0, dtype=torch.float64)
+    x[1] = torch.tensor(3.0, dtype=torch.float64)
+    assert x.tolist() == [2.0, 3.0, 2.0]
+
+
+def test_none_among_the_indices_of_index_put_is_a_whole_axis():
+    x = torch.zeros(2, 3).index_put_((None, torch.tensor([1])), torch.tensor(5.0))
+    assert x.tolist() == [[0.0, 5.0, 0.0]] * 2
+
+
+def test_squeezing_nothing_is_a_view():
+    x = torch.ones(2)
+    x.squeeze(()).mul_(2)
+    number = torch.tensor(1.0)
+    number.squeeze(-1).mul_(3)
+    assert (x.tolist(), number.item()) == ([2.0, 2.0], 3.0)
+
+
+def test_ravel_is_a_copy_of_what_is_not_in_row_major_order():
+    x = torch.zeros(2, 3)
+    x[:, :1].ravel().fill_(1.0)
+    x.T.ravel().fill_(1.0)
+    assert not x.any()
+    x.ravel().fill_(1.0)
+    assert x.all()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: x.softmax(0), lambda x: x.cumsum(0), lambda x: x.cumprod(0),
+        lambda x: x.flip(0), lambda x: x.logsumexp(0), lambda x: x.roll(1),
+        lambda x: x.gather(0, torch.tensor(0)), lambda x: x.quantile(0.5),
+        lambda x: torch.diag_embed(x[None]), lambda x: torch.kron(x, x),
+        lambda x: x.expand(2, 3).topk(1).values, lambda x: x.expand(2, 3).mode(0).values,
+        lambda x: torch.rot90(x.expand(2, 3)), lambda x: x.expand(2, 3).kthvalue(1).values,
+    ],
+)  # fmt: skip
+def test_what_is_computed_is_no_view(make):
+    made = make(torch.tensor(2.0, requires_grad=True))
+    assert not made._is_view()
+    assert made._base is None
+    assert made.is_contiguous()
+    made.sum().backward()
+
+
+def test_a_clone_is_laid_out_as_what_has_neither_gaps_nor_repetition():
+    x = torch.zeros(2, 3)
+    assert x.T.clone().stride() == (1, 3)
+    assert x.expand(4, 2, 3).clone().stride() == (6, 3, 1)
+    assert torch.zeros(3).expand(2, 3).clone().stride() == (3, 1)
+    assert torch.zeros(4, 6)[:, ::2].clone().stride() == (3, 1)
+
+
+def test_steps_of_axes_of_one_and_of_nothing():
+    assert torch.zeros(3)[None].stride() == (3, 1)
+    assert torch.zeros(())[None].stride() == (1,)
+    assert torch.zeros(2, 3).unsqueeze(1).stride() == (3, 3, 1)
+    assert torch.zeros(2, 3).expand(1, 2, 3).stride() == (6, 3, 1)
+    assert torch.zeros(2, 3).expand(4, 2, 3).stride() == (0, 3, 1)
+    assert torch.zeros(0, 3).stride() == (3, 1)
+    assert torch.zeros(2, 0).stride() == (1, 1)
+
+
+MISSING = '^{}\\(\\) missing 1 required positional arguments: "{}"$'
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("expand", "size"), ("reshape", "shape"), ("permute", "dims"), ("repeat", "repeats"),
+        ("tile", "dims"), ("flip", "dims"), ("resize_", "size"), ("new_zeros", "size"),
+    ],
+)  # fmt: skip
+def test_methods_without_sizes(name, argument, shape):
+    with pytest.raises(TypeError, match=MISSING.format(name, argument)):
+        getattr(torch.ones(shape), name)()
+    if not shape:
+        assert getattr(torch.ones(()), name)(()).shape == ()
+
+
+def test_view_without_sizes():
+    with pytest.raises(TypeError, match=r"^view\(\) received an invalid combination of arguments "):
+        torch.ones(()).view()
+
+
+def test_axes_of_another_number():
+    with pytest.raises(RuntimeError, match=r"input\.dim\(\) = 2 is not equal to len\(dims\) = 1$"):
+        torch.ones(2, 3).permute(0)
+    with pytest.raises(RuntimeError, match=r"^permute\(\): duplicate dims are not allowed\.$"):
+        torch.ones(2, 3).permute(0, -2)
+    with pytest.raises(IndexError, match=r"^Dimension out of range .* but got 2\)$"):
+        torch.ones(2, 3).permute(0, 2)
+    with pytest.raises(RuntimeError, match=r"^tensor\.mT is only supported .* Got 1-D tensor\.$"):
+        torch.ones(2).mT  # noqa: B018
+    assert torch.ones(()).mT.shape == ()
+    with pytest.raises(IndexError, match=r"^amin\(\): Expected reduction dim 0 to have non-zero"):
+        torch.ones(0, 2).amin(0)

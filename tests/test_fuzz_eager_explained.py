@@ -1,0 +1,120 @@
+"""The differences from PyTorch that the campaign `eager` knows, and that they are no wider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from staticgraph.fuzz.eager import explained
+from staticgraph.fuzz.eager.compare import differences
+
+
+def method(of: str, *args: Any, name: str | None = None) -> Any:
+    step = {"do": "method", "of": of, "args": list(args), "options": {}}
+    return step if name is None else {**step, "name": name}
+
+
+def answer(steps: int, **values: Any) -> Any:
+    return {"steps": [None] * steps, "values": values, "hooks": []}
+
+
+def found(steps: list[Any], ours: Any, theirs: Any) -> list[str]:
+    program = {"steps": steps, "mode": "results"}
+    mine, other = answer(len(steps), **ours), answer(len(steps), **theirs)
+    return [one.split("\n")[0] for one in differences(program, mine, other)]
+
+
+def test_a_view_refused_as_a_leaf_is_none() -> None:
+    step = method("mul_", "$v", 2.0)
+    error = {"error": ["RuntimeError"], "text": "a leaf Variable that requires grad is being used"}
+    for state, known in (
+        ({"_is_view": True, "is_leaf": False}, True),
+        ({"_is_view": True, "is_leaf": True}, False),
+        ({"_is_view": False, "is_leaf": False}, False),
+        ({}, False),
+    ):
+        assert explained.refused_as_leaf(step, error, answer(1, v=state)) is known
+    stale = answer(1, v={"_is_view": True, "is_leaf": False})
+    assert not explained.refused_as_leaf(step, None, stale)
+    assert not explained.refused_as_leaf(
+        step, {**error, "text": "a view of a leaf Variable"}, stale
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "named"),
+    [
+        ([method("matmul", "$a", "$b", name="x")], True),
+        ([method("mul", "$a", "$b", name="x")], False),
+        ([method("sum", "$i", name="x")], True),
+        ([method("mul_", "$i", 2.0, name="x")], False),
+        ([method("sum", "$i", name="y"), method("detach", "$y", name="x")], True),
+        ([method("sum", "$i", name="y"), method("sin", "$y", name="x")], False),
+    ],
+)
+def test_versions_of_what_an_op_writes_inside(steps: list[Any], named: bool) -> None:
+    plain = {"_is_view": False, "is_inference": False}
+    state = dict.fromkeys("aby", plain) | {"i": {"_is_view": False, "is_inference": True}}
+    ours, theirs = ({**state, "x": {**plain, "_version": version}} for version in (0, 1))
+    assert found(steps, ours, theirs) == ([] if named else ["_version differs from PyTorch"])
+
+
+def test_orders_of_what_is_computed_from_another_order() -> None:
+    for inner, known in ((False, True), (True, False)):
+        ours = {"a": {"is_contiguous": inner, "_is_view": False}}
+        theirs = {**ours, "x": {"is_contiguous": False, "_is_view": False}}
+        ours["x"] = {"is_contiguous": True, "_is_view": False}
+        said = found([method("sin", "$a", name="x")], ours, theirs)
+        assert said == ([] if known else ["is_contiguous differs from PyTorch"])
+        theirs["x"] = {"is_contiguous": False, "_is_view": True}
+        ours["x"] = {"is_contiguous": True, "_is_view": True}
+        assert found([method("t", "$a", name="x")], ours, theirs) == [
+            "is_contiguous differs from PyTorch"
+        ]
+
+
+def test_versions_of_memory_that_is_a_gradient() -> None:
+    state = {"_is_view": False}
+    steps = [
+        method("detach", "$x", name="g"),
+        {"do": "assign", "of": "grad", "args": ["$x", "$g"]},
+    ]
+    ours, theirs = ({"x": {**state, "_version": n}, "g": {**state, "_version": n}} for n in (2, 1))
+    assert found(steps, ours, theirs) == []
+    assert found(steps[:1], ours, theirs) == ["_version differs from PyTorch"] * 2
+    steps[1] = {"do": "assign", "of": "grad", "args": ["$x", None]}
+    assert found(steps, ours, theirs) == ["_version differs from PyTorch"] * 2
+
+
+def test_views_of_temporaries() -> None:
+    ours = {"x": {"_is_view": False, "base": None}}
+    for of, base, known in (
+        ("matmul", "another", True),
+        ("select", "another", False),
+        ("matmul", "a", False),
+    ):
+        theirs = {"x": {"_is_view": True, "base": base}}
+        said = found([method(of, "$a", name="x")], ours, theirs)
+        assert (said == []) is known
+
+
+def test_places_of_nothing() -> None:
+    def known(of: str, shape: list[int], ours: Any, theirs: Any) -> bool:
+        state = {"elements": {"shape": shape}}
+        return explained.place_of_nothing(method(of, "$x"), ours, theirs, answer(1, x=state))
+
+    assert known("storage_offset", [2, 0], 0, 3)
+    assert not known("storage_offset", [2, 1], 0, 3)
+    assert known("stride", [2, 1], [1, 1], [1, 7])
+    assert not known("stride", [2, 2], [1, 1], [1, 7])
+    assert not known("stride", [2, 1], [2, 1], [1, 1])
+    assert not known("dim", [2, 0], 1, 2)
+
+
+def test_a_gradient_may_be_made_of_other_nodes() -> None:
+    step = {"do": "function", "of": "autograd.grad", "args": ["$y", ["$x"]], "name": ["g"]}
+    ours, theirs = {"g": {"grad_fn": "AddBackward0"}}, {"g": {"grad_fn": "CopySlices"}}
+    assert found([step], ours, theirs) == []
+    assert found([step], ours, {"g": {"grad_fn": None}}) != []
+    assert found([method("sin", "$x", name="g")], ours, theirs) != []
