@@ -337,6 +337,23 @@ def test_the_least_recently_used_entries_go_first(tmp_path: Path) -> None:
     assert cache.usage() == store.Usage(3, 3 * size)
 
 
+def test_a_directory_of_many_entries_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: read.append(path) or scandir(path))
+    size = HEADER.size + 6 + 1000
+    cache = Store(tmp_path, 40 * size)
+    for i in range(40):
+        assert cache.put(bytes([i]) * 32, Code(("kernel",), bytes(1000)))
+    assert len(read) == 1
+    for i in range(40, 45):
+        assert cache.put(bytes([i]) * 32, Code(("kernel",), bytes(1000)))
+        assert cache.usage().bytes <= cache.limit
+    assert len(read) == 2 + 5  # usage() reads it too
+
+
 def test_an_entry_larger_than_the_limit_is_not_stored(tmp_path: Path) -> None:
     cache = Store(tmp_path, 1000)
     assert not cache.put(KEY, Code(("kernel",), bytes(1000)))

@@ -76,7 +76,12 @@ def open_store() -> Store | None:
     if not private:
         _warn(place)
         return None
-    return Store(place, limit())
+    return _store(place, limit())
+
+
+@cache  # it knows what the directory holds
+def _store(place: Path, limit: int) -> Store:
+    return Store(place, limit)
 
 
 @cache

@@ -17,7 +17,7 @@ import struct
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 MAGIC = b"sgkernel"
@@ -25,6 +25,7 @@ FORMAT = 2
 HEADER = struct.Struct("<8sI32s32sII")
 SUFFIX = ".sgk"
 TEMPORARY = "new-"
+ROOM = 8  # a full directory is emptied by this part
 ABANDONED = 3600.0  # seconds after which a temporary file belongs to no running process
 
 
@@ -48,12 +49,17 @@ class Usage:
 class Store:
     """Entries in a directory of at most `limit` bytes; those unused for longest go first.
 
+    The directory is read at the first write and then when there may be too much, for it may hold
+    many thousand entries: `_total` is what it held at most when it was last read or written to,
+    leaving out what other processes write, who see to it themselves.
+
     No method raises for what is wrong with the directory or an entry: it then finds nothing, and
     stores nothing.
     """
 
     directory: Path
     limit: int
+    _total: list[int] = field(default_factory=list, compare=False, repr=False)
 
     def get(self, key: bytes) -> Code | None:
         """The object code of a key of 32 bytes, if there is an entry and it is whole."""
@@ -97,7 +103,10 @@ class Store:
             with contextlib.suppress(OSError):
                 os.unlink(name)
             return False
-        self._trim()
+        if self._total:
+            self._total[0] += len(content)
+        if not self._total or self._total[0] > self.limit:
+            self._total[:] = [self._trim()]
         return True
 
     def usage(self) -> Usage:
@@ -125,8 +134,11 @@ class Store:
         except OSError:
             return
 
-    def _trim(self) -> None:
-        """Remove what was left behind, and what was used least recently if there is too much."""
+    def _trim(self) -> int:
+        """Remove what was left behind, and what was used least recently if there is too much.
+
+        Then there is room for some time. The bytes that are left.
+        """
         kept = []
         for path, state in self._files():
             name = os.path.basename(path)
@@ -135,11 +147,13 @@ class Store:
             elif time.time() - state.st_mtime > ABANDONED:
                 _remove(path)
         total = sum(size for _, _, size in kept)
+        wanted = self.limit if total <= self.limit else self.limit - self.limit // ROOM
         for _, path, size in sorted(kept):
-            if total <= self.limit:
-                return
+            if total <= wanted:
+                break
             if _remove(path):
                 total -= size
+        return total
 
 
 def is_private(directory: Path) -> bool:
