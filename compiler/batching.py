@@ -229,9 +229,7 @@ def _first_of_all(
 
 
 RULES: dict[Op, BatchRule] = {
-    **dict.fromkeys(
-        (ops.clamp, ops.leaky_relu, ops.elu, ops.silu, ops.gelu, ops.stop_gradient), aligned
-    ),
+    ops.stop_gradient: aligned,
     **dict.fromkeys(
         (
             ops.mean, ops.var, ops.std, ops.logsumexp, ops.vector_norm, ops.expand_dims,
@@ -277,7 +275,7 @@ RULES: dict[Op, BatchRule] = {
 def rule_of(op: Op) -> BatchRule | None:
     """The batching rule of an op, or None."""
     found = RULES.get(op)
-    if found is None and isinstance(op.lowering, Pointwise):
+    if found is None and (op.elementwise or isinstance(op.lowering, Pointwise)):
         return aligned
     if found is None and isinstance(op.lowering, Reduce):
         return shifted

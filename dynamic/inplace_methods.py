@@ -29,6 +29,17 @@ def _method(op: Op) -> Any:
     return method
 
 
+def _with_options(op: Op, bind: Any) -> Any:
+    """The method of an op that has a signature of its own, `bind`."""
+
+    def method(self: Any, *others: Any, **options: Any) -> Any:
+        (_, *operands), attrs = bind(self, *others, **options)
+        return overwrite(self, op, operands, attrs)
+
+    method.__doc__ = f"In place: {op.doc}"
+    return method
+
+
 def _called(name: str, function: Any) -> Any:
     function.__name__ = function.__qualname__ = name
     return function
@@ -175,6 +186,10 @@ class InPlace(Operand):
         key = (slice(None),) * axis_of("index", dim, self._array.ndim) + (index,)
         return (self if self._array.ndim else ops.reshape(self, (1,))), key
 
+    def polygamma_(self, n: int) -> Any:
+        """The n-th derivative of digamma."""
+        return overwrite(self, ops.polygamma, (), {"n": n})
+
     def addcmul_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """Add value * tensor1 * tensor2."""
         return self.add_(ops.multiply(tensor1, tensor2), alpha=value)
@@ -295,26 +310,34 @@ def _divided(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     )
 
 
-_NAMES = {
-    "abs": ("abs", "absolute"), "acos": ("acos", "arccos"), "asin": ("asin", "arcsin"),
-    "atan": ("atan", "arctan"), "atan2": ("atan2", "arctan2"), "ceil": ("ceil",), "cos": ("cos",),
-    "cosh": ("cosh",), "equal": ("eq",), "erf": ("erf",), "exp": ("exp",), "expm1": ("expm1",),
-    "floor": ("floor",), "floor_divide": ("floor_divide",), "greater": ("gt", "greater"),
-    "greater_equal": ("ge", "greater_equal"), "less": ("lt", "less"),
-    "less_equal": ("le", "less_equal"), "log": ("log",), "log1p": ("log1p",),
-    "logical_and": ("logical_and",), "logical_not": ("logical_not",),
-    "logical_or": ("logical_or",), "logical_xor": ("logical_xor",),
-    "multiply": ("mul", "multiply"), "negative": ("neg", "negative"),
-    "not_equal": ("ne", "not_equal"), "power": ("pow",), "reciprocal": ("reciprocal",),
-    "relu": ("relu",), "remainder": ("remainder",), "rsqrt": ("rsqrt",), "sigmoid": ("sigmoid",),
-    "sign": ("sign", "sgn"), "sin": ("sin",), "sinh": ("sinh",), "sqrt": ("sqrt",),
-    "square": ("square",), "tan": ("tan",), "tanh": ("tanh",), "trunc": ("trunc", "fix"),
+_ALIASES = {
+    "abs": ("abs", "absolute"), "acos": ("acos", "arccos"), "acosh": ("acosh", "arccosh"),
+    "asin": ("asin", "arcsin"), "asinh": ("asinh", "arcsinh"), "atan": ("atan", "arctan"),
+    "atan2": ("atan2", "arctan2"), "atanh": ("atanh", "arctanh"), "equal": ("eq",),
+    "greater": ("gt", "greater"), "greater_equal": ("ge", "greater_equal"), "less": ("lt", "less"),
+    "less_equal": ("le", "less_equal"), "multiply": ("mul", "multiply"),
+    "negative": ("neg", "negative"), "not_equal": ("ne", "not_equal"), "power": ("pow",),
+    "sign": ("sign", "sgn"), "trunc": ("trunc", "fix"),
 }  # fmt: skip
+"""PyTorch's names of in-place methods, where they are not the op's own name alone."""
+_WITHOUT = frozenset((
+    "add", "binary_cross_entropy", "clamp", "divide", "elu", "fmax", "fmin", "gelu", "isfinite",
+    "isinf", "isnan", "leaky_relu", "log_odds", "logaddexp", "logaddexp2", "maximum", "minimum",
+    "polygamma", "round", "silu", "softplus", "subtract", "where",
+))  # fmt: skip
+"""Elementwise ops that PyTorch has no in-place method of, or one that takes more."""
+NAMES = {
+    op.name: _ALIASES.get(op.name, (op.name,))
+    for op in ops.all_ops()
+    if op.elementwise and op.name not in _WITHOUT
+}
 """For each op of the library PyTorch's names of its in-place methods."""
 
-for _op, _names in _NAMES.items():
+for _op_name, _names in NAMES.items():
+    _op = ops.op_named(_op_name)
     for _name in _names:
-        setattr(InPlace, f"{_name}_", _called(f"{_name}_", _method(getattr(ops, _op))))
+        _made = _method(_op) if _op.bind is None else _with_options(_op, _op.bind)
+        setattr(InPlace, f"{_name}_", _called(f"{_name}_", _made))
 for _name, _function in {
     "add_": _scaled(ops.add), "sub_": _scaled(ops.subtract), "subtract_": _scaled(ops.subtract),
     "div_": _divided, "divide_": _divided, "true_divide_": _method(ops.divide),

@@ -357,6 +357,10 @@ class Methods(Indexing):
         scale = 10.0**decimals
         return ops.divide(ops.round(ops.multiply(self, scale)), scale)
 
+    def polygamma(self, n: int) -> Any:
+        """The n-th derivative of digamma."""
+        return ops.polygamma(n, self)
+
     def index_select(self, dim: int, index: Any) -> Any:
         """The slices at `index` along one axis."""
         if not self.ndim and index.numel() != 1:

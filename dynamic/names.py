@@ -18,6 +18,7 @@ _NAMES = {
     "conv2d": "Convolution",
     "conv_transpose2d": "Convolution",
     "cross_entropy": "NllLoss",
+    "deg2rad": "Deg2Rad",
     "det": "LinalgDet",
     "divide": "Div",
     "embed": "ConstantPadNd",
@@ -37,6 +38,7 @@ _NAMES = {
     "outer": "Mul",
     "pinv": "LinalgPinv",
     "prod_dim": "Prod",
+    "rad2deg": "Rad2Deg",
     "reshape": "View",
     "solve": "LinalgSolveEx",
     "square": "Pow",
@@ -96,14 +98,16 @@ def _divide(node: Any) -> str:
     return "MulBackward0" if node.recipe.number and node.edges[0] is None else "DivBackward0"
 
 
-def _power(node: Any) -> str:
-    if not node.recipe.number:
-        return "PowBackward1"
-    return "PowBackward2" if node.edges[0] is None else "PowBackward0"
+def _overloaded(stem: str, tensors: int, number: int, number_first: int | None = None) -> Any:
+    """The name whose number depends on which of two operands is a Python number."""
 
+    def name(node: Any) -> str:
+        series = tensors if not node.recipe.number else number
+        if number_first is not None and node.recipe.number and node.edges[0] is None:
+            series = number_first
+        return f"{stem}Backward{series}"
 
-def _remainder(node: Any) -> str:
-    return f"RemainderBackward{0 if node.recipe.number else 1}"
+    return name
 
 
 def _matmul(node: Any) -> str:
@@ -152,8 +156,11 @@ _SPECIAL = {
     "min": _extremum("Min"),
     "subtract": _subtract,
     "divide": _divide,
-    "power": _power,
-    "remainder": _remainder,
+    "power": _overloaded("Pow", 1, 0, 2),
+    "remainder": _overloaded("Remainder", 1, 0),
+    "fmod": _overloaded("Fmod", 1, 0),
+    "copysign": _overloaded("Copysign", 0, 1),
+    "xlogy": _overloaded("Xlogy", 0, 2, 1),
     "matmul": _matmul,
     "select": _select,
     "copy": lambda node: _COPY,

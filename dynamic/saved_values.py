@@ -74,6 +74,8 @@ _SAME = {
     "conv_transpose2d": ("stride", "padding", "dilation", "groups", "output_padding"),
     "var": ("correction",),
     "std": ("correction",),
+    "logit": ("eps",),
+    "polygamma": ("n",),
 }
 """The attributes that have PyTorch's names."""
 

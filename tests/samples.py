@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from compiler import ops
+from compiler.op import Op
 from tests.values import (
     bools,
     byte,
@@ -19,6 +21,7 @@ from tests.values import (
     nonzero,
     positive,
     probability,
+    share,
     spread,
     unit,
 )
@@ -251,6 +254,7 @@ def matrices() -> list[Sample]:
     ]
 
 
+NEGATIVE = np.array([-0.5, -1.4, -2.6, 0.7])
 CORNERS = np.array([[0.5, -1.5, 2.0], [1.0, 3.0, -0.5]])
 
 SAMPLES: dict[str, list[Sample]] = {
@@ -600,4 +604,50 @@ SAMPLES: dict[str, list[Sample]] = {
         call(integers(2, 3, low=0, high=5, dtype="int32"), 5, "float64", order=0),
         call(integers(2, low=0, high=2, dtype="uint8"), 2, dtype="bool", order=0),
     ],
+    **{
+        name: unary()
+        for name in ("asinh", "deg2rad", "erfc", "exp2", "rad2deg", "sinc")
+    },
+    **{name: unary(positive) for name in ("digamma", "lgamma", "log10", "log2")},
+    "acosh": unary(functools.partial(spread, low=1.3, high=4.0)),
+    "atanh": unary(unit, integer=False),
+    "frac": unary(fraction),
+    "log_odds": unary(share, integer=False),
+    "logit": [*unary(share, integer=False), call(spread(6, low=-0.5, high=1.5), 0.2)],
+    "polygamma": [
+        *(call(n, positive(2, 3)) for n in range(4)), call(1, NEGATIVE), call(2, NEGATIVE),
+        call(2, positive(2, 0)), call(1, integers(3, low=1, dtype="int32"), order=0),
+    ],
+    **{name: binary() for name in ("fmax", "fmin", "logaddexp", "logaddexp2")},
+    **{name: binary(nonzero, nonzero) for name in ("copysign", "hypot")},
+    "heaviside": binary(nonzero),
+    "xlogy": binary(positive, positive),
+    "fmod": quotients(),
+    **{
+        name: [
+            call(integers(2, 3), integers(3), order=0),
+            call(integers(5), 6, order=0),
+            call(byte(2, 3), integers(2, 1, dtype="int32"), order=0),
+            call(byte(4), byte(4), order=0),
+        ]
+        for name in ("gcd", "lcm")
+    },
+    "binary_cross_entropy": [
+        call(share(3, 2), probability(3, 2)),
+        call(share(2, 3), probability(3)),
+        call(share(), probability()),
+    ],
 }  # fmt: skip
+
+
+def elementwise(arity: int) -> tuple[str, ...]:
+    """The public ops of so many floating operands, element by element, without attributes."""
+    return tuple(
+        name
+        for name in ops.PUBLIC
+        if isinstance(op := getattr(ops, name), Op)
+        and op.elementwise
+        and op.bind is None
+        and len(SAMPLES[name][0].args) == arity
+        and SAMPLES[name][0].args[0].dtype.kind == "f"
+    )

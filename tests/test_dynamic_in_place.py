@@ -7,14 +7,13 @@ import pytest
 
 import dynamic as torch
 from compiler import ops
-from dynamic.inplace_methods import _NAMES
+from dynamic.inplace_methods import NAMES
 from dynamic.strided import Region
+from tests.samples import elementwise
 
-BINARY = {
-    "atan2", "equal", "floor_divide", "greater", "greater_equal", "less", "less_equal",
-    "logical_and", "logical_or", "logical_xor", "multiply", "not_equal", "power", "remainder",
-}  # fmt: skip
-CASES = [(op, name) for op, names in _NAMES.items() for name in names]
+BINARY = {*elementwise(2), "logical_and", "logical_or", "logical_xor"}
+OF_INTEGERS = {"gcd", "lcm"}
+CASES = [(op, name) for op, names in NAMES.items() if op not in OF_INTEGERS for name in names]
 
 
 @pytest.mark.parametrize(("op", "name"), CASES)
@@ -33,6 +32,14 @@ def test_the_table(op, name):
     made = getattr(ops, op)(twin * 1, *others)
     gradient = torch.autograd.grad(made.sum(), twin)[0].numpy() if made.requires_grad else 0
     np.testing.assert_array_equal(x.grad.numpy(), np.broadcast_to(gradient, x.shape))
+
+
+@pytest.mark.parametrize("op", sorted(OF_INTEGERS))
+def test_of_integers(op):
+    x = torch.tensor([4, 6, -9])
+    other = torch.tensor([6, 9, 3])
+    expected = getattr(torch, op)(x, other).tolist()
+    assert getattr(x, f"{op}_")(other) is x and x.tolist() == expected
 
 
 def test_the_rest():

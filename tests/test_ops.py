@@ -297,7 +297,7 @@ def test_cotangents_on_arrays_are_those_of_the_rules(op: Op) -> None:
 
 def test_ops_describe_themselves() -> None:
     for op in OPS:
-        assert op.doc.endswith("."), op.name
+        assert op.doc.partition("\n\n")[0].endswith("."), op.name
         assert re.fullmatch(r"<op [a-z0-9_]+>", repr(op))
     assert interpret([constant(2.0)], {}) == [2.0]
     assert replace([1], lambda array: array) == [1]

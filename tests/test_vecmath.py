@@ -20,39 +20,49 @@ import staticgraph as sg
 from benchmarks.vecmath_loops import LOOP, one_by_one, source, vectorised
 from compiler.emit import native
 from compiler.emit.lower.rest import WHOLE
-from compiler.emit.vecmath import FORMULAS, ULP_BOUND, derive
-from compiler.emit.vecmath.accuracy import FLOAT64_REFERENCE, ulp_error
+from compiler.emit.vecmath import ARITY, FORMULAS, ULP_BOUND, derive
+from compiler.emit.vecmath.accuracy import FLOAT64_REFERENCE, NEAR_ZEROS, ulp_error
 from tests.processors import machine_for
+from tests.samples import elementwise
 
 FLOAT_DTYPES = ("float32", "float64")
-BINARY_BOUNDED = ("atan2", "pow")
-UNARY_BOUNDED = tuple(name for name in ULP_BOUND if name not in BINARY_BOUNDED)
-NEAR_IDENTITY = ("asin", "atan", "expm1", "log1p", "sin", "sinh", "tan", "tanh")
-
-
-OPERANDS = {"atan2": 2, "copysign": 2, "fma": 3, "maximum": 2, "minimum": 2, "pow": 2,
-            "remainder": 2}  # fmt: skip
+UNARY_BOUNDED = tuple(name for name in ULP_BOUND if ARITY[name] == 1)
+BINARY_BOUNDED = tuple(name for name in ULP_BOUND if ARITY[name] == 2)
+NEAR_IDENTITY = (
+    "asin", "asinh", "atan", "atanh", "expm1", "log1p", "sin", "sinh", "tan", "tanh",
+)  # fmt: skip
+IN_FLOAT64 = ("digamma", "lgamma", "log10")
+"""Functions of float32 numbers that are computed in float64."""
 
 
 MPMATH_REFERENCE: dict[str, Callable[..., Any]] = {
     "acos": mp.acos,
+    "acosh": mp.acosh,
     "asin": mp.asin,
+    "asinh": mp.asinh,
     "atan": mp.atan,
     "atan2": mp.atan2,
+    "atanh": mp.atanh,
     "cos": mp.cos,
     "cosh": mp.cosh,
+    "digamma": mp.digamma,
     "erf": mp.erf,
     "erfc": lambda x: mp.erfc(max(min(x, mp.mpf(40)), mp.mpf(-40))),
     "exp": mp.exp,
     "exp2": lambda x: mp.mpf(2) ** x,
     "expm1": mp.expm1,
+    "hypot": mp.hypot,
+    "lgamma": lambda x: mp.loggamma(x).real,
     "log": mp.log,
+    "log10": lambda x: mp.log(x) / mp.log(10),
     "log1p": mp.log1p,
     "log2": lambda x: mp.log(x, 2),
+    "logit": lambda x: mp.log(x / (1 - x)),
     "pow": mp.power,
     "rsqrt": lambda x: 1 / mp.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
     "sin": mp.sin,
+    "sinc": lambda x: mp.sinpi(x) / (mp.pi * x),
     "sinh": mp.sinh,
     "softplus": lambda x: mp.log1p(mp.exp(x)),
     "tan": mp.tan,
@@ -89,7 +99,7 @@ def test_float32_within_bound(name: str) -> None:
     assert np.max(ulp_error(vectorised(name, x), reference)) <= ULP_BOUND[name]["float32"]
 
 
-def test_the_published_errors_are_of_every_float32_and_within_the_bounds() -> None:
+def test_the_published_errors_are_of_many_float32_and_within_the_bounds() -> None:
     text = (Path(__file__).parent.parent / "docs" / "ulp.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| (\w+) \| ([\d.]+) \| ([\d.]+) \| (\S+) \| ([\d,]+) \|", text, re.MULTILINE
@@ -97,15 +107,15 @@ def test_the_published_errors_are_of_every_float32_and_within_the_bounds() -> No
     assert sorted(name for name, *_ in rows) == sorted(UNARY_BOUNDED)
     for name, error, stated, argument, tried in rows:
         assert float(error) <= float(stated) == ULP_BOUND[name]["float32"]
-        assert tried == f"{2**32:,}"
+        assert int(tried.replace(",", "")) >= 2**24
         at = np.array([argument], "float32")
         reference = FLOAT64_REFERENCE[name](at.astype("float64"))
         (found,) = ulp_error(vectorised(name, at), reference)
         assert f"{found:.3f}" == error
 
 
-def mpmath_error(got: Any, reference: Any) -> float:
-    """Error in ulp of its dtype of one result against an mpmath number."""
+def mpmath_error(got: Any, reference: Any, slack: float = 0.0) -> float:
+    """Error in ulp of its dtype of one result against an mpmath number, beyond `slack`."""
     info = np.finfo(got.dtype)
     if isinstance(reference, mpmath.mpc) or mp.isnan(reference):
         return 0.0 if np.isnan(got) else math.inf
@@ -117,15 +127,25 @@ def mpmath_error(got: Any, reference: Any) -> float:
         return 0.0 if same else math.inf
     _, exponent = mp.frexp(abs(reference))
     spacing = mp.mpf(2) ** (max(int(exponent) - 1, int(info.minexp)) - info.nmant)
-    return float(abs(mp.mpf(float(got)) - reference) / spacing)
+    return float(max(0, abs(mp.mpf(float(got)) - reference) - slack) / spacing)
 
 
 def in_real_domain(name: str, x: float) -> bool:
     return not (
-        (name in ("log", "log2", "rsqrt") and x <= 0)
+        (name in ("log", "log10", "log2", "rsqrt") and x <= 0)
         or (name == "log1p" and x <= -1)
         or (name in ("asin", "acos") and abs(x) > 1)
+        or (name == "atanh" and abs(x) >= 1)
+        or (name == "acosh" and x < 1)
+        or (name == "logit" and not 0 < x < 1)
+        or (name in ("lgamma", "digamma") and x <= 0 and x == math.floor(x))
     )
+
+
+def slack_of(name: str, x: Any) -> float:
+    """The absolute error that the statement of the bounds allows."""
+    below = name in ("lgamma", "digamma") and x < 0 and x.dtype == np.float64
+    return NEAR_ZEROS if below else 0.0
 
 
 @pytest.mark.slow
@@ -133,11 +153,12 @@ def in_real_domain(name: str, x: float) -> bool:
 @pytest.mark.parametrize("name", UNARY_BOUNDED)
 def test_mpmath_within_bound(name: str, dtype: str) -> None:
     x = random_points(dtype, 250, seed=2)
+    x = np.concatenate([x, np.random.default_rng(3).uniform(0, 6, 500).astype(dtype)])
     x = np.array([value for value in x if in_real_domain(name, value)], dtype)
     got = vectorised(name, x)
     with mp.workdps(60):
         errors = [
-            mpmath_error(g, MPMATH_REFERENCE[name](mp.mpf(float(v))))
+            mpmath_error(g, MPMATH_REFERENCE[name](mp.mpf(float(v))), slack_of(name, v))
             for g, v in zip(got, x, strict=True)
         ]
     assert len(errors) > 500
@@ -152,7 +173,7 @@ def binary_points(name: str, dtype: str, count: int, seed: int) -> tuple[np.ndar
     """Pairs over the whole range; for pow, such that the result covers the range of the dtype."""
     rng = np.random.default_rng(seed)
     limit = 85.0 if dtype == "float32" else 700.0
-    if name == "atan2":
+    if name in ("atan2", "hypot"):
         x = log_uniform(rng, limit, count) * rng.choice([-1, 1], count)
         near = x * log_uniform(rng, 3.0, count) * rng.choice([-1, 1], count)
         far = log_uniform(rng, limit, count) * rng.choice([-1, 1], count)
@@ -244,21 +265,29 @@ def test_trigonometric_functions_of_huge_arguments(name: str) -> None:
 SPECIAL_ARGUMENTS = (0.0, -0.0, math.inf, -math.inf, math.nan)
 AT_SPECIALS = {  # at 0, -0, inf, -inf; all are nan at nan
     "acos": (math.pi / 2, math.pi / 2, math.nan, math.nan),
+    "acosh": (math.nan, math.nan, math.inf, math.nan),
     "asin": (0.0, -0.0, math.nan, math.nan),
+    "asinh": (0.0, -0.0, math.inf, -math.inf),
     "atan": (0.0, -0.0, math.pi / 2, -math.pi / 2),
+    "atanh": (0.0, -0.0, math.nan, math.nan),
     "cos": (1.0, 1.0, math.nan, math.nan),
     "cosh": (1.0, 1.0, math.inf, math.inf),
+    "digamma": (-math.inf, math.inf, math.inf, math.nan),
     "erf": (0.0, -0.0, 1.0, -1.0),
     "erfc": (1.0, 1.0, 0.0, 2.0),
     "exp": (1.0, 1.0, math.inf, 0.0),
     "exp2": (1.0, 1.0, math.inf, 0.0),
     "expm1": (0.0, -0.0, math.inf, -1.0),
+    "lgamma": (math.inf, math.inf, math.inf, math.inf),
     "log": (-math.inf, -math.inf, math.inf, math.nan),
+    "log10": (-math.inf, -math.inf, math.inf, math.nan),
     "log2": (-math.inf, -math.inf, math.inf, math.nan),
     "log1p": (0.0, -0.0, math.inf, math.nan),
+    "logit": (-math.inf, -math.inf, math.nan, math.nan),
     "rsqrt": (math.inf, -math.inf, 0.0, math.nan),
     "sigmoid": (0.5, 0.5, 1.0, 0.0),
     "sin": (0.0, -0.0, math.nan, math.nan),
+    "sinc": (1.0, 1.0, math.nan, math.nan),
     "sinh": (0.0, -0.0, math.inf, -math.inf),
     "softplus": (math.log(2), math.log(2), math.inf, 0.0),
     "tan": (0.0, -0.0, math.nan, math.nan),
@@ -325,6 +354,30 @@ def test_extrema_order_signed_zeros(dtype: str) -> None:
     assert_same_values_and_signs(vectorised("minimum", x, y), np.array([-0.0, -0.0], dtype))
 
 
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+@pytest.mark.parametrize("name", ["lgamma", "digamma"])
+def test_gamma_at_its_poles_and_zeros(name: str, dtype: str) -> None:
+    x = np.array([-1.0, -2.0, -1e6, -float(2**60), 1.0, 2.0], dtype)
+    pole = math.inf if name == "lgamma" else math.nan
+    ends = [0.0, 0.0] if name == "lgamma" else [-np.euler_gamma, 1 - np.euler_gamma]
+    expected = np.array([pole] * 4 + ends)
+    errors = ulp_error(vectorised(name, x), expected)
+    assert max(errors) <= ULP_BOUND[name][dtype] + 0.5
+
+
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+def test_decimal_logarithms_of_powers_of_ten_are_exact(dtype: str) -> None:
+    exponents = np.arange(0, 11 if dtype == "float32" else 23)
+    x = np.array([10**k for k in exponents.tolist()], dtype)
+    np.testing.assert_array_equal(vectorised("log10", x), exponents)
+
+
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+def test_sinc_is_zero_at_integers(dtype: str) -> None:
+    x = np.array([1.0, -2.0, 1e6, float(2**40), np.finfo(dtype).max], dtype)
+    np.testing.assert_array_equal(vectorised("sinc", x), np.zeros(5))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "bool"])
 def test_extrema_of_integers(dtype: str) -> None:
     top = 1 if dtype == "bool" else np.iinfo(dtype).max
@@ -351,7 +404,7 @@ def test_isnan(dtype: str) -> None:
 
 def points_for(name: str, dtype: str) -> list[np.ndarray]:
     """Operands of every magnitude, and the special values in all pairs."""
-    count = OPERANDS.get(name, 1)
+    count = ARITY[name]
     x = random_points(dtype, 50, seed=7)
     special = np.array([*SPECIAL_ARGUMENTS, 1.0, -1.5, np.finfo(dtype).max], dtype)
     grids = np.meshgrid(*[special] * count)
@@ -385,20 +438,13 @@ def assert_same_bits(got: np.ndarray, expected: np.ndarray) -> None:
         assert got[number].tobytes() == expected[number].tobytes()
 
 
-UNARY_OPS = (
-    "abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "exp", "expm1", "floor", "log",
-    "log1p", "round", "rsqrt", "sigmoid", "sin", "sinh", "softplus", "sqrt", "tan", "tanh", "trunc",
-)  # fmt: skip
-BINARY_OPS = ("atan2", "maximum", "minimum", "power", "remainder")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOAT_DTYPES)
 def test_both_backends_give_the_same_bits(dtype: str) -> None:
     a, b = points_for("pow", dtype)
     x, y = sg.placeholder("x", (None,), dtype), sg.placeholder("y", (None,), dtype)
-    results = [getattr(sg, name)(x) for name in UNARY_OPS]
-    results += [getattr(sg, name)(x, y) for name in BINARY_OPS]
+    results = [getattr(sg, name)(x) for name in elementwise(1)]
+    results += [getattr(sg, name)(x, y) for name in elementwise(2)]
     ours, numbas = (
         sg.compile([x, y], results, backend=backend)(a, b) for backend in ("llvm", "numba")
     )
@@ -426,7 +472,7 @@ def test_loop_is_vectorised(
     native.compile_native([source(LOOP, name, 1, dtype)])
     operation = {"rint": "roundeven", "rsqrt": "sqrt"}.get(name, name)
     operation = operation if operation in ("roundeven", "floor", "sqrt") else "fma"
-    scalar = "f" + dtype.removeprefix("float")
+    scalar = "f64" if name in IN_FLOAT64 else "f" + dtype.removeprefix("float")
     assert re.search(rf"call <\d+ x \w+> @llvm\.{operation}\.v\d+{scalar}\(", texts[0])
     if kind == "x86_64" and operation == "fma":  # the rest too: it is masked
         assert not re.search(rf"@llvm\.fma\.{scalar}\(", texts[0])

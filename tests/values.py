@@ -39,6 +39,10 @@ def probability(*shape: int) -> np.ndarray:
     return spread(*shape, low=0.05, high=0.95)
 
 
+def share(*shape: int) -> np.ndarray:
+    return spread(*shape, low=0.3, high=0.7)
+
+
 def fraction(*shape: int) -> np.ndarray:
     """Values whose distance to every multiple of a half is at least 0.1."""
     rng = np.random.default_rng(next(_seeds))

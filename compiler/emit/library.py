@@ -32,6 +32,29 @@ def remainder_u(a, b):
     return select(b == 0, 0, a % select(b == 0, 1, b))
 
 
+def fmod_i(a, b):
+    """C's remainder of integers: 0 by 0 and by -1, else with the sign of a."""
+    rest = remainder_i(a, b)
+    return select((rest != 0) & ((rest < 0) != (a < 0)), rest - b, rest)
+
+
+def gcd_i(a, b):
+    """The greatest common divisor by Euclid's algorithm; 0 of zeros."""
+    divisor = i64(a)
+    rest = i64(b)
+    while rest != 0:
+        following = remainder_i(divisor, rest)
+        divisor = rest
+        rest = following
+    return abs(divisor)
+
+
+def lcm_i(a, b):
+    """The least common multiple; 0 if either is 0. It wraps."""
+    divisor = gcd_i(a, b)
+    return (abs(i64(a)) // select(divisor == 0, 1, divisor)) * abs(i64(b))
+
+
 def pow_i(base, exponent):
     """Integer power by squaring; wraps on overflow, 0 for a negative exponent but of 1 and -1."""
     result = i64(1)
@@ -74,10 +97,13 @@ NAMES = {
     **{
         name: name
         for name in (
-            "floor_divide_f", "floor_divide_i", "floor_divide_u", "pow_i", "remainder_i",
-            "remainder_u", "sign_f", "sign_i",
+            "floor_divide_f", "floor_divide_i", "floor_divide_u", "fmod_i", "gcd_i", "lcm_i",
+            "pow_i", "remainder_i", "remainder_u", "sign_f", "sign_i",
         )
     },
+    "fmod_u": "remainder_u",
+    "gcd_u": "gcd_i",
+    "lcm_u": "lcm_i",
     "pow_u": "pow_i",
     "sign_u": "sign_i",
 }  # fmt: skip

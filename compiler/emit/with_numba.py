@@ -56,10 +56,10 @@ def names() -> dict[str, Any]:
         "p_i64": _pointer_at(types.int64), "p_f32": _pointer_at(types.float32),
         "p_f64": _pointer_at(types.float64),
     } | {name: formula(name) for name in vecmath.FORMULAS}  # fmt: skip
+    found |= {f"{name}_f": found[name] for name in ("fmod", "pow", "remainder")}
     found |= {"call": call, "pointer": pointer}
     exec(host.SOURCE, found)
     found["host"] = njit(error_model="numpy")(found["host"])
-    found |= {"pow_f": found["pow"], "remainder_f": found["remainder"]}
     exec(library.SOURCE, found)
     for name in library.functions():
         found[name] = njit(error_model="numpy")(found[name])
@@ -92,12 +92,9 @@ def formula(name: str) -> Any:
         2: lambda typing, x, y: typed(x, y),
         3: lambda typing, x, y, z: typed(x, y, z),
     }
-    typer = typers[ARITY.get(name, 1)]
+    typer = typers[vecmath.ARITY[name]]
     typer.__name__ = typer.__qualname__ = name
     return intrinsic(typer)
-
-
-ARITY = {"atan2": 2, "copysign": 2, "fma": 3, "maximum": 2, "minimum": 2, "pow": 2, "remainder": 2}
 
 
 def _pointer_at(dtype: Any) -> Any:

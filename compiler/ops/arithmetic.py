@@ -10,7 +10,17 @@ import numpy as np
 from compiler.errors import DTypeError
 from compiler.lowering import Pointwise
 from compiler.op import Op, register
-from compiler.ops.comparison import equal, greater, greater_equal, less, logical_and, where
+from compiler.ops.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+    logical_or,
+    where,
+)
 from compiler.ops.declare import composite, elementwise, zeros_like
 from compiler.ops.writing import writes
 from compiler.types import DType, TensorType, as_dtype
@@ -90,6 +100,14 @@ remainder = elementwise(
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * floor_divide(a, b)), saves=("", "ab"),
     doc="a - floor(a / b) * b: the sign of b.",
 )  # fmt: skip
+fmod = elementwise(
+    "fmod", np.fmod, "fmod_{k}({0}, {1})", arity=2, check=numeric, cheap=False,
+    vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * trunc(a / b)), saves=("", "ab"),
+    doc="""a - trunc(a / b) * b: the sign of a.
+
+    >>> sg.fmod(np.array([5.0, -5.0]), 3.0)
+    array([ 2., -2.])""",
+)  # fmt: skip
 negative = elementwise(
     "negative", np.negative, "-{0}", arity=1, check=numeric,
     vjp=(lambda g, o, a: -g,), saves=("",),
@@ -165,6 +183,21 @@ absolute = elementwise(
 )  # fmt: skip
 
 
+def _copysign_by_a(g: Any, o: Any, a: Any, b: Any) -> Any:
+    zero = equal(a, 0)
+    return where(zero, 0, g * (o / where(zero, 1, a)))
+
+
+copysign = elementwise(
+    "copysign", np.copysign, "copysign({0}, {1})", arity=2, floating=True,
+    vjp=(_copysign_by_a, lambda g, o, a, b: zeros_like(g)), saves=("ao", ""),
+    doc="""The magnitude of a with the sign of b; the gradient at a = 0 is 0.
+
+    >>> sg.copysign(np.array([1.0, 2.0]), np.array([-0.0, 3.0]))
+    array([-1.,  2.])""",
+)  # fmt: skip
+
+
 def _share(loses: Any) -> Any:
     """The gradient rule of maximum and minimum: ties share evenly, and nan hides no gradient."""
 
@@ -187,6 +220,74 @@ minimum = elementwise(
     vjp=_share(greater), saves=("ab", "ab"),
     doc="The smaller of a and b; nan if either is. Ties share the gradient evenly.",
 )  # fmt: skip
+
+
+def _preferring(wins: Any) -> Any:
+    """The gradient rule of fmax and fmin: a tie is the first operand's, and nan hides none."""
+
+    def first(a: Any, b: Any) -> Any:
+        return logical_or(wins(a, b), isnan(b))
+
+    return (
+        lambda g, o, a, b: where(first(a, b), g, 0),
+        lambda g, o, a, b: where(first(a, b), 0, g),
+    )
+
+
+fmax = elementwise(
+    "fmax", np.fmax, "select(({0} >= {1}) | ({1} != {1}), {0}, {1})", arity=2,
+    vjp=_preferring(greater_equal), saves=("ab", "ab"),
+    doc="""The larger of a and b, or that which is not nan; the gradient of a tie is a's.
+
+    >>> sg.fmax(np.array([1.0, np.nan]), np.array([2.0, 3.0]))
+    array([2., 3.])""",
+)  # fmt: skip
+fmin = elementwise(
+    "fmin", np.fmin, "select(({0} <= {1}) | ({1} != {1}), {0}, {1})", arity=2,
+    vjp=_preferring(less_equal), saves=("ab", "ab"),
+    doc="""The smaller of a and b, or that which is not nan; the gradient of a tie is a's.
+
+    >>> sg.fmin(np.array([1.0, np.nan]), np.array([2.0, 3.0]))
+    array([1., 3.])""",
+)  # fmt: skip
+hypot = elementwise(
+    "hypot", np.hypot, "hypot({0}, {1})", arity=2, floating=True, cheap=False, commutative=True,
+    vjp=(lambda g, o, a, b: g * (a / o), lambda g, o, a, b: g * (b / o)), saves=("ao", "bo"),
+    doc="""sqrt(a**2 + b**2), without overflow in between; inf if either is infinite.
+
+    >>> sg.hypot(np.array([3e200]), 4e200)
+    array([5.e+200])""",
+)  # fmt: skip
+heaviside = composite(
+    "heaviside", lambda a, b: where(equal(a, 0), b, maximum(sign(a), 0)),
+    vjp=(None, None), elementwise=True, promotes=slice(None),
+    doc="""0 where a is negative, 1 where it is positive, and b where it is 0; without gradients.
+
+    >>> sg.heaviside(np.array([-2.0, 0.0, 3.0]), 0.5)
+    array([0. , 0.5, 1. ])""",
+)  # fmt: skip
+
+
+def _integers(name: str, *types: TensorType) -> None:
+    for type in types:
+        if type.dtype.kind not in "iu":
+            raise DTypeError(f"{name}: {type} is not an integer")
+
+
+gcd = elementwise(
+    "gcd", np.gcd, "gcd_{k}({0}, {1})", arity=2, check=_integers, cheap=False, commutative=True,
+    doc="""The greatest common divisor of integers, at least 0.
+
+    >>> sg.gcd(12, -18)
+    np.int64(6)""",
+)  # fmt: skip
+lcm = elementwise(
+    "lcm", np.lcm, "lcm_{k}({0}, {1})", arity=2, check=_integers, cheap=False, commutative=True,
+    doc="""The least common multiple of integers, at least 0.
+
+    >>> sg.lcm(4, -6)
+    np.int64(12)""",
+)  # fmt: skip
 floor = elementwise(
     "floor", np.floor, "floor({0})", arity=1, floating=True, vjp=(_flat,),
     saves=("",), doc="The largest integer not above a.",
@@ -195,9 +296,17 @@ ceil = elementwise(
     "ceil", np.ceil, "ceil({0})", arity=1, floating=True, vjp=(_flat,),
     saves=("",), doc="The smallest integer not below a.",
 )  # fmt: skip
-trunc = elementwise(
+trunc: Op = elementwise(
     "trunc", np.trunc, "trunc({0})", arity=1, floating=True, vjp=(_flat,),
     saves=("",), doc="a without its fraction.",
+)  # fmt: skip
+frac = elementwise(
+    "frac", lambda x: np.subtract(x, np.trunc(x)), "{0} - trunc({0})", arity=1, floating=True,
+    vjp=(lambda g, o, a: g,), saves=("",),
+    doc="""a - trunc(a): the fraction, with the sign of a.
+
+    >>> sg.frac(np.array([2.5, -2.5]))
+    array([ 0.5, -0.5])""",
 )  # fmt: skip
 round = elementwise(
     "round", np.rint, "rint({0})", arity=1, floating=True, vjp=(_flat,),

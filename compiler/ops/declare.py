@@ -85,8 +85,7 @@ def elementwise(
             name=name,
             infer_type=infer_type,
             evaluate=function,
-            # one operand is never broadcast
-            vjp=vjp if arity == 1 else tuple(undo_broadcasting(r, i) for i, r in enumerate(vjp)),
+            vjp=vjp if arity == 1 else _fitting(vjp),  # one operand is never broadcast
             saves=saves,
             vjp_arrays=vjp_arrays,
             elementwise=True,
@@ -102,6 +101,10 @@ def elementwise(
 def _require_arity(name: str, arity: int, types: Sequence[TensorType]) -> None:
     if len(types) != arity:
         raise OptionError(f"{name}: takes {arity} operands, got {len(types)}")
+
+
+def _fitting(rules: tuple[Rule | None, ...]) -> tuple[Rule | None, ...]:
+    return tuple(undo_broadcasting(rule, position) for position, rule in enumerate(rules))
 
 
 def undo_broadcasting(rule: Rule | None, position: int) -> Rule | None:
@@ -218,7 +221,8 @@ def composite(
     """Declare an op that is written in other ops: `expand(*operands, **attrs)`.
 
     Its type and value follow from the expansion; `evaluate` is given where a direct form is
-    faster, and `check(name, *types, **attrs)` for clearer errors.
+    faster, and `check(name, *types, **attrs)` for clearer errors. Of `elementwise` ops broadcasting
+    is undone here.
     """
     arity = sum(
         parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -243,7 +247,7 @@ def composite(
             name=name,
             infer_type=infer_type,
             evaluate=evaluate or expand,
-            vjp=vjp,
+            vjp=_fitting(vjp) if elementwise and arity > 1 else vjp,
             saves=saves,
             vjp_arrays=vjp_arrays,
             checked=arity > 1 or check is not None,

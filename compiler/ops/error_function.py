@@ -15,6 +15,7 @@ algorithm), and makes tanh 1 beyond.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,13 @@ _LIMIT = 6.0  # erf is 1 in float64 from here on
 _BLOCK = 4096  # elements at a time, so that the temporaries stay in the cache
 # one column per step of Horner's scheme, so that both polynomials advance in one call
 _STEPS = np.array([[*_NEAR, *[0.0] * (len(_FAR) - len(_NEAR))], _FAR]).T[::-1, :, None]
+
+
+def erfc(x: Any) -> Any:
+    """1 - erf(x) of a float32 or float64 array, by the C library."""
+    x = floats(np.asarray(x))
+    values = [math.erfc(one) for one in x.ravel().tolist()]
+    return np.array(values, np.float64).astype(x.dtype).reshape(x.shape)
 
 
 @writes

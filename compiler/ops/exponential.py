@@ -13,6 +13,7 @@ from compiler.ops.comparison import equal, where
 from compiler.ops.declare import elementwise
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
+_LN2, _LN10 = math.log(2), math.log(10)
 
 
 def _unary(
@@ -45,8 +46,29 @@ rsqrt = _unary(
     "rsqrt", _rsqrt, lambda g, o, a: g * (-0.5 * (o * o * o)), "o", "1 / sqrt(a).",
 )  # fmt: skip
 exp = _unary("exp", np.exp, lambda g, o, a: g * o, "o", "e to the power of a.")
+exp2 = _unary(
+    "exp2", np.exp2, lambda g, o, a: g * (o * _LN2), "o",
+    """2 to the power of a, exact where that is an integer.
+
+    >>> sg.exp2(np.array([3.0, -1.0]))
+    array([8. , 0.5])""",
+)  # fmt: skip
 expm1 = _unary("expm1", np.expm1, lambda g, o, a: g * (o + 1), "o", "exp(a) - 1, exact near 0.")
 log = _unary("log", np.log, lambda g, o, a: g / a, "a", "The natural logarithm.")
+log2 = _unary(
+    "log2", np.log2, lambda g, o, a: g / (a * _LN2), "a",
+    """The binary logarithm, exact at powers of two.
+
+    >>> sg.log2(np.array([8.0, 0.25]))
+    array([ 3., -2.])""",
+)  # fmt: skip
+log10 = _unary(
+    "log10", np.log10, lambda g, o, a: g / (a * _LN10), "a",
+    """The decimal logarithm, exact at powers of ten.
+
+    >>> sg.log10(np.array([1000.0, 0.1]))
+    array([ 3., -1.])""",
+)  # fmt: skip
 log1p = _unary("log1p", np.log1p, lambda g, o, a: g / (a + 1), "a", "log(1 + a), exact near 0.")
 sin = _unary("sin", np.sin, lambda g, o, a: g * cos(a), "a", "The sine of a in radians.")
 cos: Op = _unary("cos", np.cos, lambda g, o, a: -g * sin(a), "a", "The cosine of a in radians.")
@@ -67,6 +89,34 @@ tanh = _unary(
     "tanh", np.tanh, lambda g, o, a: g * (1 - o * o), "o", "The hyperbolic tangent.",
     arrays=activation.tanh_vjp,
 )  # fmt: skip
+
+
+def _acosh_vjp(g: Any, o: Any, a: Any) -> Any:
+    # 0.0, so that the root of 0 at -1 is not that of -0
+    return g * rsqrt((a - 1) * (a + 1) + 0.0)
+
+
+asinh = _unary(
+    "asinh", np.arcsinh, lambda g, o, a: g * rsqrt(a * a + 1), "a",
+    """The inverse hyperbolic sine.
+
+    >>> sg.asinh(np.array([0.0, np.sinh(2.0)]))
+    array([0., 2.])""",
+)  # fmt: skip
+acosh = _unary(
+    "acosh", np.arccosh, _acosh_vjp, "a",
+    """The inverse hyperbolic cosine, at least 0; nan below 1.
+
+    >>> sg.acosh(np.array([1.0, np.cosh(2.0)]))
+    array([0., 2.])""",
+)  # fmt: skip
+atanh = _unary(
+    "atanh", np.arctanh, lambda g, o, a: g / ((1 - a) * (1 + a)), "a",
+    """The inverse hyperbolic tangent: inf at 1, nan beyond.
+
+    >>> sg.atanh(np.array([0.0, np.tanh(2.0)]))
+    array([0., 2.])""",
+)  # fmt: skip
 erf = _unary(
     "erf",
     error_function.erf,
@@ -74,6 +124,13 @@ erf = _unary(
     "a",
     "The error function.",
 )
+erfc = _unary(
+    "erfc", error_function.erfc, lambda g, o, a: g * (-_TWO_BY_ROOT_PI * exp(-(a * a))), "a",
+    """1 - erf(a), as accurate where that is small.
+
+    >>> sg.erfc(np.array([0.0, 30.0]))
+    array([1., 0.])""",
+)  # fmt: skip
 sigmoid = _unary(
     "sigmoid", activation.sigmoid, lambda g, o, a: g * (o * (1 - o)), "o", "1 / (1 + exp(-a)).",
     arrays=activation.sigmoid_vjp,

@@ -31,7 +31,17 @@ from compiler.ops.declare import (
     unbroadcast,
     zeros_like,
 )
-from compiler.ops.exponential import erf, exp, expm1, log, rsqrt, sigmoid, softplus, tanh
+from compiler.ops.exponential import (
+    erf,
+    exp,
+    expm1,
+    log,
+    log1p,
+    rsqrt,
+    sigmoid,
+    softplus,
+    tanh,
+)
 from compiler.ops.indexing import take_along_axis
 from compiler.ops.reduction import max, mean, positions, sum
 from compiler.ops.shape import expand_dims, sizes_of, squeeze
@@ -135,16 +145,16 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
 
 def _clamp_by_x(g: Any, o: Any, x: Any, low: Any, high: Any) -> Any:
     inside = logical_and(greater_equal(x, low), less_equal(x, high))
-    return unbroadcast(where(inside, g, 0), x)
+    return where(inside, g, 0)
 
 
 def _clamp_by_low(g: Any, o: Any, x: Any, low: Any, high: Any) -> Any:
-    return unbroadcast(where(logical_and(less(x, low), less_equal(low, high)), g, 0), low)
+    return where(logical_and(less(x, low), less_equal(low, high)), g, 0)
 
 
 def _clamp_by_high(g: Any, o: Any, x: Any, low: Any, high: Any) -> Any:
     # not maximum(x, low) > high, which a low that is nan would make false
-    return unbroadcast(where(logical_or(greater(x, high), greater(low, high)), g, 0), high)
+    return where(logical_or(greater(x, high), greater(low, high)), g, 0)
 
 
 clamp = composite(
@@ -152,6 +162,32 @@ clamp = composite(
     vjp=(_clamp_by_x, _clamp_by_low, _clamp_by_high), saves=("abc", "abc", "abc"),
     elementwise=True,
     doc="min(max(x, low), high), element by element.",
+)  # fmt: skip
+
+
+_LEAST_LOG = -100.0
+_LEAST = math.exp(_LEAST_LOG)
+_LEAST_SLOPE = float(np.float32(1e-12))  # PyTorch's, which it holds in float32
+
+
+def _binary_cross_entropy(x: Any, target: Any) -> Any:
+    """-(t log(x) + (1 - t) log(1 - x)) with logarithms of at least -100."""
+    zero, one = less_equal(x, _LEAST), greater_equal(x, 1)
+    log_x = where(zero, _LEAST_LOG, log(where(zero, 1, x)))
+    log_rest = where(one, _LEAST_LOG, log1p(-where(one, 0, x)))
+    return (target - 1) * log_rest - target * log_x
+
+
+binary_cross_entropy = composite(
+    "binary_cross_entropy", _binary_cross_entropy,
+    vjp=(
+        lambda g, o, x, target: g * (x - target) / maximum(x * (1 - x), _LEAST_SLOPE),
+        lambda g, o, x, target: g * (log1p(-x) - log(x)),
+    ),
+    saves=("ab", "a"), elementwise=True, promotes=slice(None), floating=True,
+    doc="""The negative log-likelihood of targets in [0, 1] under probabilities, element by element.
+
+    Its logarithms are at least -100, and its slopes by x at most 1e12, as PyTorch's.""",
 )  # fmt: skip
 
 

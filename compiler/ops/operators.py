@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.op import Operand
+from compiler.op import Op, Operand
 
 
 def _forward(op: Any) -> Any:
@@ -89,12 +89,17 @@ class Operators(Operand):
         return ops.swapaxes(self, -1, -2)
 
 
+_OF_ELEMENTS = [
+    name
+    for name in ops.PUBLIC
+    if isinstance(op := getattr(ops, name), Op) and op.elementwise and len(op.saves) == 1
+]
+"""The differentiable functions of one operand, element by element."""
+
 for _name in (
-    "abs", "acos", "all", "any", "argmax", "argmin", "asin", "astype", "atan", "broadcast_to",
-    "ceil", "clip", "cos", "cosh", "dot", "erf", "exp", "expand_dims", "expm1", "flip", "floor",
-    "log", "log1p", "log_softmax", "logsumexp", "matmul", "max", "mean", "min", "outer", "permute",
-    "pow", "prod", "reciprocal", "relu", "reshape", "round", "rsqrt", "sigmoid", "sign", "sin",
-    "sinh", "softmax", "sqrt", "square", "squeeze", "std", "sum", "swapaxes", "take", "tan",
-    "tanh", "transpose", "trunc", "var",
+    *_OF_ELEMENTS, "all", "any", "argmax", "argmin", "astype", "broadcast_to", "clip", "dot",
+    "expand_dims", "flip", "log_softmax", "logsumexp", "matmul", "max", "mean", "min", "outer",
+    "permute", "pow", "prod", "reshape", "softmax", "squeeze", "std", "sum", "swapaxes", "take",
+    "transpose", "var",
 ):  # fmt: skip
     setattr(Operators, _name, _method(getattr(ops, _name)))

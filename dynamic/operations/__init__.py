@@ -8,6 +8,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from compiler import ops
+from dynamic.inplace_methods import NAMES
 from dynamic.operations import (
     arranging,
     attributes,
@@ -82,11 +84,10 @@ for _name, _property in attributes.PROPERTIES.items():
 for _name in shape_in_place.__all__:
     setattr(Tensor, _name, getattr(shape_in_place, _name))
 for _name in (
-    "acosh", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "asinh", "atanh", "baddbmm",
-    "bitwise_not", "clamp_max", "clamp_min", "cumprod", "cumsum", "deg2rad", "exp2", "fmod", "frac",
-    "hypot", "index_add", "index_copy", "index_fill", "lerp", "log10", "log2", "logit",
-    "masked_scatter", "nan_to_num", "put", "rad2deg", "scatter", "scatter_add", "scatter_reduce",
-    "tril", "triu", "xlogy",
+    "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "bitwise_not", "clamp_max",
+    "clamp_min", "cumprod", "cumsum", "index_add", "index_copy", "index_fill", "lerp",
+    "masked_scatter", "nan_to_num", "put", "scatter", "scatter_add", "scatter_reduce", "tril",
+    "triu",
 ):  # fmt: skip
     if not hasattr(Tensor, _name + "_"):
         setattr(Tensor, _name + "_", _in_place(FUNCTIONS[_name]))
@@ -101,15 +102,17 @@ def _function(name: str) -> Any:
     return function
 
 
+_OF_ELEMENTS = {
+    f"{name}_" for op, names in NAMES.items() if len(ops.op_named(op).saves) == 1 for name in names
+}
+_NO_FUNCTIONS = {"digamma_", "lgamma_", "sgn_", "sign_"}
 IN_PLACE = {
     name: _function(name)
-    for name in (
-        "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arcsin_", "arctan_", "asin_", "asinh_",
-        "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "cos_", "cosh_",
-        "deg2rad_", "detach_", "erf_", "exp2_", "exp_", "expm1_", "fill_", "fix_", "floor_",
-        "frac_", "index_put_", "log10_", "log1p_", "log2_", "log_", "logit_", "nan_to_num_", "neg_",
-        "negative_", "rad2deg_", "reciprocal_", "relu_", "round_", "rsqrt_", "sigmoid_", "sin_",
-        "sinh_", "sqrt_", "square_", "tan_", "tanh_", "trunc_", "xlogy_", "zero_",
+    for name in sorted(
+        (_OF_ELEMENTS - _NO_FUNCTIONS) | {
+            "addmv_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "detach_", "fill_", "gcd_",
+            "index_put_", "lcm_", "nan_to_num_", "round_", "xlogy_", "zero_",
+        }
     )
 }  # fmt: skip
 """The in-place methods that PyTorch has as functions too."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler import ops
+from compiler.op import Op
 from dynamic import creation
 from dynamic.devices import device
 from dynamic.dims import axis_of
@@ -92,12 +93,9 @@ PROPERTIES: dict[str, property] = {
     "itemsize": property(element_size, doc="The number of bytes of an element."),
     "nbytes": property(lambda self: int(self._array.nbytes), doc="The bytes of all elements."),
 }
-SHARED = {
-    "divide": ops.divide, "greater": ops.greater, "greater_equal": ops.greater_equal,
-    "isfinite": ops.isfinite, "isinf": ops.isinf, "isnan": ops.isnan, "less": ops.less,
-    "less_equal": ops.less_equal, "logical_and": ops.logical_and, "logical_not": ops.logical_not,
-    "logical_or": ops.logical_or, "logical_xor": ops.logical_xor, "multiply": ops.multiply,
-    "negative": ops.negative, "not_equal": ops.not_equal, "remainder": ops.remainder,
-    "subtract": ops.subtract, "swapaxes": ops.swapaxes,
-}  # fmt: skip
-"""Shared ops that are methods under their own names."""
+SHARED: dict[str, Op] = {
+    name: op
+    for name in ops.PUBLIC
+    if isinstance(op := getattr(ops, name), Op) and op.elementwise and op is not ops.polygamma
+}
+"""Shared ops that are methods under their own names, of which the tensor is the first operand."""

@@ -9,97 +9,22 @@ import numpy as np
 
 from compiler import ops
 from compiler.op import Op, Operand
-from compiler.ops.declare import unbroadcast, undo_broadcasting
+from compiler.ops.declare import unbroadcast
 from compiler.types import TensorType, broadcast_shapes
 from dynamic.dtypes import require_dtype
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.tensor import Tensor, wrap
 
 __all__ = [
-    "absolute", "acosh", "addcdiv", "addcmul", "allclose", "arccos", "arccosh", "arcsin", "arcsinh",
-    "arctan", "arctan2", "arctanh", "asinh", "atanh", "bitwise_and", "bitwise_not", "bitwise_or",
-    "bitwise_xor", "clamp_max", "clamp_min", "deg2rad", "equal", "exp2", "fix", "fmod", "frac",
-    "hypot", "isclose", "lerp", "log2", "log10",
-    "logaddexp", "logaddexp2", "logit", "nan_to_num", "nanmean", "nansum", "positive", "rad2deg",
-    "sgn", "std_mean", "var_mean", "xlogy",
+    "absolute", "addcdiv", "addcmul", "allclose", "arccos", "arccosh", "arcsin", "arcsinh",
+    "arctan", "arctan2", "arctanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor",
+    "clamp_max", "clamp_min", "equal", "fix", "isclose", "lerp", "nan_to_num", "nanmean", "nansum",
+    "positive", "sgn", "std_mean", "var_mean",
 ]  # fmt: skip
 
 
-def _unary(name: str, function: Any, rule: Any, saves: str, doc: str) -> Op:
-    return Op(
-        name=name,
-        infer_type=lambda x: x,
-        evaluate=function,
-        vjp=(rule,),
-        saves=(saves,),
-        floating=True,
-        doc=doc,
-    )
-
-
-log2 = _unary("log2", np.log2, lambda g, o, a: g / (a * math.log(2)), "a", "log(x) / log(2).")
-log10 = _unary("log10", np.log10, lambda g, o, a: g / (a * math.log(10)), "a", "log(x) / log(10).")
-exp2 = _unary("exp2", np.exp2, lambda g, o, a: g * o * math.log(2), "o", "2**x.")
-asinh = _unary(
-    "asinh", np.arcsinh, lambda g, o, a: g * ops.rsqrt(ops.square(a) + 1), "a",
-    "The inverse of sinh.",
-)  # fmt: skip
-acosh = _unary(
-    "acosh", np.arccosh, lambda g, o, a: g * ops.rsqrt(ops.square(a) - 1), "a",
-    "The inverse of cosh, for x from 1.",
-)  # fmt: skip
-atanh = _unary(
-    "atanh", np.arctanh, lambda g, o, a: g / (1 - ops.square(a)), "a",
-    "The inverse of tanh, for x between -1 and 1.",
-)  # fmt: skip
-frac = _unary("frac", lambda x: x - np.trunc(x), lambda g, o, a: g, "", "x - trunc(x).")
-
-
-def _binary(name: str, function: Any, rules: Any, saves: Any, floating: bool, doc: str) -> Op:
-    return Op(
-        name=name,
-        infer_type=lambda *types: TensorType(broadcast_shapes(name, *types), types[0].dtype),
-        evaluate=function,
-        vjp=tuple(undo_broadcasting(rule, i) for i, rule in enumerate(rules)),
-        saves=saves,
-        promotes=slice(None),
-        floating=floating,
-        doc=doc,
-    )
-
-
-hypot = _binary(
-    "hypot", np.hypot, (lambda g, o, a, b: g * (a / o), lambda g, o, a, b: g * (b / o)),
-    ("ao", "bo"), True, "sqrt(a**2 + b**2), without overflow.",
-)  # fmt: skip
-fmod = _binary(
-    "fmod", np.fmod, (lambda g, o, a, b: g, lambda g, o, a, b: -g * ops.trunc(a / b)),
-    ("", "ab"), False, "The remainder of a / b with the sign of a.",
-)  # fmt: skip
-
-
-def _xlogy_by_x(g: Any, o: Any, a: Any, b: Any) -> Any:
-    flat = ops.logical_and(ops.equal(a, 0), ops.less_equal(b, 0))
-    return ops.where(flat, 0, g * ops.log(ops.where(flat, 1, b)))
-
-
-xlogy = _binary(
-    "xlogy", lambda a, b: np.where((a == 0) & ~np.isnan(b), a.dtype.type(0), a * np.log(b)),
-    (_xlogy_by_x, lambda g, o, a, b: g * (a / b)), ("ab", "ab"), True,
-    "x log(y), 0 where x is 0 unless y is nan.",
-)  # fmt: skip
-logaddexp = _binary(
-    "logaddexp", np.logaddexp,
-    (lambda g, o, a, b: g / (1 + ops.exp(b - a)), lambda g, o, a, b: g / (1 + ops.exp(a - b))),
-    ("ab", "ab"), True, "log(exp(a) + exp(b)), without overflow.",
-)  # fmt: skip
-logaddexp2 = _binary(
-    "logaddexp2", np.logaddexp2,
-    (lambda g, o, a, b: g / (1 + exp2(b - a)), lambda g, o, a, b: g / (1 + exp2(a - b))),
-    ("ab", "ab"), True, "log2(2**a + 2**b), without overflow.",
-)  # fmt: skip
-
-arccosh, arcsinh, arctanh, absolute, fix = acosh, asinh, atanh, ops.absolute, ops.trunc
+arccosh, arcsinh, arctanh = ops.acosh, ops.asinh, ops.atanh
+absolute, fix = ops.absolute, ops.trunc
 arccos, arcsin, arctan, arctan2 = ops.acos, ops.asin, ops.atan, ops.atan2
 sgn = ops.sign
 
@@ -107,43 +32,6 @@ sgn = ops.sign
 def positive(input: Any) -> Any:
     """The tensor itself."""
     return input
-
-
-def deg2rad(input: Any) -> Any:
-    """Degrees as radians."""
-    return input * (math.pi / 180)
-
-
-def rad2deg(input: Any) -> Any:
-    """Radians as degrees."""
-    return input * (180 / math.pi)
-
-
-def _logit(x: Any, *, eps: float | None) -> Any:
-    limited = x if eps is None else np.clip(x, eps, 1 - eps)
-    return np.log(limited / (1 - limited))
-
-
-def _logit_vjp(g: Any, o: Any, a: Any, *, eps: float | None) -> Any:
-    low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
-    inside = ops.logical_and(ops.greater_equal(a, low), ops.less_equal(a, 1 - low))
-    return ops.where(inside, g / (a * (1 - a)), outside)
-
-
-_logit_op = Op(
-    name="logit",
-    infer_type=lambda x, eps: x,
-    evaluate=_logit,
-    vjp=(_logit_vjp,),
-    saves=("a",),
-    floating=True,
-    doc="log(x / (1 - x)), of x limited to [eps, 1 - eps].",
-)
-
-
-def logit(input: Any, eps: float | None = None) -> Any:
-    """log(x / (1 - x)), of x limited to [eps, 1 - eps]."""
-    return input.apply(_logit_op, (input,), {"eps": eps})
 
 
 def _lerp(a: Any, b: Any, *, weight: float) -> Any:
@@ -169,7 +57,8 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     """The input at weight 0, `end` at weight 1, and on the line through both elsewhere."""
     require_dtype("expected dtype {2} for `end` but got dtype {3}", input, end)
     require_dtype("expected dtype {2} for `weight` but got dtype {3}", input, weight)
-    if not isinstance(weight, Operand):
+    number = not isinstance(weight, Operand)
+    if number:
         return input.apply(lerp_by_number, (input, end), {"weight": weight})
     away = end - input
     low = input + weight * away

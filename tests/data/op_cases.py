@@ -7,13 +7,13 @@ that only `dynamic` has are named `torch.something`; they are called alike in bo
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.samples import Sample, call
+from tests.samples import Sample, call, elementwise
 
 NAN, INF = np.nan, np.inf
 DTYPES = ("float64", "float32")
@@ -21,8 +21,12 @@ DTYPES = ("float64", "float32")
 SPECIAL = np.array(
     [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, 1e-7, -20.0, 20.0, 80.0, -80.0, INF, -INF, NAN]
 )
-KNOWN = {"abs": -1, "sign": -1, "elu": -1, "gelu": -3}
-"""Where SPECIAL ends for ops that follow something else at nan or inf: see DIFFERENT."""
+UNLIKE: dict[str, tuple[float, ...]] = {
+    "abs": (NAN,), "sign": (NAN,), "elu": (NAN,), "gelu": (NAN, INF, -INF), "heaviside": (NAN,),
+    "logit": (-0.0,), "sinc": (1e-7,),
+}  # fmt: skip
+"""Numbers at which ops follow something else: see DIFFERENT."""
+POLES = np.array([0.5, 1.0, 3.0, -0.5, -1.25, 20.0, 1e8, NAN, 0.0])
 GRID = np.array([0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -2.5, 3.0, INF, -INF, NAN])
 PAIRS = np.repeat(GRID, len(GRID)), np.tile(GRID, len(GRID))
 TIED = np.array([[3.0, 1.0, 3.0], [-1.0, -1.0, -1.0], [2.0, 3.0, 3.0]])
@@ -39,21 +43,21 @@ def _empty(*shape: int) -> np.ndarray:
     return np.zeros(shape)
 
 
+def _alike(name: str, *arrays: np.ndarray) -> Sample:
+    """The op of such elements of all arrays as are not `UNLIKE`."""
+    unlike = {str(one) for one in UNLIKE.get(name, ())}
+    kept = [
+        not unlike & set(map(str, row)) for row in zip(*(a.tolist() for a in arrays), strict=True)
+    ]
+    return call(*(array[kept] for array in arrays))
+
+
 def _places(*values: int) -> np.ndarray:
     return np.array(values, np.int64)
 
 
-UNARY = (
-    "abs", "negative", "relu", "sign", "square", "atan", "cos", "cosh", "erf", "exp", "expm1",
-    "sigmoid", "silu", "sin", "sinh", "softplus", "tanh", "log", "log1p", "reciprocal", "rsqrt",
-    "sqrt", "acos", "asin", "tan", "ceil", "floor", "round", "trunc", "isfinite", "isinf", "isnan",
-    "leaky_relu", "elu", "gelu", "copy", "stop_gradient",
-)  # fmt: skip
-BINARY = (
-    "add", "subtract", "multiply", "divide", "maximum", "minimum", "atan2", "remainder",
-    "floor_divide", "power", "equal", "greater", "greater_equal", "less", "less_equal",
-    "not_equal",
-)  # fmt: skip
+UNARY = (*elementwise(1), "leaky_relu", "elu", "gelu", "copy", "stop_gradient")
+BINARY = elementwise(2)
 REDUCTIONS = ("sum", "prod", "mean", "var", "std", "logsumexp")
 NORMALISERS = ("softmax", "log_softmax")
 
@@ -74,11 +78,11 @@ def _reductions(name: str) -> list[Sample]:
 
 EDGES: dict[str, list[Sample]] = {
     **{
-        name: [call(SPECIAL[: KNOWN.get(name)]), call(_empty(0)), call(_empty(2, 0, 3))]
+        name: [_alike(name, SPECIAL), call(_empty(0)), call(_empty(2, 0, 3))]
         for name in UNARY
     },
     **{
-        name: [call(*PAIRS), call(_empty(0), 2.0), call(_empty(0, 1), np.ones(3))]
+        name: [_alike(name, *PAIRS), call(_empty(0), 2.0), call(_empty(0, 1), np.ones(3))]
         for name in BINARY
     },
     **{name: _reductions(name) for name in REDUCTIONS},
@@ -174,21 +178,14 @@ EDGES: dict[str, list[Sample]] = {
     "torch.cumsum": [call(MISSING, 1), call(_empty(0, 2), 0)],
     "torch.cumprod": [call(HOLE, 1), call(_empty(0, 2), 0)],
     "torch.logcumsumexp": [call(LOGITS[[0, 1, 3, 4]], 1)],
-    "torch.hypot": [call(np.array([0.0, 3.0, INF, NAN]), np.array([0.0, -0.0, NAN, 1.0]))],
-    "torch.logaddexp": [call(np.array([0.0, INF, -INF, 800.0, NAN]),
-                             np.array([0.0, 1.0, 2.0, -800.0, 1.0]))],
-    "torch.xlogy": [call(np.array([0.0, 0.0, 1.0, 2.0]), np.array([0.0, 2.0, 0.0, 3.0]))],
-    "torch.fmod": [call(*PAIRS)],
     "torch.nan_to_num": [call(SPECIAL)],
-    "torch.asinh": [call(SPECIAL)],
-    "torch.atanh": [call(SPECIAL)],
-    "torch.acosh": [call(SPECIAL)],
-    "torch.log2": [call(SPECIAL)],
-    "torch.log10": [call(SPECIAL)],
-    "torch.exp2": [call(SPECIAL)],
-    "torch.frac": [call(SPECIAL)],
-    "torch.logit": [call(np.array([0.0, 0.5, 1.0, 2.0, NAN])),
-                    call(np.array([0.0, 0.5, 1.0]), 0.1)],
+    "logit": [_alike("logit", SPECIAL), call(np.array([0.0, 0.1, 0.5, 0.9, 1.0, NAN]), 0.1)],
+    "polygamma": [call(1, POLES), call(2, POLES[:-1])],
+    "binary_cross_entropy": [
+        call(np.array([0.0, 0.0, 1.0, 1.0, 1e-300, 0.5]), np.array([0.0, 1.0, 0.0, 1.0, 0.5, 0.2])),
+    ],
+    "gcd": [call(np.array([0, 0, 6, -6]), np.array([0, 4, 0, -9]))],
+    "lcm": [call(np.array([0, 0, 6, -6]), np.array([0, 4, 0, -9]))],
 }  # fmt: skip
 for _exponent in (2, 0, -1, 3.0, 1.5):
     EDGES["power"].append(call(SPECIAL, _exponent))
@@ -222,6 +219,9 @@ DIFFERENT: dict[str, list[tuple[Sample, tuple[str, ...], str]]] = {
     "abs": [(call(np.array([NAN, 1.0])), DTYPES, _SIGN)],
     "power": [(call(np.array([-0.0, -INF]), 0.5), DTYPES, _ROOT)],
     "prod": [(call(ODD, 1), DTYPES, _PRODUCT)],
+    "heaviside": [(call(np.array([NAN, 1.0]), np.array([2.0, 2.0])), DTYPES, _SIGN)],
+    "logit": [(call(np.array([-0.0, 0.5] * 8)), ("float64",), "PyTorch's vectors divide by -0")],
+    "sinc": [(call(np.array([1e-7])), ("float64",), "PyTorch's slope is lost to a difference")],
     "elu": [(call(np.array([NAN] * 8)), ("float32",), _VECTORISED)],
     "gelu": [(call(np.array([INF] * 8)), ("float32",), _VECTORISED)],
     "torch.norm": [(call(HOLE, 0, 1), DTYPES, "the slope of a count is 0, not None")],
@@ -240,6 +240,7 @@ WITHOUT = {
     "size_of": "a size as a value, without operands: there is no gradient",
     "as_strided": "made by the compiler of inputs, whose views no two elements share a place of",
     "gemm": "made by the compiler of matmul and add, which are compared",
+    "log_odds": "logit without its option, which is compared",
     "recompute": "x: a mark of the compiler's",
     "checkpoint": "x: a mark of the compiler's",
     "overlap_add": "the adjoint of sliding_windows, which is compared with torch's as_strided; "
@@ -253,7 +254,7 @@ WITHOUT = {
 
 INTEGERS_REFUSED = {
     "mean", "var", "std", "softmax", "log_softmax", "gelu", "elu", "silu", "softplus",
-    "leaky_relu",
+    "leaky_relu", "frac", "hypot", "logaddexp", "logaddexp2",
 }  # fmt: skip
 """What PyTorch has for floating tensors only; the shared ops cast integers first, as NumPy."""
 
@@ -313,6 +314,11 @@ class Writer:
         if isinstance(value, dict):
             return {"dict": [[key, self.encode(one)] for key, one in value.items()]}
         return {"ellipsis": []} if value is Ellipsis else value
+
+    def fields(self, case: Case | Twice) -> list[Any]:
+        """The fields of a recorded call, in their JSON form but for texts."""
+        values = (getattr(case, field.name) for field in fields(case))
+        return [self.encode(value) for value in values]
 
     def write(self, cases: Any, path: Path) -> None:
         """The file: one array per dtype, and the index as JSON."""

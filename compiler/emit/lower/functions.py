@@ -190,6 +190,7 @@ FUNCTIONS: dict[str, Function] = {
     "byte": _byte,
     "call": _call,
     "exchange": _exchange,
+    "fmod_f": partial(_formula, "fmod"),
     "fprod": partial(_reordering, "fmul"),
     "fsum": partial(_reordering, "fadd"),
     "gemm_f32": partial(_gemm, FLOAT32),

@@ -139,12 +139,46 @@ def scaled_erfc(u: Any) -> Any:
     return mp.erfc(x) * mp.exp(x * x) * (x + mp.mpf(5) / 2)
 
 
+def cardinal_sine(z: Any) -> Any:
+    """sin(pi t)/(pi t) at z = t^2."""
+    return mp.sincpi(mp.sqrt(z))
+
+
+def log_gamma_quotient(y: Any) -> Any:
+    """log(gamma(x)) over its zeros (x - 1)(x - 2), at x = y + 2."""
+    return mp.loggamma(y + 2) / ((y + 1) * y)
+
+
+def digamma_quotient(y: Any) -> Any:
+    """digamma(x) over its zero x - x0, at x = y + 2."""
+    return mp.digamma(y + 2) / (y + 2 - digamma_zero())
+
+
+def digamma_zero() -> Any:
+    """Where digamma is 0, of positive numbers."""
+    return mp.findroot(mp.digamma, mp.mpf("1.46163214496836234"))
+
+
+def log_gamma_correction(w: Any) -> Any:
+    """What Stirling's formula for log(gamma(x)) lacks, times x, at w = 1/x^2."""
+    x = 1 / mp.sqrt(w)
+    stirling = (x - mp.mpf(1) / 2) * mp.log(x) - x + mp.log(2 * mp.pi) / 2
+    return (mp.loggamma(x) - stirling) * x
+
+
+def digamma_correction(w: Any) -> Any:
+    """How far digamma(x) is below log(x) - 1/(2x), times x^2, at w = 1/x^2."""
+    x = 1 / mp.sqrt(w)
+    return (mp.log(x) - 1 / (2 * x) - mp.digamma(x)) * x * x
+
+
 def all_series() -> tuple[Series, ...]:
     """Every approximation that the formulas use."""
     half_ln2 = mp.log(2) / 2 * mp.mpf("1.001")
     # The reduced mantissa lies in [sqrt(1/2), sqrt(2)], so s = f/(2 + f) in +-(3 - 2 sqrt(2)).
     log_z = (3 - 2 * mp.sqrt(2)) ** 2 * mp.mpf("1.001")
     eighth_turn_squared = (mp.pi / 4) ** 2 * mp.mpf("1.01")
+    one, stirling = mp.mpf(1), mp.mpf("0.04001")
     return (
         Series("EXP", "(exp(r) - 1 - r) / r^2", exponential_tail, -half_ln2, half_ln2,
                {32: 4, 64: 9}),
@@ -176,6 +210,22 @@ def all_series() -> tuple[Series, ...]:
                mp.mpf(-2) / 3, mp.mpf("0.8323"), {32: 11, 64: 24}),
         Series("COS", "(cos(r) - 1 + z/2) / r^4, z = r^2", cosine_tail, mp.mpf(0),
                eighth_turn_squared, {32: 2, 64: 5}),
+        Series("SINC", "sin(pi t)/(pi t), z = t^2", cardinal_sine, mp.mpf(0), mp.mpf("0.2501"),
+               {32: 5, 64: 9}),
+        Series("LGAMMA", "log(gamma(y + 2))/((y + 1) y)", log_gamma_quotient, -one, one, {64: 27}),
+        Series("LGAMMA_COARSE", "log(gamma(y + 2))/((y + 1) y)", log_gamma_quotient, -one, one,
+               {64: 13}),
+        Series("LGAMMA_FAR", "(log(gamma(x)) - Stirling's formula) x, w = 1/x^2",
+               log_gamma_correction, mp.mpf(0), stirling, {64: 8}),
+        Series("LGAMMA_FAR_COARSE", "(log(gamma(x)) - Stirling's formula) x, w = 1/x^2",
+               log_gamma_correction, mp.mpf(0), stirling, {64: 2}),
+        Series("DIGAMMA", "digamma(y + 2)/(y + 2 - x0)", digamma_quotient, -one, one, {64: 27}),
+        Series("DIGAMMA_COARSE", "digamma(y + 2)/(y + 2 - x0)", digamma_quotient, -one, one,
+               {64: 15}),
+        Series("DIGAMMA_FAR", "(log(x) - 1/(2x) - digamma(x)) x^2, w = 1/x^2",
+               digamma_correction, mp.mpf(0), stirling, {64: 9}),
+        Series("DIGAMMA_FAR_COARSE", "(log(x) - 1/(2x) - digamma(x)) x^2, w = 1/x^2",
+               digamma_correction, mp.mpf(0), stirling, {64: 3}),
     )  # fmt: skip
 
 

@@ -9,10 +9,22 @@ from dataclasses import dataclass
 
 from compiler.emit.vecmath import coefficients
 from compiler.emit.vecmath.exponential import LN2_HIGH, LN2_LOW, LOG2_E, exp
-from compiler.emit.vecmath.lane import Lane, choose, fma, polynomial, select
+from compiler.emit.vecmath.lane import (
+    BINARY32,
+    Lane,
+    choose,
+    fast_two_sum,
+    fma,
+    polynomial,
+    select,
+    two_product,
+)
 
 INF = float("inf")
 NAN = float("nan")
+TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
+LOG10_2 = 0.3010299956639812
+LOG10_E = (0.4342944819032518, 1.098319650216765e-17)
 
 
 @dataclass(frozen=True)
@@ -76,6 +88,43 @@ def log2(x: Lane) -> Lane:
     return fix_domain(x, fma(natural, LOG2_E, parts.k))
 
 
+def log_float64(a: Lane) -> tuple[Lane, Lane]:
+    """log(a) for finite a > 0, as a sum with a relative error of about 2**-65."""
+    parts = decompose_any(a)
+    f = parts.f
+    denominator = f + 2.0
+    denominator_low = f - (denominator - 2.0)
+    reciprocal = 1.0 / denominator
+    s = f * reciprocal
+    s_low = (fma(-s, denominator, f) - s * denominator_low) * reciprocal
+    z, z_error = two_product(s, s)
+    z_low = fma(s * 2.0, s_low, z_error)
+    series = coefficients.LOG_TAIL[64]
+    ratio, ratio_low = fast_two_sum(a.constant(TWO_THIRDS[0]), z * polynomial(z, series))
+    ratio_low = ratio_low + TWO_THIRDS[1]
+    cubic, cubic_error = two_product(z, ratio)
+    cubic_low = fma(z, ratio_low, fma(z_low, ratio, cubic_error))
+    factor, factor_low = fast_two_sum(a.constant(2.0), cubic)
+    factor_low = factor_low + cubic_low
+    mantissa, mantissa_error = two_product(s, factor)
+    mantissa_low = fma(s, factor_low, fma(s_low, factor, mantissa_error))
+    exponent, exponent_error = two_product(parts.k, LN2_HIGH[64])
+    high, low = fast_two_sum(exponent, mantissa)
+    return high, low + (mantissa_low + fma(parts.k, LN2_LOW[64], exponent_error))
+
+
+def log10(x: Lane) -> Lane:
+    """Decimal logarithm; exact at powers of ten."""
+    if x.format is BINARY32:
+        parts = decompose(x.to_binary64())
+        s = parts.f / (parts.f + 2.0)
+        log2 = fma(s, polynomial(s * s, coefficients.LOG2_COARSE[64]), parts.k)
+        return fix_domain(x, (log2 * LOG10_2).to_format(BINARY32))
+    log, log_low = log_float64(x)
+    product, error = two_product(log, LOG10_E[0])
+    return fix_domain(x, product + fma(log, LOG10_E[1], fma(log_low, LOG10_E[0], error)))
+
+
 def log1p_inside(x: Lane) -> Lane:
     """log(1 + x) for finite x > -1 (the sign of -0 is lost)."""
     bits = x.format.bits
@@ -94,6 +143,17 @@ def log1p(x: Lane) -> Lane:
     """log(1 + x), accurate near 0."""
     result = fix_domain(x + 1.0, log1p_inside(x))
     return select(abs(x) < x.format.epsilon / 4, x, result)
+
+
+def logit(x: Lane) -> Lane:
+    """log(x/(1 - x)), accurate near 1/2 too; nan outside of [0, 1]."""
+    bits = x.format.bits
+    odds = x / (1.0 - x)
+    parts = decompose_any(odds)
+    # near 1/2, where 2x - 1 is exact, odds - 1 is not lost to the rounding of the odds
+    f = select(parts.k.equals(0.0), fma(x, 2.0, -1.0) / (1.0 - x), parts.f)
+    tail = log_of_mantissa(f, parts.k * LN2_LOW[bits])
+    return fix_domain(odds, fma(parts.k, LN2_HIGH[bits], f - tail))
 
 
 def softplus(x: Lane) -> Lane:

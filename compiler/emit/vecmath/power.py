@@ -6,8 +6,6 @@ from compiler.emit.vecmath import coefficients
 from compiler.emit.vecmath.exponential import (
     EXP2_RANGE,
     EXP_RANGE,
-    LN2_HIGH,
-    LN2_LOW,
     clamp,
     exp_sum,
     power_of_two,
@@ -18,16 +16,14 @@ from compiler.emit.vecmath.lane import (
     BINARY32,
     Lane,
     choose,
-    fast_two_sum,
     fma,
     polynomial,
     select,
     two_product,
 )
-from compiler.emit.vecmath.logarithm import decompose, decompose_any
+from compiler.emit.vecmath.logarithm import decompose, log_float64
 
 INF = float("inf")
-TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
 # log|x| is 0 or at least 2**-53, so any larger exponent over- or underflows alike.
 LARGEST_EXPONENT = 2.0**70
 
@@ -43,31 +39,6 @@ def pow_float32(a: Lane, y: Lane) -> Lane:
     shifted = exponent + shift
     power = polynomial(exponent - (shifted - shift), coefficients.EXP2_COARSE[64])
     return (power * power_of_two(shifted.bits())).to_format(BINARY32)
-
-
-def log_float64(a: Lane) -> tuple[Lane, Lane]:
-    """log(a) for finite a > 0, as a sum with a relative error of about 2**-65."""
-    parts = decompose_any(a)
-    f = parts.f
-    denominator = f + 2.0
-    denominator_low = f - (denominator - 2.0)
-    reciprocal = 1.0 / denominator
-    s = f * reciprocal
-    s_low = (fma(-s, denominator, f) - s * denominator_low) * reciprocal
-    z, z_error = two_product(s, s)
-    z_low = fma(s * 2.0, s_low, z_error)
-    series = coefficients.LOG_TAIL[64]
-    ratio, ratio_low = fast_two_sum(a.constant(TWO_THIRDS[0]), z * polynomial(z, series))
-    ratio_low = ratio_low + TWO_THIRDS[1]
-    cubic, cubic_error = two_product(z, ratio)
-    cubic_low = fma(z, ratio_low, fma(z_low, ratio, cubic_error))
-    factor, factor_low = fast_two_sum(a.constant(2.0), cubic)
-    factor_low = factor_low + cubic_low
-    mantissa, mantissa_error = two_product(s, factor)
-    mantissa_low = fma(s, factor_low, fma(s_low, factor, mantissa_error))
-    exponent, exponent_error = two_product(parts.k, LN2_HIGH[64])
-    high, low = fast_two_sum(exponent, mantissa)
-    return high, low + (mantissa_low + fma(parts.k, LN2_LOW[64], exponent_error))
 
 
 def pow_float64(a: Lane, y: Lane) -> Lane:

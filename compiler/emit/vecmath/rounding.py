@@ -1,8 +1,10 @@
-"""Functions that LLVM has as intrinsics or as a few instructions: exact, or correctly rounded."""
+"""Functions that LLVM has as intrinsics or as a few instructions: exact, or almost so."""
 
 from __future__ import annotations
 
-from compiler.emit.vecmath.lane import Lane, select
+from compiler.emit.vecmath.lane import BINARY32, Lane, choose, fma, select
+
+INF = float("inf")
 
 
 def floor(x: Lane) -> Lane:
@@ -35,6 +37,23 @@ def rsqrt(x: Lane) -> Lane:
     return 1.0 / x.sqrt()
 
 
+def hypot(x: Lane, y: Lane) -> Lane:
+    """sqrt(x^2 + y^2), which overflows only if the result does; inf if either is infinite."""
+    a, b = x.to_binary64(), y.to_binary64()
+    if x.format is BINARY32:
+        length = fma(a, a, b * b).sqrt().to_format(BINARY32)
+    else:
+        a, b = abs(a), abs(b)
+        longer, shorter = select(a > b, a, b), select(a > b, b, a)
+        small, large = longer < 2.0**-400, longer > 2.0**500
+        factor = select(large, a.constant(2.0**-600), choose(small, 2.0**600, 1.0, a))
+        longer, shorter = longer * factor, shorter * factor
+        length = fma(longer, longer, shorter * shorter).sqrt()
+        length = length * select(large, a.constant(2.0**600), choose(small, 2.0**-600, 1.0, a))
+    infinite = abs(x).equals(INF) | abs(y).equals(INF)
+    return select(infinite, x.constant(INF), length)
+
+
 def fabs(x: Lane) -> Lane:
     """|x|."""
     return abs(x)
@@ -53,6 +72,11 @@ def maximum(x: Lane, y: Lane) -> Lane:
 def minimum(x: Lane, y: Lane) -> Lane:
     """The smaller operand; nan if either is nan; -0 is below 0, so any order gives the same."""
     return x.call("llvm.minimum", y)
+
+
+def fmod(x: Lane, y: Lane) -> Lane:
+    """x - trunc(x/y) y, exact, with the sign of x: see `remainder`."""
+    return x.truncated_remainder(y)
 
 
 def remainder(x: Lane, y: Lane) -> Lane:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from compiler import ops
 from compiler.errors import OptionError, OutOfRangeError
-from compiler.op import Op
-from compiler.ops.declare import size_value, unbroadcast
+from compiler.ops.declare import size_value
 from dynamic.errors import AutogradError
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.reduction import reduced, reduction_of
@@ -178,41 +176,6 @@ def _check_classes(input: Any, target: Any) -> None:
         raise ModuleError(f"Expected target size {list(wanted)}, got {list(sizes)}")
 
 
-_LEAST_LOG = -100.0
-_LEAST = math.exp(_LEAST_LOG)
-_LEAST_SLOPE = float(np.float32(1e-12))  # PyTorch's, which it holds in float32
-
-
-def _bce(x: Any, target: Any) -> Any:
-    """-(t log(x) + (1 - t) log(1 - x)) with logarithms of at least -100."""
-    zero, one = ops.less_equal(x, _LEAST), ops.greater_equal(x, 1)
-    log_x = ops.where(zero, _LEAST_LOG, ops.log(ops.where(zero, 1, x)))
-    log_rest = ops.where(one, _LEAST_LOG, ops.log1p(-ops.where(one, 0, x)))
-    return (target - 1) * log_rest - target * log_x
-
-
-def _bce_by_x(g: Any, o: Any, x: Any, target: Any) -> Any:
-    return unbroadcast(g * (x - target) / ops.maximum(x * (1 - x), _LEAST_SLOPE), x)
-
-
-def _bce_by_target(g: Any, o: Any, x: Any, target: Any) -> Any:
-    # the loss is linear in the target
-    return unbroadcast(g * (_bce(x, 1) - _bce(x, 0)), target)
-
-
-_binary_cross_entropy = Op(
-    name="binary_cross_entropy",
-    infer_type=ops.multiply.infer_type,
-    evaluate=_bce,
-    vjp=(_bce_by_x, _bce_by_target),
-    saves=("ab", "a"),
-    expand=_bce,
-    promotes=slice(None),
-    floating=True,
-    doc="The negative log-likelihood of targets in [0, 1] under probabilities x.",
-)
-
-
 def binary_cross_entropy(
     input: Any,
     target: Any,
@@ -231,7 +194,7 @@ def binary_cross_entropy(
     values = input._array if has_values(input) else np.empty(0)
     if ((values < 0) | (values > 1)).any():
         raise AutogradError("all elements of input should be between 0 and 1")
-    losses = _binary_cross_entropy(input, target)
+    losses = ops.binary_cross_entropy(input, target)
     return reduced(losses if weight is None else losses * weight, reduction)
 
 

@@ -23,6 +23,8 @@ def tame(g: Grower, x: Value, domain: str) -> Value:
             return g.emit("multiply", g.emit("tanh", x), 0.9)
         case "small":
             return g.emit("tanh", x)
+        case "share":
+            return g.emit("sigmoid", x)
     return x
 
 
@@ -43,6 +45,15 @@ def binary(kinds: str = "iuf", others: str = "", domain: str = "") -> Generator:
         return g.emit(op, x, y) if g.chance(0.6) else g.emit(op, y, x)
 
     return make
+
+
+def _polygamma(g: Grower, op: str) -> Any:
+    return g.emit(op, g.choose.choice((1, 2)), tame(g, g.pick("f"), "positive"))
+
+
+def _cross_entropy(g: Grower, op: str) -> Any:
+    x = tame(g, g.pick("f"), "share")
+    return g.emit(op, x, tame(g, g.beside(x, "f"), "share"))
 
 
 def _power(g: Grower, op: str) -> Any:
@@ -323,6 +334,13 @@ GENERATORS: dict[str, Generator] = {
                                                      unary("f", "small")),
     **dict.fromkeys(("sin", "cos", "atan", "tanh", "erf", "sigmoid", "softplus"), unary("fi")),
     "tan": unary("f", "unit"), "asin": unary("f", "unit"), "acos": unary("f", "unit"),
+    **dict.fromkeys(("log2", "log10", "lgamma", "digamma", "acosh"), unary("f", "positive")),
+    **dict.fromkeys(("asinh", "erfc", "sinc", "deg2rad", "rad2deg", "frac"), unary("fi")),
+    "exp2": unary("f", "small"), "atanh": unary("f", "unit"), "log_odds": unary("f", "share"),
+    "logit": unary("f", "share"), "polygamma": _polygamma, "binary_cross_entropy": _cross_entropy,
+    **dict.fromkeys(("hypot", "copysign", "heaviside", "logaddexp", "logaddexp2"), binary("f")),
+    "fmod": binary("iuf", domain="positive"), "xlogy": binary("f", domain="positive"),
+    **dict.fromkeys(("fmax", "fmin"), binary()), **dict.fromkeys(("gcd", "lcm"), binary("iu")),
     "atan2": binary("f"), "relu": unary("iuf"), "silu": unary("f"),
     "leaky_relu": option("f", negative_slope=(0.2, -0.5)), "elu": option("f", alpha=(0.7, 2.0)),
     "gelu": option("f", approximate=("none", "tanh")), "clip": _clip, "clamp": _clamp,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.fuzz.graphs import along_reference, matrices_reference
+from staticgraph.fuzz.graphs import along_reference, matrices_reference, special
 
 Array = Any
 
@@ -99,6 +99,20 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "asin": _floats(np.arcsin), "acos": _floats(np.arccos), "atan": _floats(np.arctan),
     "sinh": _floats(np.sinh), "cosh": _floats(np.cosh), "tanh": _floats(np.tanh),
     "erf": _floats(_erf_of), "sigmoid": _floats(_sigmoid), "softplus": _floats(_softplus),
+    "log2": _floats(np.log2), "log10": _floats(np.log10), "exp2": _floats(np.exp2),
+    "asinh": _floats(np.arcsinh), "acosh": _floats(np.arccosh), "atanh": _floats(np.arctanh),
+    "erfc": _floats(special.erfc), "lgamma": _floats(special.lgamma),
+    "digamma": _floats(special.digamma),
+    "polygamma": lambda n, x: special.polygamma(n, _floating(x)),
+    "sinc": _floats(special.sinc), "hypot": _floats(np.hypot), "copysign": _floats(np.copysign),
+    "fmod": np.fmod, "fmax": np.fmax, "fmin": np.fmin, "heaviside": special.heaviside,
+    "frac": _floats(lambda x: x - np.trunc(x)), "gcd": np.gcd, "lcm": np.lcm,
+    "logaddexp": _floats(np.logaddexp), "logaddexp2": _floats(np.logaddexp2),
+    "xlogy": _floats(special.xlogy), "log_odds": _floats(special.logit),
+    "logit": _floats(special.logit),
+    "deg2rad": _floats(lambda x: x * x.dtype.type(math.pi / 180)),
+    "rad2deg": _floats(lambda x: x * x.dtype.type(180 / math.pi)),
+    "binary_cross_entropy": _floats(special.binary_cross_entropy),
     "atan2": _floats(np.arctan2), "relu": lambda x: np.maximum(x, x.dtype.type(0)),
     "leaky_relu": _floats(lambda x, negative_slope=0.01: np.where(x > 0, x, x * negative_slope)),
     "elu": _floats(lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))),
@@ -428,6 +442,7 @@ EXACT = frozenset(MOVEMENT) | along_reference.EXACT | {
     "stop_gradient", "recompute", "negative", "sign", "abs", "maximum", "minimum", "floor", "ceil",
     "trunc", "round", "relu", "clip", "clamp", "max", "min", "any", "all", "argmax", "argmin",
     "take", "take_along_axis", "one_hot", "astype", "floor_divide", "remainder",
+    "fmod", "fmax", "fmin", "copysign", "heaviside", "gcd", "lcm",
 }  # fmt: skip
 """What needs no higher precision, since it does not round, or must round as the dtype does."""
 

@@ -24,7 +24,9 @@ from staticgraph.fuzz.graphs.worlds import Symbolic
 Array = Any
 KINKS = frozenset({
     "abs", "maximum", "minimum", "max", "min", "relu", "leaky_relu", "elu", "clip", "clamp",
-    "max_pool2d", "stop_gradient", "remainder", "sign", "atan2", "std", "astype", "vector_norm",
+    "max_pool2d", "stop_gradient", "remainder", "sign", "atan2", "std", "astype",
+    "fmod", "fmax", "fmin", "copysign", "heaviside", "frac", "hypot", "xlogy", "logit",
+    "binary_cross_entropy", "vector_norm",
 })  # fmt: skip
 STEP = 1e-3
 AWAY = 0.0137  # from where the program's values tie

@@ -1,0 +1,97 @@
+"""Special functions in plain NumPy, from their definitions: a part of the reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+_SHIFT = 20
+
+
+def by_number(function: Callable[[float], float]) -> Callable[[Array], Array]:
+    """A function of a number, as one of arrays."""
+    each = np.vectorize(lambda x: function(float(x)), otypes=[np.float64])
+    return lambda x: np.asarray(each(x), x.dtype) if x.size else np.zeros_like(x)
+
+
+def _lgamma(x: float) -> float:
+    pole = x <= 0 and (math.isinf(x) or x == math.floor(x))
+    return math.inf if pole else math.lgamma(x)
+
+
+erfc = by_number(math.erfc)
+lgamma = by_number(_lgamma)
+
+
+def _pi_times(function: Any, x: Array) -> Array:
+    """`function` of pi times what x is beyond an even number."""
+    return function(x.dtype.type(np.pi) * (x - 2 * np.rint(x / 2)))
+
+
+def sinc(x: Array) -> Array:
+    """sin(pi x) / (pi x)."""
+    found = _pi_times(np.sin, x) / (x.dtype.type(np.pi) * x)
+    return np.where(x == 0, x.dtype.type(1), np.where(x == np.rint(x), x.dtype.type(0), found))
+
+
+def digamma(x: Array) -> Array:
+    """By recurrence, an asymptotic series, and reflection."""
+    y = np.where(x < 0, 1 - x, x)
+    shifted = y + _SHIFT
+    found = np.log(shifted) - 1 / (2 * shifted)
+    for k, number in enumerate((1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132), 1):
+        found = found - number / shifted ** (2 * k)
+    for k in range(_SHIFT):
+        found = found - 1 / (y + k)
+    cotangent = _pi_times(np.cos, x) / _pi_times(np.sin, x)
+    reflected = found - x.dtype.type(np.pi) * cotangent
+    whole = (x < 0) & (x == np.rint(x))
+    return np.where(whole, x.dtype.type(np.nan), np.where(x < 0, reflected, found))
+
+
+def polygamma(n: int, x: Array) -> Array:
+    """For n = 1 and 2, by recurrence, an asymptotic series, and reflection."""
+    y = np.where(x < 0, 1 - x, x)
+    z = y + _SHIFT
+    if n == 1:
+        found = 1 / z + 1 / (2 * z**2) + 1 / (6 * z**3) - 1 / (30 * z**5) + 1 / (42 * z**7)
+        found = found - 1 / (30 * z**9) + 5 / (66 * z**11)
+    else:
+        found = -1 / z**2 - 1 / z**3 - 1 / (2 * z**4) + 1 / (6 * z**6) - 1 / (6 * z**8)
+        found = found + 3 / (10 * z**10) - 5 / (6 * z**12)
+    for k in range(_SHIFT):
+        found = found + (1 / (y + k) ** 2 if n == 1 else -2 / (y + k) ** 3)
+    pi, sine = x.dtype.type(np.pi), _pi_times(np.sin, x)
+    sine = np.where(x == np.rint(x), x.dtype.type(0), sine)
+    if n == 1:
+        return np.where(x < 0, pi**2 / sine**2 - found, found)
+    return np.where(x < 0, found - 2 * pi**3 * _pi_times(np.cos, x) / sine**3, found)
+
+
+def xlogy(x: Array, y: Array) -> Array:
+    """x log(y), 0 where x is 0 and y is a number."""
+    found = x * np.log(y)
+    return np.where((x == 0) & ~np.isnan(y), found.dtype.type(0), found)
+
+
+def heaviside(x: Array, y: Array) -> Array:
+    """0, y or 1; nan for nan."""
+    return np.asarray(np.where(x == 0, y, np.maximum(np.sign(x), 0)), np.result_type(x, y))
+
+
+def logit(x: Array, eps: float | None = None) -> Array:
+    """log(x / (1 - x)), without cancellation near 1/2."""
+    x = x if eps is None else np.minimum(np.maximum(x, eps), 1 - eps)
+    near = np.log1p((2 * x - 1) / (1 - x))
+    return np.where(abs(x - 0.5) < 0.1, near, np.log(x / (1 - x)))
+
+
+def binary_cross_entropy(x: Array, y: Array) -> Array:
+    """-(y log(x) + (1 - y) log(1 - x)), with logarithms of at least -100."""
+    logs = [np.where(one < -100, x.dtype.type(-100), one) for one in (np.log(x), np.log1p(-x))]
+    return -(y * logs[0] + (1 - y) * logs[1])
