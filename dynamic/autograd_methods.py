@@ -253,7 +253,11 @@ class Autograd(Operand):
     def data(self, value: Any) -> None:
         if value.is_inference() and not self.is_inference():
             self._cell = TrackedInference(self._counter)
-        self._array = array = value._array
+        self._move(value._array)
+
+    def _move(self, array: Any) -> None:
+        """Put the tensor on other memory, of another shape or dtype too."""
+        self._array = array
         home = self._home
         if isinstance(home, AccumulateGrad):
             home.shape, home.dtype = array.shape, array.dtype

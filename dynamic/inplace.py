@@ -214,7 +214,7 @@ def into(name: str, out: Any, result: Any, operands: Sequence[Any]) -> Any:
                 f"{list(out._array.shape)}, which does not match the required output shape "
                 f"{list(result._array.shape)}."
             )
-        out.data = out.constant(np.empty(result._array.shape, out._array.dtype))
+        out._move(np.empty(result._array.shape, out._array.dtype))
     check_writable(out)
     check_result(out, result)
     np.copyto(out._array, result._array, casting="unsafe")

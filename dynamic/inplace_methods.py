@@ -251,7 +251,7 @@ class InPlace(Operand):
         kept = min(old.size, new.size)
         new.reshape(-1)[:kept] = old[:kept]
         tensor: Any = self
-        tensor.data = self.constant(new)
+        tensor._move(new)
         return self
 
     def resize_as_(self, other: Any) -> Any:

@@ -48,6 +48,8 @@ lerp_by_number = Op(
         lambda g, o, a, b, *, weight: unbroadcast(g * weight, b),
     ),
     saves=("", ""),
+    promotes=slice(None),
+    floating=True,
     expand=_lerp,
     doc="a at weight 0, b at weight 1, a number, and on the line through both elsewhere.",
 )

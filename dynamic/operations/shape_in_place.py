@@ -29,7 +29,7 @@ def _become(tensor: Any, op: Op, described: Callable[[], Attrs]) -> Any:
     attrs = described()
     array = op.evaluate(tensor._array, **attrs)
     if type(tensor._maker) is AccumulateGrad:
-        tensor.data = tensor.constant(array)
+        tensor._move(array)
     else:
         edge = tensor._node
         if edge is not None:
