@@ -124,15 +124,18 @@ def _log_sums(x: Any, *, axis: int) -> Any:
 
 def _logcumsumexp_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
     """The sums of g exp(a - o) from the end, by the logarithms of both signs: no scale fits all."""
-    nothing = float(np.finfo(g.dtype).min) / 4  # exp gives 0, and differences of it are no nan
+    # in float64, for the rounding of a large o is a factor of its exponential
+    wide, by = astype(a, _F64), astype(g, _F64)
+    out = logcumsumexp.bound((wide,), {"axis": axis})
+    nothing = float(np.finfo(_F64).min) / 4  # exp gives 0, and differences of it are no nan
 
     def part(h: Any) -> Any:
-        there = logical_and(greater(h, 0), not_equal(o, -np.inf))
-        logs = where(there, log(where(there, h, 1)) - o, nothing)
+        there = logical_and(greater(h, 0), not_equal(out, -np.inf))
+        logs = where(there, log(where(there, h, 1)) - out, nothing)
         after = flip(logcumsumexp.bound((flip(logs, axis),), {"axis": axis}), axis)
-        return exp(after + a)
+        return exp(after + wide)
 
-    return part(g) - part(-g)
+    return astype(part(by) - part(-by), a.dtype)
 
 
 def _log_bind(
@@ -144,6 +147,6 @@ def _log_bind(
 
 logcumsumexp: Op = host_along(
     "logcumsumexp", _log_sums, result=lambda dtype: dtype, bind=_log_bind,
-    vjp=(_logcumsumexp_vjp,), saves=("ao",), floating=True,
+    vjp=(_logcumsumexp_vjp,), saves=("a",), floating=True,
     doc="log(cumsum(exp(x))) along an axis, of the flat x if None, without overflow.",
 )  # fmt: skip

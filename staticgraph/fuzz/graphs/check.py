@@ -27,6 +27,7 @@ from staticgraph.fuzz.graphs.worlds import Arrays, Eager, Symbolic, differentiat
 Array = Any
 RUNS, MORE_RUNS = 4, 40  # of Monte Carlo arithmetic: at a glance, and before something is wrong
 ROOM = 4.0  # spreads that a difference may be
+OF_INVERSES = 100.0  # where a matrix is singular but for rounding, they have no bound
 
 
 _UNNEEDED = re.compile(
@@ -125,13 +126,15 @@ class Case:
         away = rounding.distance(value, expected)
         allowed = rounding.tight(expected)
         wrong = np.asarray(away > allowed)
+        inverts = any(n.op.name in rounding.MATRICES for n in ancestors([self.graph.roots[i]]))
+        room = OF_INVERSES if inverts else ROOM
         if lenient:
             wrong = wrong & np.isfinite(expected)
         for runs in (RUNS, MORE_RUNS):
             if not wrong.any():
                 break
             spread = self._spread(runs)[i]
-            wrong = wrong & (away > allowed + ROOM * spread)
+            wrong = wrong & (away > allowed + room * spread)
             # 1 / x, where x is 0 but for rounding
             wrong = wrong & ~(np.isinf(value) & (spread > 0.1 * abs(expected)))
         return wrong
