@@ -240,7 +240,8 @@ RULES: dict[Op, BatchRule] = {
     **dict.fromkeys(
         (
             ops.softmax, ops.log_softmax, ops.concatenate, ops.take_along_axis, ops.along_add,
-            ops.cumsum, ops.cumprod, ops.extremum_positions, ops.sort, ops.argsort,
+            ops.cumsum, ops.cumprod, ops.logcumsumexp, ops.extremum_positions, ops.sort,
+            ops.argsort,
         ),
         shifted_one,
     ),

@@ -208,3 +208,22 @@ def test_threads_share_packed_windows() -> None:
     for other in results[1:]:
         for one, two in zip(results[0], other, strict=True):
             np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1, 7), (2, 1, 1, 6), (1, 1, 5, 1)])
+def test_windows_that_share_elements_are_no_matrix_of_the_blas(shape: tuple[int, ...]) -> None:
+    """One row's windows by 1 lie 1 apart: rows of a matrix that would overlap."""
+    rng = np.random.default_rng(0)
+    image, filters = rng.normal(size=shape), rng.normal(size=(2, 1, 1, 2))
+    if shape[3] == 1:
+        filters = filters.transpose(0, 1, 3, 2).copy()
+    x = sg.placeholder("x", shape, "float64")
+    w = sg.placeholder("w", filters.shape, "float64")
+    y = sg.conv2d(x * x, w)
+    outputs = [y, *sg.grad((y * y).sum(), [x, w])]
+    expected = sg.compile([x, w], outputs, debug=True)(image, filters)
+    for options in ({}, {"fuse": False}):
+        for value, right in zip(
+            sg.compile([x, w], outputs, **options)(image, filters), expected, strict=True
+        ):
+            assert_allclose(value, right, rtol=1e-12)

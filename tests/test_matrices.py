@@ -163,3 +163,11 @@ def test_expressions_and_arrays_give_the_same() -> None:
     assert isinstance(sg.linalg.det(a), Expression)
     assert_allclose(sg.linalg.det(A), np.linalg.det(A))
     assert_allclose(sg.linalg.solve(A, np.ones(3)), np.linalg.solve(A, np.ones(3)))
+
+
+def test_a_constant_that_is_singular_is_an_error_of_the_call() -> None:
+    x = sg.placeholder("x", (2, 2), "float64")
+    singular = sg.constant(np.ones((2, 2)))
+    compiled = sg.compile([x], sg.linalg.solve(singular, sg.constant(np.ones(2))) + x)
+    with pytest.raises(sg.LinAlgError, match=r"solve: the matrix float64\[2, 2\] is singular.*py:"):
+        compiled(np.eye(2))

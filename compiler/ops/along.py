@@ -9,7 +9,7 @@ from compiler.lowering import Host
 from compiler.op import Attrs, Op, Rule, register
 from compiler.ops.declare import as_operand, one_axis
 from compiler.ops.shape import reshape
-from compiler.types import DType, TensorType, normalise_axis
+from compiler.types import DType, TensorType, normalise_axis, require_float
 
 _LAST = -1
 
@@ -33,14 +33,22 @@ def host_along(
     bind: Callable[..., tuple[Sequence[Any], Attrs]],
     vjp: tuple[Rule | None, ...],
     saves: tuple[str, ...] = (),
+    floating: bool = False,
     doc: str,
 ) -> Op:
     """Declare an op of one operand along `axis`, of whose shape the result is."""
+
+    def infer_type(x: TensorType, **attrs: Any) -> TensorType:
+        if floating:
+            require_float(name, x)
+        return TensorType(x.shape, result(x.dtype))
+
     return register(
         Op(
             name=name,
-            infer_type=lambda x, **attrs: TensorType(x.shape, result(x.dtype)),
+            infer_type=infer_type,
             evaluate=function,
+            floating=floating,
             vjp=vjp,
             saves=saves,
             bind=bind,

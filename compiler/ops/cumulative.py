@@ -9,12 +9,11 @@ import numpy as np
 
 from compiler.op import Attrs, Op
 from compiler.ops.along import axis_or_flat, host_along
-from compiler.ops.arithmetic import astype, stop_gradient
-from compiler.ops.comparison import equal, isfinite, logical_and, where
+from compiler.ops.arithmetic import astype
+from compiler.ops.comparison import equal, greater, logical_and, not_equal, where
 from compiler.ops.declare import INT64
 from compiler.ops.exponential import exp, log
 from compiler.ops.indexing import take_along_axis
-from compiler.ops.reduction import max
 from compiler.ops.shape import flip
 from compiler.types import DType, as_dtype
 
@@ -119,9 +118,35 @@ def cummin(x: Any, axis: int | None = None, *, dim: int | None = None) -> list[A
     return _extrema("cummin", x, axis, dim, False)
 
 
-def logcumsumexp(x: Any, axis: int | None = None, *, dim: int | None = None) -> Any:
-    """log(cumsum(exp(x))) along an axis, of the flat x if None; scaled by each row's largest."""
+def _log_sums(x: Any, *, axis: int) -> Any:
+    return np.logaddexp.accumulate(x.astype(_F64, copy=False), axis).astype(x.dtype, copy=False)
+
+
+def _logcumsumexp_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
+    """The sums of g exp(a - o) from the end, by the logarithms of both signs: no scale fits all."""
+    # in float64, for the rounding of a large o is a factor of its exponential
+    wide, by = astype(a, _F64), astype(g, _F64)
+    out = logcumsumexp.bound((wide,), {"axis": axis})
+    nothing = float(np.finfo(_F64).min) / 4  # exp gives 0, and differences of it are no nan
+
+    def part(h: Any) -> Any:
+        there = logical_and(greater(h, 0), not_equal(out, -np.inf))
+        logs = where(there, log(where(there, h, 1)) - out, nothing)
+        after = flip(logcumsumexp.bound((flip(logs, axis),), {"axis": axis}), axis)
+        return exp(after + wide)
+
+    return astype(part(by) - part(-by), a.dtype)
+
+
+def _log_bind(
+    x: Any, axis: int | None = None, *, dim: int | None = None
+) -> tuple[Sequence[Any], Attrs]:
     x, axis = axis_or_flat("logcumsumexp", x, axis, dim)
-    top = stop_gradient(max(x, axis, True))
-    top = where(isfinite(top), top, 0)
-    return log(cumsum.bound((exp(x - top),), {"axis": axis})) + top
+    return (x,), {"axis": axis}
+
+
+logcumsumexp: Op = host_along(
+    "logcumsumexp", _log_sums, result=lambda dtype: dtype, bind=_log_bind,
+    vjp=(_logcumsumexp_vjp,), saves=("a",), floating=True,
+    doc="log(cumsum(exp(x))) along an axis, of the flat x if None, without overflow.",
+)  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from compiler.dims import Dim, Size
+from compiler.dims import Dim, Size, floor_divide, is_nonnegative
 from compiler.graph.view import Node
 from compiler.lowering import Index
 from compiler.types import Shape
@@ -174,7 +174,8 @@ def trailing_axes(axes: tuple[int, ...], ndim: int) -> int:
 def blas_layout(strides: tuple[Size, ...], shape: tuple[Size, ...]) -> tuple[bool, Size] | None:
     """Whether a matrix (or vector) must be read transposed, and its leading dimension.
 
-    None if the BLAS cannot read it: neither axis contiguous, or reversed, or repeated.
+    None if the BLAS cannot read it: neither axis contiguous, or reversed, or repeated, or rows that
+    share elements, as those of windows do.
     """
     if len(shape) == 1:
         return (True, strides[0]) if _positive(strides[0]) else None
@@ -182,10 +183,19 @@ def blas_layout(strides: tuple[Size, ...], shape: tuple[Size, ...]) -> tuple[boo
     if across == 1 or columns == 1:
         if rows == 1:
             return (False, columns) if across == 1 or columns == 1 else None
-        return (False, down) if down == columns or _positive(down) else None
+        return (False, down) if _spans(down, columns) else None
     if down == 1 or rows == 1:
-        return (True, across) if across == rows or _positive(across) else None
+        return (True, across) if _spans(across, rows) else None
     return None
+
+
+def _spans(step: Size, count: Size) -> bool:
+    """Whether runs of `count` elements that begin every `step` elements share none of them."""
+    if step == count:
+        return True
+    if not _positive(step):
+        return False
+    return is_nonnegative(step - count) or floor_divide(step, count) * count == step
 
 
 def _positive(size: Size) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.dims import Dim
-from compiler.errors import OutOfRangeError
+from compiler.errors import LinAlgError, OutOfRangeError
 from compiler.graph.expression import Expression, constant, construct
 from compiler.lowering import Pointwise
 from compiler.op import Attrs, Op
@@ -96,7 +96,7 @@ def fold_constants(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Ex
     try:
         with np.errstate(all="ignore"):
             value = op.evaluate(*(operand.attrs["value"].array for operand in operands), **attrs)
-    except OutOfRangeError:
+    except (OutOfRangeError, LinAlgError):
         return None  # a call says so, with the user's line
     return constant(np.asarray(value, type.dtype))
 

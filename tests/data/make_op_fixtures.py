@@ -319,6 +319,31 @@ def _polygamma(n: int, x: Any) -> Any:
     return torch.where(infinite, at_ends, (-1) ** (n + 1) * math.factorial(n) * found)
 
 
+def _flat_or_along(function: Callable[..., Any], default: int | None) -> Callable[..., Any]:
+    """A function along an axis, of the flat tensor if the axis is None."""
+
+    def apply(x: Any, axis: Any = default, dtype: Any = None, *, dim: Any = None,
+              **options: Any) -> Any:  # fmt: skip
+        axis = axis if dim is None else dim
+        x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
+        found = function(x if dtype is None else x.to(getattr(torch, dtype)), axis, **options)
+        return found if isinstance(found, torch.Tensor) else list(found)
+
+    return apply
+
+
+def _sorted(x: Any, axis: int, descending: bool = False, stable: bool = True) -> Any:
+    return torch.sort(x, stable=True, dim=axis, descending=descending)
+
+
+def _vector_norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False, *,
+                 dim: Any = None) -> Any:  # fmt: skip
+    axis = axis if dim is None else dim
+    found = torch.linalg.vector_norm(x, ord, axis, keepdims)
+    # the slope of a count is 0, not None
+    return found if ord else found + torch.sum(x * 0, axis, keepdims)
+
+
 def _smooth_cross_entropy(x: Any, target: Any) -> Any:
     """Not PyTorch's own: its second derivatives have 1e-12 added to a denominator."""
     return -(target * x.log() + (1 - target) * torch.log1p(-x))
@@ -388,6 +413,19 @@ TORCH: dict[str, Callable[..., Any]] = {
     "cross_entropy": lambda x, target, reduction="mean": F.cross_entropy(
         x, target.long(), reduction=reduction
     ),
+    "cumsum": _flat_or_along(torch.cumsum, None), "cumprod": _flat_or_along(torch.cumprod, None),
+    "logcumsumexp": _flat_or_along(torch.logcumsumexp, None),
+    "cummax": _flat_or_along(torch.cummax, None), "cummin": _flat_or_along(torch.cummin, None),
+    "extremum_positions": lambda x, axis, largest=True: (
+        torch.cummax if largest else torch.cummin
+    )(x, axis)[1],
+    "sort": _flat_or_along(lambda *args, **options: _sorted(*args, **options)[0], -1),
+    "argsort": _flat_or_along(lambda *args, **options: _sorted(*args, **options)[1], -1),
+    "inv": torch.linalg.inv, "det": torch.linalg.det, "solve": torch.linalg.solve,
+    "slogdet": lambda x: list(torch.linalg.slogdet(x)),
+    "logabsdet": lambda x: torch.linalg.slogdet(x)[1],
+    "signdet": lambda x: torch.linalg.slogdet(x)[0],
+    "cholesky": torch.linalg.cholesky, "pinv": torch.linalg.pinv, "vector_norm": _vector_norm,
     "mse_loss": _broadcast_loss(F.mse_loss),
     "binary_cross_entropy_with_logits": _broadcast_loss(F.binary_cross_entropy_with_logits),
     "layer_norm": lambda x, shape, *rest, **options: F.layer_norm(

@@ -177,7 +177,7 @@ EDGES: dict[str, list[Sample]] = {
     "torch.std": [call(np.array([3.0])), call(TIED, 1), call(np.ones((2, 3)), 1)],
     "torch.cumsum": [call(MISSING, 1), call(_empty(0, 2), 0)],
     "torch.cumprod": [call(HOLE, 1), call(_empty(0, 2), 0)],
-    "torch.logcumsumexp": [call(LOGITS[[0, 1, 3, 4]], 1)],
+    "torch.logcumsumexp": [call(LOGITS[[0, 1]], 1)],
     "torch.nan_to_num": [call(SPECIAL)],
     "logit": [_alike("logit", SPECIAL), call(np.array([0.0, 0.1, 0.5, 0.9, 1.0, NAN]), 0.1)],
     "polygamma": [call(1, POLES), call(2, POLES[:-1])],
@@ -228,6 +228,8 @@ DIFFERENT: dict[str, list[tuple[Sample, tuple[str, ...], str]]] = {
     "torch.logcumsumexp": [
         (call(np.array([[800.0, 0.0, -800.0]]), 1), ("float32",),
          "PyTorch's slope is exp(x - out): 5e-6 off where x is 800"),
+        (call(LOGITS[[4]], 1), ("float32",), "2e-6 off where x is 60, in the same way"),
+        (call(LOGITS[[3]], 1), DTYPES, "the slope of what is exp(-inf) is 0; PyTorch's is nan"),
     ],
 }  # fmt: skip
 """Where the ops follow something else than PyTorch: the call, its dtypes, and the reason."""
@@ -240,6 +242,7 @@ WITHOUT = {
     "size_of": "a size as a value, without operands: there is no gradient",
     "as_strided": "made by the compiler of inputs, whose views no two elements share a place of",
     "gemm": "made by the compiler of matmul and add, which are compared",
+    "cofactor": "the slope of det, which is compared",
     "log_odds": "logit without its option, which is compared",
     "recompute": "x: a mark of the compiler's",
     "checkpoint": "x: a mark of the compiler's",
@@ -254,7 +257,8 @@ WITHOUT = {
 
 INTEGERS_REFUSED = {
     "mean", "var", "std", "softmax", "log_softmax", "gelu", "elu", "silu", "softplus",
-    "leaky_relu", "frac", "hypot", "logaddexp", "logaddexp2",
+    "leaky_relu", "frac", "hypot", "logaddexp", "logaddexp2", "inv", "det", "logabsdet", "signdet",
+    "slogdet", "solve", "cholesky", "pinv", "vector_norm",
 }  # fmt: skip
 """What PyTorch has for floating tensors only; the shared ops cast integers first, as NumPy."""
 

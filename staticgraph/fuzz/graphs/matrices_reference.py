@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.fuzz.graphs.undefined import UndefinedError
+
 Array = Any
+ROUGH = {np.dtype(np.float32): 1e5}
+"""How much sooner than a float64 matrix one of another dtype is singular."""
 
 
 def _each(function: Callable[..., Any], shape: Callable[..., Any]) -> Callable[..., Array]:
@@ -15,6 +19,7 @@ def _each(function: Callable[..., Any], shape: Callable[..., Any]) -> Callable[.
 
     def every(*arrays: Array) -> Array:
         lead = np.broadcast_shapes(*(one.shape[:-2] for one in arrays))
+        _check_definite(arrays[0])
         whole = [np.broadcast_to(one, lead + one.shape[-2:]) for one in arrays]
         result = np.empty(lead + shape(*(one.shape[-2:] for one in arrays)), arrays[0].dtype)
         for place in np.ndindex(lead):
@@ -22,6 +27,16 @@ def _each(function: Callable[..., Any], shape: Callable[..., Any]) -> Callable[.
         return result
 
     return every
+
+
+def _check_definite(a: Array) -> None:
+    """UndefinedError if LAPACK may make anything of a matrix: nan in it, or nearly singular."""
+    if not np.isfinite(a).all():
+        raise UndefinedError
+    if a.size and a.dtype != np.longdouble:
+        worst = np.max(np.linalg.cond(a.astype(np.float64)))
+        if worst * ROUGH.get(a.dtype, 1.0) > 1e9:
+            raise UndefinedError
 
 
 def _eliminated(a: Array, b: Array) -> tuple[Array, Array]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.fuzz.graphs import along_reference, matrices_reference, special
+from staticgraph.fuzz.graphs.undefined import UndefinedError
 
 Array = Any
 
@@ -445,10 +446,6 @@ EXACT = frozenset(MOVEMENT) | along_reference.EXACT | {
     "fmod", "fmax", "fmin", "copysign", "heaviside", "gcd", "lcm",
 }  # fmt: skip
 """What needs no higher precision, since it does not round, or must round as the dtype does."""
-
-
-class UndefinedError(Exception):
-    """The value depends on the order in which something is summed: a part of a sum overflows."""
 
 
 def apply(name: str, *args: Any, **options: Any) -> Any:

@@ -13,9 +13,11 @@ from compiler.graph.expression import Expression, abstract, ancestors
 from compiler.ops.regions import checkpoint
 from compiler.runtime.interpret import interpret
 from compiler.types import mapped
+from staticgraph.fuzz.graphs.matrices_reference import REFERENCE
 from staticgraph.fuzz.graphs.reference import EXACT
 
 Array = Any
+MATRICES = REFERENCE.keys() - {"vector_norm"}
 UNIT = 3  # units in the last place by which a value is moved
 
 
@@ -68,7 +70,8 @@ def _noisy(
         given = [values[operand] for operand in node.operands]
         if node.op.name not in EXACT and node.op.name != "item":
             terms = _terms(node, given)
-            given = [_moved(value, rng, terms) for value in given]
+            move = _stirred if node.op.name in MATRICES else _moved
+            given = [move(value, rng, terms) for value in given]
         if node.op.expand is not None and node.op.name not in EXACT and node.op is not checkpoint:
             leaves = [abstract(operand.type) for operand in node.operands]
             expanded = node.op.expand(*leaves, **node.attrs)
@@ -116,6 +119,15 @@ def _moved(value: Any, rng: np.random.Generator, terms: float = 1) -> Any:
     # rules of gradients may give either zero
     signs = rng.uniform(-1, 1, value.shape).astype(value.dtype)
     return np.where(value == 0, np.copysign(value, signs), moved)
+
+
+def _stirred(value: Any, rng: np.random.Generator, terms: float) -> Any:
+    """A matrix as moved by elimination, whose errors have the size of its largest element."""
+    value = np.asarray(value)
+    with np.errstate(all="ignore"):
+        largest = np.max(abs(value), axis=(-2, -1), keepdims=True, initial=0)
+        noise = UNIT * np.finfo(value.dtype).eps * rng.uniform(-1, 1, value.shape)
+        return np.asarray(value + largest * noise, value.dtype)
 
 
 def _terms(node: Expression, operands: Sequence[Array]) -> float:

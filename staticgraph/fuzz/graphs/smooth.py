@@ -27,6 +27,7 @@ KINKS = frozenset({
     "max_pool2d", "stop_gradient", "remainder", "sign", "atan2", "std", "astype",
     "fmod", "fmax", "fmin", "copysign", "heaviside", "frac", "hypot", "xlogy", "logit",
     "binary_cross_entropy", "vector_norm",
+    "cholesky",  # its gradient is that of symmetric matrices
 })  # fmt: skip
 STEP = 1e-3
 AWAY = 0.0137  # from where the program's values tie

@@ -13,11 +13,12 @@ import numpy as np
 import dynamic
 import staticgraph as sg
 from compiler import ops
+from compiler.control.eager import own
 from dynamic.errors import AutogradError
 from dynamic.utils.checkpoint import CheckpointError, checkpoint
 from staticgraph.fuzz.graphs import control, reference
 from staticgraph.fuzz.graphs.program import Step, names, reads, run
-from staticgraph.fuzz.graphs.reference import UndefinedError
+from staticgraph.fuzz.graphs.undefined import UndefinedError
 from staticgraph.fuzz.graphs.values import array
 
 
@@ -49,7 +50,8 @@ _EAGER: dict[str, Callable[..., Any]] = _SYMBOLIC | {
     "getitem": lambda x, key: x[key], "arange": dynamic.arange,
     "zeros": lambda shape, dtype: dynamic.tensor(np.zeros(shape, dtype)),
     "size_of": lambda x, axis, dtype: dynamic.tensor(np.asarray(x.shape[axis], dtype)),
-    "checkpoint": lambda f, *xs: checkpoint(f, *xs, use_reentrant=False),
+    # one that hands an operand on gives that tensor, as PyTorch's does
+    "checkpoint": lambda f, *xs: own(checkpoint(f, *xs, use_reentrant=False)),
     "grad": lambda f, *xs: dynamic.func.grad(f)(*xs),
     "hessian": lambda f, *xs: dynamic.func.hessian(f)(*xs),
     "jacobian": lambda f, *xs: dynamic.func.jacrev(f)(*xs),
