@@ -422,7 +422,7 @@ TORCH: dict[str, Callable[..., Any]] = {
     "sort": _flat_or_along(lambda *args, **options: _sorted(*args, **options)[0], -1),
     "argsort": _flat_or_along(lambda *args, **options: _sorted(*args, **options)[1], -1),
     "inv": torch.linalg.inv, "det": torch.linalg.det, "solve": torch.linalg.solve,
-    "slogdet": lambda x: list(torch.linalg.slogdet(x)),
+    "slogdet": lambda x: [torch.linalg.slogdet(x)[0].detach(), torch.linalg.slogdet(x)[1]],
     "logabsdet": lambda x: torch.linalg.slogdet(x)[1],
     "signdet": lambda x: torch.linalg.slogdet(x)[0],
     "cholesky": torch.linalg.cholesky, "pinv": torch.linalg.pinv, "vector_norm": _vector_norm,
