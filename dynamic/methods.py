@@ -18,7 +18,7 @@ from dynamic.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype,
 from dynamic.errors import ArgumentError, AutogradError, SizeError
 from dynamic.indexing import Indexing
 from dynamic.reductions import extremum, over, spread, total, truth
-from dynamic.results import Max, Min, Size, sizes_of
+from dynamic.results import Max, Min, Size, no_view_of_nothing, sizes_of
 from dynamic.views import pieces, shares_memory
 
 
@@ -208,10 +208,7 @@ class Methods(Indexing):
     def view(self, *shape: Any) -> Any:
         """A view of another shape, or the tensor in another dtype."""
         if not shape:
-            raise ArgumentError(
-                "view() received an invalid combination of arguments - got (), but expected one "
-                "of:\n * (torch.dtype dtype)\n * (tuple of ints size)\n"
-            )
+            raise no_view_of_nothing()
         result = ops.reshape(self, *shape)
         if not shares_memory(result._array, self._array):
             raise SizeError(

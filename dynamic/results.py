@@ -60,3 +60,11 @@ def sizes_of(sizes: Sequence[Any], function: str = "", argument: str = "size") -
 def missing(function: str, argument: str) -> ArgumentError:
     """PyTorch's error for an argument that is not given."""
     return ArgumentError(f'{function}() missing 1 required positional arguments: "{argument}"')
+
+
+def no_view_of_nothing() -> ArgumentError:
+    """PyTorch's error for `view()`."""
+    return ArgumentError(
+        "view() received an invalid combination of arguments - got (), but expected one of:\n"
+        " * (torch.dtype dtype)\n * (tuple of ints size)\n"
+    )

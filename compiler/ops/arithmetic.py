@@ -259,7 +259,8 @@ hypot = elementwise(
     array([5.e+200])""",
 )  # fmt: skip
 heaviside = composite(
-    "heaviside", lambda a, b: where(equal(a, 0), b, maximum(sign(a), 0)),
+    "heaviside",
+    lambda a, b: where(equal(a, 0), b, a if a.dtype.kind == "b" else maximum(sign(a), 0)),
     vjp=(None, None), elementwise=True, promotes=slice(None),
     doc="""0 where a is negative, 1 where it is positive, and b where it is 0; without gradients.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.dims import Dim
 from compiler.errors import DTypeError, OptionError, ShapeError
 from compiler.op import Attrs
 from compiler.ops import activation, classes, direct
@@ -44,7 +45,7 @@ from compiler.ops.exponential import (
 )
 from compiler.ops.indexing import take_along_axis
 from compiler.ops.reduction import max, mean, positions, sum
-from compiler.ops.shape import expand_dims, sizes_of, squeeze
+from compiler.ops.shape import expand_dims, reshape, sizes_of, squeeze
 from compiler.types import TensorType, broadcast_shapes, normalise_axis, unify
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -374,6 +375,10 @@ def _layer_norm_bind(
     last = tuple(x.shape[-len(shape) :]) if shape else ()
     if not shape or len(last) != len(shape) or None in map(unify, last, shape):
         raise ShapeError(f"layer_norm: the last axes of {tuple(x.shape)} are not {shape}")
+    for i, size in enumerate(last):
+        if isinstance(size, Dim) and size != shape[i]:  # the reshape is refused where they differ
+            axis = x.ndim - len(shape) + i
+            x = reshape(x, (*x.shape[:axis], shape[i], *x.shape[axis + 1 :]))
     dtype = np.dtype(x.dtype)
     weight = np.ones((), dtype) if weight is None else as_operand(weight)
     # -0.0, not 0.0: adding it changes nothing, so that it can be left out

@@ -21,6 +21,7 @@ from dynamic.errors import SizeError
 from dynamic.func.tracer import Tracer, evaluated, innermost, settled
 from dynamic.grad_mode import mode, recording
 from dynamic.inplace import check_result
+from dynamic.results import no_view_of_nothing, sizes_of
 from dynamic.tensor import Tensor
 
 _new = object.__new__
@@ -207,10 +208,16 @@ class Traced(Handle, Tracer, plain=False):
 
     def view(self, *shape: Any) -> Any:
         """A view of another shape."""
+        if not shape:
+            raise no_view_of_nothing()
         result = ops.reshape(self, *shape)
         if result._link is not None:
             result._link = result._link._replace(sure=True)
         return result
+
+    def reshape(self, *shape: Any) -> Any:
+        """A view of another shape, or a copy."""
+        return ops.reshape(self, *sizes_of(shape, "reshape", "shape"))
 
     def contiguous(self) -> Any:
         """The tensor itself, or a copy: which of them depends on its memory."""
