@@ -13,7 +13,7 @@ from compiler.graph.build import build
 from compiler.lowering import Alias
 from compiler.passes.extent import LONGEST_CHAIN, MOST_STATEMENTS
 from compiler.passes.fuse import MOST_STREAMS
-from compiler.passes.groups import LoopGroup, MatmulGroup
+from compiler.passes.groups import HostGroup, LoopGroup, MatmulGroup
 from tests import graphs
 from tests.graphs import DEFINITIONS, kernel
 
@@ -192,13 +192,15 @@ def check_order(made: Kernel) -> None:
     fusion = made.fusion
     complete: dict[int, int] = {}
     for i, group in enumerate(fusion.groups):
-        if isinstance(group, MatmulGroup):
+        if isinstance(group, MatmulGroup | HostGroup):
             complete[group.node] = i
         else:
             complete |= {a.node: i for a in made.bodies[i].accesses if a.write}
     for i, group in enumerate(fusion.groups):
         if isinstance(group, MatmulGroup):
             reads = [(storage(made, view.base), -1) for view in (group.left, group.right)]
+        elif isinstance(group, HostGroup):
+            reads = [(storage(made, one), -1) for one in fusion.nodes[group.node].operands]
         else:
             reads = [
                 (storage(made, a.node), a.stage) for a in made.bodies[i].accesses if not a.write

@@ -160,7 +160,7 @@ def test_a_called_function_gives_the_bits_of_an_inlined_one(
     """In vectors, in what remains of them, and for scalars; for usual and for rare arguments."""
     monkeypatch.setenv("STATICGRAPH_CACHE", "0")
     kind = {"float32": "f32", "float64": "f64"}[dtype]
-    operands = "a[i], b[i]" if name in ("atan2", "pow") else "a[i]"
+    operands = "a[i], b[i]" if name in ("atan2", "hypot", "pow") else "a[i]"
     called = "pow_f" if name == "pow" else name
     source = f"""def unit(a: p_{kind}, b: p_{kind}, c: p_{kind}, n: i64) -> i64:
     for i in range(n):

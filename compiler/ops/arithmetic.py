@@ -258,10 +258,15 @@ hypot = elementwise(
     >>> sg.hypot(np.array([3e200]), 4e200)
     array([5.e+200])""",
 )  # fmt: skip
+
+
+def _heaviside(a: Any, b: Any) -> Any:
+    truth = getattr(a, "dtype", np.dtype(type(a))).kind == "b"
+    return where(equal(a, 0), b, a if truth else maximum(sign(a), 0))
+
+
 heaviside = composite(
-    "heaviside",
-    lambda a, b: where(equal(a, 0), b, a if a.dtype.kind == "b" else maximum(sign(a), 0)),
-    vjp=(None, None), elementwise=True, promotes=slice(None),
+    "heaviside", _heaviside, vjp=(None, None), elementwise=True, promotes=slice(None),
     doc="""0 where a is negative, 1 where it is positive, and b where it is 0; without gradients.
 
     >>> sg.heaviside(np.array([-2.0, 0.0, 3.0]), 0.5)

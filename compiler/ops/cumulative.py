@@ -10,11 +10,13 @@ import numpy as np
 from compiler.op import Attrs, Op
 from compiler.ops.along import axis_or_flat, host_along
 from compiler.ops.arithmetic import astype
-from compiler.ops.comparison import equal, greater, logical_and, not_equal, where
-from compiler.ops.declare import INT64
-from compiler.ops.exponential import exp, log
+from compiler.ops.comparison import equal, logical_and, where
+from compiler.ops.declare import INT64, zeros_like
+from compiler.ops.exponential import exp
 from compiler.ops.indexing import take_along_axis
-from compiler.ops.shape import flip
+from compiler.ops.reduction import sum
+from compiler.ops.shape import flip, transpose
+from compiler.ops.slicing import concatenate
 from compiler.types import DType, as_dtype
 
 _F64 = np.dtype(np.float64)
@@ -123,19 +125,26 @@ def _log_sums(x: Any, *, axis: int) -> Any:
 
 
 def _logcumsumexp_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
-    """The sums of g exp(a - o) from the end, by the logarithms of both signs: no scale fits all."""
+    """The sums of g exp(a - o) from the end: no scale fits all, so each is made of the next."""
+    from compiler.control import scan  # which is made of ops
+
+    order = (axis, *(i for i in range(a.ndim) if i != axis))
+    back = tuple(order.index(i) for i in range(a.ndim))
     # in float64, for the rounding of a large o is a factor of its exponential
-    wide, by = astype(a, _F64), astype(g, _F64)
-    out = logcumsumexp.bound((wide,), {"axis": axis})
-    nothing = float(np.finfo(_F64).min) / 4  # exp gives 0, and differences of it are no nan
+    wide = transpose(astype(a, _F64), order)
+    out = logcumsumexp.bound((wide,), {"axis": 0})
+    nothing = equal(out, -np.inf)
+    out = where(nothing, 0, out)  # differences of it are no nan
+    falls = where(nothing[:-1], 0, exp(out[:-1] - out[1:]))
+    falls = concatenate([falls, zeros_like(out[:1])], 0)
 
-    def part(h: Any) -> Any:
-        there = logical_and(greater(h, 0), not_equal(out, -np.inf))
-        logs = where(there, log(where(there, h, 1)) - out, nothing)
-        after = flip(logcumsumexp.bound((flip(logs, axis),), {"axis": axis}), axis)
-        return exp(after + wide)
+    def step(after: Any, given: Any) -> Any:
+        total = given[0] + given[1] * after
+        return total, total
 
-    return astype(part(by) - part(-by), a.dtype)
+    by = transpose(astype(g, _F64), order)
+    _, totals = scan(step, zeros_like(sum(by, 0)), (by, falls), reverse=True)
+    return astype(transpose(totals * exp(wide - out), back), a.dtype)
 
 
 def _log_bind(
