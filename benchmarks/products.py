@@ -39,7 +39,7 @@ SHAPES: tuple[Shape, ...] = (
     (256, 2048, 1024), (64, 4096, 64), (4096, 64, 64), (64, 64, 4096), (4096, 64, 4096),
     (4096, 256, 64), (64, 256, 4096), (1000, 300, 700),
 )  # fmt: skip
-PAUSE = 0.06  # longer than BLAS threads wait for work
+PAUSE = 0.2  # OpenBLAS threads wait for work, and use a processor, for 110 ms after a product
 TURN = 0.015  # of calls of one contender, alone
 
 
