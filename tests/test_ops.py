@@ -56,7 +56,7 @@ def test_only_what_has_no_gradient_is_declared_so() -> None:
         for sample in samples:
             results, feeds = traced(name, sample)
             floats = [leaf for leaf in feeds if leaf.dtype.kind == "f"]
-            steps = ("stop_gradient", "signdet")
+            steps = ("stop_gradient", "signdet", "heaviside")  # PyTorch has none of it either
             assert name in steps or not floats or results[0].dtype.kind != "f"
 
 
