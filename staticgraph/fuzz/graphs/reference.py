@@ -23,9 +23,19 @@ def _floats(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, after a cast of integers as the library's ops on floats cast them."""
 
     def floating(*args: Any, **options: Any) -> Any:
+        arrays = [one for one in args if isinstance(one, np.ndarray | np.generic)]
+        kinds = {one.dtype.kind for one in arrays}
+        if "f" in kinds and kinds & set("iu"):  # their common dtype, as NumPy finds it
+            dtype = np.result_type(*(one.dtype for one in arrays if one.dtype.kind in "fiu"))
+            args = tuple(one.astype(dtype) if _is_number(one) else one
+                         for one in args)  # fmt: skip
         return function(*map(_floating, args), **options)
 
     return floating
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fiu"
 
 
 def _floating(x: Any) -> Any:

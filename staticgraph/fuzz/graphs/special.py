@@ -21,7 +21,10 @@ def by_number(function: Callable[[float], float]) -> Callable[[Array], Array]:
 
 def _lgamma(x: float) -> float:
     pole = x <= 0 and (math.isinf(x) or x == math.floor(x))
-    return math.inf if pole else math.lgamma(x)
+    try:
+        return math.inf if pole else math.lgamma(x)
+    except OverflowError:
+        return math.inf
 
 
 erfc = by_number(math.erfc)
