@@ -99,6 +99,10 @@ def test_float32_within_bound(name: str) -> None:
     assert np.max(ulp_error(vectorised(name, x), reference)) <= ULP_BOUND[name]["float32"]
 
 
+STRIDED = {"acosh", "asinh", "atanh", "digamma", "lgamma", "log10", "logit", "sinc"}
+"""Of these every 251st argument was tried so far."""
+
+
 def test_the_published_errors_are_of_many_float32_and_within_the_bounds() -> None:
     text = (Path(__file__).parent.parent / "docs" / "ulp.md").read_text(encoding="utf-8")
     rows = re.findall(
@@ -107,7 +111,7 @@ def test_the_published_errors_are_of_many_float32_and_within_the_bounds() -> Non
     assert sorted(name for name, *_ in rows) == sorted(UNARY_BOUNDED)
     for name, error, stated, argument, tried in rows:
         assert float(error) <= float(stated) == ULP_BOUND[name]["float32"]
-        assert int(tried.replace(",", "")) >= 2**24
+        assert int(tried.replace(",", "")) >= (2**24 if name in STRIDED else 2**32)
         at = np.array([argument], "float32")
         reference = FLOAT64_REFERENCE[name](at.astype("float64"))
         (found,) = ulp_error(vectorised(name, at), reference)
