@@ -76,6 +76,33 @@ def test_it_returns_what_the_kernel_does(sum_of_rows: Any) -> None:
     assert sum_of_rows(_table(status=2**40), X, Y) == 2**40
 
 
+@pytest.fixture(params=["native", "python"])
+def sum_into(request: Any) -> Any:
+    """The same kernel for an output that is given."""
+    code, _ = loader._units([SUM_OF_ROWS])
+    program = program_words(STEPS, code.addresses)
+    native, run, _ = loader._entry_code().addresses
+    taken = (*INPUTS, dataclasses.replace(OUTPUTS[0], written=True))
+    if request.param == "native":
+        yield entry.native_entry(native, program, 8, taken, ())
+    else:
+        yield entry.python_entry(run, program, 8, taken, ())
+
+
+@pytest.mark.parametrize(("start", "is_apart"), [(-2, True), (-1, False), (5, False), (6, True)])
+def test_it_writes_where_no_input_is(sum_into: Any, start: int, is_apart: bool) -> None:
+    memory = np.zeros(16, np.float32)
+    x, out = memory[4:10].reshape(2, 3), memory[4 + start : 6 + start]
+    x[...] = X
+    if is_apart:
+        assert sum_into(_table(), x, Y) == entry.REJECTED
+        assert sum_into(_table(), x, Y, out) == []
+        np.testing.assert_array_equal(out, np.float32([30, 1200]))
+    else:
+        assert sum_into(_table(), x, Y, out) == entry.REJECTED
+        np.testing.assert_array_equal(x, X)
+
+
 def _unaligned() -> Any:
     array = np.zeros(25, np.uint8)[1:].view(np.float32).reshape(2, 3)
     array[...] = X

@@ -220,6 +220,18 @@ def test_updates_and_results_into_arrays(in_place: None) -> None:
         square(array, out=array.base.reshape(4, 3))
 
 
+def test_results_in_the_gaps_of_an_input(in_place: None) -> None:
+    x = sg.placeholder("x", (None, None), "float64")
+    sums = sg.compile([x], x.sum(1))
+    memory = np.arange(60.0).reshape(6, 10)
+    value, out = memory[:, :4], memory[2, 4:]
+    wanted = value.sum(1)
+    assert sums(value, out=out) is out
+    assert_array_equal(out, wanted)
+    with pytest.raises(FeedError, match=r"out\[0\]: shares memory"):
+        sums(value, out=memory[2, 3:9])
+
+
 # -- kernels ---------------------------------------------------------------------------------------
 
 

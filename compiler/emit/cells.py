@@ -54,9 +54,11 @@ def print_cell(
     at = "chunk"
     if cells.divides_columns:
         across = side(replace(cells, counted="across"))
-        yield from _part("left", "columns", f"(chunk % {across})", across, size(cells.columns))
+        yield f"column = chunk % {across}"
+        yield from _part("left", "columns", "column", across, size(cells.columns))
         call.columns("left", "columns")
-        at = f"(chunk // {across})"
+        yield f"row = chunk // {across}"
+        at = "row"
     if cells.divides_rows:
         down = side(replace(cells, counted="down"))
         yield from _part("top", "rows", at, down, size(cells.rows))
@@ -65,6 +67,5 @@ def print_cell(
 
 def _part(start: str, count: str, at: str, parts: str, size: str) -> Iterator[str]:
     """The lines that find where one of some parts of an axis starts: whole tiles, about as many."""
-    tiles = f"(({size} + {TILE - 1}) // {TILE})"
-    yield f"{start} = {at} * {tiles} // {parts} * {TILE}"
-    yield f"{count} = min(({at} + 1) * {tiles} // {parts} * {TILE}, {size}) - {start}"
+    yield f"{start} = part_start({at}, {parts}, {size}, {TILE})"
+    yield f"{count} = part_start({at} + 1, {parts}, {size}, {TILE}) - {start}"

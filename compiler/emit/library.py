@@ -92,13 +92,19 @@ def floor_divide_f(a, b):
     away = zero - select((a != zero) & ((a < zero) != (b < zero)), type(a)(1), zero)
     whole = select((abs(b) == inf) & (abs(a) < inf), away, whole)
     return select(b == zero, a / b, whole)
+
+
+def part_start(at, parts, size, tile):
+    """Where one of about equal parts of an axis starts, in whole tiles; its size after the last."""
+    tiles = (size + tile - 1) // tile
+    return min(at * tiles // parts * tile, size)
 '''
 NAMES = {
     **{
         name: name
         for name in (
             "floor_divide_f", "floor_divide_i", "floor_divide_u", "fmod_i", "gcd_i", "lcm_i",
-            "pow_i", "remainder_i", "remainder_u", "sign_f", "sign_i",
+            "part_start", "pow_i", "remainder_i", "remainder_u", "sign_f", "sign_i",
         )
     },
     "fmod_u": "remainder_u",
@@ -108,6 +114,8 @@ NAMES = {
     "sign_u": "sign_i",
 }  # fmt: skip
 """The function behind each name that emitted source may call."""
+OUTSIDE_LOOPS = frozenset({"part_start"})
+"""Functions that no loop calls: a kernel has one copy of each, which LLVM compiles once."""
 
 
 @cache

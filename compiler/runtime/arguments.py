@@ -110,16 +110,5 @@ def _share_memory(left: Any, right: Any) -> bool:
         return True
 
 
-def are_apart(given: Sequence[Any], taken: Sequence[Any]) -> bool:
-    """Whether all are arrays, those given may be written, and share no memory with others."""
-    for i, array in enumerate(given):
-        if type(array) is not np.ndarray or not array.flags.writeable:
-            return False
-        for other in (*taken, *given[:i]):
-            if type(other) is not np.ndarray or np.may_share_memory(array, other):
-                return False
-    return True
-
-
 def _missing(name: str, feed: Feed) -> FeedError:
     return FeedError(f"{name}: missing feed {feed.name!r}: {feed.type} ({feed.source})")

@@ -34,7 +34,7 @@ PYTHON_FUNCTIONS = (
 )  # fmt: skip
 CONSTANTS = (
     "program", "unlocks", "process", "ndarray", *PYTHON_FUNCTIONS, "PyArray_NewFromDescr", "inputs",
-    "outputs",
+    "written", "outputs",
 )  # fmt: skip
 INPUT = ("at", "ndim", "kind", "itemsize", "flags")
 OUTPUT = ("at", "ndim", "descr")
@@ -95,6 +95,7 @@ def native_entry(
 
     Args:
         code: the address of the entry's machine code.
+        inputs: those that are written come last.
         program: its words, of which the function keeps a copy.
         unlocks: the table's entry that says whether to begin without the interpreter's lock.
     """
@@ -106,6 +107,7 @@ def native_entry(
         *(_python_function(name) for name in PYTHON_FUNCTIONS),
         _numpy_api()[NEW_FROM_DESCR],
         len(inputs),
+        sum(one.written for one in inputs),
         len(outputs),
     ]
     for one in inputs:
@@ -150,6 +152,9 @@ def python_entry(
             if not (flags.c_contiguous and flags.aligned and flags.writeable >= one.written):
                 return REJECTED
             table[one.at] = array.ctypes.data
+        reading = sum(not one.written for one in inputs)
+        if not are_apart(arrays[reading:], arrays[:reading]):
+            return REJECTED
         results = []
         for one in outputs:
             made = np.empty(table[one.at + 1 : one.at + 1 + one.ndim], one.dtype)
@@ -160,6 +165,15 @@ def python_entry(
         return run_program(words.ctypes.data, table.ctypes.data, watch.ctypes.data) or results
 
     return entry
+
+
+def are_apart(given: Sequence[Any], taken: Sequence[Any]) -> bool:
+    """Whether arrays that are written share no memory with one another or with those taken."""
+    return not any(
+        np.may_share_memory(array, other)
+        for i, array in enumerate(given)
+        for other in (*taken, *given[:i])
+    )
 
 
 @cache

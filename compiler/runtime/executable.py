@@ -21,7 +21,6 @@ from compiler.graph.strided import Order, view_inputs
 from compiler.options import Options
 from compiler.runtime import threads
 from compiler.runtime.arguments import (
-    are_apart,
     as_inputs,
     check_outputs,
     given_outputs,
@@ -31,6 +30,7 @@ from compiler.runtime.arguments import (
 from compiler.runtime.background import Compilation
 from compiler.runtime.blas import find_blas, limit_threads
 from compiler.runtime.cache.loader import Entries
+from compiler.runtime.entry import are_apart
 from compiler.runtime.host import HostStep
 from compiler.runtime.image import Image, Layout
 from compiler.runtime.signals import process_address
@@ -207,8 +207,7 @@ class Executable:
         if kwargs:
             args = in_order(self.name, self.feeds, args, kwargs)
         counts_fit = (len(args), len(given)) == (len(self.feeds), len(self.image.outputs))
-        taken = (*args, *self._memory())
-        if counts_fit and self._blas_threads is None and are_apart(given, taken):
+        if counts_fit and self._blas_threads is None and self._are_kept_from(given):
             try:
                 workspace = self._idle.pop()
             except IndexError:
@@ -222,10 +221,17 @@ class Executable:
 
     def _call_into_checked(self, given: list[Any], args: Sequence[Any]) -> Any:
         """The same for what did not fit the kernel as it was: what is wrong is found here."""
-        kernel, arrays, sizes = self.suited(as_inputs(self.name, self.feeds, args))
+        inputs = as_inputs(self.name, self.feeds, args)
+        kernel, arrays, sizes = self.suited(inputs)
         layout = kernel._layout_for(sizes)
-        taken = [*arrays, *self._memory()]
+        in_place = [
+            one for one, array in zip(inputs, arrays, strict=True) if not are_apart([one], [array])
+        ]
+        taken = [*in_place, *self._memory()]
         check_outputs(self.name, given, kernel.image.outputs, layout.outputs, taken)
+        if not are_apart(given, arrays):  # it lies in the gaps of an input
+            kernel, arrays = self, list(map(row_major, inputs))
+            layout = self._layout_for(sizes_of(self.feeds, inputs))
         kernel._run_with(layout, kernel.native.fill, [*arrays, *given])
         return self.restructure(given)
 
@@ -386,6 +392,13 @@ class Executable:
         if self._fixed is None:
             self._fixed = [array for _, array in self._leaves()]
         return self._fixed
+
+    def _are_kept_from(self, given: Sequence[Any]) -> bool:
+        """Whether arrays that are given share none of that memory."""
+        kept = self._memory()
+        if not kept:
+            return True
+        return all(type(one) is np.ndarray for one in given) and are_apart(given, kept)
 
     def _leaves(self) -> Iterator[tuple[int, Any]]:
         """The entries and arrays of variables and constants."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from compiler.emit import library
 from compiler.emit.lower import values
 from compiler.emit.lower.functions import FUNCTIONS
 from compiler.emit.lower.rest import MaskedLoop, leaves_rest, whole_vectors
@@ -263,16 +264,19 @@ class Translator:
         function = self.module.globals.get(symbol)
         if function is None:
             types = [one.type for one in operands]
-            function = _internal(self.module, symbol, first.ir, [one.ir for one in types])
+            inlines = tree.name not in library.OUTSIDE_LOOPS
+            function = _internal(self.module, symbol, first.ir, [one.ir for one in types], inlines)
             names = [one.arg for one in tree.args.args]
             Translator(function, names, types, first).run(tree.body)
         return Value(self.builder.call(function, [one.ir for one in operands]), first)
 
 
-def _internal(module: Any, symbol: str, result: Any, types: Sequence[Any]) -> Any:
+def _internal(
+    module: Any, symbol: str, result: Any, types: Sequence[Any], inlines: bool = True
+) -> Any:
     function = ir.Function(module, ir.FunctionType(result, types), symbol)
     function.linkage = "internal"
-    function.attributes.add("alwaysinline")
+    function.attributes.add("alwaysinline" if inlines else "noinline")
     function.attributes.add("nounwind")
     return function
 
