@@ -157,6 +157,8 @@ class Op:
         for operand in operands:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
+        if self.floating:
+            operands = _floating(operands, self.promotes)
         return self.evaluate(*operands, **attrs)
 
     def _check_names(self, attrs: Attrs) -> None:
@@ -172,6 +174,8 @@ class Op:
         for operand in operands:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
+        if self.floating:
+            operands = _floating(operands, self.promotes)
         return self.evaluate(*operands, **attrs)
 
     def __repr__(self) -> str:
@@ -205,6 +209,31 @@ class Op:
     def saved(self, position: int) -> str:
         """The letters of the values that the rule of one operand reads."""
         return self.saves[position] if position < len(self.saves) else ""
+
+
+def _floating(operands: Sequence[Any], promotes: slice | None) -> Sequence[Any]:
+    """Operands without handles, with integers cast as frontends cast them.
+
+    NumPy casts what has 8 or 16 bits to float16, or float32, or computes with integers.
+    """
+    for operand in operands:
+        if isinstance(operand, np.ndarray | np.generic) and operand.dtype.kind in "biu":
+            break
+    else:
+        return operands
+    shared = range(len(operands))[promotes] if promotes else ()
+    numbers = [
+        one if isinstance(one, bool | int | float) else np.asarray(one).dtype
+        for one in [operands[i] for i in shared]
+    ]
+    common = np.result_type(*numbers) if numbers else None
+    cast = []
+    for i, operand in enumerate(operands):
+        if isinstance(operand, np.ndarray | np.generic):
+            dtype = common if common is not None and i in shared else operand.dtype
+            operand = operand.astype(np.float64 if dtype.kind in "biu" else dtype, copy=False)
+        cast.append(operand)
+    return cast
 
 
 _registry: dict[str, Op] = {}

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic as torch
 import staticgraph as sg
+from compiler import ops
 from compiler.errors import DTypeError, OptionError
 from compiler.op import Op, all_ops
 from tests.samples import elementwise
@@ -134,6 +135,28 @@ def test_polygamma_is_accurate_on_both_sides_of_zero() -> None:
     second = zeta3 * np.array([-2.0, -14, -14, -14]) + [0, 0, 16, 16 + 16 / 27]
     assert_allclose(sg.polygamma(1, x), first, rtol=1e-14)
     assert_allclose(sg.polygamma(2, x), second, rtol=2e-14)
+
+
+def test_lgamma_is_infinite_where_every_number_is_a_pole() -> None:
+    # above 2.6e305 lgamma(-x) overflows too: an infinity was taken from another
+    x = -np.array([1e300, 2.5e305, 2.6e305, 1e307, np.finfo(float).max, np.inf])
+    assert_array_equal(sg.function(sg.lgamma)(x), np.full(6, np.inf))
+    assert_array_equal(sg.lgamma(x), np.full(6, np.inf))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_there_is_no_entropy_outside_of_probabilities(dtype: str) -> None:
+    x = np.array([-1.25, -1e-40, 1 + 1e-6, 2, np.nan, 0, -0.0, 1, 1e-45], dtype)
+    with np.errstate(all="ignore"):
+        for target in (0.0, 1.0, 0.5):
+            for found in (
+                ops.binary_cross_entropy(x, target),
+                sg.function(lambda x, t=target: ops.binary_cross_entropy(x, t))(x),
+            ):
+                logs = np.array([np.log(x), np.log1p(-x)], np.float64).clip(-100)
+                expected = -target * logs[0] - (1 - target) * logs[1]
+                assert np.isnan(found[:5]).all()
+                assert_allclose(found[5:], expected[5:], rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["isposinf", "isneginf", "signbit", "isreal"])

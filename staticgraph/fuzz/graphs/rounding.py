@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler import dims
 from compiler.dims import Unknown
+from compiler.graph.body import Body
 from compiler.graph.expression import Expression, abstract, ancestors
 from compiler.ops.regions import checkpoint
 from compiler.runtime.interpret import interpret
@@ -78,15 +79,36 @@ def _noisy(
             fed = dict(zip(leaves, map(np.asarray, given), strict=True))
             (value,) = _noisy([expanded], fed, sizes, rng)
         else:
-            value = _evaluated(node, given, sizes)
+            value = _evaluated(node, given, sizes, rng)
         values[node] = _moved(value, rng) if node.operands else value
     return [np.asarray(values[root]) for root in roots]
 
 
-def _evaluated(node: Expression, operands: Sequence[Any], sizes: Mapping[Unknown, int]) -> Any:
+class _NoisyBody:
+    """The body of a loop or a branch, in which every value is moved too."""
+
+    def __init__(self, body: Body, rng: np.random.Generator) -> None:
+        self.outputs = body.outputs
+        self._inputs, self._results = body.expressions()
+        self._rng = rng
+
+    def __call__(self, *arrays: Any) -> list[Array]:
+        fed = dict(zip(self._inputs, map(np.asarray, arrays), strict=True))
+        return _noisy(self._results, fed, {}, self._rng)
+
+
+def _evaluated(
+    node: Expression,
+    operands: Sequence[Any],
+    sizes: Mapping[Unknown, int],
+    rng: np.random.Generator,
+) -> Any:
     attrs = {
         name: mapped(value, lambda size: dims.evaluate(size, sizes))
         for name, value in node.attrs.items()
+    }
+    attrs |= {
+        name: _NoisyBody(body, rng) for name, body in attrs.items() if isinstance(body, Body)
     }
     with np.errstate(all="ignore"):
         return node.op.evaluate(*operands, **attrs)

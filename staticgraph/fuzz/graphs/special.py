@@ -78,7 +78,7 @@ def polygamma(n: int, x: Array) -> Array:
 
 def xlogy(x: Array, y: Array) -> Array:
     """x log(y), 0 where x is 0 and y is a number."""
-    found = x * np.log(y)
+    found = x * np.log(np.asarray(y, np.result_type(x, y)))  # a number takes the dtype of x
     return np.where((x == 0) & ~np.isnan(y), found.dtype.type(0), found)
 
 
