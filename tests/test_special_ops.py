@@ -159,6 +159,51 @@ def test_there_is_no_entropy_outside_of_probabilities(dtype: str) -> None:
                 assert_allclose(found[5:], expected[5:], rtol=1e-6)
 
 
+def second(function: Callable[[Any], Any], x: Any) -> Any:
+    return np.stack([sg.grad(sg.grad(function))(one) for one in x])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_second_derivatives_far_out_are_numbers(dtype: str) -> None:
+    far = np.array([0.25, 0.75, 12345.75, 2.0**23, 1e30, np.finfo(dtype).max], dtype)
+    # sinc'(n) is cos(pi n) / n, and sinc''(n) -2 cos(pi n) / n^2: all large floats are even
+    slopes = np.stack([sg.grad(sg.sinc)(x) for x in far[3:]])
+    assert_allclose(slopes, 1 / far[3:], rtol=1e-6)
+    assert_allclose(second(sg.sinc, far)[3:], -2 / far[3:] / far[3:], rtol=1e-6)
+    angle = math.pi * far[:3].astype(np.float64)
+    bend = 2 * (np.sin(angle) - angle * np.cos(angle)) - angle**2 * np.sin(angle)
+    assert_allclose(second(sg.sinc, far)[:3], bend * math.pi**2 / angle**3, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_second_derivatives_of_sums_that_one_term_outweighs(name: str, dtype: str) -> None:
+    function = getattr(sg, name)
+    x = np.array([-5000, -200, 0, 200, 5000], dtype)
+    zero = np.zeros((), dtype)
+    slope = math.log(2) / 4 if name == "logaddexp2" else 1 / 4
+    for given in (lambda x: function(x, zero), lambda x: function(zero, x)):
+        assert_allclose(second(given, x), [0, 0, slope, 0, 0], atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_slopes_of_copysign_are_signs(dtype: str) -> None:
+    a = np.array([np.inf, -np.inf, np.finfo(dtype).smallest_subnormal, -3, 0, np.nan], dtype)
+    slopes = np.stack([sg.grad(sg.copysign)(one, np.array(-2, dtype)) for one in a])
+    assert_array_equal(slopes, [-1, 1, -1, 1, 0, np.nan])
+    assert_array_equal(second(lambda x: sg.copysign(x, -2), a[:5]), np.zeros(5))
+
+
+@pytest.mark.parametrize("n", [12, 20, 30, 100])
+def test_float32_polygamma_is_in_range_where_its_value_is(n: int) -> None:
+    x = np.array([0.75, 20, 127, -2.25], np.float32)
+    exact = sg.polygamma(n, x.astype(np.float64))
+    with np.errstate(over="ignore"):
+        expected = exact.astype(np.float32)
+        assert_array_equal(sg.polygamma(n, x), expected)
+    assert_allclose(sg.function(lambda x: sg.polygamma(n, x))(x), expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["isposinf", "isneginf", "signbit", "isreal"])
 def test_what_is_asked_of_elements_is_captured(name: str) -> None:
     x = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, -1.0])

@@ -301,7 +301,11 @@ MOVEMENT: dict[str, Callable[..., Any]] = {
 
 
 def _take(x: Array, index: Array, axis: int | None = None) -> Array:
-    return np.take(x, np.asarray(index).astype(np.int64), axis)
+    index = np.asarray(index).astype(np.int64)
+    size = x.size if axis is None else x.shape[axis]
+    if ((index < -size) | (index >= size)).any():  # NumPy takes nothing from anywhere
+        raise IndexError(f"an index is out of bounds for size {size}")
+    return np.take(x, index, axis)
 
 
 def _take_add(g: Array, index: Array, axis: int, size: int) -> Array:

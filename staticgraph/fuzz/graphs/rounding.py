@@ -107,9 +107,7 @@ def _evaluated(
         name: mapped(value, lambda size: dims.evaluate(size, sizes))
         for name, value in node.attrs.items()
     }
-    attrs |= {
-        name: _NoisyBody(body, rng) for name, body in attrs.items() if isinstance(body, Body)
-    }
+    attrs |= {name: _NoisyBody(body, rng) for name, body in attrs.items() if isinstance(body, Body)}
     with np.errstate(all="ignore"):
         return node.op.evaluate(*operands, **attrs)
 
@@ -159,7 +157,7 @@ def _terms(node: Expression, operands: Sequence[Array]) -> float:
     shape = np.shape(operands[0])
     if node.op.name == "matmul":
         return float(shape[-1]) if shape else 1
-    if node.op.name in ("cross_entropy", "layer_norm"):
+    if node.op.name in ("cross_entropy", "layer_norm", "take_add", "along_add"):
         return float(np.size(operands[0]))
     axes = node.attrs.get("axes", (node.attrs.get("axis", len(shape)),))
     if not isinstance(axes, tuple):

@@ -39,7 +39,8 @@ def _pi_times(function: Any, x: Array) -> Array:
 def sinc(x: Array) -> Array:
     """sin(pi x) / (pi x)."""
     found = _pi_times(np.sin, x) / (x.dtype.type(np.pi) * x)
-    return np.where(x == 0, x.dtype.type(1), np.where(x == np.rint(x), x.dtype.type(0), found))
+    whole = np.isfinite(x) & (x == np.rint(x))
+    return np.where(x == 0, x.dtype.type(1), np.where(whole, x.dtype.type(0), found))
 
 
 def digamma(x: Array) -> Array:
