@@ -183,10 +183,14 @@ absolute = elementwise(
 )  # fmt: skip
 
 
+def _copysign_by_a(g: Any, o: Any, a: Any, b: Any) -> Any:
+    zero = equal(a, 0)
+    return where(zero, 0, g * (o / where(zero, 1, a)))
+
+
 copysign = elementwise(
     "copysign", np.copysign, "copysign({0}, {1})", arity=2, floating=True,
-    vjp=(lambda g, o, a, b: g * (sign(o) * sign(a)), lambda g, o, a, b: zeros_like(g)),
-    saves=("ao", ""),
+    vjp=(_copysign_by_a, lambda g, o, a, b: zeros_like(g)), saves=("ao", ""),
     doc="""The magnitude of a with the sign of b; the gradient at a = 0 is 0.
 
     >>> sg.copysign(np.array([1.0, 2.0]), np.array([-0.0, 3.0]))
