@@ -11,12 +11,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from compiler import ops
-from compiler.autodiff import gradients
-from compiler.dims import unknown
-from compiler.errors import GraphError
+from compiler.core.dims import unknown
+from compiler.core.errors import GraphError
+from compiler.core.op import Op
 from compiler.graph.expression import Expression, ancestors, constant
-from compiler.op import Op
-from compiler.runtime.interpret import interpret
+from compiler.inspect.interpret import interpret
+from compiler.transforms.autodiff import gradients
 from tests.trace import placeholder
 
 

@@ -15,11 +15,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-import staticgraph.interpreted
+import staticgraph.executables.interpreted
 from compiler.runtime import executable
-from staticgraph.interpreted import BackgroundExecutable
+from staticgraph.executables.interpreted import BackgroundExecutable
 
-compile_graph = staticgraph.interpreted.compile_graph
+compile_graph = staticgraph.executables.interpreted.compile_graph
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         assert opened.wait(60)
         return compile_graph(*args)
 
-    monkeypatch.setattr(staticgraph.interpreted, "compile_graph", held)
+    monkeypatch.setattr(staticgraph.executables.interpreted, "compile_graph", held)
     yield opened
     opened.set()
 
@@ -127,7 +127,7 @@ def test_the_call_that_finds_the_kernel_uses_it(
     def refuse(*args: Any) -> Any:
         raise AssertionError("interpreted")
 
-    monkeypatch.setattr("compiler.runtime.interpreted.interpret", refuse)
+    monkeypatch.setattr("compiler.inspect.interpreted.interpret", refuse)
     background(*batch(2))
     calls = []
     monkeypatch.setattr(executable.Executable, "__call__", lambda *args: calls.append(args))
@@ -160,7 +160,7 @@ def test_a_failure_is_told_once_with_its_cause(monkeypatch: pytest.MonkeyPatch) 
     def fail(*args: Any) -> Any:
         raise ZeroDivisionError("no kernel today")
 
-    monkeypatch.setattr(staticgraph.interpreted, "compile_graph", fail)
+    monkeypatch.setattr(staticgraph.executables.interpreted, "compile_graph", fail)
     background, w = step("w", background=True)
     message = "step: compiling in the background failed, so calls run op by op: ZeroDivisionError"
     for _ in range(2):

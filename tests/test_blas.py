@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from compiler.emit.with_numba import names
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
+from compiler.llvm.with_numba import names
 from compiler.runtime import blas
 from compiler.runtime.blas import BACKENDS, find_blas, get_threads, limit_threads, set_threads
 

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from compiler.runtime.cache import key, loader, objects, settings, store
 from compiler.runtime.cache.store import HEADER, Code, Store
 from staticgraph.__main__ import main

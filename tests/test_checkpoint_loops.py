@@ -10,13 +10,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 import staticgraph as sg
+from compiler.core.errors import GraphError
+from compiler.core.options import Options
 from compiler.driver import lower
-from compiler.errors import GraphError
 from compiler.graph.build import build
 from compiler.graph.canonical import canonical
 from compiler.graph.definition import define
-from compiler.options import Options
-from compiler.runtime.plan import Plan
+from compiler.inspect.plan import Plan
 from tests.test_checkpoint_regions import WIDTH, layers, plain, weights
 
 Region = Callable[..., Any]

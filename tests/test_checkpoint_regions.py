@@ -11,10 +11,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.autodiff import gradients
 from compiler.graph.expression import ancestors
-from compiler.runtime.interpret import interpret
-from compiler.runtime.plan import Plan
+from compiler.inspect.interpret import interpret
+from compiler.inspect.plan import Plan
+from compiler.transforms.autodiff import gradients
 from tests.graphs import kernel
 
 LAYERS, WIDTH = 32, 16

@@ -19,7 +19,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.errors import StaticGraphError
+from compiler.core.errors import StaticGraphError
 from staticgraph.__main__ import main
 from staticgraph.compare import command, peers, session
 from staticgraph.compare.adapters import compiled, eager

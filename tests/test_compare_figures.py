@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from compiler.errors import StaticGraphError
+from compiler.core.errors import StaticGraphError
 from staticgraph.compare import limits as limits_module
 from staticgraph.compare import outcome, probe
 from staticgraph.compare.agreement import Agreement, compare

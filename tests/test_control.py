@@ -14,13 +14,13 @@ from numpy.testing import assert_array_equal
 import dynamic
 import staticgraph as sg
 from compiler.control.checks import line_of
-from compiler.dims import Dim
+from compiler.core.dims import Dim
+from compiler.core.types import TensorType, TupleType, collecting_assumptions
 from compiler.graph.body import Body
 from compiler.graph.build import build, to_text, verify
 from compiler.graph.expression import Expression
+from compiler.inspect.interpret import interpret
 from compiler.ops import control
-from compiler.runtime.interpret import interpret
-from compiler.types import TensorType, TupleType, collecting_assumptions
 from staticgraph.draw import draw
 from tests.trace import placeholder
 

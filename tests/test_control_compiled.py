@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.emit.program import Branch, Loop, While
+from compiler.codegen.program import Branch, Loop, While
 from compiler.passes.pipeline import rule_names
 from tests.loops import PROGRAMS, values
 from tests.test_control_values import CLOSE, RECORDED, recorded, symbolic

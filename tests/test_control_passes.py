@@ -12,17 +12,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.errors import OutOfRangeError
+from compiler.core.errors import OutOfRangeError
 from compiler.graph.build import build, expressions_of, to_text, verify
 from compiler.graph.expression import Expression
 from compiler.graph.view import nodes_of
+from compiler.inspect.interpret import interpret
 from compiler.ops import control
 from compiler.passes.hoist import hoist_invariants, hoist_products
 from compiler.passes.merge import merge_scans
 from compiler.passes.pipeline import optimise, pipeline
 from compiler.passes.prune import prune_loops
 from compiler.passes.sink import sink_products, sink_sums
-from compiler.runtime.interpret import interpret
 from tests.loops import PROGRAMS, values
 from tests.test_control_values import symbolic
 

@@ -16,8 +16,8 @@ import pytest
 import dynamic
 import staticgraph as sg
 from compiler.graph.expression import Expression
+from compiler.inspect.interpret import interpret
 from compiler.passes.pipeline import rule_names
-from compiler.runtime.interpret import interpret
 
 pytestmark = pytest.mark.slow
 

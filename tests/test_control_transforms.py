@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 import staticgraph as sg
 from compiler.graph.build import build, verify
-from compiler.runtime.interpret import interpret
-from compiler.vectorize import batched
+from compiler.inspect.interpret import interpret
+from compiler.transforms.vectorize import batched
 from tests.loops import PROGRAMS, values
 from tests.test_control_values import CLOSE, RECORDED
 from tests.trace import placeholder

@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose
 
 import dynamic
 import staticgraph as sg
-from compiler.dims import unknown
+from compiler.core.dims import unknown
 from compiler.graph.build import build, to_text, verify
 from compiler.graph.expression import Expression
-from compiler.runtime.interpret import interpret
+from compiler.inspect.interpret import interpret
 from tests.loops import PROGRAMS, Program
 from tests.trace import difference_quotient, placeholder
 

@@ -15,8 +15,8 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.errors import GraphError
-from compiler.op import Op, op_named
+from compiler.core.errors import GraphError
+from compiler.core.op import Op, op_named
 
 ROOT = Path(__file__).resolve().parent.parent
 X = np.arange(6, dtype="float32").reshape(2, 3)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler import dims
-from compiler.dims import Dim, Size, unknown
-from compiler.errors import OptionError
+from compiler.core import dims
+from compiler.core.dims import Dim, Size, unknown
+from compiler.core.errors import OptionError
 
 N, M, K = unknown("n"), unknown("m"), unknown("k")
 ATOMS = [next(iter(dim.atoms())) for dim in (N, M, K)]

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import staticgraph as sg
-from compiler.errors import GraphError, OptionError
-from compiler.graph.layout import Edge, Layout, layered
-from compiler.graph.positions import Link, positions
+from compiler.core.errors import GraphError, OptionError
+from compiler.viz.layout import Edge, Layout, layered
+from compiler.viz.positions import Link, positions
 from staticgraph.draw import MissingExtraError, draw
 from staticgraph.draw.labels import numbers, one_line
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from compiler.errors import StaticGraphError
+from compiler.core.errors import StaticGraphError
 
 
 def vector(requires_grad: bool = True):

@@ -7,8 +7,8 @@ import pytest
 
 import dynamic as torch
 from compiler import ops
-from dynamic.inplace_methods import NAMES
-from dynamic.strided import Region
+from dynamic.tensors.inplace_methods import NAMES
+from dynamic.tensors.strided import Region
 from tests.samples import elementwise
 
 BINARY = {*elementwise(2), "logical_and", "logical_or", "logical_xor"}

@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic as torch
 from compiler import ops
-from compiler.ops import writing
-from dynamic import blockwise, memory, native, parallel
+from compiler.reference import writing
+from dynamic.kernels import blockwise, memory, native, parallel
 
 
 @pytest.fixture(autouse=True)

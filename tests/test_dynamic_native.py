@@ -16,7 +16,8 @@ import dynamic as torch
 import staticgraph as sg
 from compiler import ops
 from compiler.runtime import threads as pool
-from dynamic import blockwise, eager_ops, native
+from dynamic.kernels import blockwise, native
+from dynamic.operations import eager_ops
 
 
 @pytest.fixture(autouse=True)

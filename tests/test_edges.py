@@ -14,9 +14,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dynamic
 import staticgraph as sg
 from compiler import ops
-from compiler.autodiff import gradients
 from compiler.graph.expression import Expression
-from compiler.runtime.interpret import interpret
+from compiler.inspect.interpret import interpret
+from compiler.transforms.autodiff import gradients
 from tests.trace import placeholder, symbolic
 
 INF, NAN = math.inf, math.nan

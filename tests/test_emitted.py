@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.autodiff import gradients
 from compiler.graph.expression import Expression, ancestors
-from compiler.runtime.interpret import interpret
+from compiler.inspect.interpret import interpret
+from compiler.transforms.autodiff import gradients
 from tests.samples import SAMPLES, elementwise
 from tests.trace import cotangents, symbolic, traced
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.emit.program import Call, Operand
+from compiler.codegen.program import Call, Operand
 from compiler.runtime import entry
 from compiler.runtime.cache import loader
 from compiler.runtime.program import program_words

@@ -12,8 +12,8 @@ import pytest
 
 import staticgraph as sg
 from compiler.graph.expression import ancestors
+from compiler.inspect.interpret import interpret
 from compiler.runtime.blas import set_threads
-from compiler.runtime.interpret import interpret
 
 LINE = r"\(\S*test_errors\.py:\d+\)"
 

@@ -211,4 +211,4 @@ def test_there_is_one_handler_of_forks() -> None:
             }  # fmt: skip
             if "register_at_fork" in names:
                 found.append(path.relative_to(ROOT).as_posix())
-    assert found == ["compiler/fork.py"]
+    assert found == ["compiler/core/fork.py"]

@@ -9,7 +9,7 @@ import pytest
 
 import dynamic as torch
 from compiler import ops
-from compiler.tree import leaves, rebuilt
+from compiler.core.pytree import leaves, rebuilt
 from dynamic.func import grad, jvp, vjp, vmap
 from tests.samples import SAMPLES
 

@@ -12,7 +12,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from staticgraph import tracing
+from staticgraph.tracing import tracing
 
 Pair = namedtuple("Pair", ["first", "second"])
 
@@ -131,7 +131,9 @@ def test_a_function_that_orders_sizes_is_traced_for_each() -> None:
 
 def test_no_more_traces_are_kept_than_kept(monkeypatch: Any) -> None:
     monkeypatch.setattr(tracing, "KEPT", 4)
-    module = importlib.import_module("staticgraph.functions")  # the name is that of the function
+    module = importlib.import_module(
+        "staticgraph.tracing.functions"
+    )  # the name is that of the function
     monkeypatch.setattr(module, "REMEMBERED", 2)
     f = Counted(lambda x: x * 2 if x.shape[0] > 3 else x)
     compiled = sg.function(f)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.emit.kernel import Kernel
+from compiler.codegen.kernel import Kernel
+from compiler.core.lowering import Alias
 from compiler.graph.build import build
-from compiler.lowering import Alias
-from compiler.passes.extent import LONGEST_CHAIN, MOST_STATEMENTS
-from compiler.passes.fuse import MOST_STREAMS
-from compiler.passes.groups import HostGroup, LoopGroup, MatmulGroup
+from compiler.schedule.extent import LONGEST_CHAIN, MOST_STATEMENTS
+from compiler.schedule.fuse import MOST_STREAMS
+from compiler.schedule.groups import HostGroup, LoopGroup, MatmulGroup
 from tests import graphs
 from tests.graphs import DEFINITIONS, kernel
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from compiler.errors import FormatError, OptionError
+from compiler.core.errors import FormatError, OptionError
 from staticgraph.__main__ import main
 from staticgraph.fuzz import campaign, failures, progress, session, shrink
 from staticgraph.fuzz.process import Limits, Worker

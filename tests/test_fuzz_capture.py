@@ -9,7 +9,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler import refusals
+from compiler.core import refusals
 from dynamic.capture.traced import Traced
 from staticgraph.fuzz import server
 from staticgraph.fuzz.capture import CAMPAIGN

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dynamic
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from staticgraph.compare import peers
 from staticgraph.fuzz import server, shrink
 from staticgraph.fuzz.eager import CAMPAIGN, __main__, compare, memory, numpy_ops, reference

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from compiler import ops
-from compiler.op import Op, op_named
+from compiler.core.op import Op, op_named
 from compiler.ops import control, leaves
 from staticgraph.fuzz import server
 from staticgraph.fuzz.graphs import CAMPAIGN, reference, rounding

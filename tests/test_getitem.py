@@ -12,10 +12,10 @@ from hypothesis.extra.numpy import array_shapes, basic_indices
 from numpy.testing import assert_allclose, assert_array_equal
 
 from compiler import ops
-from compiler.autodiff import gradients
-from compiler.dims import unknown
-from compiler.errors import ShapeError
-from compiler.runtime.interpret import interpret
+from compiler.core.dims import unknown
+from compiler.core.errors import ShapeError
+from compiler.inspect.interpret import interpret
+from compiler.transforms.autodiff import gradients
 from tests.trace import placeholder
 
 shapes = array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)

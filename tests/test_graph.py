@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.errors import GraphError
+from compiler.core.errors import GraphError
+from compiler.core.types import TensorType
 from compiler.graph.build import (
     NODE_ATTRIBUTES,
     build,
@@ -26,7 +27,6 @@ from compiler.graph.build import (
 from compiler.passes.pipeline import optimise, pipeline
 from compiler.passes.roots import separate_roots
 from compiler.passes.sizes import unify_sizes
-from compiler.types import TensorType
 from tests.graphs import DEFINITIONS, built, kernel
 
 each = pytest.mark.parametrize("name", DEFINITIONS)

@@ -15,13 +15,13 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.arena import MOST_COMPARED, arrange
-from compiler.emit import native
-from compiler.emit.kernel import Kernel
-from compiler.emit.vecmath import LONG
+from compiler.codegen.kernel import Kernel
 from compiler.graph.build import build, to_text, verify
 from compiler.graph.expression import ancestors
-from compiler.passes.extent import MOST_ARRAYS, MOST_STATEMENTS, MOST_VIRTUAL
+from compiler.llvm import native
+from compiler.llvm.vecmath import LONG
+from compiler.schedule.arena import MOST_COMPARED, arrange
+from compiler.schedule.extent import MOST_ARRAYS, MOST_STATEMENTS, MOST_VIRTUAL
 from tests.graphs import kernel
 from tests.long_graphs import SHAPES, chain, sines, slope
 

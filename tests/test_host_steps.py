@@ -19,11 +19,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler import op as op_module
-from compiler.emit.program import Change, HostCall
-from compiler.errors import GraphError, OutOfRangeError
-from compiler.lowering import Host
-from compiler.op import Op, register
+from compiler.codegen.program import Change, HostCall
+from compiler.core import op as op_module
+from compiler.core.errors import GraphError, OutOfRangeError
+from compiler.core.lowering import Host
+from compiler.core.op import Op, register
 from compiler.runtime.cache import loader
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -360,8 +360,8 @@ SCRIPT = """
 import os, signal, sys, threading, time
 import numpy as np
 import staticgraph as sg
-from compiler.lowering import Host
-from compiler.op import Op, register
+from compiler.core.lowering import Host
+from compiler.core.op import Op, register
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

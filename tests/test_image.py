@@ -15,12 +15,12 @@ import pytest
 
 import staticgraph as sg
 from compiler.compile import compile_graph
-from compiler.dims import Unknown, atoms
-from compiler.errors import FeedError, GraphError, OutOfRangeError, ShapeError
+from compiler.core.dims import Unknown, atoms
+from compiler.core.errors import FeedError, GraphError, OutOfRangeError, ShapeError
+from compiler.core.options import Options
 from compiler.graph.build import to_text
 from compiler.graph.definition import define
 from compiler.graph.expression import Expression
-from compiler.options import Options
 from compiler.runtime.cache.loader import counts
 from compiler.runtime.executable import Executable
 from staticgraph.fuzz.graphs.check import cases_of
@@ -204,7 +204,7 @@ def test_sizes_that_do_not_fit_are_told_in_the_words_of_the_user(images: Any) ->
 def test_a_profile_and_a_trace_after_a_start_from_the_cache(
     images: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("compiler.runtime.profile.SECONDS", 0.01)
+    monkeypatch.setattr("compiler.inspect.profile.SECONDS", 0.01)
     x = np.ones((4, 3), "float32")
     cold, warm = (step("x")[0] for _ in range(2))
     assert images() == 1
@@ -262,7 +262,7 @@ print(counts["images"])
 print([name for name in sys.argv[1:] if name in sys.modules])
 print(train.source + str(train.plan))
 """
-LATER = ("networkx", "numba", "compiler.driver", "compiler.passes", "compiler.emit.kernel")
+LATER = ("networkx", "numba", "compiler.driver", "compiler.passes", "compiler.codegen.kernel")
 
 
 LARGE = """

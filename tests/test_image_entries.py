@@ -16,19 +16,19 @@ import pytest
 
 import staticgraph as sg
 from compiler.compile import compile_graph
-from compiler.dims import unknown
-from compiler.errors import FormatError
+from compiler.core.dims import unknown
+from compiler.core.errors import FormatError
+from compiler.core.op import Op, op_named
+from compiler.core.options import Options
+from compiler.core.types import TensorType
 from compiler.graph.canonical import Canonical, canonical
 from compiler.graph.definition import Definition, define
 from compiler.graph.expression import Expression
-from compiler.op import Op, op_named
-from compiler.options import Options
 from compiler.runtime.cache import key, loader
 from compiler.runtime.cache.images import read_image
 from compiler.runtime.cache.loader import counts
 from compiler.runtime.cache.store import HEADER, MAGIC, SUFFIX, Store
 from compiler.runtime.executable import Executable
-from compiler.types import TensorType
 
 
 @pytest.fixture(autouse=True)

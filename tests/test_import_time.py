@@ -18,7 +18,7 @@ LATER = (
     "llvmlite",
     "compiler.driver",
     "compiler.passes",
-    "compiler.emit.kernel",
+    "compiler.codegen.kernel",
 )
 
 PROGRAM = """

@@ -10,11 +10,11 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from compiler import ops
-from compiler.dims import unknown
-from compiler.errors import FeedError, GraphError, OptionError, OutOfRangeError, ShapeError
+from compiler.core.dims import unknown
+from compiler.core.errors import FeedError, GraphError, OptionError, OutOfRangeError, ShapeError
+from compiler.core.op import Op
 from compiler.graph.expression import Expression
-from compiler.op import Op
-from compiler.runtime.interpret import interpret
+from compiler.inspect.interpret import interpret
 from tests.trace import placeholder
 
 

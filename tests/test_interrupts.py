@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.emit.program import Change
+from compiler.codegen.program import Change
 from compiler.runtime.state import holding
 
 ROOT = Path(__file__).resolve().parent.parent

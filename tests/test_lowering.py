@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from compiler.affine import Affine, loop, run_time
-from compiler.dims import unknown
+from compiler.core.affine import Affine, loop, run_time
+from compiler.core.dims import unknown
+from compiler.core.lowering import Alias, Gather, IndexMap, Overlap, Scatter, Window
+from compiler.core.op import Op, all_ops
 from compiler.graph.expression import Expression, ancestors
-from compiler.lowering import Alias, Gather, IndexMap, Overlap, Scatter, Window
-from compiler.op import Op, all_ops
-from compiler.runtime.interpret import interpret
+from compiler.inspect.interpret import interpret
 from tests.samples import SAMPLES
 from tests.trace import traced
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dynamic
 import staticgraph as sg
 from compiler.graph.expression import Expression
-from compiler.runtime.interpret import interpret
+from compiler.inspect.interpret import interpret
 from tests.trace import difference_quotient
 
 RNG = np.random.default_rng(0)

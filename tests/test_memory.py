@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import staticgraph as sg
-from compiler.arena import ALIGNMENT
-from compiler.dims import atoms
-from compiler.emit.kernel import Kernel
+from compiler.codegen.kernel import Kernel
+from compiler.core.dims import atoms
 from compiler.graph.build import build
 from compiler.graph.expression import ancestors
-from compiler.passes.groups import computed
-from compiler.passes.memory import MemoryPlan, Slot
-from compiler.runtime.interpret import interpret
+from compiler.inspect.interpret import interpret
+from compiler.schedule.arena import ALIGNMENT
+from compiler.schedule.groups import computed
+from compiler.schedule.memory import MemoryPlan, Slot
 from tests.graphs import DEFINITIONS, kernel, lowered, random_graph
 
 BYTE = np.dtype(np.uint8)

@@ -9,7 +9,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.runtime.interpret import interpret
+from compiler.inspect.interpret import interpret
 from dynamic import nn
 from tests.data.nn_cases import CASES, FAMILIES, Case
 from tests.test_nn_values import RECORDED, parts

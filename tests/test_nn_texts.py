@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dynamic
-from compiler.errors import StaticGraphError
+from compiler.core.errors import StaticGraphError
 from tests.data.nn_texts import ERRORS, REPRS, WARNINGS, namespace
 
 RECORDED: dict[str, Any] = json.loads(

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import staticgraph as sg
-from compiler.emit import native
+from compiler.llvm import native
 from compiler.runtime.cache import objects
 from tests.processors import machine_for
 

@@ -10,8 +10,8 @@ import pytest
 
 import dynamic
 from compiler import ops
-from compiler.dims import unknown
-from compiler.errors import (
+from compiler.core.dims import unknown
+from compiler.core.errors import (
     DTypeError,
     GraphError,
     OptionError,
@@ -19,11 +19,11 @@ from compiler.errors import (
     ShapeError,
     StaticGraphError,
 )
+from compiler.core.op import Operand, all_ops, op_named, register
+from compiler.core.types import TensorType, as_dtype
 from compiler.graph.expression import Expression, ancestors, constant
-from compiler.op import Operand, all_ops, op_named, register
+from compiler.inspect.interpret import interpret
 from compiler.ops.declare import elementwise
-from compiler.runtime.interpret import interpret
-from compiler.types import TensorType, as_dtype
 from tests.trace import placeholder
 
 X = placeholder((2, 3), "float32", "x")

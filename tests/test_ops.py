@@ -11,12 +11,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from compiler import ops
-from compiler.autodiff import gradients
+from compiler.core.op import Op
+from compiler.core.types import type_of
 from compiler.graph.expression import Expression, abstract, ancestors, constant
-from compiler.op import Op
+from compiler.inspect.interpret import interpret
 from compiler.ops import control, leaves
-from compiler.runtime.interpret import interpret
-from compiler.types import type_of
+from compiler.transforms.autodiff import gradients
 from tests.samples import SAMPLES, Sample
 from tests.trace import (
     arrays,

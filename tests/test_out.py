@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.errors import DTypeError, FeedError, ShapeError
+from compiler.core.errors import DTypeError, FeedError, ShapeError
 
 ROOT = Path(__file__).resolve().parent.parent
 X = np.arange(12, dtype="float32").reshape(3, 4)

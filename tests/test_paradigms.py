@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import dynamic
-from compiler.autodiff import gradients
 from compiler.graph.expression import Expression, ancestors
-from compiler.runtime.interpret import interpret
+from compiler.inspect.interpret import interpret
+from compiler.transforms.autodiff import gradients
 from tests.samples import Sample
 from tests.trace import cotangents, labelled, outputs, replace, traced
 

@@ -12,10 +12,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler import chunks
-from compiler.chunks import TILE, Cells
-from compiler.emit.program import Share
+from compiler.codegen.program import Share
 from compiler.runtime import threads
+from compiler.schedule import chunks
+from compiler.schedule.chunks import TILE, Cells
 
 RNG = np.random.default_rng(0)
 DTYPES = {"float32": 2e-5, "float64": 2e-13}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.errors import FeedError, ShapeError
-from compiler.runtime import profile
+from compiler.core.errors import FeedError, ShapeError
+from compiler.inspect import profile
 
 
 @pytest.fixture(autouse=True)

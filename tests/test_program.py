@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.emit.program import Branch, Call, Instruction, Loop, Operand, Set, While
+from compiler.codegen.program import Branch, Call, Instruction, Loop, Operand, Set, While
 from compiler.runtime.cache import loader
 from compiler.runtime.program import program_words
 from compiler.runtime.signals import words_of_a_call

@@ -7,10 +7,10 @@ import pytest
 
 import staticgraph as sg
 from benchmarks.vecmath_loops import one_by_one, vectorised
-from compiler.emit.native import compile_native
-from compiler.emit.vecmath.deferred import KernelModule
-from compiler.emit.vecmath.lane import BINARY32, BINARY64, Format, Lane
-from compiler.emit.vecmath.rare import Rare
+from compiler.llvm.native import compile_native
+from compiler.llvm.vecmath.deferred import KernelModule
+from compiler.llvm.vecmath.lane import BINARY32, BINARY64, Format, Lane
+from compiler.llvm.vecmath.rare import Rare
 from tests.test_vecmath import assert_same_values_and_signs
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 import staticgraph as sg
 from compiler.graph.build import build, verify
-from compiler.passes.recompute import recompute_values
+from compiler.schedule.recompute import recompute_values
 from tests.graphs import DEFINITIONS, lowered
 
 OFF = {"disable": ["recompute_values"]}

@@ -16,13 +16,13 @@ from numpy.testing import assert_allclose
 import compiler
 import dynamic
 import staticgraph as sg
-from compiler.emit.kernel import emit
-from compiler.emit.region import place_region, region_of
-from compiler.errors import CaptureError, GraphError
+from compiler.codegen.kernel import emit
+from compiler.codegen.region import place_region, region_of
+from compiler.core.errors import CaptureError, GraphError
+from compiler.core.op import Op
+from compiler.core.types import TensorType
 from compiler.graph.build import build
 from compiler.graph.expression import Expression
-from compiler.op import Op
-from compiler.types import TensorType
 from tests.strange import strange
 
 LEAVES = {"placeholder", "variable", "constant"}

@@ -15,9 +15,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.emit import native
-from compiler.emit.lower.rest import WHOLE, leaves_rest
-from compiler.emit.native import compile_native
+from compiler.llvm import native
+from compiler.llvm.lower.rest import WHOLE, leaves_rest
+from compiler.llvm.native import compile_native
 from tests.processors import machine_for
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -12,13 +12,13 @@ import staticgraph as sg
 from compiler.graph.build import build, expressions_of, verify
 from compiler.graph.expression import Expression, ancestors, promote
 from compiler.graph.strided import view_inputs
+from compiler.inspect.interpret import interpret
 from compiler.ops import add, divide, power
 from compiler.passes.accumulate import accumulate_products
 from compiler.passes.arrange import arrange_rows
 from compiler.passes.pipeline import LOOPS, optimise, recompute_regions, rule_names
-from compiler.passes.recompute import recompute_values
 from compiler.passes.rules import RULES
-from compiler.runtime.interpret import interpret
+from compiler.schedule.recompute import recompute_values
 
 # the others: test_control_passes.py, test_accumulate.py, test_recompute.py, test_arrange.py,
 # test_strided.py

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dynamic as torch
-from compiler.errors import MissingExtraError
+from compiler.core.errors import MissingExtraError
 from dynamic.errors import ArgumentError
 from dynamic.serialization import LoadError
 

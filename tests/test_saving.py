@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler import dims
+from compiler.core import dims
 from compiler.graph.build import build, to_text, verify
 from compiler.graph.serialise import Reader, Writer
 from tests.graphs import random_graph

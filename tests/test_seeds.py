@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic import empty, ones, tensor, zeros
+from dynamic import empty, ones, zeros
 from dynamic.autograd import Variable
+from dynamic.tensors import tensor
 
 
 def test_attributes_of_a_tensor():

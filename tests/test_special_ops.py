@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic as torch
 import staticgraph as sg
-from compiler.errors import DTypeError, OptionError
-from compiler.op import Op, all_ops
+from compiler.core.errors import DTypeError, OptionError
+from compiler.core.op import Op, all_ops
 from tests.samples import elementwise
 
 DOCUMENTED = [op for op in all_ops() if ">>>" in op.doc]

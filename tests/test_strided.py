@@ -14,12 +14,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.errors import FeedError, OutOfRangeError, ShapeError
+from compiler.core.errors import FeedError, OutOfRangeError, ShapeError
 from compiler.graph.strided import Order
+from compiler.inspect.interpret import interpret
 from compiler.runtime import strided
 from compiler.runtime.background import Compilation
 from compiler.runtime.cache.loader import counts
-from compiler.runtime.interpret import interpret
 from tests.layouts import all_in_place, laid_out, shuffled
 from tests.samples import SAMPLES
 from tests.trace import with_gradients

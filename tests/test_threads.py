@@ -17,14 +17,14 @@ from numpy.testing import assert_allclose
 
 import dynamic
 import staticgraph as sg
-from compiler.emit import chunks
-from compiler.emit.program import Share
-from compiler.errors import OptionError
-from compiler.once import Once
+from compiler.codegen import chunks
+from compiler.codegen.program import Share
+from compiler.core.errors import OptionError
+from compiler.core.once import Once
+from compiler.inspect.interpret import interpret
 from compiler.runtime import blas, entry, threads
 from compiler.runtime.blas import find_blas
 from compiler.runtime.cache import loader
-from compiler.runtime.interpret import interpret
 from tests.samples import SAMPLES
 from tests.trace import with_gradients
 
@@ -239,7 +239,7 @@ def test_a_forked_child_computes_the_same() -> None:
 
 LATE = """
 import numpy as np
-from compiler.emit import pool
+from compiler.llvm import pool
 
 WAIT = "    waited = i64(0)\\n    while waited < 30:\\n"
 WAIT += f"        yielded = call(pool[{pool.YIELD}])\\n        waited += 1\\n"

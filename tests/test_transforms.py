@@ -9,7 +9,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.errors import OutputError
+from compiler.core.errors import OutputError
 
 RNG = np.random.default_rng(0)
 A, B, V, W = (RNG.normal(size=shape) for shape in ((3, 4), (4, 2), (4,), (4,)))

@@ -10,8 +10,8 @@ import pytest
 
 import staticgraph as sg
 from compiler import ops
-from compiler.runtime.interpret import interpret
-from compiler.tree import leaves, rebuilt
+from compiler.core.pytree import leaves, rebuilt
+from compiler.inspect.interpret import interpret
 from tests.samples import SAMPLES, Sample
 
 BATCH = 3

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
-from compiler.dims import Dim, unknown
-from compiler.errors import ShapeError
-from compiler.types import (
+from compiler.core.dims import Dim, unknown
+from compiler.core.errors import ShapeError
+from compiler.core.types import (
     DTYPES,
     TensorType,
     as_dtype,

@@ -18,10 +18,10 @@ from mpmath import mp
 
 import staticgraph as sg
 from benchmarks.vecmath_loops import LOOP, one_by_one, source, vectorised
-from compiler.emit import native
-from compiler.emit.lower.rest import WHOLE
-from compiler.emit.vecmath import ARITY, FORMULAS, ULP_BOUND, derive
-from compiler.emit.vecmath.accuracy import FLOAT64_REFERENCE, NEAR_ZEROS, ulp_error
+from compiler.llvm import native
+from compiler.llvm.lower.rest import WHOLE
+from compiler.llvm.vecmath import ARITY, FORMULAS, ULP_BOUND, derive
+from compiler.llvm.vecmath.accuracy import FLOAT64_REFERENCE, NEAR_ZEROS, ulp_error
 from tests.processors import machine_for
 from tests.samples import elementwise
 
