@@ -8,9 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 import dynamic as torch
-from dynamic import make_dot, ones
+from dynamic import make_dot, ones, tensor
 from dynamic.errors import ArgumentError
-from dynamic.tensors import tensor
 
 SVG = "{http://www.w3.org/2000/svg}"
 

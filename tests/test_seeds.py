@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic import empty, ones, zeros
+from dynamic import empty, ones, tensor, zeros
 from dynamic.autograd import Variable
-from dynamic.tensors import tensor
 
 
 def test_attributes_of_a_tensor():
