@@ -157,9 +157,8 @@ class Op:
         for operand in operands:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
-        if self.floating:
-            operands = _floating(operands, self.promotes)
-        return self.evaluate(*operands, **attrs)
+        given = _floating(operands, self.promotes) if self.floating else operands
+        return self.evaluate(*given, **attrs)
 
     def _check_names(self, attrs: Attrs) -> None:
         """TypeError for an argument that an op without a signature of its own does not take."""
@@ -174,9 +173,8 @@ class Op:
         for operand in operands:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
-        if self.floating:
-            operands = _floating(operands, self.promotes)
-        return self.evaluate(*operands, **attrs)
+        given = _floating(operands, self.promotes) if self.floating else operands
+        return self.evaluate(*given, **attrs)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
