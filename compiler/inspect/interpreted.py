@@ -23,7 +23,7 @@ from compiler.runtime.arguments import (
     is_fed_out,
 )
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
-from compiler.runtime.state import State, holding
+from compiler.runtime.state import State, holding, write
 from compiler.runtime.strided import row_major
 
 interpreting = threading.RLock()
@@ -70,8 +70,7 @@ class Interpreted:
             # copies: a value may be an input, a variable, or a view of one
             results = [np.array(value, order="C") for value in found]
             count = len(self.definition.outputs)
-            for (variable, _), value in zip(updates, results[count:], strict=True):
-                self._made[variable].attrs["key"].array[...] = value
+            write([self._made[one].attrs["key"] for one, _ in updates], results[count:])
         del results[count:]
         if given is not None:
             for array, value in zip(given, results, strict=True):
