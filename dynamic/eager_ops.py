@@ -273,11 +273,99 @@ masked_fill = replace(
 )
 bmm = _renamed(ops.matmul, "bmm")
 
+
+
+def _piecewise(name: str, expand: Any, vjp: Any, doc: str) -> Op:
+    """An op of one floating operand, each of whose pieces is linear."""
+    return Op(
+        name=name, infer_type=_same_type, evaluate=expand, vjp=(vjp,), saves=("a",),
+        elementwise=True, expand=expand, doc=doc,
+    )  # fmt: skip
+
+
+def _inside(x: Any, low: float, high: float) -> Any:
+    return ops.logical_and(ops.greater(x, low), ops.less(x, high))
+
+
+def _hardtanh(x: Any, *, low: float, high: float) -> Any:
+    below = ops.where(ops.greater_equal(x, high), high, x)
+    return ops.where(ops.less_equal(x, low), low, below)
+
+
+def _softshrink(x: Any, *, width: float) -> Any:
+    within = ops.where(ops.isnan(x), x, 0.0)
+    above = ops.where(ops.greater(x, width), x - width, within)
+    return ops.where(ops.less(x, -width), x + width, above)
+
+
+def _within(x: Any, width: float) -> Any:
+    return ops.logical_and(ops.greater_equal(x, -width), ops.less_equal(x, width))
+
+
+def _shrink_vjp(g: Any, o: Any, a: Any, *, width: float) -> Any:
+    return ops.where(_within(a, width), 0.0, g)
+
+
+hardtanh = _piecewise(
+    "hardtanh", _hardtanh,
+    lambda g, o, a, *, low, high: ops.where(_inside(a, low, high), g, 0.0),
+    "x limited to [low, high]; the gradient at the limits is 0.",
+)  # fmt: skip
+threshold = _piecewise(
+    "threshold", lambda x, *, least, value: ops.where(ops.less_equal(x, least), value, x),
+    lambda g, o, a, *, least, value: ops.where(ops.less_equal(a, least), 0.0, g),
+    "x where it is above `least`, `value` elsewhere.",
+)  # fmt: skip
+softshrink = _piecewise(
+    "softshrink", _softshrink, _shrink_vjp,
+    "x moved towards 0 by `width`; 0 where it is not farther than that.",
+)  # fmt: skip
+hardshrink = _piecewise(
+    "hardshrink", lambda x, *, width: ops.where(_within(x, width), 0.0, x), _shrink_vjp,
+    "x where abs(x) is above `width`, 0 elsewhere.",
+)  # fmt: skip
+hardsigmoid = _piecewise(
+    "hardsigmoid", lambda x: _hardtanh(x + 3.0, low=0.0, high=6.0) / 6.0,
+    lambda g, o, a: ops.where(_inside(a, -3.0, 3.0), g / 6.0, 0.0),
+    "(x + 3) / 6 limited to [0, 1].",
+)  # fmt: skip
+picked = _renamed(ops.take_along_axis, "picked")
+mirrored = _renamed(ops.take, "mirrored")
+
+
+def _slope_by_x(g: Any, o: Any, a: Any, b: Any) -> Any:
+    return ops.where(ops.greater(a, 0), g, g * b)
+
+
+def _slope_by_b(g: Any, o: Any, a: Any, b: Any) -> Any:
+    return unbroadcast(ops.where(ops.greater(a, 0), 0.0, g * a), b)
+
+
+prelu = Op(
+    name="prelu",
+    infer_type=lambda x, slope: x,
+    evaluate=lambda x, slope: ops.where(ops.greater(x, 0), x, slope * x),
+    vjp=(_slope_by_x, _slope_by_b),
+    saves=("ab", "ab"),
+    elementwise=True,
+    expand=lambda x, slope: ops.where(ops.greater(x, 0), x, slope * x),
+    doc="x above 0, slope * x elsewhere; slope broadcasts to the shape of x.",
+)
+
+BENT = frozenset(
+    (
+        ops.relu, ops.leaky_relu, ops.max_pool2d, ops.avg_pool2d, hardtanh, threshold, softshrink,
+        hardshrink, hardsigmoid, prelu, picked, mirrored,
+    )
+)  # fmt: skip
+"""The ops whose derivative PyTorch derives again, though it is constant or has constant pieces."""
+
 REPLACED = frozenset(
     (
         select, clone, contiguous, copy, fill, fill_of_tensor, zero, fill_where, put, norm, stack,
         transpose_2d, swap, squeeze_dim, sum_dim, mean_dim, prod_dim, index_select, masked_fill,
-        bmm, roll,
+        bmm, roll, hardtanh, threshold, softshrink, hardshrink, hardsigmoid, prelu, picked,
+        mirrored,
     )
 )  # fmt: skip
 """The ops of which a graph has not a node, but what they expand to."""

@@ -205,6 +205,14 @@ def strided_view(op: Op, operand: Tensor, array: Any) -> Tensor:
     return new_view(recipe(op, (True,)), operand, array, attrs)
 
 
+def as_one_node(op: Op, input: Any, **attrs: Any) -> Any:
+    """An op of this engine on a plain floating tensor; of all else, what the op expands to."""
+    if type(input) in PLAIN and input._array.dtype.kind == "f":
+        return input.apply(op, (input,), attrs)
+    assert op.expand is not None
+    return op.expand(input, **attrs)
+
+
 def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool]:
     """The arrays of tensors, their dtype, whether one requires grad, whether they need a cast."""
     arrays: list[Any] = []

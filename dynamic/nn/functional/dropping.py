@@ -10,6 +10,7 @@ import numpy as np
 from compiler import ops
 from compiler.errors import OptionError
 from dynamic.creation import generator
+from dynamic.nn.functional.activation import sloped
 from dynamic.tensor import Tensor
 
 __all__ = [
@@ -101,10 +102,10 @@ def rrelu(
     """x above 0, a random slope from [lower, upper] times x below; else their mean (Xu 2015)."""
     if training:
         drawn = generator().uniform(lower, upper, tuple(input.shape))
-        slope = input.constant(drawn.astype(input._array.dtype))
     else:
-        slope = (lower + upper) / 2
-    return _written(input, ops.where(ops.greater(input, 0), input, input * slope), inplace)
+        drawn = np.asarray((lower + upper) / 2)
+    slope = input.constant(drawn.astype(input._array.dtype))
+    return _written(input, sloped(input, slope), inplace)
 
 
 def gumbel_softmax(
