@@ -176,7 +176,7 @@ put = Op(
     infer_type=_put_type,
     evaluate=_put,
     vjp=(_put_by_x, _put_by_value),
-    saves=("", ""),
+    saves=("*", "*"),
     expand=_put_expanded,
     doc="x with `value` at `places`, positions in the flat x: what x becomes in place.",
 )

@@ -111,7 +111,7 @@ _scatter = Op(
     infer_type=lambda x, source, axis, index: TensorType(x.shape, x.dtype),
     evaluate=_scattered,
     vjp=(_scatter_by_x, _scatter_by_source),
-    saves=("", ""),
+    saves=("*", "*"),
     promotes=slice(None),
     doc="x with the elements of `source` at `index` along an axis.",
 )
