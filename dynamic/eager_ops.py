@@ -135,6 +135,8 @@ fill_where = Op(
 
 def _put(x: Any, value: Any, places: Any) -> Any:
     result = np.array(x, order="C")  # so that the flat form is a view
+    if value.ndim > places.ndim:
+        raise ShapeError("index_put: the values have more axes than their places")
     result.reshape(-1)[places] = value
     return result
 
@@ -142,6 +144,8 @@ def _put(x: Any, value: Any, places: Any) -> Any:
 def _put_type(x: TensorType, value: TensorType, *, places: Any) -> TensorType:
     shape: Any = value.shape
     try:
+        if len(shape) > places.ndim:
+            raise ValueError
         np.copyto(np.empty(places.shape, np.bool_), np.empty(shape, np.bool_))
     except ValueError:
         raise ShapeError(
@@ -274,7 +278,6 @@ masked_fill = replace(
 bmm = _renamed(ops.matmul, "bmm")
 
 
-
 def _piecewise(name: str, expand: Any, vjp: Any, doc: str) -> Op:
     """An op of one floating operand, each of whose pieces is linear."""
     return Op(
@@ -372,6 +375,9 @@ REPLACED = frozenset(
 
 ERASING = frozenset((copy, fill, fill_of_tensor, zero))
 """The ops whose value does not depend on their operand 0."""
+
+PLACING = frozenset((ops.where, ops.clamp))
+"""The ops that put numbers among elements, whose dtype must have a place for them."""
 
 VIEWS = frozenset(
     (

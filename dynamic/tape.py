@@ -83,6 +83,7 @@ def recipe(op: Op, needs: tuple[bool, ...], number: bool = False) -> Recipe:
     _recipes[op, needs, number] = made
     return made
 
+
 _NOT_DERIVED = "derivative for aten::hardsigmoid_backward is not implemented"
 
 

@@ -16,8 +16,8 @@ from compiler.types import type_of
 from dynamic.autograd_methods import Autograd
 from dynamic.blockwise import LARGE
 from dynamic.blockwise import evaluate as evaluate_large
-from dynamic.dtypes import get_default_dtype, result_type
-from dynamic.eager_ops import VIEWS, clone
+from dynamic.dtypes import element, get_default_dtype, result_type
+from dynamic.eager_ops import PLACING, VIEWS, clone
 from dynamic.errors import SizeError
 from dynamic.grad_mode import mode, paused, recording
 from dynamic.inplace import into
@@ -207,6 +207,9 @@ def strided_view(op: Op, operand: Tensor, array: Any) -> Tensor:
 
 def as_one_node(op: Op, input: Any, **attrs: Any) -> Any:
     """An op of this engine on a plain floating tensor; of all else, what the op expands to."""
+    attrs = {
+        name: value.item() if isinstance(value, Tensor) else value for name, value in attrs.items()
+    }
     if type(input) in PLAIN and input._array.dtype.kind == "f":
         return input.apply(op, (input,), attrs)
     assert op.expand is not None
@@ -279,8 +282,13 @@ def as_operands(op: Op, operands: Sequence[Any]) -> tuple[Sequence[Tensor], bool
         wanted = dtype if i in shared else None
         if not isinstance(value, Tensor):
             number = True
-            array = np.asarray(value)
-            values[i] = wrap(array if wanted is None else array.astype(wanted))
+            if wanted is None:
+                array = np.asarray(value)
+            elif op in PLACING:
+                array = element(value, wanted)
+            else:
+                array = np.asarray(value).astype(wanted)
+            values[i] = wrap(array)
             continue
         if wanted is None and op.floating and value._array.dtype.kind != "f":
             wanted = get_default_dtype().dtype

@@ -13,6 +13,7 @@ from compiler.op import Attrs, Op
 from dynamic import strided
 from dynamic.creation import as_tensor
 from dynamic.dims import axis_of
+from dynamic.dtypes import require_index
 from dynamic.errors import AutogradError, SizeError
 from dynamic.operations.arranging import as_view, diag_embed
 from dynamic.tensor import PLAIN, strided_view, wrap
@@ -29,6 +30,7 @@ _ALL = slice(None)
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """The input with the elements of `source` at places in the flat tensor, or added there."""
+    require_index("put_(): Expected a long tensor for index, but got {0}", index, True)
     places = ops.reshape(index, (-1,))
     source = ops.reshape(source, (-1,))
     if accumulate:

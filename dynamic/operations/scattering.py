@@ -11,7 +11,14 @@ from compiler.errors import OptionError, OutOfRangeError
 from compiler.op import Op
 from compiler.types import TensorType
 from dynamic.dims import along, axis_of
-from dynamic.dtypes import require_dtype
+from dynamic.dtypes import (
+    as_element,
+    element,
+    require_dtype,
+    require_index,
+    require_mask,
+    require_places,
+)
 from dynamic.errors import AutogradError
 from dynamic.tensor import Tensor, wrap
 from dynamic.views import computed
@@ -36,8 +43,7 @@ def _cut(x: Any, shape: Any, kept: int | None = None) -> Any:
 def _check(name: str, x: Any, dim: int, index: Any) -> int:
     """The axis; RuntimeError unless `index` is int64, of x's rank, and no larger off the axis."""
     axis = axis_of(name, dim, x.ndim)
-    if index._array.dtype.kind != "i":
-        raise AutogradError(f"{name}(): Expected dtype int32/int64 for index")
+    require_index(f"{name}(): Expected dtype int32/int64 for index", index)
     if name != "gather" and not index._array.size:
         return axis
     if index.ndim != x.ndim:
@@ -72,6 +78,8 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
 @along
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """The elements at `indices` along one axis, of which the others broadcast; flat if None."""
+    text = "torch.take_along_dim(): dtype of indices should be Long but got {0}"
+    require_index(text, indices, True)
     if dim is None:
         return ops.take(ops.reshape(input, (-1,)), ops.reshape(indices, (-1,)), 0)
     axis = axis_of("take_along_dim", dim, input.ndim)
@@ -125,7 +133,8 @@ def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = 
     """
     axis = _check("scatter", input, dim, index)
     if not isinstance(src, Tensor):
-        src = wrap(np.full(index.shape, src, input._array.dtype))
+        dtype = input._array.dtype
+        src = wrap(np.full(index.shape, element(src, dtype), dtype))
     if reduce == "add":
         return scatter_add(input, dim, index, src)
     if reduce is not None:
@@ -159,6 +168,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
             f"index_add_(): Number of indices ({index.shape[0]}) should be equal to "
             f"source.size(dim): ({source.shape[axis]}), for dim: {dim}"
         )
+    require_index("index_add_(): Expected dtype int32/int64 for index but got: {0}", index)
     require_dtype(
         "index_add_(): self ({0}) and source ({1}) must have the same scalar type", input, source
     )
@@ -180,13 +190,15 @@ def _rows(input: Any, dim: int, index: Any) -> tuple[int, Any]:
 @along
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """The input with `value` in the slices at `index` along one axis."""
+    require_places(index)
     _, named = _rows(input, dim, index)
-    return ops.where(named, value, input)
+    return ops.where(named, as_element(value, input), input)
 
 
 @along
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """The input with the slices of `source` at `index` along one axis."""
+    require_index("index_copy_(): Expected a long tensor for index, but got {0}", index, True)
     axis, named = _rows(input, dim, index)
     require_dtype(
         "index_copy_(): self and source expected to have the same dtype, but got (self) {0} and "
@@ -212,6 +224,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
         "masked_scatter: expected self and source to have same dtypes but got {0} and {1}",
         input, source,
     )  # fmt: skip
+    require_mask(mask, "masked_scatter_ only supports boolean masks, but got mask with dtype {0}")
     shape = np.broadcast_shapes(input.shape, mask.shape)
     holds = np.broadcast_to(mask._array, shape)
     places = np.maximum(np.cumsum(holds.reshape(-1)) - 1, 0).reshape(shape)
@@ -233,7 +246,7 @@ def argwhere(input: Any) -> Any:
 @along
 def count_nonzero(input: Any, dim: Any = None) -> Any:
     """How many elements are not 0, along axes or of all."""
-    return ops.sum(ops.astype(ops.not_equal(input, 0), "int64"), dim)
+    return ops.astype(ops.not_equal(input, 0), "int64").sum(dim)
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:

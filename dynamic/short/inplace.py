@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.dtypes import BOOL, F32, F64
+from dynamic.dtypes import BOOL, F32, F64, MOST_F32
 from dynamic.grad_mode import copying, paused, recording
 from dynamic.inplace import touch
 from dynamic.tensor import PLAIN, Tensor
@@ -62,7 +62,7 @@ _NAMES = {
 
 def _fill(self: Any, value: Any) -> Any:
     """Fill with one number or a 0-d tensor; RuntimeError for a tensor with axes."""
-    if _is_free(self, None) and type(value) in (float, int):
+    if _is_free(self, None) and _is_small(value):
         try:
             self._array.fill(value)
         except (OverflowError, TypeError, ValueError):
@@ -77,10 +77,15 @@ def _zero(self: Any) -> Any:
     return _general_zero(self) if not _is_free(self, None) else _fill(self, 0)
 
 
+def _is_small(value: Any) -> bool:
+    """Whether a value is a number that every floating dtype has a place for."""
+    return (type(value) is float or type(value) is int) and -MOST_F32 <= value <= MOST_F32
+
+
 def _setitem(self: Any, key: Any, value: Any) -> None:
     """`self[key] = value`; where a mask of the tensor's shape holds, a number at once."""
     x = self._array
-    if type(key) in PLAIN and (type(value) is float or type(value) is int):
+    if type(key) in PLAIN and _is_small(value):
         mask = key._array
         fits = mask.dtype is BOOL and mask.shape == x.shape and x.flags.writeable
         if fits and (x.dtype is F32 or x.dtype is F64) and _is_free(self, None):
