@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 from compiler import ops
-from dynamic import eager_ops
-from dynamic.creation import as_tensor
-from dynamic.dtypes import F64
 from dynamic.errors import AutogradError
-from dynamic.tensor import Tensor, as_one_node
+from dynamic.operations import eager_ops
+from dynamic.tensors.creation import as_tensor
+from dynamic.tensors.dtypes import F64
+from dynamic.tensors.tensor import Tensor, as_one_node
 
 __all__ = [
     "float_power", "heaviside", "isneginf", "isposinf", "isreal", "ldexp", "rsub", "signbit",

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from compiler.ops import sigmoid, tanh
-from dynamic import eager_ops
-from dynamic.dtypes import DTYPES, as_numpy_dtype
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.sizes import differ
-from dynamic.tensor import PLAIN, as_one_node
+from dynamic.operations import eager_ops
+from dynamic.tensors.dtypes import DTYPES, as_numpy_dtype
+from dynamic.tensors.tensor import PLAIN, as_one_node
 from dynamic.user_warnings import warn
 
 __all__ = [

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError, OutOfRangeError
+from compiler.core.errors import OptionError, OutOfRangeError
 from compiler.ops.declare import size_value
-from dynamic import eager_ops
 from dynamic.errors import AutogradError
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.reduction import reduced, reduction_of
 from dynamic.nn.functional.sizes import differ
-from dynamic.tensor import PLAIN, has_values
+from dynamic.operations import eager_ops
+from dynamic.tensors.tensor import PLAIN, has_values
 from dynamic.user_warnings import warn
 
 __all__ = [

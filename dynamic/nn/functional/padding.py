@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import StaticGraphError
-from dynamic import eager_ops
+from compiler.core.errors import StaticGraphError
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.windows import listed
-from dynamic.tensor import PLAIN
+from dynamic.operations import eager_ops
+from dynamic.tensors.tensor import PLAIN
 
 __all__ = ["pad"]
 
