@@ -136,7 +136,7 @@ fill_where = Op(
 def _put(x: Any, value: Any, places: Any) -> Any:
     result = np.array(x, order="C")  # so that the flat form is a view
     if value.ndim > places.ndim:
-        raise ShapeError("index_put: the values have more axes than their places")
+        raise ValueError("the values have more axes than their places")  # as `_put_type` explains
     result.reshape(-1)[places] = value
     return result
 

@@ -163,7 +163,9 @@ class Node(GraphNode):
                 like._node = edge
                 part = part.apply(tied, (part, like), {})
                 if self.recipe.op is hardsigmoid:
-                    part._node = Failing(part._array, AutogradError(_NOT_DERIVED), "NotImplemented")
+                    node = Failing(part._array, AutogradError(_NOT_DERIVED), "NotImplemented")
+                    node.edges = part._node.edges
+                    part._node = node
             parts.append((self.edges[i], part))
         return parts
 
