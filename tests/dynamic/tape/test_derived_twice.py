@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import dynamic as torch
-import dynamic.nn.functional as F
 
+F = torch.nn.functional
 VALUES = (-4.0, -2.0, -0.5, -0.3, 0.0, 0.2, 0.5, 1.0, 2.0, 3.5, 6.0, 7.0)
 EDGES = (-0.5, 0.0, 0.5, 1.0, 6.0)
 """Where one of the functions bends: the slopes of both sides differ."""
