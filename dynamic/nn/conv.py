@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from compiler.errors import OptionError
-from dynamic.constructors import copy_method
-from dynamic.creation import empty
-from dynamic.devices import check_device
+from compiler.core.errors import OptionError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.functional.windows import Sizes, per_axis
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
-from dynamic.results import Size
+from dynamic.tensors.constructors import copy_method
+from dynamic.tensors.creation import empty
+from dynamic.tensors.devices import check_device
+from dynamic.tensors.results import Size
 
 _MODES = ("zeros", "replicate", "circular", "reflect")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import InitVar
 from typing import Any
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn.declared import Declared
 from dynamic.nn.distance import PairwiseDistance

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.op import Op
-from compiler.types import TensorType
-from dynamic.dims import along
+from compiler.core.op import Op
+from compiler.core.types import TensorType
 from dynamic.errors import AutogradError
 from dynamic.operations.scattering import _check, _cut, _grid, scatter_add
-from dynamic.tensor import wrap
+from dynamic.tensors.dims import along
+from dynamic.tensors.tensor import wrap
 
 __all__ = ["scatter_reduce"]
 

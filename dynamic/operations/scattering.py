@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError, OutOfRangeError
-from compiler.op import Op
-from compiler.types import TensorType
-from dynamic.dims import along, axis_of
-from dynamic.dtypes import require_dtype
+from compiler.core.errors import OptionError, OutOfRangeError
+from compiler.core.op import Op
+from compiler.core.types import TensorType
 from dynamic.errors import AutogradError
-from dynamic.tensor import Tensor, wrap
-from dynamic.views import computed
+from dynamic.tensors.dims import along, axis_of
+from dynamic.tensors.dtypes import require_dtype
+from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.tensors.views import computed
 
 __all__ = [
     "argwhere", "bincount", "count_nonzero", "gather", "index_add", "index_copy", "index_fill",

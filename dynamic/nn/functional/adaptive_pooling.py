@@ -10,7 +10,7 @@ import numpy as np
 from compiler import ops
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.windows import listed
-from dynamic.tensor import wrap
+from dynamic.tensors.tensor import wrap
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",

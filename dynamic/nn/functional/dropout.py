@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
-from compiler.refusals import refuse
-from dynamic.creation import generator
-from dynamic.tensor import Tensor, has_values
+from compiler.core.errors import OptionError
+from compiler.core.refusals import refuse
+from dynamic.tensors.creation import generator
+from dynamic.tensors.tensor import Tensor, has_values
 
 __all__ = [
     "alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout",

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError, OutOfRangeError
-from compiler.refusals import refuse
+from compiler.core.errors import OptionError, OutOfRangeError
+from compiler.core.refusals import refuse
 from dynamic.errors import AutogradError
-from dynamic.grad_mode import no_grad
 from dynamic.nn.errors import UnsupportedError
-from dynamic.tensor import has_values, wrap
+from dynamic.tape.grad_mode import no_grad
+from dynamic.tensors.tensor import has_values, wrap
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 

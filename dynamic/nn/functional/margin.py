@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.distance import pairwise_distance
 from dynamic.nn.functional.reduction import reduced, reduction_of
-from dynamic.tensor import wrap
+from dynamic.tensors.tensor import wrap
 
 __all__ = [
     "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError, SizeError
-from dynamic.grad_mode import no_grad
 from dynamic.nn.functional import fused_batch_norm as fused
 from dynamic.nn.functional.distance import vector_norm
 from dynamic.nn.functional.pooling import avg_pool2d
 from dynamic.nn.functional.sizes import differ
-from dynamic.tensor import wrap
+from dynamic.tape.grad_mode import no_grad
+from dynamic.tensors.tensor import wrap
 
 __all__ = [
     "batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize",

@@ -13,7 +13,7 @@ import numpy as np
 from compiler import ops
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.windows import Sizes, batched, listed, output_size, per_axis
-from dynamic.tensor import Tensor, wrap
+from dynamic.tensors.tensor import Tensor, wrap
 
 __all__ = [
     "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "max_pool1d", "max_pool2d",
