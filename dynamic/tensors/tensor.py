@@ -200,7 +200,7 @@ def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
 
 
 def strided_view(op: Op, operand: Tensor, array: Any) -> Tensor:
-    """The tensor of `array`, a view that an op of `dynamic.tensors.strided` makes of a plain tensor."""
+    """The tensor of `array`, a view of a plain tensor by an op of `dynamic.tensors.strided`."""
     attrs = {"region": Region(array, operand._array)}
     return new_view(recipe(op, (True,)), operand, array, attrs)
 
