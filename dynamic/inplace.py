@@ -265,7 +265,20 @@ def _put(tensor: Any, key: tuple[Any, ...], value: Any) -> None:
     if tensor._overwritten is None and may_overlap(tensor._array.shape, tensor._array.strides):
         written = np.zeros(tensor._array.shape, np.bool_)
         written.reshape(-1)[places] = True
-    overwrite(tensor, eager_ops.put, (value,), {"places": places}, written)
+    given = _as_given(value, np.shape(places), tensor._array.dtype)
+    overwrite(tensor, ops.put, (given, tensor.constant(places)), None, written)
+
+
+def _as_given(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A value of the dtype that is written to places of this shape; RuntimeError if it has more."""
+    given = _without_leading_ones(value, len(shape))
+    pairs = zip(reversed(given.shape), reversed(shape), strict=False)
+    if given.ndim > len(shape) or any(a not in (1, b) for a, b in pairs):
+        raise SizeError(
+            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(shape)}"
+        )
+    return given if given._array.dtype == dtype else ops.astype(given, dtype)
 
 
 def _is_mask(key: tuple[Any, ...]) -> bool:
