@@ -12,6 +12,7 @@ from compiler.op import Operand
 from dynamic import eager_ops
 
 _ALL = slice(None)
+_WHOLE = (Ellipsis,)
 
 
 class Indexing(Operand):
@@ -46,6 +47,8 @@ class Indexing(Operand):
         """
         if not self._array.ndim:
             _check_key_of_number(key)
+        if isinstance(key, Indexing) and 0 < key._array.ndim <= self._array.ndim:
+            return _WHOLE, (_index_of(key),)
         keys = key if type(key) is tuple else (key,)
         basic: list[Any] = []
         advanced: list[Any] = []

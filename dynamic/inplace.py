@@ -103,12 +103,17 @@ def overwrite(
         return tensor._overwritten(op, others, attrs or {})
     refuse_more(op.name, op.evaluate, 1 + len(others))
     check_writable(tensor, others, written is not None)
+    return _overwrite(tensor, op, others, attrs or {}, written)
+
+
+def _overwrite(tensor: Any, op: Op, others: Sequence[Any], attrs: Attrs, written: Any) -> Any:
+    """`overwrite` of a tensor that is known to be writable."""
     before = _alias(tensor)
     if mode.packing:  # what a pack function gets must not change afterwards
         before._array, before._counter = tensor._array.copy(), [0, None]
     # an operand that is the tensor itself would make the node and the tensor hold each other
     operands = (before, *(_alias(tensor) if other is tensor else other for other in others))
-    result = before.apply(op, operands, attrs or {})
+    result = before.apply(op, operands, attrs)
     if result._overwritten is not None:
         raise AutogradError(
             f"{op.name}: a tensor that is no batch and no dual number is overwritten by one: start "
@@ -135,7 +140,7 @@ def overwrite(
             node.saved = (*node.saved[:-1], tensor._array)
             node.guards = (*node.guards[:-1], tensor._counter)
             node.versions = (*node.versions[:-1], tensor._counter[0])
-        if node is None:  # no gradient flows through the op
+        if node is None and before._node is not None:  # no gradient flows through the op
             node = record(eager_ops.zero, {"value": 0}, (before,), tensor, False)
         if node is not None:
             rebase(tensor, node, not cast)
@@ -252,21 +257,27 @@ def _put(tensor: Any, key: tuple[Any, ...], value: Any) -> None:
     """Set the elements that tensors, lists and masks select."""
     if not isinstance(value, Operand):
         value = tensor.constant(np.asarray(value, tensor._array.dtype))
-    written = None
-    if tensor._overwritten is None:
-        check_writable(tensor, (value,), overlapping=True)
-        kept, given = DTYPES[tensor._array.dtype], DTYPES[value._array.dtype]
+    if tensor._overwritten is not None:  # a tracer
+        places = tensor._places(key)
+        given = _as_given(value, np.shape(places), tensor._array.dtype)
+        overwrite(tensor, ops.put, (given, tensor.constant(places)))
+        return
+    check_writable(tensor, (value,), overlapping=True)
+    array = tensor._array
+    if array.dtype is not value._array.dtype:
+        kept, given = DTYPES[array.dtype], DTYPES[value._array.dtype]
         if kept is not given and not (value._array.size == 1 and _is_mask(key)):
             raise AutogradError(
                 "Index put requires the source and destination dtypes match, got "
                 f"{kept.legacy} for the destination and {given.legacy} for the source."
             )
     places = tensor._places(key)
-    if tensor._overwritten is None and may_overlap(tensor._array.shape, tensor._array.strides):
-        written = np.zeros(tensor._array.shape, np.bool_)
+    written = None
+    if not array.flags.c_contiguous and may_overlap(array.shape, array.strides):
+        written = np.zeros(array.shape, np.bool_)
         written.reshape(-1)[places] = True
     given = _as_given(value, np.shape(places), tensor._array.dtype)
-    overwrite(tensor, ops.put, (given, tensor.constant(places)), None, written)
+    _overwrite(tensor, ops.put, (given, tensor.constant(places)), {}, written)
 
 
 def _as_given(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:

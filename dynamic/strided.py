@@ -44,20 +44,24 @@ class Layout(NamedTuple):
     steps: tuple[int, ...]
     start: int
 
-    def bounds(self) -> tuple[int, int]:
-        """The first place of an element, and the place after the last; equal if there is none."""
-        if 0 in self.shape:
-            return self.start, self.start
-        spans = [(n - 1) * step for n, step in zip(self.shape, self.steps, strict=True)]
-        low = self.start + sum([span for span in spans if span < 0])
-        return low, self.start + sum([span for span in spans if span > 0]) + 1
-
 
 def layout(array: Any) -> Layout:
     """The layout of an array in the memory of its owner."""
-    size = array.itemsize
-    start = (address(array) - address(owner(array))) // size
+    size, memory = array.itemsize, owner(array)
+    start = 0 if memory is array else (address(array) - address(memory)) // size
     return Layout(array.shape, tuple([step // size for step in array.strides]), start)
+
+
+def _bounds(array: Any, where: Layout) -> tuple[int, int]:
+    """The place of an array's first element, and that after the last; equal if there is none."""
+    shape, steps, start = where
+    if array.flags.c_contiguous:
+        return start, start + array.size
+    if 0 in shape:
+        return start, start
+    spans = [(n - 1) * step for n, step in zip(shape, steps, strict=True)]
+    low = start + sum([span for span in spans if span < 0])
+    return low, start + sum([span for span in spans if span > 0]) + 1
 
 
 def may_overlap(shape: Sequence[int], steps: Sequence[int]) -> bool:
@@ -80,8 +84,8 @@ class Region:
 
     def __init__(self, view: Any, base: Any) -> None:
         self.view, self.base = layout(view), layout(base)
-        low, high = self.view.bounds()
-        first, end = self.base.bounds()
+        low, high = _bounds(view, self.view)
+        first, end = _bounds(base, self.base)
         if low < high and not first <= low < high <= end:
             raise AutogradError(
                 "a view is outside of the memory of its base, whose data was replaced after the "

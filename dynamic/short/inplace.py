@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.dtypes import F32, F64
+from dynamic.dtypes import BOOL, F32, F64
 from dynamic.grad_mode import copying, paused, recording
 from dynamic.inplace import touch
 from dynamic.tensor import PLAIN, Tensor
@@ -77,6 +77,20 @@ def _zero(self: Any) -> Any:
     return _general_zero(self) if not _is_free(self, None) else _fill(self, 0)
 
 
+def _setitem(self: Any, key: Any, value: Any) -> None:
+    """`self[key] = value`; where a mask of the tensor's shape holds, a number at once."""
+    x = self._array
+    if type(key) in PLAIN and (type(value) is float or type(value) is int):
+        mask = key._array
+        fits = mask.dtype is BOOL and mask.shape == x.shape and x.flags.writeable
+        if fits and (x.dtype is F32 or x.dtype is F64) and _is_free(self, None):
+            x[mask] = value
+            touch(self)
+            return
+    _general_setitem(self, key, value)
+
+
+_general_setitem: Any = Tensor.__setitem__
 _general_fill: Any = Tensor.fill_
 _general_zero: Any = Tensor.zero_
 
@@ -87,6 +101,7 @@ METHODS: dict[str, Any] = {
         for ufunc, names in _NAMES.items()
         for name in names
     },
+    "__setitem__": _setitem,
     "zero_": _zero,
     "fill_": _fill,
 }

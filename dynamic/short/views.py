@@ -17,6 +17,8 @@ _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""
 _INDICES = frozenset((int, slice, type(None)))
 """The types of keys that make a view, beside an Ellipsis."""
+_SEQUENCES = (tuple, list)
+_FLAT = (-1,)
 _select = recipe(eager_ops.select, (True,))
 _reshape = recipe(ops.reshape, (True,))
 
@@ -45,9 +47,10 @@ def _getitem(self: Any, key: Any) -> Any:
 
 
 def _has_less_than_one(shape: tuple[Any, ...]) -> bool:
-    """Whether a size is negative and not -1, which NumPy takes for -1."""
-    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
-    return any(size < -1 for size in sizes)
+    """Whether a size, given one by one or in a sequence, is negative and not -1."""
+    first = shape[0]
+    sizes = first if len(shape) == 1 and isinstance(first, _SEQUENCES) else shape
+    return bool(min(sizes, default=0) < -1)
 
 
 def reshaping(general: Callable[..., Any], copies: bool) -> Any:
@@ -60,8 +63,8 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
                 array = x.reshape(*shape)
             except (TypeError, ValueError):
                 return general(input, *shape)
-            if array.shape != shape and (array.shape,) != shape and _has_less_than_one(shape):
-                return general(input, *shape)
+            if shape != _FLAT and array.shape != shape and _has_less_than_one(shape):
+                return general(input, *shape)  # NumPy takes any negative size for -1
             base = array.base
             if base is x or (base is not None and base is x.base):
                 return new_view(_reshape, input, array, {"shape": array.shape})
