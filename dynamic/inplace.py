@@ -282,6 +282,9 @@ def _put(tensor: Any, key: tuple[Any, ...], value: Any) -> None:
 
 def _as_given(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """A value of the dtype that is written to places of this shape; RuntimeError if it has more."""
+    array = value._array
+    if array.dtype is dtype and (not array.ndim or array.shape == shape):
+        return value
     given = _without_leading_ones(value, len(shape))
     pairs = zip(reversed(given.shape), reversed(shape), strict=False)
     if given.ndim > len(shape) or any(a not in (1, b) for a, b in pairs):

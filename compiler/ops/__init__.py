@@ -115,6 +115,7 @@ from compiler.ops.nn import (
     softmax,
 )
 from compiler.ops.norms import vector_norm
+from compiler.ops.puts import index_put, masked_fill, put, ravel_multi_index
 from compiler.ops.reduction import (
     all,
     any,
@@ -135,12 +136,8 @@ from compiler.ops.scattering import (
     index_add,
     index_copy,
     index_fill,
-    index_put,
     last_positions,
-    masked_fill,
-    put,
     put_along_axis,
-    ravel_multi_index,
     scatter,
     scatter_add,
 )

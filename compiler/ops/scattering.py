@@ -1,4 +1,4 @@
-"""Scatters: x with values written, or added, at the places that an index names.
+"""Scatters along an axis: x with values written, or added, at the places that an index names.
 
 Which value comes last where several are written to one place is found by a host step
 (`last_positions`); what moves elements is made of gathers, whose loops join others.
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.dims import Size, product
-from compiler.errors import OutOfRangeError, ShapeError
+from compiler.dims import Size
+from compiler.errors import ShapeError
 from compiler.lowering import Host
 from compiler.op import Attrs, Op, register
 from compiler.ops.comparison import equal, less, where
@@ -29,7 +29,7 @@ from compiler.ops.indexing import (
 from compiler.ops.reduction import positions
 from compiler.ops.shape import broadcast_to, expand_dims, reshape
 from compiler.ops.slicing import concatenate, embed, strided_slice
-from compiler.types import Shape, TensorType, broadcast_shapes, normalise_axis, unify
+from compiler.types import Shape, TensorType, normalise_axis, unify
 
 
 def grid(index: Any, axis: int) -> tuple[Any, ...]:
@@ -74,6 +74,9 @@ last_positions: Op = register(
         "position at which the index names it, -1 if none does. int64.",
     )
 )
+
+
+_numbers = positions  # `positions` is the name of an argument too
 
 # -- what the ops have in common -------------------------------------------------------------------
 
@@ -163,7 +166,39 @@ def fitted(values: Any, shape: Shape) -> Any:
 
 def writable(x: Any, values: Any) -> Any:
     """A copy of an array that can hold values."""
-    return np.array(x, np.result_type(x, values), order="C")
+    same = getattr(values, "dtype", None) is x.dtype
+    return np.array(x, x.dtype if same else np.result_type(x, values), order="C")
+
+
+def _promoted(values: Any, x: Any) -> Any:
+    """Values as an array of the dtype that they and x have in common."""
+    if getattr(values, "dtype", None) is x.dtype:
+        return values
+    return np.asarray(values, np.result_type(x, values))
+
+
+def staying(key: Any, shape: tuple[int, ...], numbers: Any) -> Any:
+    """Whether each of the values written to a key of an array is the last one for its place."""
+    last = np.empty(shape, INT64)  # read where it was written, and nowhere else
+    last[key] = numbers
+    return last[key] == numbers
+
+
+def cotangents_at(
+    positions: Sequence[int], g: Any, b: Any, key: Any, last: Callable[[], Any]
+) -> list[Any]:
+    """The cotangents of what is written over at a key, and of the values, on plain arrays."""
+    found = []
+    for position in positions:
+        if position == 0:
+            part = np.array(g, order="C")
+            part[key] = 0
+        else:
+            stays = last()
+            part = g[key]
+            part = unbroadcast(part if stays.all() else np.where(stays, part, 0), b)
+        found.append(part)
+    return found
 
 
 # -- along an axis, one element for another --------------------------------------------------------
@@ -196,13 +231,21 @@ def _scatter_by_values(g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, wra
     return unbroadcast(where(stays, gathered(g, c, axis, wrap), 0), b)
 
 
+def _scatter_arrays(
+    positions: Sequence[int], g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, wrap: bool
+) -> Sequence[Any]:
+    key = grid(c, axis)
+    return cotangents_at(positions, g, b, key, lambda: staying(key, g.shape, _numbers(c, axis)))
+
+
 def _check(name: str, x: TensorType, values: TensorType, index: TensorType, **attrs: Any) -> None:
     require_along(name, x, values, index, attrs["axis"])
 
 
 scatter: Op = composite(
     "scatter", _scatter, bind=along_bind("scatter"), evaluate=_scatter_numpy, check=_check,
-    vjp=(_scatter_by_x, _scatter_by_values, None), saves=("c", "c", ""), promotes=slice(0, 2),
+    vjp=(_scatter_by_x, _scatter_by_values, None), saves=("c", "c", ""),
+    vjp_arrays=_scatter_arrays, promotes=slice(0, 2),
     doc="x with `values` at the places of `index`, of x's rank, whose coordinate along `axis` it "
     "is; it may be smaller than x off the axis. `values` broadcast to the index. Of several for "
     "one place the last one stays. OutOfRangeError outside; negative indices count from the end if "
@@ -214,11 +257,16 @@ def _scatter_add(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> A
     return x + added(values, x, index, axis, wrap)
 
 
+def _scatter_add_numpy(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+    index = np.asarray(index)
+    given = np.broadcast_to(_promoted(values, x), index.shape)
+    attrs = {"axis": axis, "size": x.shape[axis], "wrap": wrap}
+    return x + grown(along_add.evaluate(given, index, **attrs), x, axis, 0.0)
+
+
 scatter_add: Op = composite(
     "scatter_add", _scatter_add, bind=along_bind("scatter_add"), check=_check,
-    evaluate=lambda x, values, index, **attrs: _scatter_add(
-        x, np.asarray(values, np.result_type(x, values)), np.asarray(index), **attrs
-    ),
+    evaluate=_scatter_add_numpy,
     vjp=(
         lambda g, o, a, b, c, *, axis, wrap: g,
         lambda g, o, a, b, c, *, axis, wrap: unbroadcast(gathered(g, c, axis, wrap), b),
@@ -290,11 +338,15 @@ def _index_add(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any
     return x + take_add(_slices(values, x, index, axis), index, axis, x.shape[axis], wrap)
 
 
+def _index_add_numpy(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+    index = np.asarray(index)
+    given = np.broadcast_to(_promoted(values, x), resized(x.shape, axis, len(index)))
+    return x + take_add.evaluate(given, index, axis=axis, size=x.shape[axis], wrap=wrap)
+
+
 index_add: Op = composite(
     "index_add", _index_add, bind=_slices_bind("index_add"), check=_slices_check,
-    evaluate=lambda x, values, index, **attrs: _index_add(
-        x, np.asarray(values, np.result_type(x, values)), np.asarray(index), **attrs
-    ),
+    evaluate=_index_add_numpy,
     vjp=(
         lambda g, o, a, b, c, *, axis, wrap: g,
         lambda g, o, a, b, c, *, axis, wrap: unbroadcast(take(g, c, axis), b),
@@ -316,7 +368,8 @@ def _as_column(vector: Any, x: Any, axis: int) -> Any:
     return expand_dims(vector, tuple(range(1, x.ndim - axis))) if axis < x.ndim - 1 else vector
 
 
-def _index_copy(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+def copied_slices(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+    """`index_copy` in other ops."""
     values = _slices(values, x, index, axis)
     last = _last_slices(x, index, axis, wrap)
     size = size_value(x.shape[axis], last)
@@ -344,10 +397,20 @@ def _index_copy_by_values(g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, 
     return unbroadcast(where(stays, take(g, c, axis), 0), b)
 
 
+def _index_copy_arrays(
+    positions: Sequence[int], g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, wrap: bool
+) -> Sequence[Any]:
+    def last() -> Any:
+        return _as_column(staying(c, (g.shape[axis],), _numbers(c, 0)), g, axis)
+
+    return cotangents_at(positions, g, b, (slice(None),) * axis + (c,), last)
+
+
 index_copy: Op = composite(
-    "index_copy", _index_copy, bind=_slices_bind("index_copy"), check=_slices_check,
+    "index_copy", copied_slices, bind=_slices_bind("index_copy"), check=_slices_check,
     evaluate=_slices_numpy("index_copy"),
-    vjp=(_slices_by_x, _index_copy_by_values, None), saves=("c", "c", ""), promotes=slice(0, 2),
+    vjp=(_slices_by_x, _index_copy_by_values, None), saves=("c", "c", ""),
+    vjp_arrays=_index_copy_arrays, promotes=slice(0, 2),
     doc="x with the slices of `values` in place of those along `axis` that a vector of indices "
     "names: see `index_add`. Of several for one place the last one stays.",
 )  # fmt: skip
@@ -377,121 +440,3 @@ index_fill: Op = composite(
     doc="x with one value in the slices along `axis` that a vector of indices names: see "
     "`index_add`.",
 )  # fmt: skip
-
-# -- anywhere --------------------------------------------------------------------------------------
-
-
-def _flat_last(x: Any, index: Any) -> Any:
-    attrs = {"axis": 0, "size": product(x.shape), "wrap": True}
-    return last_positions.bound((reshape(index, (-1,)),), attrs)
-
-
-def _put(x: Any, values: Any, index: Any) -> Any:
-    flat = reshape(x, (-1,))
-    given = reshape(fitted(values, index.shape), (-1,))
-    attrs = {"axis": 0, "wrap": True}
-    return reshape(_index_copy(flat, given, reshape(index, (-1,)), **attrs), tuple(x.shape))
-
-
-def _put_numpy(x: Any, values: Any, index: Any) -> Any:
-    index = check_range("put", np.asarray(index), x.size)
-    result = writable(x, values)
-    result.reshape(-1)[index] = values
-    return result
-
-
-def _put_check(name: str, x: TensorType, values: TensorType, index: TensorType) -> None:
-    require_index(name, index)
-    require_fitting(name, values, index.shape)
-    if x.size == 0 and isinstance(index.size, int) and index.size > 0:
-        raise OutOfRangeError(f"{name}: index {index} points into {x}, which is empty")
-
-
-def _put_by_x(g: Any, o: Any, a: Any, b: Any, c: Any) -> Any:
-    return where(reshape(less(_flat_last(a, c), 0), tuple(g.shape)), g, 0)
-
-
-def _put_by_values(g: Any, o: Any, a: Any, b: Any, c: Any) -> Any:
-    places = reshape(c, (-1,))
-    stays = equal(take(_flat_last(a, c), places, 0), positions(places, 0))
-    part = where(stays, take(reshape(g, (-1,)), places, 0), 0)
-    return unbroadcast(reshape(part, tuple(c.shape)), b)
-
-
-def _put_bind(x: Any, index: Any, values: Any) -> tuple[Sequence[Any], Attrs]:
-    return (as_operand(x), number_or_operand(values), as_operand(index)), {}
-
-
-put: Op = composite(
-    "put", _put, bind=_put_bind, evaluate=_put_numpy, check=_put_check,
-    vjp=(_put_by_x, _put_by_values, None), saves=("c", "c", ""), promotes=slice(0, 2),
-    doc="x with `values` at integer positions of the flat x: NumPy's `put`, as a new array. "
-    "`values` broadcast to the index; of several for one place the last one stays. Negative "
-    "indices count from the end; OutOfRangeError outside.",
-)  # fmt: skip
-
-
-def _ravel_type(*indices: TensorType, shape: Shape) -> TensorType:
-    if len(indices) != len(shape):
-        raise ShapeError(f"ravel_multi_index: {len(indices)} indices for {len(shape)} axes")
-    for axis, index in enumerate(indices):
-        require_index("ravel_multi_index", index)
-        require_element("ravel_multi_index", TensorType(shape, INT64), axis, index)
-    wide = [TensorType(index.shape, INT64) for index in indices]
-    return TensorType(broadcast_shapes("ravel_multi_index", *wide), INT64)
-
-
-def _ravel_numpy(*indices: Any, shape: tuple[int, ...]) -> Any:
-    total: Any = np.zeros((), INT64)
-    for index, size in zip(indices, shape, strict=True):
-        total = total * size + check_range("ravel_multi_index", np.asarray(index), size)
-    return np.asarray(total)
-
-
-def _ravel_bind(indices: Sequence[Any], shape: Sequence[Size]) -> tuple[Sequence[Any], Attrs]:
-    return tuple(map(as_operand, indices)), {"shape": tuple(shape)}
-
-
-ravel_multi_index: Op = register(
-    Op(
-        name="ravel_multi_index",
-        infer_type=_ravel_type,
-        evaluate=_ravel_numpy,
-        checked=True,
-        bind=_ravel_bind,
-        lowering=Host(),
-        doc="The positions in a flat array of `shape` of the elements that one integer index per "
-        "axis names; the indices broadcast. Negative ones count from the end; OutOfRangeError "
-        "outside of an axis. int64.",
-    )
-)
-
-
-def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
-    """x with `x[indices] = values`, or with the values added there if `accumulate`.
-
-    `indices` are one or several integer tensors that broadcast, for the first axes of x; the values
-    broadcast to what they select. Of several values for one place the last one stays, or all are
-    added. A mask selects no number of elements that is known: see `where` and `masked_fill`.
-
-    Raises:
-        OutOfRangeError: an index is outside of its axis.
-        DTypeError: an index is no integer tensor.
-    """
-    x, given = as_operand(x), [as_operand(one) for one in indices]
-    lead, rest = tuple(x.shape[: len(given)]), tuple(x.shape[len(given) :])
-    if len(given) > x.ndim or not given:
-        raise ShapeError(f"index_put: {len(given)} indices for {x.ndim} axes")
-    places = ravel_multi_index(given, lead)
-    rows = reshape(x, (product(lead), *rest))
-    values = number_or_operand(values)
-    if not isinstance(values, bool | int | float) and tuple(values.shape):
-        values = fitted(values, (*places.shape, *rest))
-        values = reshape(values, (product(places.shape), *rest))
-    write = index_add if accumulate else index_copy
-    return reshape(write(rows, reshape(places, (-1,)), values, 0), tuple(x.shape))
-
-
-def masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    """x with `value` where a bool mask holds; all broadcast."""
-    return where(mask, value, x)
