@@ -72,8 +72,8 @@ def with_staticgraph(shape: str, ops: int) -> Callable[[], Callable[[], float]]:
     import numpy as np
 
     import compiler.driver
-    import compiler.emit.entry
-    import compiler.emit.native  # noqa: F401  these the first compile imports
+    import compiler.llvm.entry
+    import compiler.llvm.native  # noqa: F401  these the first compile imports
     import staticgraph as sg
 
     function, is_differentiated = SHAPES[shape]

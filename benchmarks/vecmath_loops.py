@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.emit.native import compile_native, step_symbol
-from compiler.emit.vecmath import PREDICATES
+from compiler.llvm.native import compile_native, step_symbol
+from compiler.llvm.vecmath import PREDICATES
 from compiler.runtime.cache.objects import load_object
 from compiler.runtime.cache.store import Code
 

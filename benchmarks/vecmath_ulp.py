@@ -22,8 +22,8 @@ from rich.progress import Progress
 from rich.table import Table
 from vecmath_loops import vectorised
 
-from compiler.emit.vecmath import ARITY
-from compiler.emit.vecmath.accuracy import FLOAT64_REFERENCE, ULP_BOUND, ulp_error
+from compiler.llvm.vecmath import ARITY
+from compiler.llvm.vecmath.accuracy import FLOAT64_REFERENCE, ULP_BOUND, ulp_error
 
 CHUNK = 1 << 15  # arguments, whose float64 arrays stay in the cache
 UNARY = tuple(name for name in ULP_BOUND if ARITY[name] == 1)
@@ -61,7 +61,7 @@ HEADER = """\
 In units in the last place of the exact result, which float64 NumPy stands for. Written by
 `python benchmarks/vecmath_ulp.py --markdown docs/ulp.md` in minutes per function; where fewer
 arguments were tried than there are, every 251st (`--stride 251`). "Stated" is the bound in
-`compiler/emit/vecmath/accuracy.py`, which the tests check on samples.
+`compiler/llvm/vecmath/accuracy.py`, which the tests check on samples.
 
 | function | largest error | stated | at | arguments tried | date | processor |
 |---|---|---|---|---|---|---|

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from compiler import fork
-from compiler.errors import OptionError
+from compiler.core import fork
+from compiler.core.errors import OptionError
+from compiler.core.options import BACKENDS, Options
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition, require_lowerings
-from compiler.options import BACKENDS, Options
 from compiler.runtime.cache.loader import load_image, load_kernel, load_with_numba, place_of
 from compiler.runtime.executable import Executable
 from compiler.runtime.sizes import feeds_of
@@ -37,8 +37,8 @@ def compile_graph(
             return kind(definition, *found, feeds, restructure, name, options)
         # importing what compiles takes longer than a start from the cache has
         with fork.importing:
+            from compiler.codegen.image import image_of
             from compiler.driver import lower
-            from compiler.emit.image import image_of
 
         graph = graph_of(definition)
         lowering = lower(graph, options)

@@ -6,14 +6,14 @@ from collections.abc import Collection
 
 import networkx as nx
 
-from compiler.emit.kernel import Kernel, arena_bytes, emit
+from compiler.codegen.kernel import Kernel, arena_bytes, emit
+from compiler.core.options import Options
 from compiler.ops.regions import recompute
-from compiler.options import Options
 from compiler.passes.arrange import arrange_rows
 from compiler.passes.pipeline import optimise, recompute_regions
-from compiler.passes.recompute import recompute_values
 from compiler.passes.roots import separate_roots
 from compiler.passes.sizes import unify_sizes
+from compiler.schedule.recompute import recompute_values
 
 __all__ = ["Options", "lower"]
 

@@ -13,48 +13,13 @@ from compiler import ops as _ops
 from compiler.control import cond, scan, while_loop
 from dynamic import autograd, func, linalg, nn, optim, utils
 from dynamic import operations as _operations
-from dynamic.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from dynamic.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
-from dynamic.creation import (
-    arange,
-    as_tensor,
-    empty,
-    empty_like,
-    eye,
-    from_numpy,
-    full,
-    full_like,
-    linspace,
-    manual_seed,
-    ones,
-    ones_like,
-    rand,
-    rand_like,
-    randint,
-    randn,
-    randn_like,
-    randperm,
-    tensor,
-    zeros,
-    zeros_like,
-)
-from dynamic.devices import cuda, device
 from dynamic.drawing import make_dot
-from dynamic.dtypes import DType as dtype  # noqa: N813 - PyTorch's name
-from dynamic.dtypes import boolean as bool
-from dynamic.dtypes import (
-    float32,
-    float64,
-    get_default_dtype,
-    int8,
-    int16,
-    int32,
-    int64,
-    set_default_dtype,
-    uint8,
-)
 from dynamic.func import vmap
-from dynamic.functions import (
+from dynamic.kernels.memory import keep_freed_memory as _keep_freed_memory
+from dynamic.kernels.parallel import get_num_threads, set_num_threads
+from dynamic.linalg import functions as _linear
+from dynamic.operations.functions import (
     add,
     all,
     amax,
@@ -105,14 +70,49 @@ from dynamic.functions import (
     unsqueeze,
     var,
 )
-from dynamic.grad_mode import is_inference_mode_enabled
-from dynamic.linalg import functions as _linear
-from dynamic.memory import keep_freed_memory as _keep_freed_memory
-from dynamic.parallel import get_num_threads, set_num_threads
-from dynamic.printing import set_printoptions
-from dynamic.results import Size
 from dynamic.serialization import load, save
-from dynamic.tensor import Tensor
+from dynamic.tape.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from dynamic.tape.grad_mode import is_inference_mode_enabled
+from dynamic.tensors.creation import (
+    arange,
+    as_tensor,
+    empty,
+    empty_like,
+    eye,
+    from_numpy,
+    full,
+    full_like,
+    linspace,
+    manual_seed,
+    ones,
+    ones_like,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from dynamic.tensors.devices import cuda, device
+from dynamic.tensors.dtypes import DType as dtype  # noqa: N813 - PyTorch's name
+from dynamic.tensors.dtypes import boolean as bool
+from dynamic.tensors.dtypes import (
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    set_default_dtype,
+    uint8,
+)
+from dynamic.tensors.printing import set_printoptions
+from dynamic.tensors.results import Size
+from dynamic.tensors.tensor import Tensor
 
 _keep_freed_memory()
 globals().update({name: _operations.FUNCTIONS[name] for name in _operations.PUBLIC})

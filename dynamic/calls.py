@@ -9,11 +9,11 @@ import numpy as np
 
 from dynamic.errors import AutogradError
 from dynamic.func.tracer import Tracer
-from dynamic.grad_mode import mode
-from dynamic.nodes import Cotangents, GraphNode, Output, Spec, next_number
-from dynamic.observers import announce
-from dynamic.tape import FREED, mutated
-from dynamic.tensor import Tensor, wrap
+from dynamic.tape.grad_mode import mode
+from dynamic.tape.nodes import Cotangents, GraphNode, Output, Spec, next_number
+from dynamic.tape.observers import announce
+from dynamic.tape.tape import FREED, mutated
+from dynamic.tensors.tensor import Tensor, wrap
 
 
 def call(function: Any, operands: Sequence[Any]) -> list[Any]:

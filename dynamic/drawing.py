@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.errors import ArgumentError
-from dynamic.tensor import Tensor
+from dynamic.tensors.tensor import Tensor
 
 FILLS = {
     "op": "lightgrey", "leaf": "lightblue", "output": "darkolivegreen1", "base": "darkolivegreen3",
@@ -83,7 +83,7 @@ class Dot:
         return name
 
     def _repr_svg_(self) -> str:
-        from dynamic.svg import svg
+        from compiler.viz.svg import svg
 
         return svg(self.boxes, self.lines)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.errors import ShapeError, StaticGraphError
+from compiler.core.errors import ShapeError, StaticGraphError
 
 
 class AutogradError(StaticGraphError, RuntimeError):

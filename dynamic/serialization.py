@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import MissingExtraError, StaticGraphError
-from dynamic.devices import check_device
-from dynamic.dtypes import DTYPES, DType, dtype_named
+from compiler.core.errors import MissingExtraError, StaticGraphError
 from dynamic.errors import ArgumentError
 from dynamic.nn.parameter import Parameter
-from dynamic.results import Size
-from dynamic.tensor import Tensor, wrap
+from dynamic.tensors.devices import check_device
+from dynamic.tensors.dtypes import DTYPES, DType, dtype_named
+from dynamic.tensors.results import Size
+from dynamic.tensors.tensor import Tensor, wrap
 
 FORMAT = "staticgraph.dynamic 1"
 DEEPEST = 200

@@ -3,10 +3,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from compiler import fork as _fork
 from compiler.control import cond, scan, while_loop
-from compiler.dims import Dim
-from compiler.errors import (
+from compiler.core import fork as _fork
+from compiler.core.dims import Dim
+from compiler.core.errors import (
     CaptureError,
     CompileError,
     DTypeError,
@@ -184,10 +184,10 @@ from staticgraph.leaves import (
 if TYPE_CHECKING:
     from staticgraph import optim
     from staticgraph.compilation import compile, run
-    from staticgraph.executable import Executable
-    from staticgraph.functions import Function, function
+    from staticgraph.executables.executable import Executable
+    from staticgraph.executables.saving import load, save
     from staticgraph.regions import checkpoint
-    from staticgraph.saving import load, save
+    from staticgraph.tracing.functions import Function, function
     from staticgraph.transforms import grad, hessian, jacobian, jvp, value_and_grad, vjp, vmap
 
 __version__ = "0.1.0"

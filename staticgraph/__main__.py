@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.errors import StaticGraphError
+from compiler.core.errors import StaticGraphError
 from compiler.runtime.cache import settings
 from compiler.runtime.cache.store import Store
 

@@ -8,22 +8,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compiler import fork
-from compiler.autodiff import gradients
 from compiler.compile import compile_graph, is_cached
-from compiler.dims import Dim, Size, Unknown, as_unknown, atoms
-from compiler.errors import FeedError, GraphError, OptionError
+from compiler.core import fork
+from compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms
+from compiler.core.errors import FeedError, GraphError, OptionError
+from compiler.core.options import Options
+from compiler.core.types import substituted, unify
 from compiler.graph.definition import Definition, define
 from compiler.graph.expression import Expression, ancestors, at_line, constant, construct
 from compiler.ops import leaves
-from compiler.options import Options
 from compiler.runtime.arrays import to_array
-from compiler.types import substituted, unify
-from staticgraph.executable import Executable
+from compiler.transforms.autodiff import gradients
+from staticgraph.executables.executable import Executable
 from staticgraph.leaves import Variable
 
 if TYPE_CHECKING:
-    from compiler.runtime.debug import Step
+    from compiler.inspect.debug import Step
 
 Updates = Mapping[Variable, Any] | Sequence[tuple[Variable, Any]]
 
@@ -132,7 +132,7 @@ def executable_of(
     """An executable for a definition: see `compile`."""
     if debug is not False or (background and not is_cached(definition, options)):
         with fork.importing:
-            from staticgraph.interpreted import run_op_by_op
+            from staticgraph.executables.interpreted import run_op_by_op
 
         return run_op_by_op(definition, restructure, title, options, background, debug)
     executable = compile_graph(definition, restructure, title, options, Executable)

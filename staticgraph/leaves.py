@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.dims import Dim, Size, unknown
-from compiler.errors import OptionError, ShapeError
+from compiler.core.dims import Dim, Size, unknown
+from compiler.core.errors import OptionError, ShapeError
+from compiler.core.types import as_dtype
 from compiler.graph import expression
 from compiler.graph.expression import Expression
 from compiler.ops import broadcast_to, leaves
 from compiler.runtime.arrays import as_array, converted
 from compiler.runtime.state import State
-from compiler.types import as_dtype
 
 
 def placeholder(

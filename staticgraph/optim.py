@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.autodiff import gradients
-from compiler.errors import GraphError, OptionError
+from compiler.core.errors import GraphError, OptionError
 from compiler.graph.expression import Expression, ancestors
 from compiler.ops import astype, maximum, sqrt
 from compiler.runtime.state import State
+from compiler.transforms.autodiff import gradients
 from staticgraph.leaves import Variable, variable
 
 Updates = dict[Variable, Expression]

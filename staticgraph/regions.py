@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from compiler.core.pytree import leaves, rebuilt
 from compiler.graph.expression import closed as as_handle
 from compiler.graph.expression import handle_among, is_symbolic, next_serial, opened
-from compiler.regions import close_region
-from compiler.tree import leaves, rebuilt
+from compiler.transforms.regions import close_region
 
 
 def checkpoint(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

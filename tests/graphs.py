@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 
 import staticgraph as sg
-from compiler.emit.kernel import Kernel, emit
+from compiler.codegen.kernel import Kernel, emit
 from compiler.graph.build import build
 from compiler.passes.pipeline import optimise
 from compiler.passes.roots import separate_roots

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.op import Op
+from compiler.core.op import Op
 from tests.values import (
     bools,
     byte,

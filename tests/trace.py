@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from compiler import ops
-from compiler.autodiff import gradients
-from compiler.dims import unknown
+from compiler.core.dims import unknown
+from compiler.core.types import TensorType, as_dtype
 from compiler.graph.expression import Expression, ancestors
+from compiler.inspect.interpret import interpret
 from compiler.ops import leaves
-from compiler.runtime.interpret import interpret
-from compiler.types import TensorType, as_dtype
+from compiler.transforms.autodiff import gradients
 from tests.samples import SAMPLES, Sample
 
 _keys = itertools.count()

@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from compiler import ops
-from compiler.batching import Example, full
 from compiler.control.gradients import stand_in
-from compiler.dims import Size
+from compiler.core.dims import Size
+from compiler.core.types import TensorType
 from compiler.graph.body import Body, replaced
 from compiler.graph.expression import Expression, construct
 from compiler.graph.loop import Carry, Loop, items_of, open_loop
 from compiler.ops import control
-from compiler.types import TensorType
+from compiler.transforms.batching import Example, full
 
 Batched: TypeAlias = (
     "Callable[[Sequence[Expression], Mapping[Expression, Expression], Size], list[Any]]"
 )
-"""`compiler.vectorize.batched`."""
+"""`compiler.transforms.vectorize.batched`."""
 
 
 def items_on_batches(

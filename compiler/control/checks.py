@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import DTypeError, OptionError, ShapeError
-from compiler.tree import leaves, structure
-from compiler.types import TensorType, as_dtype, same_type
+from compiler.core.errors import DTypeError, OptionError, ShapeError
+from compiler.core.pytree import leaves, structure
+from compiler.core.types import TensorType, as_dtype, same_type
 
 
 def line_of(function: Callable[..., Any]) -> str:

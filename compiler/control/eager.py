@@ -9,10 +9,10 @@ import numpy as np
 
 from compiler import ops
 from compiler.control.checks import aligned, leaf_type, pair_of, require_same
-from compiler.errors import DTypeError
+from compiler.core.errors import DTypeError
+from compiler.core.op import Operand
+from compiler.core.pytree import leaves, mapped, rebuilt, structure
 from compiler.graph.expression import is_symbolic
-from compiler.op import Operand
-from compiler.tree import leaves, mapped, rebuilt, structure
 
 
 class SymbolicResultError(Exception):

@@ -12,11 +12,11 @@ from typing import Any
 
 from compiler.control import eager
 from compiler.control.checks import paths
-from compiler.dims import Dim, Size
-from compiler.errors import OptionError, ShapeError
+from compiler.core.dims import Dim, Size
+from compiler.core.errors import OptionError, ShapeError
+from compiler.core.pytree import leaves, mapped
+from compiler.core.types import unify
 from compiler.graph.expression import Handle, closed, handle_among, is_symbolic, opened
-from compiler.tree import leaves, mapped
-from compiler.types import unify
 
 
 def scan(

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from compiler import ops
-from compiler.autodiff import cotangents_of
-from compiler.dims import atoms, evaluate
+from compiler.core.dims import atoms, evaluate
+from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue
+from compiler.core.types import TensorType
 from compiler.graph.body import Body, between
 from compiler.graph.expression import Expression, construct, next_serial
 from compiler.graph.loop import Carry, Loop, items_of, open_loop
-from compiler.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue
 from compiler.ops import control, leaves
 from compiler.ops.declare import zeros_like
-from compiler.types import TensorType
+from compiler.transforms.autodiff import cotangents_of
 
 _RENAMING = frozenset(
     ("broadcast_to", "expand_dims", "flip", "reshape", "squeeze", "transpose")

@@ -11,15 +11,15 @@ import numpy as np
 from compiler.control.checks import aligned, line_of, pair_of, paths, require_same
 from compiler.control.eager import is_number
 from compiler.control.gradients import stand_in
-from compiler.dims import Size
-from compiler.errors import DTypeError
+from compiler.core.dims import Size
+from compiler.core.errors import DTypeError
+from compiler.core.op import Op
+from compiler.core.pytree import leaves, mapped, rebuilt, structure
+from compiler.core.types import DType, TensorType
 from compiler.graph.body import Body
 from compiler.graph.expression import Expression, constant, construct, next_serial, promote
 from compiler.graph.loop import items_of
-from compiler.op import Op
 from compiler.ops import control
-from compiler.tree import leaves, mapped, rebuilt, structure
-from compiler.types import DType, TensorType
 
 _DTYPES = {"b": np.dtype(np.bool_), "i": np.dtype(np.int64), "f": np.dtype(np.float32)}
 """Of Python numbers that meet nothing else."""

@@ -11,11 +11,11 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.dims import Dim
-from compiler.errors import FormatError
+from compiler.core.dims import Dim
+from compiler.core.errors import FormatError
+from compiler.core.types import TupleType
 from compiler.graph.body import Body
 from compiler.graph.view import Node, nodes_of
-from compiler.types import TupleType
 
 
 def check_attributes(graph: nx.MultiDiGraph[int]) -> None:

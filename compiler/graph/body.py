@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from compiler.dims import Dim, Size
-from compiler.errors import GraphError, OutOfRangeError, ShapeError, StaticGraphError
+from compiler.core.dims import Dim, Size
+from compiler.core.errors import GraphError, OutOfRangeError, ShapeError, StaticGraphError
+from compiler.core.types import TensorType, mapped, same_type
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition, define, intern_key
 from compiler.graph.expression import Expression
 from compiler.ops import leaves
-from compiler.types import TensorType, mapped, same_type
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -13,11 +13,11 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from compiler import fork
-from compiler.errors import GraphError
+from compiler.core import fork
+from compiler.core.errors import GraphError
+from compiler.core.types import TensorType
 from compiler.graph.definition import Definition, Node, Updates, define, intern_key
 from compiler.graph.expression import Expression
-from compiler.types import TensorType
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.dims import Dim, Opaque, Size, Unknown
+from compiler.core.dims import Dim, Opaque, Size, Unknown
+from compiler.core.op import Op, op_named
+from compiler.core.types import TensorType, TupleType
 from compiler.graph.definition import Definition, Node
-from compiler.op import Op, op_named
 from compiler.ops import LIBRARY, leaves, regions
-from compiler.types import TensorType, TupleType
 
 _NAMED = {leaves.placeholder: "key", leaves.variable: "key", regions.checkpoint: "region"}
 """The attributes that only say what is the same."""

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from compiler.errors import GraphError
+from compiler.core.errors import GraphError
+from compiler.core.op import Attrs, Op
+from compiler.core.types import TensorType
 from compiler.graph.expression import Expression, ancestors
-from compiler.op import Attrs, Op
 from compiler.ops import leaves
-from compiler.types import TensorType
 
 LEAVES = (leaves.placeholder, leaves.variable, leaves.constant)
 """The ops of nodes that lie in memory before anything is computed."""

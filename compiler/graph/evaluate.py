@@ -6,11 +6,11 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler import dims
-from compiler.dims import Size, Unknown, as_unknown
-from compiler.errors import GraphError
+from compiler.core import dims
+from compiler.core.dims import Size, Unknown, as_unknown
+from compiler.core.errors import GraphError
+from compiler.core.types import mapped
 from compiler.graph.expression import Expression, ancestors, at_line, construct
-from compiler.types import mapped
 
 
 def evaluate(outputs: Sequence[Expression], operands: Mapping[Expression, Any]) -> list[Any]:

@@ -13,15 +13,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from compiler.dims import Dim
-from compiler.errors import DTypeError, GraphError, StaticGraphError
-from compiler.op import Attrs, Op, Operand
+from compiler.core.dims import Dim
+from compiler.core.errors import DTypeError, GraphError, StaticGraphError
+from compiler.core.op import Attrs, Op, Operand
+from compiler.core.pickling import STREAM, Stream
+from compiler.core.refusals import refuse, remembered
+from compiler.core.types import DType, Shape, TensorType, as_dtype
 from compiler.ops import arithmetic, leaves
 from compiler.ops.operators import Operators
-from compiler.pickling import STREAM, Stream
-from compiler.refusals import refuse, remembered
 from compiler.runtime.arrays import as_array, refuse_masked
-from compiler.types import DType, Shape, TensorType, as_dtype
 
 _serials = itertools.count()
 _PACKAGES = tuple(

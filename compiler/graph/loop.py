@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from compiler.dims import Size
+from compiler.core.dims import Size
+from compiler.core.op import Attrs
 from compiler.graph.body import Body, between
 from compiler.graph.expression import Expression, construct
-from compiler.op import Attrs
 from compiler.ops import control
 
 Pair: TypeAlias = "tuple[Expression, Expression]"

@@ -15,17 +15,17 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from compiler import dims
-from compiler.dims import Dim, Opaque, Size, Unknown
-from compiler.errors import FormatError, StaticGraphError
+from compiler.core import dims
+from compiler.core.dims import Dim, Opaque, Size, Unknown
+from compiler.core.errors import FormatError, StaticGraphError
+from compiler.core.op import op_named
+from compiler.core.types import TensorType, TupleType, Type, as_dtype
 from compiler.graph.body import Body
 from compiler.graph.definition import define
 from compiler.graph.expression import Expression
 from compiler.graph.view import Node, nodes_of
-from compiler.op import op_named
 from compiler.ops.leaves import Literal
 from compiler.runtime.state import State
-from compiler.types import TensorType, TupleType, Type, as_dtype
 
 MAX_SIZE = 1 << 62
 """The most elements that a tensor may have."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compiler.dims import Size, Unknown, as_unknown, unknown
+from compiler.core.dims import Size, Unknown, as_unknown, unknown
+from compiler.core.types import Shape, TensorType
 from compiler.graph.definition import Definition, Node, define
 from compiler.graph.expression import Expression
 from compiler.ops import as_strided, leaves, transpose
-from compiler.types import Shape, TensorType
 
 
 @dataclass(frozen=True, slots=True)

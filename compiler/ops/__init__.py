@@ -1,6 +1,6 @@
 """The op library: every op and composite that both paradigms share."""
 
-from compiler.op import all_ops, op_named
+from compiler.core.op import all_ops, op_named
 from compiler.ops.arithmetic import (
     absolute,
     add,

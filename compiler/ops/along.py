@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.lowering import Host
-from compiler.op import Attrs, Op, Rule, register
+from compiler.core.lowering import Host
+from compiler.core.op import Attrs, Op, Rule, register
+from compiler.core.types import DType, TensorType, normalise_axis, require_float
 from compiler.ops.declare import as_operand, one_axis
 from compiler.ops.shape import reshape
-from compiler.types import DType, TensorType, normalise_axis, require_float
 
 _LAST = -1
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import DTypeError
-from compiler.lowering import Pointwise
-from compiler.op import Op, register
+from compiler.core.errors import DTypeError
+from compiler.core.lowering import Pointwise
+from compiler.core.op import Op, register
+from compiler.core.types import DType, TensorType, as_dtype
 from compiler.ops.comparison import (
     equal,
     greater,
@@ -22,8 +23,7 @@ from compiler.ops.comparison import (
     where,
 )
 from compiler.ops.declare import composite, elementwise, zeros_like
-from compiler.ops.writing import writes
-from compiler.types import DType, TensorType, as_dtype
+from compiler.reference.writing import writes
 
 
 def numeric(name: str, *types: TensorType) -> None:

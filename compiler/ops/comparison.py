@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import DTypeError
-from compiler.lowering import Pointwise
-from compiler.op import Op, register
+from compiler.core.errors import DTypeError
+from compiler.core.lowering import Pointwise
+from compiler.core.op import Op, register
+from compiler.core.types import TensorType, broadcast_shapes, require_same_dtype
 from compiler.ops.declare import BOOL, elementwise, undo_broadcasting
-from compiler.types import TensorType, broadcast_shapes, require_same_dtype
 
 
 def _logical(name: str, *types: TensorType) -> None:

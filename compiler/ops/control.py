@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.dims import Size
-from compiler.errors import DTypeError, GraphError, ShapeError
-from compiler.lowering import Item, Nested
-from compiler.op import Op, register
-from compiler.types import TensorType, TupleType, unify
+from compiler.core.dims import Size
+from compiler.core.errors import DTypeError, GraphError, ShapeError
+from compiler.core.lowering import Item, Nested
+from compiler.core.op import Op, register
+from compiler.core.types import TensorType, TupleType, unify
 
 item = register(
     Op(

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import OptionError, ShapeError
-from compiler.op import Attrs
-from compiler.ops import conv_arrays, conv_direct, pooling_arrays
+from compiler.core.errors import OptionError, ShapeError
+from compiler.core.op import Attrs
+from compiler.core.types import TensorType, unify
+from compiler.ops import conv_direct
 from compiler.ops.comparison import equal, isnan, logical_or, where
 from compiler.ops.declare import as_operand, composite
 from compiler.ops.linalg import matmul
@@ -22,7 +23,7 @@ from compiler.ops.reduction import max, min, sum
 from compiler.ops.shape import broadcast_to, expand_dims, flip, reshape, transpose
 from compiler.ops.slicing import embed, strided_slice
 from compiler.ops.windows import overlap_add, sliding_windows
-from compiler.types import TensorType, unify
+from compiler.reference import conv_arrays, pooling_arrays
 
 Pair = tuple[int, int]
 

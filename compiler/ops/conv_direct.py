@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.op import Attrs
+from compiler.core.op import Attrs
 from compiler.ops.reduction import sum
 from compiler.ops.shape import expand_dims, reshape, squeeze, transpose
 from compiler.ops.slicing import stack, strided_slice

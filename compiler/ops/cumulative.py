@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.op import Attrs, Op
+from compiler.core.op import Attrs, Op
+from compiler.core.types import DType, as_dtype
 from compiler.ops.along import axis_or_flat, host_along
 from compiler.ops.arithmetic import astype
 from compiler.ops.comparison import equal, logical_and, where
@@ -17,7 +18,6 @@ from compiler.ops.indexing import take_along_axis
 from compiler.ops.reduction import sum
 from compiler.ops.shape import flip, transpose
 from compiler.ops.slicing import concatenate
-from compiler.types import DType, as_dtype
 
 _F64 = np.dtype(np.float64)
 

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from compiler.dims import Dim, Size, product
-from compiler.errors import OptionError
-from compiler.lowering import Pointwise, Reduce
-from compiler.op import Attrs, Op, Operand, Rule, register
-from compiler.ops.totals import total
-from compiler.types import (
+from compiler.core.dims import Dim, Size, product
+from compiler.core.errors import OptionError
+from compiler.core.lowering import Pointwise, Reduce
+from compiler.core.op import Attrs, Op, Operand, Rule, register
+from compiler.core.types import (
     TensorType,
     broadcast_shapes,
     normalise_axes,
     require_float,
     require_same_dtype,
 )
+from compiler.reference.totals import total
 
 BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.op import Op
-from compiler.ops import activation, error_function
+from compiler.core.op import Op
 from compiler.ops.comparison import equal, where
 from compiler.ops.declare import elementwise
+from compiler.reference import activation, error_function
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 _LN2, _LN10 = math.log(2), math.log(10)

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from compiler import dims
-from compiler.affine import Affine
-from compiler.dims import Size
-from compiler.errors import DTypeError, OutOfRangeError, ShapeError
-from compiler.lowering import Gather, Index, IndexMap, Scatter
-from compiler.op import Attrs, Op, Operand, register
+from compiler.core import dims
+from compiler.core.affine import Affine
+from compiler.core.dims import Size
+from compiler.core.errors import DTypeError, OutOfRangeError, ShapeError
+from compiler.core.lowering import Gather, Index, IndexMap, Scatter
+from compiler.core.op import Attrs, Op, Operand, register
+from compiler.core.types import DType, Shape, TensorType, as_dtype, normalise_axis, unify
 from compiler.ops.arithmetic import astype
 from compiler.ops.comparison import equal, where
 from compiler.ops.declare import as_operand, composite, one_axis, size_value
-from compiler.ops.extremes import largest_of_all
 from compiler.ops.reduction import positions
 from compiler.ops.shape import expand_dims, flip, reshape, squeeze
 from compiler.ops.slicing import strided_slice
-from compiler.types import DType, Shape, TensorType, as_dtype, normalise_axis, unify
+from compiler.reference.extremes import largest_of_all
 
 
 def getitem(x: Any, key: Any) -> Any:

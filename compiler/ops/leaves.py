@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.dims import Size
-from compiler.errors import GraphError
-from compiler.lowering import Iota, SizeValue
-from compiler.op import Op, register
-from compiler.types import DType, Shape, TensorType
+from compiler.core.dims import Size
+from compiler.core.errors import GraphError
+from compiler.core.lowering import Iota, SizeValue
+from compiler.core.op import Op, register
+from compiler.core.types import DType, Shape, TensorType
 
 
 class Literal:

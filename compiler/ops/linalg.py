@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler.dims import product
-from compiler.errors import DTypeError, ShapeError
-from compiler.lowering import Gemm, Matmul
-from compiler.op import Op, register
+from compiler.core.dims import product
+from compiler.core.errors import DTypeError, ShapeError
+from compiler.core.lowering import Gemm, Matmul
+from compiler.core.op import Op, register
+from compiler.core.types import TensorType, broadcast_shapes, require_same_dtype, unify
 from compiler.ops.arithmetic import multiply
 from compiler.ops.declare import composite, unbroadcast
-from compiler.ops.product_arrays import small_product
 from compiler.ops.shape import expand_dims, reshape, squeeze, swapaxes
-from compiler.types import TensorType, broadcast_shapes, require_same_dtype, unify
+from compiler.reference.product_arrays import small_product
 
 
 def _matmul_type(a: TensorType, b: TensorType) -> TensorType:

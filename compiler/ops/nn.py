@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.dims import Dim
-from compiler.errors import DTypeError, OptionError, ShapeError
-from compiler.op import Attrs
-from compiler.ops import activation, classes, direct
+from compiler.core.dims import Dim
+from compiler.core.errors import DTypeError, OptionError, ShapeError
+from compiler.core.op import Attrs
+from compiler.core.types import TensorType, broadcast_shapes, normalise_axis, unify
 from compiler.ops.arithmetic import astype, maximum, minimum, numeric, square
 from compiler.ops.comparison import (
     equal,
@@ -46,7 +46,7 @@ from compiler.ops.exponential import (
 from compiler.ops.indexing import take_along_axis
 from compiler.ops.reduction import max, mean, positions, sum
 from compiler.ops.shape import expand_dims, reshape, sizes_of, squeeze
-from compiler.types import TensorType, broadcast_shapes, normalise_axis, unify
+from compiler.reference import activation, classes, direct
 
 _ROOT_HALF = math.sqrt(0.5)
 _ROOT_TWO_BY_PI = math.sqrt(2 / math.pi)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.op import Attrs
+from compiler.core.op import Attrs
 from compiler.ops.arithmetic import absolute, astype, power, sign, square
 from compiler.ops.comparison import equal, not_equal, where
 from compiler.ops.declare import as_operand, axis_binder, composite

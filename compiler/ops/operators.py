@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.op import Op, Operand
+from compiler.core.op import Op, Operand
 
 
 def _forward(op: Any) -> Any:

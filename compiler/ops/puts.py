@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.dims import Size, product
-from compiler.errors import OutOfRangeError, ShapeError
-from compiler.lowering import Host
-from compiler.op import Attrs, Op, register
+from compiler.core.dims import Size, product
+from compiler.core.errors import OutOfRangeError, ShapeError
+from compiler.core.lowering import Host
+from compiler.core.op import Attrs, Op, register
+from compiler.core.types import Shape, TensorType, broadcast_shapes
 from compiler.ops.comparison import equal, less, where
 from compiler.ops.declare import INT64, as_operand, composite, unbroadcast
 from compiler.ops.indexing import check_range, require_element, require_index, take
@@ -28,7 +29,6 @@ from compiler.ops.scattering import (
     writable,
 )
 from compiler.ops.shape import reshape
-from compiler.types import Shape, TensorType, broadcast_shapes
 
 
 def _flat_last(x: Any, index: Any) -> Any:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler import dims
-from compiler.errors import DTypeError, OptionError, ShapeError
-from compiler.op import Attrs, Op
+from compiler.core import dims
+from compiler.core.errors import DTypeError, OptionError, ShapeError
+from compiler.core.op import Attrs, Op
+from compiler.core.types import TensorType, normalise_axes
 from compiler.ops.arithmetic import astype, square
 from compiler.ops.comparison import equal, isinf, logical_or, not_equal, where
 from compiler.ops.declare import (
@@ -25,11 +26,10 @@ from compiler.ops.declare import (
     sliceable_reduction,
 )
 from compiler.ops.exponential import exp, log, sqrt
-from compiler.ops.extremes import largest, smallest
 from compiler.ops.leaves import iota
 from compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze
-from compiler.ops.totals import total
-from compiler.types import TensorType, normalise_axes
+from compiler.reference.extremes import largest, smallest
+from compiler.reference.totals import total
 
 _any = any
 

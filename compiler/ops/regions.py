@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.lowering import Alias
-from compiler.op import Op, register
-from compiler.types import TensorType
+from compiler.core.lowering import Alias
+from compiler.core.op import Op, register
+from compiler.core.types import TensorType
 
 
 def _first(x: Any, *others: Any, **attrs: Any) -> Any:

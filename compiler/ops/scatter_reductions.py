@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.dims import Size
-from compiler.errors import DTypeError, OptionError
-from compiler.lowering import Host
-from compiler.op import Attrs, Op, Operand, register
+from compiler.core.dims import Size
+from compiler.core.errors import DTypeError, OptionError
+from compiler.core.lowering import Host
+from compiler.core.op import Attrs, Op, Operand, register
+from compiler.core.types import DType, TensorType
 from compiler.ops.arithmetic import astype, floor_divide, maximum, minimum
 from compiler.ops.comparison import equal, less, logical_and, where
 from compiler.ops.declare import as_operand, composite, unbroadcast
@@ -28,7 +29,6 @@ from compiler.ops.scattering import (
     resized,
     writable,
 )
-from compiler.types import DType, TensorType
 
 
 def _bind(

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.dims import Size
-from compiler.errors import ShapeError
-from compiler.lowering import Host
-from compiler.op import Attrs, Op, register
+from compiler.core.dims import Size
+from compiler.core.errors import ShapeError
+from compiler.core.lowering import Host
+from compiler.core.op import Attrs, Op, register
+from compiler.core.types import Shape, TensorType, normalise_axis, unify
 from compiler.ops.comparison import equal, less, where
 from compiler.ops.declare import INT64, as_operand, composite, one_axis, size_value, unbroadcast
 from compiler.ops.indexing import (
@@ -29,7 +30,6 @@ from compiler.ops.indexing import (
 from compiler.ops.reduction import positions
 from compiler.ops.shape import broadcast_to, expand_dims, reshape
 from compiler.ops.slicing import concatenate, embed, strided_slice
-from compiler.types import Shape, TensorType, normalise_axis, unify
 
 
 def grid(index: Any, axis: int) -> tuple[Any, ...]:

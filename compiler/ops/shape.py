@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from compiler import dims
-from compiler.affine import Affine
-from compiler.dims import Dim
-from compiler.errors import OptionError, ShapeError
-from compiler.lowering import Alias, Index, IndexMap
-from compiler.op import Attrs, Op, Operand, register
-from compiler.ops.declare import as_operand, one_axis, unbroadcast
-from compiler.types import (
+from compiler.core import dims
+from compiler.core.affine import Affine
+from compiler.core.dims import Dim
+from compiler.core.errors import OptionError, ShapeError
+from compiler.core.lowering import Alias, Index, IndexMap
+from compiler.core.op import Attrs, Op, Operand, register
+from compiler.core.types import (
     Shape,
     TensorType,
     normalise_axes,
     normalise_axis,
     unify,
 )
+from compiler.ops.declare import as_operand, one_axis, unbroadcast
 
 
 def sizes_of(op: str, shape: Any) -> Shape:

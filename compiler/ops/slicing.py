@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import dims
-from compiler.dims import Size
-from compiler.errors import OptionError, ShapeError
-from compiler.lowering import Index, IndexMap, Window
-from compiler.op import Attrs, Op, register
-from compiler.ops.declare import as_operand, one_axis
-from compiler.ops.shape import expand_dims, reshape, squeeze
-from compiler.types import (
+from compiler.core import dims
+from compiler.core.dims import Size
+from compiler.core.errors import OptionError, ShapeError
+from compiler.core.lowering import Index, IndexMap, Window
+from compiler.core.op import Attrs, Op, register
+from compiler.core.types import (
     DType,
     Shape,
     TensorType,
@@ -24,6 +22,8 @@ from compiler.types import (
     require_same_dtype,
     unify,
 )
+from compiler.ops.declare import as_operand, one_axis
+from compiler.ops.shape import expand_dims, reshape, squeeze
 
 
 def _concatenate_bind(

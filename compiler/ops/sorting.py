@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.op import Attrs, Op
+from compiler.core.op import Attrs, Op
 from compiler.ops.along import axis_or_flat, host_along
 from compiler.ops.declare import INT64, composite
 from compiler.ops.indexing import along_add, take_along_axis

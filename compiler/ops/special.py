@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import OptionError
-from compiler.op import Op
-from compiler.ops import special_functions
+from compiler.core.errors import OptionError
+from compiler.core.op import Op
 from compiler.ops.arithmetic import absolute, maximum, reciprocal, round
 from compiler.ops.comparison import (
     equal,
@@ -27,6 +26,7 @@ from compiler.ops.comparison import (
 from compiler.ops.declare import as_operand, composite, elementwise
 from compiler.ops.exponential import cos, exp2, log, log1p, sigmoid, softplus
 from compiler.ops.nn import clip
+from compiler.reference import special_functions
 
 _LN2 = math.log(2)
 _LOG2_E = 1 / _LN2

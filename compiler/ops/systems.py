@@ -10,17 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.dims import Dim
-from compiler.errors import LinAlgError, ShapeError
-from compiler.lowering import Host
-from compiler.op import Op, Rule, register
-from compiler.ops.arithmetic import negative
-from compiler.ops.comparison import equal, greater_equal, where
-from compiler.ops.declare import as_operand, unbroadcast
-from compiler.ops.linalg import matmul
-from compiler.ops.reduction import positions, sum
-from compiler.ops.shape import expand_dims, squeeze, swapaxes
-from compiler.types import (
+from compiler.core.dims import Dim
+from compiler.core.errors import LinAlgError, ShapeError
+from compiler.core.lowering import Host
+from compiler.core.op import Op, Rule, register
+from compiler.core.types import (
     TensorType,
     broadcast_shapes,
     require_float,
@@ -28,6 +22,12 @@ from compiler.types import (
     type_of,
     unify,
 )
+from compiler.ops.arithmetic import negative
+from compiler.ops.comparison import equal, greater_equal, where
+from compiler.ops.declare import as_operand, unbroadcast
+from compiler.ops.linalg import matmul
+from compiler.ops.reduction import positions, sum
+from compiler.ops.shape import expand_dims, squeeze, swapaxes
 
 
 def require_matrices(name: str, *types: TensorType) -> None:

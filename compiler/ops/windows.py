@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler import dims
-from compiler.affine import Affine
-from compiler.dims import Size
-from compiler.errors import OptionError, ShapeError
-from compiler.lowering import Index, IndexMap, Overlap
-from compiler.op import Attrs, Op, register
+from compiler.core import dims
+from compiler.core.affine import Affine
+from compiler.core.dims import Size
+from compiler.core.errors import OptionError, ShapeError
+from compiler.core.lowering import Index, IndexMap, Overlap
+from compiler.core.op import Attrs, Op, register
+from compiler.core.types import Shape, TensorType
 from compiler.ops.declare import as_operand
 from compiler.ops.slicing import strided_slice
-from compiler.types import Shape, TensorType
 
 Steps = tuple[int, ...]
 

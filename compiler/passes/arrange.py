@@ -13,14 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import networkx as nx
 
-from compiler.dims import Size
+from compiler.core.dims import Size
+from compiler.core.lowering import IndexMap, Pointwise, Reduce
 from compiler.graph.build import expressions_of, rebuilt
 from compiler.graph.expression import Expression
 from compiler.graph.view import Node, nodes_of
-from compiler.lowering import IndexMap, Pointwise, Reduce
 from compiler.ops.shape import reshape
-from compiler.passes.demand import canonical, contiguous_strides, is_free, offset_of, reach
-from compiler.passes.groups import trailing_axes
+from compiler.schedule.demand import canonical, contiguous_strides, is_free, offset_of, reach
+from compiler.schedule.groups import trailing_axes
 
 LEAST_SIZE = 1 << 14  # elements: fewer stay in the cache, however they are read
 LINE = 16  # elements: from this distance on, each is in a line of its own

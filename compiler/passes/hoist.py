@@ -9,15 +9,15 @@ from typing import Any
 import networkx as nx
 
 from compiler import ops
-from compiler.batching import Example
+from compiler.core.lowering import Alias, Gather, Host, IndexMap
 from compiler.graph.body import replaced
 from compiler.graph.expression import Expression
 from compiler.graph.loop import Loop, Pair, open_loop
 from compiler.graph.view import Node
-from compiler.lowering import Alias, Gather, Host, IndexMap
 from compiler.ops import control
 from compiler.passes.lift import lift
 from compiler.passes.loops import rewrite_loops
+from compiler.transforms.batching import Example
 
 
 def hoist_invariants(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:

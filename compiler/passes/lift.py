@@ -1,16 +1,16 @@
 """Lift: what a loop does to each slice, done to the stack of all slices outside.
 
-The slices are examples, the stacks are batches, and the rules are those of `compiler.batching`.
+The slices are examples, the stacks are batches, and the rules are those of `compiler.transforms.batching`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from compiler.batching import Example, rule_of
-from compiler.dims import Size
+from compiler.core.dims import Size
+from compiler.core.lowering import Gather
 from compiler.graph.expression import Expression, at_line, construct
-from compiler.lowering import Gather
+from compiler.transforms.batching import Example, rule_of
 
 
 def lift(

@@ -8,11 +8,11 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
+from compiler.core.lowering import Alias, IndexMap
+from compiler.core.op import Attrs, Op
 from compiler.graph.expression import Expression, construct
 from compiler.graph.strided import view_inputs
-from compiler.lowering import Alias, IndexMap
-from compiler.op import Attrs, Op
 from compiler.ops import leaves
 from compiler.ops.regions import checkpoint, recompute
 from compiler.passes.accumulate import accumulate_products
@@ -21,11 +21,11 @@ from compiler.passes.hoist import hoist_invariants, hoist_products
 from compiler.passes.loops import optimise_bodies
 from compiler.passes.merge import merge_scans
 from compiler.passes.prune import prune_loops
-from compiler.passes.recompute import recompute_values
 from compiler.passes.replay import replay
 from compiler.passes.rules import RULES, Rule, drop_broadcasts, fold_constants
 from compiler.passes.sink import sink_products, sink_sums
 from compiler.passes.vectors import sum_vector_products
+from compiler.schedule.recompute import recompute_values
 
 NUMERICS = ("strict", "fast")
 _ALWAYS = (fold_constants, drop_broadcasts)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from compiler.affine import Affine
-from compiler.dims import product
+from compiler.core.affine import Affine
+from compiler.core.dims import product
+from compiler.core.lowering import Alias, IndexMap, Matmul
 from compiler.graph.view import Node
-from compiler.lowering import Alias, IndexMap, Matmul
-from compiler.passes.demand import canonical, contiguous_strides, is_free, offset_of, reach
-from compiler.passes.groups import Pack, View, blas_layout
+from compiler.schedule.demand import canonical, contiguous_strides, is_free, offset_of, reach
+from compiler.schedule.groups import Pack, View, blas_layout
 
 
 def matrix_view(nodes: Mapping[int, Node], stored: Container[int], node_id: int) -> View | None:

@@ -13,9 +13,9 @@ from typing import Any
 
 import networkx as nx
 
+from compiler.core.op import Attrs, Op
 from compiler.graph.build import intern_key, nodes_of, rebuilt
 from compiler.graph.expression import Expression, at_line, constructing
-from compiler.op import Attrs, Op
 
 Rewrite = Callable[[Op, tuple[Expression, ...], Attrs], "Expression | None"]
 

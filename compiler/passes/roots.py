@@ -6,9 +6,7 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.graph.build import build, expressions_of
-from compiler.graph.expression import Expression
-from compiler.lowering import (
+from compiler.core.lowering import (
     Gather,
     Gemm,
     Host,
@@ -20,6 +18,8 @@ from compiler.lowering import (
     Scatter,
     Window,
 )
+from compiler.graph.build import build, expressions_of
+from compiler.graph.expression import Expression
 from compiler.ops.arithmetic import copy
 
 _COMPUTED = Pointwise | Gather | Matmul | Gemm | Host | Reduce | Scatter | Window | Overlap | Item

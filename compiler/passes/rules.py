@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.dims import Dim
-from compiler.errors import LinAlgError, OutOfRangeError
+from compiler.core.dims import Dim
+from compiler.core.errors import LinAlgError, OutOfRangeError
+from compiler.core.lowering import Pointwise
+from compiler.core.op import Attrs, Op
+from compiler.core.types import TupleType
 from compiler.graph.expression import Expression, constant, construct
-from compiler.lowering import Pointwise
-from compiler.op import Attrs, Op
-from compiler.types import TupleType
 
 FOLDED_SIZE = 4096  # larger constants stay as they are written: the graph must stay small
 

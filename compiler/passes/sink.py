@@ -10,8 +10,8 @@ from typing import Any
 import networkx as nx
 
 from compiler import ops
-from compiler.batching import Example
 from compiler.control.gradients import stand_in
+from compiler.core.types import TensorType
 from compiler.graph.body import between, replaced
 from compiler.graph.expression import Expression, construct
 from compiler.graph.loop import Carry, Loop, open_loop
@@ -21,7 +21,7 @@ from compiler.passes.hoist import Kinds, is_weighted, kinds_of, stood_for
 from compiler.passes.lift import lift
 from compiler.passes.loops import rewrite_loops
 from compiler.passes.rules import scalar_value
-from compiler.types import TensorType
+from compiler.transforms.batching import Example
 
 _MOVES = frozenset(("expand_dims", "reshape", "squeeze", "transpose"))
 _LINEAR = _MOVES | {"broadcast_to", "embed", "negative"}

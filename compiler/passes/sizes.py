@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import networkx as nx
 
-from compiler import dims
-from compiler.dims import Size, Unknown
+from compiler.core import dims
+from compiler.core.dims import Size, Unknown
+from compiler.core.types import collecting_assumptions, substituted
 from compiler.graph.build import nodes_of, rebuilt
 from compiler.graph.expression import Expression
-from compiler.types import collecting_assumptions, substituted
 
 
 def unify_sizes(graph: nx.MultiDiGraph[int]) -> tuple[nx.MultiDiGraph[int], dict[Unknown, Size]]:

@@ -9,8 +9,8 @@ gemv reads 20 GB/s, a loop 50 GB/s, and the gradient of a linear model reads X o
 from __future__ import annotations
 
 from compiler import ops
+from compiler.core.op import Attrs, Op
 from compiler.graph.expression import Expression
-from compiler.op import Attrs, Op
 
 
 def sum_vector_products(

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import DTypeError, FeedError, ShapeError
+from compiler.core.errors import DTypeError, FeedError, ShapeError
+from compiler.core.types import TensorType
 from compiler.runtime.image import Array
 from compiler.runtime.sizes import Feed, as_input
-from compiler.types import TensorType
 
 
 def in_order(

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import DTypeError
-from compiler.types import DType
+from compiler.core.errors import DTypeError
+from compiler.core.types import DType
 
 _RANKS = {"b": 0, "i": 1, "u": 1, "f": 2}
 

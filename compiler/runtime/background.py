@@ -13,8 +13,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from compiler import fork
-from compiler.errors import CompileError
+from compiler.core import fork
+from compiler.core.errors import CompileError
 
 T = TypeVar("T")
 

@@ -1,7 +1,7 @@
 """The BLAS that compiled kernels call: NumPy's own, SciPy's, or NumPy through a callback.
 
 A kernel is handed one integer per dtype, `Blas.gemm[dtype]`: the address of a descriptor of four
-int64, (convention, gemm, gemv, wide_gemm). `compiler.emit.gemm` reads it at run time, so compiled
+int64, (convention, gemm, gemv, wide_gemm). `compiler.llvm.gemm` reads it at run time, so compiled
 code holds no absolute address and works with any backend. The matrices of a descriptor's functions
 are column-major. Reference: Dongarra et al., "A set of level 3 basic linear algebra subprograms",
 ACM TOMS 16(1), 1990; the C binding is Appendix B of the BLAS Technical Forum standard, 2001.
@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import OptionError
-from compiler.once import Once
+from compiler.core.errors import OptionError
+from compiler.core.once import Once
 
 _EXTENSION = Path(str(importlib.import_module("numpy._core._multiarray_umath").__file__))
 

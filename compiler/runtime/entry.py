@@ -1,6 +1,6 @@
 """What a program is called through: a builtin function, made of the entry's machine code.
 
-`compiler.emit.entry` says what the entry does. It reads fields of ndarrays and dtypes where
+`compiler.llvm.entry` says what the entry does. It reads fields of ndarrays and dtypes where
 CPython's and NumPy's C interfaces have them (`PyArrayObject_fields` and `PyArray_Descr` of NumPy
 2). `fields_are_right` compares them with what Python says; where they differ, `python_entry` does
 the same without them.
@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.emit.watch import REJECTED
-from compiler.once import Once
+from compiler.core.once import Once
+from compiler.core.types import DType
+from compiler.llvm.watch import REJECTED
 from compiler.runtime.signals import process_address, words_of_a_call
-from compiler.types import DType
 
 NUMPY_ABI = 0x02000000
 METH_FASTCALL = 0x0080

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler import fork
-from compiler.arena import ALIGNMENT
-from compiler.dims import Unknown, atoms
-from compiler.emit.watch import BUSY
-from compiler.errors import GraphError, OutOfRangeError
+from compiler.core import fork
+from compiler.core.dims import Unknown, atoms
+from compiler.core.errors import GraphError, OutOfRangeError
+from compiler.core.options import Options
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition
 from compiler.graph.strided import Order, view_inputs
-from compiler.options import Options
+from compiler.llvm.watch import BUSY
 from compiler.runtime import threads
 from compiler.runtime.arguments import (
     as_inputs,
@@ -37,13 +36,14 @@ from compiler.runtime.signals import process_address
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from compiler.runtime.state import State, holding
 from compiler.runtime.strided import MOST_KERNELS, Strided, compile_strided, order_of, row_major
+from compiler.schedule.arena import ALIGNMENT
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from compiler.emit.kernel import Kernel
-    from compiler.runtime.plan import Plan
-    from compiler.runtime.profile import Profile
+    from compiler.codegen.kernel import Kernel
+    from compiler.inspect.plan import Plan
+    from compiler.inspect.profile import Profile
 
 REMEMBERED = 128  # layouts for different sizes
 
@@ -120,8 +120,8 @@ class Executable:
         """The graph after the passes and its kernel, made again after a start from the cache."""
         if self._lowering is None:
             with fork.importing:
+                from compiler.codegen.image import image_of
                 from compiler.driver import lower
-                from compiler.emit.image import image_of
 
             lowering = lower(self.graph, self.options)
             if image_of(lowering[1], self.definition) != self.image:
@@ -140,7 +140,7 @@ class Executable:
     @property
     def plan(self) -> Plan:
         """The buffers, and the bytes that they take for given sizes."""
-        from compiler.runtime.plan import Plan
+        from compiler.inspect.plan import Plan
 
         return Plan(self.kernel.memory, self.kernel.fusion)
 
@@ -150,7 +150,7 @@ class Executable:
         Steps are fused ops; each is run by itself, in their order, for half a second in all. A loop
         or branch is one step. Nothing is updated.
         """
-        from compiler.runtime.profile import profile
+        from compiler.inspect.profile import profile
 
         return profile(self, args, kwargs)
 

@@ -1,7 +1,7 @@
 """Host steps: what a program calls to have an op evaluated with NumPy.
 
 An object of these is made per step and workspace, and its address put into the workspace's table
-(`compiler.emit.host`). It reads where its operands lie from the table, since in a loop that
+(`compiler.llvm.host`). It reads where its operands lie from the table, since in a loop that
 changes.
 """
 
@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.dims import Unknown, evaluate
-from compiler.emit.program import HostArray, HostCall
-from compiler.errors import GraphError, StaticGraphError
-from compiler.op import op_named
-from compiler.types import mapped
+from compiler.codegen.program import HostArray, HostCall
+from compiler.core.dims import Unknown, evaluate
+from compiler.core.errors import GraphError, StaticGraphError
+from compiler.core.op import op_named
+from compiler.core.types import mapped
 
 
 class Memory:

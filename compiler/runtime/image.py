@@ -1,6 +1,6 @@
 """Image: all that running a kernel takes beside its object code, without the graph it comes from.
 
-Every start runs from an image: one that was just made of a kernel (`compiler.emit.image`), or one
+Every start runs from an image: one that was just made of a kernel (`compiler.codegen.image`), or one
 out of the kernel cache.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compiler.arena import arrange
-from compiler.chunks import Cut
-from compiler.dims import Size, Unknown, evaluate
-from compiler.emit.program import HostCall
+from compiler.codegen.program import HostCall
+from compiler.core.dims import Size, Unknown, evaluate
+from compiler.core.types import DType, Shape
 from compiler.ops.leaves import Literal
 from compiler.runtime.entry import Argument
-from compiler.types import DType, Shape
+from compiler.schedule.arena import arrange
+from compiler.schedule.chunks import Cut
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import networkx as nx
 
-from compiler.dims import Unknown, evaluate
-from compiler.errors import OutOfRangeError
+from compiler.core.dims import Unknown, evaluate
+from compiler.core.errors import OutOfRangeError
+from compiler.core.lowering import Gather
 from compiler.graph.build import operands_of
-from compiler.lowering import Gather
 
 if TYPE_CHECKING:
     import networkx as nx

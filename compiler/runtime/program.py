@@ -1,4 +1,4 @@
-"""Programs: the words that `compiler.emit.run` reads.
+"""Programs: the words that `compiler.llvm.run` reads.
 
 An instruction begins with its kind and with how many words it has. A body is instructions and END.
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.emit.program import (
+from compiler.codegen.program import (
     Branch,
     Call,
     Change,

@@ -1,6 +1,6 @@
 """What running programs know of the process: the interpreter's lock, signals, forks.
 
-`compiler.emit.watch` says what they do with it. The words are made once, and never move.
+`compiler.llvm.watch` says what they do with it. The words are made once, and never move.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler import fork
-from compiler.emit import watch
-from compiler.once import Once
+from compiler.core import fork
+from compiler.core.once import Once
+from compiler.llvm import watch
 
 _FUNCTIONS = {
     watch.SAVE: "PyEval_SaveThread",

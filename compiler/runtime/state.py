@@ -1,7 +1,7 @@
 """State: the memory of a variable, which lives between calls of the executables that use it.
 
 Whoever reads or changes a state for longer than it has the interpreter's lock holds it: a call of
-Python (`holding`), or a program that lets go of that lock (`compiler.emit.watch`), which takes the
+Python (`holding`), or a program that lets go of that lock (`compiler.llvm.watch`), which takes the
 states that nobody holds or waits for, all at once.
 """
 
@@ -16,10 +16,10 @@ from weakref import WeakSet
 
 import numpy as np
 
-from compiler import fork
-from compiler.errors import DTypeError, FeedError, GraphError, ShapeError
+from compiler.core import fork
+from compiler.core.errors import DTypeError, FeedError, GraphError, ShapeError
+from compiler.core.types import as_dtype, type_of
 from compiler.runtime.arrays import as_array, to_array
-from compiler.types import as_dtype, type_of
 
 HOLDER, CLAIMANT = 0, 1
 _PAUSES = (0.00002, 0.001)  # seconds, the first and the longest, between looks at a held state

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.dims import Unknown
+from compiler.core.dims import Unknown
 from compiler.graph.strided import Gap, Order, view_inputs
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The threads that share loops: how many, their memory, what happens at a fork.
 
-`compiler.emit.pool` is what they run. Results never depend on their number. A forked child has none
+`compiler.llvm.pool` is what they run. Results never depend on their number. A forked child has none
 and works alone until it compiles, or calls with new sizes, which starts them again.
 """
 
@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler import fork
-from compiler.emit import pool
-from compiler.errors import OptionError
-from compiler.once import Once
+from compiler.core import fork
+from compiler.core.errors import OptionError
+from compiler.core.once import Once
+from compiler.llvm import pool
 
 _FUNCTIONS = {
     pool.LOCK: "pthread_mutex_lock",

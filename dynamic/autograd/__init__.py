@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dynamic.anomaly import detect_anomaly, set_detect_anomaly
 from dynamic.autograd import forward_ad, functional, graph
 from dynamic.autograd.function import Function
 from dynamic.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from dynamic.grad_mode import (
+from dynamic.tape.anomaly import detect_anomaly, set_detect_anomaly
+from dynamic.tape.grad_mode import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
     no_grad,
     set_grad_enabled,
 )
-from dynamic.gradients import backward, grad
-from dynamic.variables import Variable
+from dynamic.tape.gradients import backward, grad
+from dynamic.tensors.variables import Variable
 
 __all__ = [
     "Function",

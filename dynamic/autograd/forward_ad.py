@@ -10,11 +10,11 @@ from __future__ import annotations
 import threading
 from typing import Any, NamedTuple
 
-from compiler.errors import OptionError
-from dynamic.dtypes import DTYPES
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError
 from dynamic.func import dual as duals
 from dynamic.func.tracer import Level, enter_level, exit_level, settled
+from dynamic.tensors.dtypes import DTYPES
 
 
 class UnpackedDualTensor(NamedTuple):

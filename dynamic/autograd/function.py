@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from dynamic.errors import ArgumentError, AutogradError, MissingMethodError
-from dynamic.function_node import FunctionNode, SavedTensor, place_outputs
-from dynamic.grad_mode import record_if
-from dynamic.nodes import Failing
-from dynamic.observers import announce
-from dynamic.tape import FREED
-from dynamic.tensor import Tensor
+from dynamic.tape.function_node import FunctionNode, SavedTensor, place_outputs
+from dynamic.tape.grad_mode import record_if
+from dynamic.tape.nodes import Failing
+from dynamic.tape.observers import announce
+from dynamic.tape.tape import FREED
+from dynamic.tensors.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 

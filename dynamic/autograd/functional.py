@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic import func as transforms
-from dynamic.creation import zeros_like
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.func.batched import Batched
 from dynamic.func.pull import pull
 from dynamic.func.tracer import batch_of, new_level
-from dynamic.functions import stack
-from dynamic.grad_mode import enable_grad
-from dynamic.gradients import grad
-from dynamic.tensor import Tensor
+from dynamic.operations.functions import stack
+from dynamic.tape.grad_mode import enable_grad
+from dynamic.tape.gradients import grad
+from dynamic.tensors.creation import zeros_like
+from dynamic.tensors.tensor import Tensor
 
 _Function = Callable[..., Any]
 

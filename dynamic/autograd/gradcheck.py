@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError
 from dynamic.func.batched import Batched
 from dynamic.func.dual import make_dual, split
 from dynamic.func.pull import pull
 from dynamic.func.tracer import batch_of, new_level
-from dynamic.grad_mode import enable_grad
-from dynamic.gradients import grad
-from dynamic.tensor import Tensor
+from dynamic.tape.grad_mode import enable_grad
+from dynamic.tape.gradients import grad
+from dynamic.tensors.tensor import Tensor
 from dynamic.user_warnings import warn
 
 _Function = Callable[..., Any]

@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from compiler.refusals import refuse
+from compiler.core.refusals import refuse
 from dynamic.capture.traced import Traced
 from dynamic.func.tracer import Level
-from dynamic.grad_mode import copying, mode, paused, record_if
+from dynamic.tape.grad_mode import copying, mode, paused, record_if
 
 
 class Capture:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.dims import Dim
+from compiler.core.dims import Dim
+from compiler.core.op import Attrs, Op
+from compiler.core.refusals import refuse
 from compiler.graph.expression import Expression, Handle, as_expression, construct
-from compiler.op import Attrs, Op
 from compiler.ops import leaves
-from compiler.refusals import refuse
-from dynamic.dtypes import get_default_dtype, result_type
-from dynamic.grad_mode import mode
-from dynamic.tensor import Tensor
+from dynamic.tape.grad_mode import mode
+from dynamic.tensors.dtypes import get_default_dtype, result_type
+from dynamic.tensors.tensor import Tensor
 
 _ELEMENT = {"b": False, "u": 0, "i": 0, "f": 0.0}
 """A Python number of the kind of a dtype."""

@@ -8,21 +8,21 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
 
 from compiler import ops
-from compiler.errors import OutOfRangeError, ShapeError, StaticGraphError
+from compiler.core.errors import OutOfRangeError, ShapeError, StaticGraphError
+from compiler.core.op import Attrs, Op, is_registered
+from compiler.core.refusals import refuse, remembered, user_place
+from compiler.core.types import is_static
 from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
-from compiler.op import Attrs, Op, is_registered
-from compiler.refusals import refuse, remembered, user_place
-from compiler.types import is_static
-from dynamic import eager_ops
 from dynamic.capture.operands import of_numbers, operand, promoted
 from dynamic.capture.unknown import Unknown, refuse_values
 from dynamic.capture.written import written
 from dynamic.errors import SizeError
 from dynamic.func.tracer import Tracer, evaluated, innermost, settled
-from dynamic.grad_mode import mode, recording
-from dynamic.inplace import check_result
-from dynamic.results import no_view_of_nothing, sizes_of
-from dynamic.tensor import Tensor
+from dynamic.operations import eager_ops
+from dynamic.tape.grad_mode import mode, recording
+from dynamic.tensors.inplace import check_result
+from dynamic.tensors.results import no_view_of_nothing, sizes_of
+from dynamic.tensors.tensor import Tensor
 
 _new = object.__new__
 _plain_constant = Tensor.constant

@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any, NoReturn
 
-from compiler.dims import Size, product
-from compiler.refusals import refuse
-from compiler.types import DType, Shape, TensorType
+from compiler.core.dims import Size, product
+from compiler.core.refusals import refuse
+from compiler.core.types import DType, Shape, TensorType
 
 
 def refuse_values() -> NoReturn:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.op import Attrs, Op
-from compiler.refusals import refuse
-from dynamic import eager_ops
+from compiler.core.op import Attrs, Op
+from compiler.core.refusals import refuse
+from dynamic.operations import eager_ops
 
 _TRANSPOSES = (ops.transpose, eager_ops.swap, eager_ops.transpose_2d)
 _SAME_ORDER = (ops.reshape, ops.expand_dims, ops.squeeze, eager_ops.squeeze_dim)

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.batching import Example
-from compiler.op import Attrs, Op
-from dynamic import eager_ops
+from compiler.core.op import Attrs, Op
+from compiler.transforms.batching import Example
 from dynamic.errors import AutogradError
 from dynamic.func.batching import rule_of
 from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, open_batches
-from dynamic.inplace import overwrite
-from dynamic.tensor import Tensor
+from dynamic.operations import eager_ops
+from dynamic.tensors.inplace import overwrite
+from dynamic.tensors.tensor import Tensor
 
 _ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling "

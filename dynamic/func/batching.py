@@ -1,4 +1,4 @@
-"""Batching rules of the ops that only the eager engine has: see `compiler.batching`."""
+"""Batching rules of the ops that only the eager engine has: see `compiler.transforms.batching`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler import batching, ops
-from compiler.batching import (
+from compiler import ops
+from compiler.core.op import Attrs, Op
+from compiler.transforms import batching
+from compiler.transforms.batching import (
     Apply,
     BatchRule,
     Example,
@@ -22,8 +24,7 @@ from compiler.batching import (
     taken,
     widened,
 )
-from compiler.op import Attrs, Op
-from dynamic import eager_ops
+from dynamic.operations import eager_ops
 
 
 def _aligned_to_first(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.op import Attrs, Op
-from dynamic import eager_ops
+from compiler.core.op import Attrs, Op
 from dynamic.errors import AutogradError
 from dynamic.func.tangents import tangent_of_op
 from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of
-from dynamic.inplace import overwrite
-from dynamic.tensor import Tensor
+from dynamic.operations import eager_ops
+from dynamic.tensors.inplace import overwrite
+from dynamic.tensors.tensor import Tensor
 
 
 class Dual(Tracer, plain=False):

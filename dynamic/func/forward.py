@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
-from compiler.tree import leaves, mapped, rebuilt, structure
+from compiler.core.errors import OptionError
+from compiler.core.pytree import leaves, mapped, rebuilt, structure
 from dynamic.errors import AutogradError
 from dynamic.func.batched import Batched
 from dynamic.func.dual import make_dual, split
 from dynamic.func.pull import lifted, pull, released
 from dynamic.func.reverse import Argnums, Recorded, basis_of, chunks, jacrev, joint, positions
 from dynamic.func.tracer import Level, Tracer, batch_of, new_level, settled, zeros_of
-from dynamic.grad_mode import enable_grad
-from dynamic.tensor import Tensor
+from dynamic.tape.grad_mode import enable_grad
+from dynamic.tensors.tensor import Tensor
 
 _JVP = "jvp(f, primals, tangents)"
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from dynamic.engine import run
 from dynamic.errors import AutogradError
 from dynamic.func.batched import batched
 from dynamic.func.dual import joined, split
 from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of
-from dynamic.grad_mode import mode
-from dynamic.tensor import Tensor
+from dynamic.tape.engine import run
+from dynamic.tape.grad_mode import mode
+from dynamic.tensors.tensor import Tensor
 
 
 def lifted(x: Any) -> Any:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
-from compiler.tree import leaves, mapped, rebuilt, structure
+from compiler.core.errors import OptionError
+from compiler.core.pytree import leaves, mapped, rebuilt, structure
 from dynamic.errors import AutogradError
 from dynamic.func.batched import Batched, spread
 from dynamic.func.pull import lifted, pull, released
 from dynamic.func.tracer import batch_of, new_level, zeros_of
-from dynamic.grad_mode import enable_grad
-from dynamic.tensor import Tensor
+from dynamic.tape.grad_mode import enable_grad
+from dynamic.tensors.tensor import Tensor
 
 Argnums = int | tuple[int, ...]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError
-from dynamic.functions import stack
-from dynamic.tensor import Tensor
+from dynamic.operations.functions import stack
+from dynamic.tensors.tensor import Tensor
 
 
 def functional_call(

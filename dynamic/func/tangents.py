@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from compiler import ops
-from compiler.lowering import Pointwise
-from compiler.op import Attrs, Op
-from dynamic import eager_ops
+from compiler.core.lowering import Pointwise
+from compiler.core.op import Attrs, Op
 from dynamic.func.tracer import evaluated, zeros_of
-from dynamic.grad_mode import enable_grad
+from dynamic.operations import eager_ops
+from dynamic.tape.grad_mode import enable_grad
 
 _DIAGONAL = frozenset(
     (

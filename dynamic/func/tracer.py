@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from compiler import ops
-from compiler.op import Attrs, Op
-from dynamic import eager_ops
+from compiler.core.op import Attrs, Op
 from dynamic.errors import AutogradError
-from dynamic.short import METHODS
-from dynamic.tensor import Tensor, as_operands
+from dynamic.kernels.short import METHODS
+from dynamic.operations import eager_ops
+from dynamic.tensors.tensor import Tensor, as_operands
 
 _numbers = itertools.count(1)
 

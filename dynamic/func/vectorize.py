@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler import ops
-from compiler.errors import OptionError, OutOfRangeError
-from compiler.tree import leaves, rebuilt, spread_over, structure
-from dynamic.creation import refusing_random_numbers
+from compiler.core.errors import OptionError, OutOfRangeError
+from compiler.core.pytree import leaves, rebuilt, spread_over, structure
 from dynamic.errors import AutogradError
 from dynamic.func.batched import Batched, batched
 from dynamic.func.tracer import Level, Tracer, batch_of, new_level, settled
-from dynamic.tensor import Tensor
+from dynamic.tensors.creation import refusing_random_numbers
+from dynamic.tensors.tensor import Tensor
 
 _REFUSAL = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or "

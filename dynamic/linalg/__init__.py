@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.errors import LinAlgError
+from compiler.core.errors import LinAlgError
 from dynamic.linalg.decompositions import cholesky, eigh, eigvalsh, qr, svd, svdvals
 from dynamic.linalg.norms import cond, matrix_norm, norm, vector_norm
 from dynamic.linalg.products import (

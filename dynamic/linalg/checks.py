@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import LinAlgError
-from dynamic.dtypes import DTYPES
+from compiler.core.errors import LinAlgError
 from dynamic.errors import AutogradError
+from dynamic.tensors.dtypes import DTYPES
 
 
 def require_matrices(name: str, a: Any, symbol: str = "A") -> None:

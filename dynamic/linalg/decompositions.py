@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler import ops
-from compiler.errors import LinAlgError
+from compiler.core.errors import LinAlgError
 from compiler.ops.systems import transposed
 from dynamic.autograd.function import Function
 from dynamic.errors import AutogradError
-from dynamic.grad_mode import recording
 from dynamic.linalg.checks import not_positive_definite, require_matrices, require_square
-from dynamic.nodes import Failing
-from dynamic.results import named
-from dynamic.tensor import wrap
+from dynamic.tape.grad_mode import recording
+from dynamic.tape.nodes import Failing
+from dynamic.tensors.results import named
+from dynamic.tensors.tensor import wrap
 
 
 class QR(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 from compiler.ops.systems import transposed
 from dynamic.linalg import decompositions, products, solving
-from dynamic.tensor import Tensor
+from dynamic.tensors.tensor import Tensor
 
 
 def cholesky(input: Any, upper: bool = False) -> Any:

@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 from compiler import ops
-from dynamic.dims import axes_of, axis_of
 from dynamic.errors import AutogradError
 from dynamic.linalg.checks import require_matrices
 from dynamic.linalg.decompositions import svdvals
 from dynamic.linalg.solving import inv
+from dynamic.tensors.dims import axes_of, axis_of
 
 
 def vector_norm(

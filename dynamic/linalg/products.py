@@ -16,7 +16,7 @@ from dynamic.linalg.solving import inv
 from dynamic.operations.arranging import diagonal as _diagonal
 from dynamic.operations.distances import cross as _cross
 from dynamic.operations.places import vander as _vander
-from dynamic.tensor import wrap
+from dynamic.tensors.tensor import wrap
 
 matmul = ops.matmul
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.errors import OptionError
-from dynamic.creation import full
-from dynamic.devices import check_device
+from compiler.core.errors import OptionError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
+from dynamic.tensors.creation import full
+from dynamic.tensors.devices import check_device
 
 
 class _Activation(Module):

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dynamic.autograd.function import Function
-from dynamic.grad_mode import mode
 from dynamic.nn.errors import ModuleError
-from dynamic.tensor import Tensor
+from dynamic.tape.grad_mode import mode
+from dynamic.tensors.tensor import Tensor
 from dynamic.user_warnings import warn
 
 Hook = Callable[..., Any]

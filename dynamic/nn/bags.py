@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.errors import OptionError
-from dynamic.creation import empty
-from dynamic.devices import check_device
-from dynamic.grad_mode import no_grad
+from compiler.core.errors import OptionError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
+from dynamic.tape.grad_mode import no_grad
+from dynamic.tensors.creation import empty
+from dynamic.tensors.devices import check_device
 
 
 class EmbeddingBag(Module):

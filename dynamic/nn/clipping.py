@@ -10,9 +10,9 @@ import numpy as np
 
 from compiler import ops
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.inplace import touch
 from dynamic.nn.parameter import type_name
-from dynamic.tensor import Tensor, wrap
+from dynamic.tensors.inplace import touch
+from dynamic.tensors.tensor import Tensor, wrap
 
 
 def _gradients(parameters: Any) -> list[Any]:

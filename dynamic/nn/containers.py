@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from compiler.errors import OptionError, OutOfRangeError
+from compiler.core.errors import OptionError, OutOfRangeError
 from dynamic.errors import ArgumentError
 from dynamic.nn.module import Module, indented
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compiler.errors import OptionError
-from dynamic.creation import empty
-from dynamic.devices import check_device
+from compiler.core.errors import OptionError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.functional.windows import Sizes, per_axis
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
-from dynamic.results import Size
+from dynamic.tensors.creation import empty
+from dynamic.tensors.devices import check_device
+from dynamic.tensors.results import Size
 
 _MODES = ("zeros", "replicate", "circular", "reflect")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dynamic.devices import dtype_of_target
-from dynamic.dtypes import DTYPES, F32, F64, as_numpy_dtype
 from dynamic.errors import ArgumentError
 from dynamic.nn.tree import Tree
-from dynamic.tensor import Tensor
+from dynamic.tensors.devices import dtype_of_target
+from dynamic.tensors.dtypes import DTYPES, F32, F64, as_numpy_dtype
+from dynamic.tensors.tensor import Tensor
 
 
 class Conversion(Tree):

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import OptionError
-from dynamic.creation import generator as thread_generator
-from dynamic.grad_mode import no_grad
+from compiler.core.errors import OptionError
+from dynamic.tape.grad_mode import no_grad
+from dynamic.tensors.creation import generator as thread_generator
 from dynamic.user_warnings import warn
 
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}

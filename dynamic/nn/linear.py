@@ -6,16 +6,16 @@ import math
 from typing import Any
 
 from compiler import ops
-from compiler.errors import OptionError
-from dynamic.creation import empty
-from dynamic.devices import check_device
-from dynamic.dims import axis_of
+from compiler.core.errors import OptionError
 from dynamic.errors import ArgumentError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
+from dynamic.tensors.creation import empty
+from dynamic.tensors.devices import check_device
+from dynamic.tensors.dims import axis_of
 
 
 class Identity(Module):

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from compiler.errors import OptionError
-from dynamic.constructors import name_constructor
+from compiler.core.errors import OptionError
 from dynamic.errors import ArgumentError
-from dynamic.handles import Hooks, RemovableHandle
 from dynamic.nn.backward_hooks import Hooked
 from dynamic.nn.conversion import Conversion
 from dynamic.nn.errors import (
@@ -20,7 +18,9 @@ from dynamic.nn.errors import (
 from dynamic.nn.hooks import Hook
 from dynamic.nn.parameter import Buffer, Parameter, type_name
 from dynamic.nn.state import State
-from dynamic.tensor import Tensor
+from dynamic.tape.handles import Hooks, RemovableHandle
+from dynamic.tensors.constructors import name_constructor
+from dynamic.tensors.tensor import Tensor
 from dynamic.user_warnings import keep_silent
 
 _NOUNS = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "module"}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.errors import OptionError
-from compiler.refusals import refuse
-from dynamic.creation import ones, tensor, zeros
-from dynamic.devices import check_device
-from dynamic.dtypes import INT64
+from compiler.core.errors import OptionError
+from compiler.core.refusals import refuse
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
-from dynamic.tensor import has_values
+from dynamic.tensors.creation import ones, tensor, zeros
+from dynamic.tensors.devices import check_device
+from dynamic.tensors.dtypes import INT64
+from dynamic.tensors.tensor import has_values
 
 
 def _parameter(wanted: bool, make: Any, shape: Any, dtype: Any) -> Parameter | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.tensor import Tensor
+from dynamic.tensors.tensor import Tensor
 
 
 class Parameter(Tensor):

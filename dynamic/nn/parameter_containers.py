@@ -10,7 +10,7 @@ from dynamic.nn.containers import pairs, position
 from dynamic.nn.errors import ModuleAttributeError, ModuleError
 from dynamic.nn.module import Module, indented
 from dynamic.nn.parameter import Parameter, type_name
-from dynamic.tensor import Tensor
+from dynamic.tensors.tensor import Tensor
 
 
 def _registered(value: Any) -> Any:

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
-from dynamic.creation import empty
-from dynamic.devices import check_device
+from compiler.core.errors import OptionError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
+from dynamic.tensors.creation import empty
+from dynamic.tensors.devices import check_device
 
 
 def _gate(gates: Any, i: int, size: int) -> Any:

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
-from dynamic.creation import empty
-from dynamic.devices import check_device
+from compiler.core.errors import OptionError
 from dynamic.errors import ArgumentError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init, recurrent_arrays
@@ -24,6 +22,8 @@ from dynamic.nn.recurrent import nonlinear_step, step_gru, step_lstm
 from dynamic.nn.recurrent_arrays import Sweep
 from dynamic.nn.recurrent_sweep import fits, sweep
 from dynamic.nn.utils.rnn import PackedSequence
+from dynamic.tensors.creation import empty
+from dynamic.tensors.devices import check_device
 from dynamic.user_warnings import warn
 
 

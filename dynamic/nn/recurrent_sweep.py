@@ -12,9 +12,9 @@ from typing import Any
 from dynamic.autograd import grad
 from dynamic.autograd.function import Function
 from dynamic.func.tracer import Tracer
-from dynamic.grad_mode import is_grad_enabled
 from dynamic.nn.recurrent_arrays import Sweep, gradients
-from dynamic.tensor import Tensor, wrap
+from dynamic.tape.grad_mode import is_grad_enabled
+from dynamic.tensors.tensor import Tensor, wrap
 
 Stepwise = Callable[..., tuple[Any, tuple[Any, ...]]]
 """The same layer in ops: `(x, state, weights, reverse) -> (outputs, last states)`."""

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dynamic.errors import ArgumentError
-from dynamic.grad_mode import no_grad
-from dynamic.handles import Hooks, RemovableHandle
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.parameter import Parameter
 from dynamic.nn.tree import Tree
-from dynamic.tensor import Tensor
+from dynamic.tape.grad_mode import no_grad
+from dynamic.tape.handles import Hooks, RemovableHandle
+from dynamic.tensors.tensor import Tensor
 
 
 class IncompatibleKeys(NamedTuple):

@@ -6,7 +6,6 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from dynamic.devices import check_device
 from dynamic.errors import AutogradError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn.attention import MultiheadAttention
@@ -15,6 +14,7 @@ from dynamic.nn.dropout import Dropout
 from dynamic.nn.linear import Linear
 from dynamic.nn.module import Module
 from dynamic.nn.normalization import LayerNorm
+from dynamic.tensors.devices import check_device
 
 
 def _activation(activation: str | Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dynamic.nn.errors import ModuleAttributeError
 from dynamic.nn.parameter import Parameter
-from dynamic.tensor import Tensor
+from dynamic.tensors.tensor import Tensor
 
 
 class Tree:

@@ -9,7 +9,6 @@ from types import ModuleType
 from typing import Any
 
 from compiler import ops
-from dynamic.inplace_methods import NAMES
 from dynamic.operations import (
     arranging,
     attributes,
@@ -26,7 +25,8 @@ from dynamic.operations import (
     sorting,
     statistics,
 )
-from dynamic.tensor import Tensor
+from dynamic.tensors.inplace_methods import NAMES
+from dynamic.tensors.tensor import Tensor
 
 _MODULES: tuple[ModuleType, ...] = (
     arranging, cumulative, distances, elements, numeric_types, places, pointwise, products,

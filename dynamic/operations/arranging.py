@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
-from dynamic import eager_ops, strided
-from dynamic.creation import as_tensor
-from dynamic.dims import axis_of
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError
-from dynamic.results import sizes_of
-from dynamic.tensor import PLAIN, Tensor, strided_view, wrap
-from dynamic.views import computed
+from dynamic.operations import eager_ops
+from dynamic.tensors import strided
+from dynamic.tensors.creation import as_tensor
+from dynamic.tensors.dims import axis_of
+from dynamic.tensors.results import sizes_of
+from dynamic.tensors.tensor import PLAIN, Tensor, strided_view, wrap
+from dynamic.tensors.views import computed
 
 __all__ = [
     "as_strided", "atleast_1d", "atleast_2d", "block_diag", "broadcast_tensors", "cartesian_prod",

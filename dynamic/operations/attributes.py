@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from compiler import ops
-from compiler.op import Op
-from dynamic import creation
-from dynamic.devices import device
-from dynamic.dims import axis_of
-from dynamic.results import sizes_of
-from dynamic.strided import address, layout
+from compiler.core.op import Op
+from dynamic.tensors import creation
+from dynamic.tensors.devices import device
+from dynamic.tensors.dims import axis_of
+from dynamic.tensors.results import sizes_of
+from dynamic.tensors.strided import address, layout
 
 __all__ = [
     "data_ptr", "element_size", "ndimension", "new_empty", "new_full", "new_ones", "new_tensor",

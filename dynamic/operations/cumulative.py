@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler import ops
-from compiler.op import Op
-from dynamic.dims import along, axis_of
-from dynamic.dtypes import INT64
+from compiler.core.op import Op
 from dynamic.errors import AutogradError
-from dynamic.results import named
-from dynamic.tensor import wrap
-from dynamic.views import alone
+from dynamic.tensors.dims import along, axis_of
+from dynamic.tensors.dtypes import INT64
+from dynamic.tensors.results import named
+from dynamic.tensors.tensor import wrap
+from dynamic.tensors.views import alone
 
 __all__ = [
     "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "diff", "logcumsumexp",

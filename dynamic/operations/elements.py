@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from compiler import ops
-from dynamic.creation import as_tensor
-from dynamic.dtypes import F64
 from dynamic.errors import AutogradError
-from dynamic.tensor import Tensor
+from dynamic.tensors.creation import as_tensor
+from dynamic.tensors.dtypes import F64
+from dynamic.tensors.tensor import Tensor
 
 __all__ = [
     "float_power", "heaviside", "isneginf", "isposinf", "isreal", "ldexp", "rsub", "signbit",

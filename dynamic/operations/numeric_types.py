@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from dynamic import dtypes
-from dynamic.dtypes import DTYPES, DType, as_numpy_dtype, get_default_dtype
 from dynamic.errors import ArgumentError
-from dynamic.tensor import Tensor
+from dynamic.tensors import dtypes
+from dynamic.tensors.dtypes import DTYPES, DType, as_numpy_dtype, get_default_dtype
+from dynamic.tensors.tensor import Tensor
 
 __all__ = [
     "can_cast", "finfo", "iinfo", "is_complex", "is_floating_point", "is_nonzero", "promote_types",

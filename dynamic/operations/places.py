@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import AxisError
-from dynamic import strided
-from dynamic.creation import as_tensor
-from dynamic.dims import axis_of
+from compiler.core.errors import AxisError
 from dynamic.errors import AutogradError, SizeError
 from dynamic.operations.arranging import as_view, diag_embed
-from dynamic.tensor import PLAIN, strided_view, wrap
-from dynamic.views import computed
+from dynamic.tensors import strided
+from dynamic.tensors.creation import as_tensor
+from dynamic.tensors.dims import axis_of
+from dynamic.tensors.tensor import PLAIN, strided_view, wrap
+from dynamic.tensors.views import computed
 
 __all__ = [
     "atleast_3d", "broadcast_shapes", "combinations", "concat", "diagflat", "diagonal_scatter",
@@ -162,7 +162,7 @@ def atleast_3d(input: Any) -> Any:
 
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that tensors of these shapes broadcast to."""
-    from dynamic.results import Size
+    from dynamic.tensors.results import Size
 
     return Size(np.broadcast_shapes(*shapes))
 
@@ -186,6 +186,6 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 def logspace(start: float, end: float, steps: int, base: float = 10.0, **options: Any) -> Any:
     """`steps` numbers from base**start to base**end, evenly spaced in their exponents."""
-    from dynamic.creation import linspace
+    from dynamic.tensors.creation import linspace
 
     return base ** linspace(start, end, steps, **options)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.op import Op, Operand
+from compiler.core.op import Op, Operand
+from compiler.core.types import TensorType, broadcast_shapes
 from compiler.ops.declare import unbroadcast
-from compiler.types import TensorType, broadcast_shapes
-from dynamic.dtypes import require_dtype
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.tensor import Tensor, wrap
+from dynamic.tensors.dtypes import require_dtype
+from dynamic.tensors.tensor import Tensor, wrap
 
 __all__ = [
     "absolute", "addcdiv", "addcmul", "allclose", "arccos", "arccosh", "arcsin", "arcsinh",

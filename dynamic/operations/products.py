@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError
 from dynamic.operations.arranging import diagonal, movedim
-from dynamic.views import computed
+from dynamic.tensors.views import computed
 
 __all__ = [
     "addbmm", "addmm", "addmv", "addr", "baddbmm", "einsum", "ger", "inner", "kron", "tensordot",

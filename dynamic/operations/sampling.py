@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from dynamic import creation
-from dynamic.dtypes import INT64, get_default_dtype
 from dynamic.errors import AutogradError
-from dynamic.tensor import Tensor, wrap
+from dynamic.tensors import creation
+from dynamic.tensors.dtypes import INT64, get_default_dtype
+from dynamic.tensors.tensor import Tensor, wrap
 
 __all__ = ["bernoulli", "multinomial", "normal", "poisson"]
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from compiler.ops.scattering import cut
-from dynamic.dims import along, axis_of
-from dynamic.dtypes import element, require_dtype
 from dynamic.errors import AutogradError
-from dynamic.tensor import Tensor, has_values, wrap
-from dynamic.views import computed
+from dynamic.tensors.dims import along, axis_of
+from dynamic.tensors.dtypes import element, require_dtype
+from dynamic.tensors.tensor import Tensor, has_values, wrap
+from dynamic.tensors.views import computed
 
 __all__ = [
     "argwhere", "bincount", "count_nonzero", "gather", "index_add", "index_copy", "index_fill",

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.op import Attrs, Op
-from dynamic import eager_ops
-from dynamic.dims import axes_of, axis_of, exchanged
+from compiler.core.op import Attrs, Op
 from dynamic.errors import AutogradError
-from dynamic.inplace import check_writable, touch
-from dynamic.leaf import AccumulateGrad
-from dynamic.tape import new_node, recipe
+from dynamic.operations import eager_ops
+from dynamic.tape.leaf import AccumulateGrad
+from dynamic.tape.tape import new_node, recipe
+from dynamic.tensors.dims import axes_of, axis_of, exchanged
+from dynamic.tensors.inplace import check_writable, touch
 
 __all__ = ["fill_diagonal_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"]
 

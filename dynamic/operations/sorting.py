@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler import ops
-from dynamic.dims import axis_of
-from dynamic.dtypes import INT64
 from dynamic.errors import AutogradError
-from dynamic.results import named
-from dynamic.tensor import wrap
-from dynamic.views import computed
+from dynamic.tensors.dims import axis_of
+from dynamic.tensors.dtypes import INT64
+from dynamic.tensors.results import named
+from dynamic.tensors.tensor import wrap
+from dynamic.tensors.views import computed
 
 __all__ = [
     "aminmax", "argsort", "kthvalue", "median", "msort", "sort", "topk", "unique",

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler import ops
-from dynamic.creation import as_tensor
-from dynamic.dims import along, axis_of
-from dynamic.dtypes import INT64
 from dynamic.errors import AutogradError
 from dynamic.operations.sorting import argsort
-from dynamic.results import named
-from dynamic.tensor import Tensor, wrap
-from dynamic.views import computed
+from dynamic.tensors.creation import as_tensor
+from dynamic.tensors.dims import along, axis_of
+from dynamic.tensors.dtypes import INT64
+from dynamic.tensors.results import named
+from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.tensors.views import computed
 
 __all__ = [
     "bucketize", "corrcoef", "cov", "histc", "isin", "mode", "nanmedian", "nanquantile", "quantile",

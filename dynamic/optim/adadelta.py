@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.optim.blocks import average_square, descend, descent, in_blocks, scalar
 from dynamic.optim.optimizer import Optimizer, count, new_count
 from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
-from dynamic.tensor import Tensor, wrap
+from dynamic.tensors.tensor import Tensor, wrap
 
 
 class Adadelta(Optimizer):

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.optim.optimizer import Optimizer, count, new_count
 from dynamic.optim.options import check_single_tensor, number
-from dynamic.tensor import Tensor, wrap
+from dynamic.tensors.tensor import Tensor, wrap
 
 
 class Adafactor(Optimizer):

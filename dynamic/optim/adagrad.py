@@ -10,7 +10,7 @@ import numpy as np
 from dynamic.optim.blocks import descend, descent, in_blocks, scalar
 from dynamic.optim.optimizer import Optimizer, count, new_count
 from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
-from dynamic.tensor import Tensor, wrap
+from dynamic.tensors.tensor import Tensor, wrap
 
 
 class Adagrad(Optimizer):

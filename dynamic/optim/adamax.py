@@ -16,7 +16,7 @@ from dynamic.optim.options import (
     check_single_tensor,
     number,
 )
-from dynamic.tensor import Tensor, wrap
+from dynamic.tensors.tensor import Tensor, wrap
 
 
 class Adamax(Optimizer):

@@ -7,10 +7,10 @@ from collections import defaultdict
 from itertools import chain
 from typing import Any
 
-from compiler.errors import OptionError
-from dynamic.handles import Hooks, RemovableHandle
+from compiler.core.errors import OptionError
 from dynamic.optim.hooks import Hook
-from dynamic.tensor import Tensor
+from dynamic.tape.handles import Hooks, RemovableHandle
+from dynamic.tensors.tensor import Tensor
 
 COUNTS = ("step", "mu_product", "eta", "mu")
 """The numbers that depend on the steps alone: a cast would change the steps that follow."""

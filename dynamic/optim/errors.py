@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.errors import StaticGraphError
+from compiler.core.errors import StaticGraphError
 
 
 class MissingOptionError(StaticGraphError, KeyError):

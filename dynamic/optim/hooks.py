@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dynamic.errors import AutogradError
-from dynamic.handles import Hooks, RemovableHandle
+from dynamic.tape.handles import Hooks, RemovableHandle
 
 Hook = Callable[..., Any]
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError
-from dynamic.grad_mode import enable_grad
 from dynamic.optim.errors import GroupCountError
 from dynamic.optim.line_search import Point, StrongWolfe
 from dynamic.optim.optimizer import Optimizer
 from dynamic.optim.options import check_rate, number
-from dynamic.tensor import wrap
-from dynamic.versions import user_place
+from dynamic.tape.grad_mode import enable_grad
+from dynamic.tape.versions import user_place
+from dynamic.tensors.tensor import wrap
 
 
 class LBFGS(Optimizer):

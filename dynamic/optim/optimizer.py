@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import OptionError
-from dynamic.dtypes import get_default_dtype
+from compiler.core.errors import OptionError
 from dynamic.errors import ArgumentError
-from dynamic.grad_mode import enable_grad
-from dynamic.handles import Hooks, RemovableHandle
 from dynamic.optim.checkpoint import Checkpoints
 from dynamic.optim.errors import AbstractMethodError
 from dynamic.optim.hooks import Hook, with_hooks
-from dynamic.tensor import Tensor, wrap
+from dynamic.tape.grad_mode import enable_grad
+from dynamic.tape.handles import Hooks, RemovableHandle
+from dynamic.tape.versions import user_place
+from dynamic.tensors.dtypes import get_default_dtype
+from dynamic.tensors.tensor import Tensor, wrap
 from dynamic.user_warnings import warn
-from dynamic.versions import user_place
 
 
 class Optimizer(Checkpoints):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.errors import OptionError
-from dynamic.tensor import Tensor
+from compiler.core.errors import OptionError
+from dynamic.tensors.tensor import Tensor
 
 
 def number(value: Any) -> Any:

@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from compiler.errors import OptionError
-from dynamic.creation import generator, refusing_random_numbers
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError
 from dynamic.func.tracer import Tracer
-from dynamic.grad_mode import enable_grad, is_grad_enabled, mode, no_grad
-from dynamic.observers import observe
-from dynamic.saved_tensors import Packed, saved_tensors_hooks
-from dynamic.tape import Node
-from dynamic.tensor import Tensor
+from dynamic.tape.grad_mode import enable_grad, is_grad_enabled, mode, no_grad
+from dynamic.tape.observers import observe
+from dynamic.tape.saved_tensors import Packed, saved_tensors_hooks
+from dynamic.tape.tape import Node
+from dynamic.tape.versions import line_of
+from dynamic.tensors.creation import generator, refusing_random_numbers
+from dynamic.tensors.tensor import Tensor
 from dynamic.user_warnings import warn
-from dynamic.versions import line_of
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
 

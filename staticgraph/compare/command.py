@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from compiler.errors import MissingExtraError, OptionError
+from compiler.core.errors import MissingExtraError, OptionError
 
 ROUNDS, SECONDS, STARTS = 9, 0.3, 3
 INTERRUPTED = 130

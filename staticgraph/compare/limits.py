@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from compiler.errors import StaticGraphError
+from compiler.core.errors import StaticGraphError
 from staticgraph.compare.kinds import thread_variables
 from staticgraph.compare.records import Limits
 

@@ -14,7 +14,7 @@ import venv
 from collections.abc import Callable
 from pathlib import Path
 
-from compiler.errors import OptionError, StaticGraphError
+from compiler.core.errors import OptionError, StaticGraphError
 
 PEERS = {
     "torch": ("torch==2.13.0", "numpy==2.4.6"),

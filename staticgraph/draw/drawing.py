@@ -14,11 +14,11 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from compiler.errors import GraphError, MissingExtraError, OptionError
+from compiler.core.errors import GraphError, MissingExtraError, OptionError
 from compiler.graph.build import build, intern_key, operands_of
 from compiler.graph.expression import Expression, ancestors
-from compiler.graph.layout import Edge
 from compiler.graph.view import nodes_of
+from compiler.viz.layout import Edge
 from staticgraph.draw.labels import is_number, label, one_line, roles_of
 from staticgraph.draw.picture import Picture, Vertex, paint
 

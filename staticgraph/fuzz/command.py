@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from staticgraph.fuzz.campaign import CAMPAIGNS, load, module_of
 
 

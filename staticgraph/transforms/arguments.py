@@ -8,13 +8,13 @@ from types import FunctionType
 from typing import Any, TypeAlias
 
 from compiler import ops
-from compiler.errors import DTypeError, OptionError, OutputError, ShapeError
+from compiler.core.errors import DTypeError, OptionError, OutputError, ShapeError
+from compiler.core.pytree import leaves, mapped, rebuilt
+from compiler.core.types import unify
 from compiler.graph import expression as expressions
 from compiler.graph.expression import Expression, Handle, closed, handle_among
-from compiler.tree import leaves, mapped, rebuilt
-from compiler.types import unify
-from staticgraph.functions import Function
-from staticgraph.tracing import as_output
+from staticgraph.tracing.functions import Function
+from staticgraph.tracing.tracing import as_output
 
 Argnums: TypeAlias = "int | Sequence[int]"
 

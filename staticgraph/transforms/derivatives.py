@@ -8,14 +8,14 @@ from typing import Any, overload
 import numpy as np
 
 from compiler import ops
-from compiler.autodiff import pullback, pushforward
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
+from compiler.core.pytree import leaves, rebuilt, structure
 from compiler.graph.expression import Expression, constant
 from compiler.ops.declare import zeros_like
-from compiler.tree import leaves, rebuilt, structure
+from compiler.transforms.autodiff import pullback, pushforward
 from staticgraph.compilation import grad as grad_of_expression
-from staticgraph.functions import Function
 from staticgraph.leaves import arange
+from staticgraph.tracing.functions import Function
 from staticgraph.transforms.arguments import (
     Argnums,
     Partial,
@@ -214,7 +214,7 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
 def _rows(out: Expression, variables: Sequence[Expression]) -> list[Expression]:
     """The Jacobian of one output by each variable."""
-    from compiler.vectorize import batched, example  # nothing else here needs its rules
+    from compiler.transforms.vectorize import batched, example  # nothing else here needs its rules
 
     floating("jacobian", out)
     if not out.ndim:

@@ -7,13 +7,13 @@ from contextlib import nullcontext
 from typing import Any
 
 from compiler import ops
-from compiler.dims import Size, assume_equal
-from compiler.errors import OptionError, ShapeError
+from compiler.core.dims import Size, assume_equal
+from compiler.core.errors import OptionError, ShapeError
+from compiler.core.pytree import leaves, mapped, rebuilt, spread_over, structure
 from compiler.graph.expression import Expression, handle_among
-from compiler.tree import leaves, mapped, rebuilt, spread_over, structure
-from staticgraph.functions import Function
-from staticgraph.signature import is_array
-from staticgraph.tracing import as_output
+from staticgraph.tracing.functions import Function
+from staticgraph.tracing.signature import is_array
+from staticgraph.tracing.tracing import as_output
 from staticgraph.transforms.arguments import as_given, expression, transformed
 
 
@@ -37,7 +37,10 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
         raise OptionError(f"vmap: in_axes is an int or a tuple, not {in_axes!r}")
 
     def apply(*args: Any, **kwargs: Any) -> Any:
-        from compiler.vectorize import batched, example  # nothing but vmap needs its rules
+        from compiler.transforms.vectorize import (  # nothing but vmap needs its rules
+            batched,
+            example,
+        )
 
         axes = _axes(in_axes, args, kwargs)
         given = leaves((args, kwargs))

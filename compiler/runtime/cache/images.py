@@ -13,18 +13,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.chunks import Cells, Chunks, Cut
-from compiler.dims import Atom, Dim, Opaque, Size, Unknown
-from compiler.emit.program import HostArray, HostCall, Operand
-from compiler.errors import FormatError, StaticGraphError
+from compiler.codegen.program import HostArray, HostCall, Operand
+from compiler.core.dims import Atom, Dim, Opaque, Size, Unknown
+from compiler.core.errors import FormatError, StaticGraphError
+from compiler.core.lowering import Host
+from compiler.core.op import Op, op_named
+from compiler.core.types import Shape, TensorType, as_dtype, same_type
 from compiler.graph.canonical import Canonical
 from compiler.graph.definition import Definition
-from compiler.lowering import Host
-from compiler.op import Op, op_named
 from compiler.ops import leaves
 from compiler.ops.leaves import Literal
 from compiler.runtime.image import Array, Image, Piece
-from compiler.types import Shape, TensorType, as_dtype, same_type
+from compiler.schedule.chunks import Cells, Chunks, Cut
 
 Form: TypeAlias = Any
 """What JSON has: int, str, list, dict."""

@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 import compiler
-from compiler.options import Options
+from compiler.core.options import Options
 
 PACKAGE = Path(compiler.__file__).parent
 CONFIGURATION = Path(".numba_config.yaml")  # Numba reads it where the process runs

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler import fork
-from compiler.emit.pool import SYMBOL as WORK_SYMBOL
-from compiler.errors import FormatError
+from compiler.core import fork
+from compiler.core.errors import FormatError
+from compiler.core.once import Once
+from compiler.core.options import Options
 from compiler.graph.canonical import Canonical, canonical
 from compiler.graph.definition import Definition
-from compiler.once import Once
-from compiler.options import Options
+from compiler.llvm.pool import SYMBOL as WORK_SYMBOL
 from compiler.runtime.cache.images import KEY_BYTES, read_image, write_image
 from compiler.runtime.cache.key import entry_key, image_key, kernel_key
 from compiler.runtime.cache.objects import Loaded, load_object, target_machine
@@ -38,8 +38,8 @@ from compiler.runtime.image import Image
 from compiler.runtime.signals import process_address, words_of_a_call
 
 if TYPE_CHECKING:
-    from compiler.emit.kernel import Kernel
-    from compiler.emit.program import Instruction
+    from compiler.codegen.kernel import Kernel
+    from compiler.codegen.program import Instruction
 
 counts: Counter[str] = Counter()
 """How many kernels this process has "compiled" with LLVM, and "loaded" from the cache; how many of
@@ -96,7 +96,7 @@ def load_image(place: Place, definition: Definition) -> tuple[Image, Entries] | 
 
 
 def load_kernel(units: Sequence[str], image: Image, place: Place | None) -> Entries:
-    """The functions that run a kernel: see `compiler.emit.entry`; its image is put in its place."""
+    """The functions that run a kernel: see `compiler.llvm.entry`; its image is put in its place."""
     code, key = _units(units)
     if place is not None:
         with contextlib.suppress(KeyError):  # a pass made an unknown of its own
@@ -110,8 +110,8 @@ def load_with_numba(source: str, image: Image, changes: bool) -> Entries:
     It is one step, during which variables change if `changes`.
     """
     with fork.importing:
-        from compiler.emit.program import Call, Change
-        from compiler.emit.with_numba import compile_with_numba
+        from compiler.codegen.program import Call, Change
+        from compiler.llvm.with_numba import compile_with_numba
         from compiler.runtime.program import program_words
 
     step = compile_with_numba(source)
@@ -168,7 +168,7 @@ def _units(units: Sequence[str]) -> tuple[Loaded, bytes]:
         counts["loaded"] += 1
         return loaded, key
     with fork.importing:
-        from compiler.emit.native import compile_native, step_symbol
+        from compiler.llvm.native import compile_native, step_symbol
 
     code = Code(tuple(map(step_symbol, range(len(units)))), compile_native(units))
     counts["compiled"] += 1
@@ -189,7 +189,7 @@ def _entry_code() -> Loaded:
     if loaded is not None:
         return loaded
     with fork.importing:
-        from compiler.emit.entry import entry_object
+        from compiler.llvm.entry import entry_object
 
     code = Code((ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL), entry_object(FIELDS, target_machine()))
     if store is not None:

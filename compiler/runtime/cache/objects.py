@@ -16,7 +16,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
-from compiler import fork
+from compiler.core import fork
 from compiler.runtime.cache.store import Code
 
 ELF, ELF_SYMBOL_TABLE = b"\x7fELF\x02\x01", 2

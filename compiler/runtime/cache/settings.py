@@ -12,7 +12,7 @@ import warnings
 from functools import cache
 from pathlib import Path
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from compiler.runtime.cache.store import Store, is_private
 
 DEFAULT_MEGABYTES = 256.0

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.nn.errors import UnsupportedError
 from dynamic.nn.functional.linear import embedding
-from dynamic.tensor import wrap
+from dynamic.tensors.tensor import wrap
 
 __all__ = ["embedding_bag"]
 

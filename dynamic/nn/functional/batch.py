@@ -3,7 +3,7 @@
 Arrays are (n, c, length), and are computed in blocks along n that stay in the cache. A block gives
 the mean and the squared deviations of its own for each channel; they are combined exactly (Chan,
 Golub, LeVeque 1983). Blocks depend on shapes alone, and so do the results. Large arrays that a
-compiled kernel serves are computed by one: see `dynamic.native`.
+compiled kernel serves are computed by one: see `dynamic.kernels.native`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.ops.writing import scratch, slices
+from compiler.reference.writing import scratch, slices
 from dynamic.autograd import grad
 from dynamic.autograd.function import Function
-from dynamic.blockwise import rows_as_they_are
 from dynamic.func.tracer import Tracer
-from dynamic.grad_mode import is_grad_enabled
-from dynamic.native import Make, compute
-from dynamic.parallel import run
-from dynamic.tensor import Tensor, wrap
+from dynamic.kernels.blockwise import rows_as_they_are
+from dynamic.kernels.native import Make, compute
+from dynamic.kernels.parallel import run
+from dynamic.tape.grad_mode import is_grad_enabled
+from dynamic.tensors.tensor import Tensor, wrap
 
 InOps = Callable[[Any, Any, Any], Any]
 """The same in ops, of x, weight and bias."""

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError, OutOfRangeError
+from compiler.core.errors import OptionError, OutOfRangeError
 from compiler.ops.declare import size_value
 from dynamic.errors import AutogradError
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.reduction import reduced, reduction_of
 from dynamic.nn.functional.sizes import differ
-from dynamic.tensor import has_values
+from dynamic.tensors.tensor import has_values
 from dynamic.user_warnings import warn
 
 __all__ = [

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
-from dynamic.creation import generator
-from dynamic.tensor import Tensor
+from compiler.core.errors import OptionError
+from dynamic.tensors.creation import generator
+from dynamic.tensors.tensor import Tensor
 
 __all__ = [
     "alpha_dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout",

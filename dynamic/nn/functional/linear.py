@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError, OutOfRangeError
-from compiler.refusals import refuse
-from dynamic.creation import generator
+from compiler.core.errors import OptionError, OutOfRangeError
+from compiler.core.refusals import refuse
 from dynamic.errors import AutogradError
-from dynamic.grad_mode import no_grad
-from dynamic.tensor import has_values
+from dynamic.tape.grad_mode import no_grad
+from dynamic.tensors.creation import generator
+from dynamic.tensors.tensor import has_values
 
 __all__ = ["bilinear", "dropout", "embedding", "linear", "one_hot"]
 

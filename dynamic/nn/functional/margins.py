@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.reduction import reduced, reduction_of
-from dynamic.tensor import wrap
+from dynamic.tensors.tensor import wrap
 
 __all__ = [
     "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss",

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError, SizeError
-from dynamic.grad_mode import no_grad
 from dynamic.nn.functional import batch
 from dynamic.nn.functional.sizes import differ
-from dynamic.tensor import wrap
+from dynamic.tape.grad_mode import no_grad
+from dynamic.tensors.tensor import wrap
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "rms_norm"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import StaticGraphError
+from compiler.core.errors import StaticGraphError
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.windows import listed
 

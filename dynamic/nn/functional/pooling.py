@@ -9,7 +9,7 @@ import numpy as np
 from compiler import ops
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.windows import Sizes, batched, listed, output_size, per_axis
-from dynamic.tensor import Tensor, wrap
+from dynamic.tensors.tensor import Tensor, wrap
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d", "avg_pool2d", "max_pool1d",

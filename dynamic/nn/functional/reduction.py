@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler import ops
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.nn.functional.sizes import differ
 from dynamic.user_warnings import warn
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.reduction import (
     reduced,
@@ -18,7 +18,7 @@ from dynamic.nn.functional.reduction import (
     with_weight,
 )
 from dynamic.nn.functional.sizes import differ
-from dynamic.tensor import has_values
+from dynamic.tensors.tensor import has_values
 
 __all__ = [
     "gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nll_loss",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d
 from dynamic.nn.functional.volumes import adaptive_avg_pool3d

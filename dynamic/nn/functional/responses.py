@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from compiler import ops
-from compiler.errors import OptionError
-from dynamic.grad_mode import no_grad
+from compiler.core.errors import OptionError
 from dynamic.nn.functional.pooling import avg_pool1d, avg_pool2d
 from dynamic.nn.functional.windows import per_axis
+from dynamic.tape.grad_mode import no_grad
 
 __all__ = ["instance_norm", "local_response_norm", "lp_pool1d", "lp_pool2d"]
 

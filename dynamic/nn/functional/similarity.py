@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler import ops
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.normalization import vector_norm
 from dynamic.nn.functional.reduction import reduced, reduction_of

@@ -19,7 +19,7 @@ from dynamic.nn.functional.conv import (
 )
 from dynamic.nn.functional.pooling import _adaptive, _avg_pool, _max_pool
 from dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
-from dynamic.tensor import wrap
+from dynamic.tensors.tensor import wrap
 
 __all__ = [
     "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler import ops
-from compiler.errors import OptionError
-from dynamic.creation import as_tensor
+from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError
-from dynamic.tensor import Tensor, wrap
+from dynamic.tensors.creation import as_tensor
+from dynamic.tensors.tensor import Tensor, wrap
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence",

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.errors import ArgumentError
 from dynamic.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from dynamic.optim.lr_scheduler.scheduler import LRScheduler, options_of, set_option

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.optim.lr_scheduler.scheduler import LRScheduler, options_of
 from dynamic.optim.optimizer import Optimizer
 

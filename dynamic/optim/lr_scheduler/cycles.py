@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.optim.lr_scheduler.scheduler import (
     LRScheduler,
     check_optimizer,

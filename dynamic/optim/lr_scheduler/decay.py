@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.optim.errors import AbstractMethodError
 from dynamic.optim.lr_scheduler.scheduler import LRScheduler, options_of
 from dynamic.optim.optimizer import Optimizer

@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from compiler.errors import OptionError
+from compiler.core.errors import OptionError
 from dynamic.errors import ArgumentError
 from dynamic.optim.lr_scheduler.scheduler import LRScheduler, options_of
 from dynamic.optim.optimizer import Optimizer

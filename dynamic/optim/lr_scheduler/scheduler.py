@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.errors import OptionError
-from dynamic.constructors import name_constructor
+from compiler.core.errors import OptionError
 from dynamic.errors import ArgumentError
-from dynamic.grad_mode import no_grad
 from dynamic.optim.errors import AbstractMethodError, MissingOptionError
 from dynamic.optim.optimizer import Optimizer
-from dynamic.tensor import Tensor
+from dynamic.tape.grad_mode import no_grad
+from dynamic.tensors.constructors import name_constructor
+from dynamic.tensors.tensor import Tensor
 from dynamic.user_warnings import warn
 
 EPOCH_TEXT = (

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from compiler.errors import StaticGraphError
+from compiler.core.errors import StaticGraphError
 from staticgraph.fuzz.calls.feeds import ARRAYS, FAR, Fed, fed, values
 from staticgraph.fuzz.calls.kinds import KINDS, WAYS, Function, Kind, flat
 from staticgraph.fuzz.calls.outs import EITHER, FITS, UNFIT, Outs, outs

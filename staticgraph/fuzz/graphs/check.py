@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import OutOfRangeError, ShapeError, StaticGraphError
+from compiler.core.errors import OutOfRangeError, ShapeError, StaticGraphError
 from compiler.graph.expression import Expression, ancestors
-from compiler.runtime.interpret import interpret
+from compiler.inspect.interpret import interpret
 from staticgraph.compilation import sizes_needed
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.graphs import rounding

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from compiler.errors import StaticGraphError
+from compiler.core.errors import StaticGraphError
 from compiler.passes.pipeline import rule_names
 from compiler.passes.rules import RULES
 from compiler.runtime import strided

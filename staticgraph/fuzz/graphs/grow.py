@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from compiler import dims, ops
-from compiler.dims import Dim
-from compiler.errors import StaticGraphError
-from compiler.op import Op
+from compiler import ops
+from compiler.core import dims
+from compiler.core.dims import Dim
+from compiler.core.errors import StaticGraphError
+from compiler.core.op import Op
 from staticgraph.fuzz.graphs.program import Step, run
 from staticgraph.fuzz.graphs.worlds import Symbolic
 

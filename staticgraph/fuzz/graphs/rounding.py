@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import dims
-from compiler.dims import Unknown
+from compiler.core import dims
+from compiler.core.dims import Unknown
+from compiler.core.types import mapped
 from compiler.graph.expression import Expression, abstract, ancestors
+from compiler.inspect.interpret import interpret
 from compiler.ops.regions import checkpoint
-from compiler.runtime.interpret import interpret
-from compiler.types import mapped
 from staticgraph.fuzz.graphs.matrices_reference import REFERENCE
 from staticgraph.fuzz.graphs.reference import EXACT
 

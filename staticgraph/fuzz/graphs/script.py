@@ -27,7 +27,7 @@ def script(program: Program) -> str:
     named = ", ".join(step["name"] for step in inputs)
     lines = [
         "import numpy as np", "import staticgraph as sg", "from compiler import ops",
-        "from compiler.tree import leaves", "",
+        "from compiler.core.pytree import leaves", "",
         "nan, inf = np.nan, np.inf", "", *writer.lines, "",
         f"inputs, outputs, updates = [{named}], [{', '.join(outputs)}], [{', '.join(updates)}]",
         "f = sg.compile(inputs, outputs, updates)",

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from compiler.errors import GraphError
+from compiler.core.errors import GraphError
 from compiler.graph.expression import Expression, ancestors
-from compiler.runtime.interpret import interpret
+from compiler.inspect.interpret import interpret
 from staticgraph.fuzz.graphs import rounding
 from staticgraph.fuzz.graphs.check import MORE_RUNS, ROOM, Case, DifferenceError, Graph
 from staticgraph.fuzz.graphs.program import bodies, decoded, names

@@ -1,0 +1,1 @@
+"""Groups as source of explicit loops, and the program that runs them."""

@@ -1,0 +1,166 @@
+"""The source of a kernel: one readable Python function of explicit loops per group, a *unit*, and
+the function that calls them.
+
+The kernel's argument is a table of int64: addresses, sizes, the BLAS. It returns 0, or 1 + the node
+of a gather that met an index out of range, which it leaves in the table. Groups that compute the
+same way, such as repeated layers, share a unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import networkx as nx
+
+from compiler.codegen.calls import Calls
+from compiler.codegen.frame import Binder, Entries
+from compiler.codegen.loops import INDENT
+from compiler.codegen.matmul import BLAS_DTYPES
+from compiler.codegen.program import HostCall, Instruction, Origin, TableLayout
+from compiler.codegen.region import Region, place_region, region_of
+from compiler.codegen.scalar import pointer_type
+from compiler.codegen.statements import Body
+from compiler.core import dims
+from compiler.core.dims import Size, Unknown
+from compiler.core.types import mapped
+from compiler.schedule.groups import Fusion, MatmulGroup
+from compiler.schedule.memory import MemoryPlan, Slot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """What is known of a graph before it is compiled natively.
+
+    Attributes:
+        source: readable Python: the units and the kernel that calls them.
+        units: the source of each unit.
+        program: which unit runs when, and on what.
+        origins: what each instruction comes from.
+        hosts: the instructions that call NumPy functions, those of bodies too.
+        graphs: the graph and the bodies below it, each with the number of its first node.
+    """
+
+    source: str
+    units: tuple[str, ...]
+    program: tuple[Instruction, ...]
+    origins: tuple[Origin, ...]
+    hosts: tuple[HostCall, ...]
+    arguments: tuple[Slot, ...]
+    memory: MemoryPlan
+    table: TableLayout
+    fusion: Fusion
+    bodies: dict[int, Body]
+    graphs: tuple[tuple[int, nx.MultiDiGraph[int]], ...]
+
+    @property
+    def calls_blas(self) -> bool:
+        """Whether a step may call the BLAS, which then uses one thread."""
+        return bool(self.table.gemm or self.hosts)
+
+    def located(self, number: int) -> tuple[nx.MultiDiGraph[int], int]:
+        """The graph in which a node of the kernel is, and its number there."""
+        first, graph = max(
+            (pair for pair in self.graphs if pair[0] <= number), key=lambda pair: pair[0]
+        )
+        return graph, number - first
+
+
+def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
+    """Fuse, plan and print a graph of primitive ops; `separate` keeps every node on its own."""
+    root = region_of(graph, separate)
+    unknowns = _unknowns(root)
+    labels = {atom: f"n{i}" for i, atom in enumerate(unknowns)}
+
+    def size(value: Size) -> str:
+        return dims.source(value, labels)
+
+    place_region(root, size, separate)
+    arguments = tuple(
+        sorted(
+            (slot for slot in root.memory.slots if slot.kind in ("input", "output")),
+            key=lambda slot: (slot.kind, slot.position),
+        )
+    )
+    entries = Entries()
+    table = _table(root, unknowns, entries)
+    binder = Binder(entries)
+    binder.bind(root)
+    calls = Calls(table, labels, binder.frames, entries)
+    main = list(_lines(root, table, labels, calls))
+    table = replace(table, computed=entries.sizes(), length=entries.new())
+    units = tuple(f"def unit_{i}{text}\n" for i, text in enumerate(calls.units))
+    return Kernel(
+        "\n\n".join([*units, "\n".join(main) + "\n"]),
+        units,
+        tuple(calls.program),
+        tuple(calls.origins),
+        tuple(calls.hosts),
+        arguments,
+        root.memory,
+        table,
+        root.fusion,
+        root.bodies,
+        tuple((region.first, region.graph) for region in root.all()),
+    )
+
+
+def arena_bytes(graph: nx.MultiDiGraph[int], separate: bool, size: int) -> int:
+    """The bytes of the arena of a graph of primitive ops, each unknown size being `size`."""
+    root = region_of(graph, separate)
+    place_region(root, str, separate)
+    _, length = root.memory.layout(dict.fromkeys(_unknowns(root), size))
+    return length
+
+
+def _unknowns(root: Region) -> list[Unknown]:
+    """Every unknown size in the order in which the nodes mention them."""
+    found: dict[Unknown, None] = {}
+
+    def note(size: dims.Dim) -> Size:
+        found.update(dict.fromkeys(sorted(size.atoms(), key=lambda atom: atom.order())))
+        return size
+
+    for region in root.all():
+        for node in region.fusion.nodes.values():
+            held = [value for value in node.attrs.values() if isinstance(value, dims.Dim)]
+            several = [value for value in node.attrs.values() if isinstance(value, tuple)]
+            mapped((node.type, *held, *several), note)
+    return list(found)
+
+
+def _table(root: Region, unknowns: Sequence[Unknown], entries: Entries) -> TableLayout:
+    """The layout, of which what the program computes is not known yet."""
+    for slot in root.memory.slots:
+        root.entries.append(entries.new())
+        for _ in slot.shape if slot.kind in ("input", "output") else ():
+            entries.new()
+    unknown = {atom: entries.new() for atom in unknowns}
+    used = {
+        region.fusion.nodes[group.node].type.dtype.name
+        for region in root.all()
+        for group in region.fusion.groups
+        if isinstance(group, MatmulGroup)
+    }
+    gemm = {name: entries.new() for name in sorted(used & set(BLAS_DTYPES))}
+    own, failed, pool, _, unlocks, _ = (entries.new() for _ in range(6))
+    address, zero = tuple(root.entries), entries.computed(0)
+    return TableLayout(address, unknown, gemm, zero, own, failed, pool, unlocks, (), length=0)
+
+
+def _lines(
+    root: Region, table: TableLayout, labels: dict[Unknown, str], calls: Calls
+) -> Iterator[str]:
+    """The lines of the kernel, the calls of which are noted on the way."""
+    yield "def kernel(t):"
+    for atom, label in labels.items():
+        yield f"{INDENT}{label} = t[{table.unknown[atom]}]"
+    for i, slot in enumerate(root.memory.slots):
+        shape = ", ".join(dims.source(size, labels) for size in slot.shape)
+        yield (
+            f"{INDENT}b{i} = {pointer_type(slot.dtype)}(t, {table.address[i]})"
+            f"  # {slot.kind} {slot.dtype.name}[{shape}]"
+        )
+    for line in calls.kernel(root):
+        yield INDENT + line if line else line
+    yield f"{INDENT}return 0"

@@ -1,0 +1,180 @@
+"""Print a product whose right operand is packed piece by piece: see `compiler.passes.products`.
+
+A chunk packs some pieces, such as the windows of an image each, side by side into memory of its
+own, multiplies, and goes on. The pieces are columns of the result, or, if the operand is turned,
+what is summed over: then every chunk has a result of its own, and they are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from compiler.codegen.chunks import (
+    FEW_CHUNKS,
+    MOST,
+    MOST_GATHERED,
+    ChunkPlan,
+    padded,
+)
+from compiler.codegen.loops import INDENT, Loop, merge_loops
+from compiler.codegen.statements import Memory, Statement
+from compiler.core.affine import Affine
+from compiler.core.dims import Size, product
+from compiler.core.types import Shape
+from compiler.schedule.chunks import PRODUCT_GRAIN, Chunks
+from compiler.schedule.demand import contiguous_strides, offset_of
+from compiler.schedule.groups import Pack
+
+MOST_PACKED = 1 << 17  # elements: a quarter of a second level of the cache of 2 MB, in float32
+LEAST_COLUMNS = 112  # unless they take twice as much: the BLAS copies the left operand each time
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A right operand that is packed.
+
+    Attributes:
+        pack: what it is.
+        shape: of `pack.source`.
+        base: that of what is read.
+        is_turned: whether its columns are what the product sums over.
+        columns: how many are wanted at a time.
+    """
+
+    pack: Pack
+    shape: Shape
+    base: Shape
+    is_turned: bool
+    columns: int
+
+    @property
+    def count(self) -> Size:
+        """How many pieces there are."""
+        return self.shape[self.pack.split]
+
+    @property
+    def rows(self) -> int:
+        """The rows of the matrix."""
+        rows = product(self.shape[: self.pack.split])
+        assert isinstance(rows, int)
+        return rows
+
+    @property
+    def lines(self) -> Size:
+        """The lines of a piece, such as those of an image: pieces of more columns are divided."""
+        return product(self.shape[self.pack.split + 1 : self.pack.split + 2])
+
+    @property
+    def width(self) -> Size:
+        """The columns of a line."""
+        return product(self.shape[self.pack.split + 2 :])
+
+    @property
+    def together(self) -> int:
+        """How many pieces are packed at a time."""
+        size = self.lines * self.width
+        if not isinstance(size, int):
+            return 1
+        return max(1, self._most() // max(1, size))
+
+    @property
+    def part(self) -> Size:
+        """How many lines of a piece are packed at a time."""
+        lines, width = self.lines, self.width
+        if not isinstance(lines, int) or not isinstance(width, int):
+            return 1
+        return max(1, min(lines, self._most() // max(1, width)))
+
+    @property
+    def block(self) -> Size:
+        """The columns that there are room for."""
+        return self.width * (self.part if self.together == 1 else self.together * self.lines)
+
+    def _most(self) -> int:
+        """The most columns that are packed at a time, unless one piece or line has more."""
+        rows = max(1, self.rows)
+        fitting = max(MOST_PACKED // rows, min(LEAST_COLUMNS, 2 * MOST_PACKED // rows))
+        return max(fitting, self.columns) if self.is_turned else min(fitting, self.columns)
+
+
+def packed_plan(packed: Packed, node: int, sizes: tuple[Size, Size, Size]) -> ChunkPlan:
+    """The chunks of a product with a packed operand, and their memory."""
+    m, n, _ = sizes
+    few = isinstance(m, int) and isinstance(n, int) and m * n <= MOST_GATHERED
+    most = MOST if few or not packed.is_turned else FEW_CHUNKS
+    chunks = Chunks(packed.count, product(sizes), 1, PRODUCT_GRAIN, most)
+    memory: dict[Memory, Size] = {("packed", packed.pack.value): padded(packed.rows * packed.block)}
+    if packed.is_turned:
+        memory["partial", node] = padded(m * n)
+    return ChunkPlan(chunks, (), memory, (node,) if packed.is_turned else ())
+
+
+def print_packing(
+    packed: Packed,
+    own: Size,
+    size: Callable[[Size], str],
+    pointer: Callable[[Memory, int], str],
+) -> Iterator[str]:
+    """The loops over pieces and their parts, and in them the lines that pack one.
+
+    That is `count` pieces from the `piece`-th on, and of each `lines` lines from the `line`-th on.
+    `own` is the number of elements that a chunk has for that.
+    """
+    pack, split = packed.pack, packed.pack.split
+    # without pieces, the result is zero as well
+    yield f"for piece in range(first, max(last, first + 1), {packed.together}):"
+    yield f"{INDENT}count = min({packed.together}, last - piece)"
+    yield f"{INDENT}for line in range(0, {size(packed.lines)}, {size(packed.part)}):"
+    yield f"{INDENT * 2}lines = min({size(packed.part)}, {size(packed.lines)} - line)"
+    place = offset_of(pack.index, contiguous_strides(packed.base))
+    target = _target(packed)
+    loops = _loops(packed, place, target)
+    depth = 2
+    for loop in loops:
+        bounds = size(loop.extent)
+        if loop.axes == (split,):
+            bounds = "piece, piece + count"
+        elif loop.axes == (split + 1,):
+            bounds = "line, line + lines"
+        yield f"{INDENT * depth}for {loop.variable} in range({bounds}):"
+        depth += 1
+    kept = {loop.axes[-1] for loop in loops}
+    skipped = f"piece * ({size(packed.lines * packed.width)}) - line * ({size(packed.width)})"
+    to, source = (_affine(form, kept, size) for form in (target, place))
+    yield (
+        f"{INDENT * depth}{pointer(('packed', pack.value), 0)}"
+        f"[chunk * {size(own)} - {skipped} + {to}] = "
+        f"{pointer(('node', pack.base), 0)}[{source}]"
+    )
+
+
+def _target(packed: Packed) -> Affine:
+    """The place of an element in what is packed, but for where its pieces and lines begin."""
+    shape, split = packed.shape, packed.pack.split
+    down = tuple(step * packed.block for step in contiguous_strides(shape[:split]))
+    across = (packed.lines * packed.width, *contiguous_strides(shape[split + 1 :]))
+    return offset_of(tuple(Affine(0, ((axis, 1),)) for axis in range(len(shape))), (*down, *across))
+
+
+def _loops(packed: Packed, place: Affine, target: Affine) -> list[Loop]:
+    """The loops over rows, pieces, lines and columns."""
+    shape, split = packed.shape, packed.pack.split
+    copy = Statement("", frozenset(), ("node", packed.pack.base), place, target)
+    domain = list(enumerate(shape))
+    return [
+        *merge_loops([copy], domain[:split]),
+        *(Loop((axis,), extent) for axis, extent in domain[split : split + 2]),
+        *merge_loops([copy], domain[split + 2 :]),
+    ]
+
+
+def _affine(form: Affine, kept: set[int], size: Callable[[Size], str]) -> str:
+    parts = [
+        f"i{axis}" if step == 1 else f"i{axis} * ({size(step)})"
+        for axis, step in form.terms
+        if axis in kept
+    ]
+    if form.constant != 0 or not parts:
+        parts.append(size(form.constant))
+    return " + ".join(parts)

@@ -1,0 +1,137 @@
+"""The records of a group's statements: lines of the kernel before its loops are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from compiler.core.affine import Affine
+from compiler.core.dims import Size
+from compiler.core.types import DType
+from compiler.schedule.groups import LoopGroup
+
+Memory = tuple[str, int]
+"""What memory holds: a kind, and the number of a value or total.
+
+("node", a value); or what a row or chunk has of its own: ("scratch", a row of a value),
+("partial", its part of a value that all chunks add to), ("total", a total), ("spill", what a
+tile keeps of each row). ("product", a value) is what is added to that value.
+"""
+
+ORIGIN = Affine()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statement:
+    """One line of the kernel.
+
+    `code` has `{m}` where the element of `memory` at `place` stands, `{i}` where `index` does and
+    `{a}` where the accumulator of a sum of floats does. `axes` are the loops that the statement
+    must stand inside, and `dtype` is that of the accumulator, or of the variable that is assigned.
+    """
+
+    code: str
+    axes: frozenset[int]
+    memory: Memory | None = None
+    place: Affine = ORIGIN
+    index: Affine = ORIGIN
+    accumulator: str = ""
+    dtype: DType | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """A read or write of a node's memory in one pass, for the memory plan."""
+
+    node: int
+    place: Affine
+    stage: int
+    write: bool
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Check:
+    """The smallest and the largest index that a gather met (kernel variables), and its bound."""
+
+    node: int
+    least: str
+    most: str
+    size: Size
+    wrap: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Total:
+    """A kernel variable into which a reduction combines values."""
+
+    name: str
+    kind: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Spill:
+    """A kernel variable of a row, of which a tile keeps one for each of its rows."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """A loop over the rows of a tile.
+
+    Attributes:
+        stages: the statements of a row, and those of the pass over its columns that follows.
+        read: the spills that an earlier segment has left.
+        left: the spills that it leaves.
+    """
+
+    stages: tuple[tuple[tuple[Statement, ...], tuple[Statement, ...]], ...]
+    read: tuple[int, ...]
+    left: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tile:
+    """How many rows are computed together, in which loops, and what is kept between those.
+
+    There are at most `most` rows, and they have at most `room` elements: where their number is not
+    known, it is the least one, or they fit into the cache.
+    """
+
+    rows: Size
+    most: int
+    room: Size
+    segments: tuple[Segment, ...]
+    spills: tuple[Spill, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """A group's statements: `fills` and `before` once, then per row, stage by stage, `rows[s]` and
+    the pass `passes[s]` over its columns, at last `rows[-1]`; and `after` once.
+
+    Attributes:
+        sums: what the passes over a row combine.
+        totals: what is combined over all rows, and written in `after`.
+        gathered: per node the kind of a reduction that combines in memory.
+        placed: nodes of which an element may be written more than once, by way of an index.
+        tile: how rows are computed together, if they are.
+    """
+
+    group: LoopGroup
+    split: int
+    fills: list[tuple[int, str]] = field(default_factory=list)
+    before: list[Statement] = field(default_factory=list)
+    rows: list[list[Statement]] = field(default_factory=list)
+    passes: list[list[Statement]] = field(default_factory=list)
+    after: list[Statement] = field(default_factory=list)
+    accesses: list[Access] = field(default_factory=list)
+    scratch: dict[int, Size] = field(default_factory=dict)
+    checks: list[Check] = field(default_factory=list)
+    sums: list[Total] = field(default_factory=list)
+    totals: list[Total] = field(default_factory=list)
+    gathered: dict[int, str] = field(default_factory=dict)
+    placed: set[int] = field(default_factory=set)
+    tile: Tile | None = None

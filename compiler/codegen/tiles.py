@@ -1,0 +1,124 @@
+"""Rows in tiles: what is expensive and computed once per row is computed for many rows in one loop.
+
+The native compiler vectorises such a loop, as it cannot vectorise what stands between two passes
+over one row. The rows of a tile, and what is kept of them from loop to loop, stay in the first
+level of the cache.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from compiler.codegen.loops import most_copies
+from compiler.codegen.scalar import expensive_calls
+from compiler.codegen.statements import Body, Memory, Segment, Spill, Statement, Tile
+from compiler.core.dims import Size, floor_divide, maximum, minimum, product
+from compiler.graph.view import Node
+
+MOST_ROWS = 64
+LEAST_ROWS = 8  # a vector of float64, of which there should be whole ones
+MOST_BYTES = 24 * 1024  # of what the rows of a tile read and write: half of the first level
+Part: TypeAlias = "list[tuple[list[Statement], list[Statement]]]"
+_ASSIGNED = re.compile(r"(\w+) = ")
+_NAME = re.compile(r"[a-z]\w*")
+
+
+def tile_of(nodes: Mapping[int, Node], body: Body) -> Tile | None:
+    """How many rows are computed together, and in which loops; None if that does not pay."""
+    rows, columns = (
+        product(part) for part in (body.group.domain[: body.split], body.group.domain[body.split :])
+    )
+    if not any(expensive_calls(line.code) for lines in body.rows for line in lines):
+        return None
+    if rows == 1:
+        return None
+    if isinstance(columns, int) and columns <= most_copies(body) and not body.scratch:
+        return None  # then the loop over rows is the innermost one
+    # how many columns the fewest rows may have to fit into the cache
+    fitting = MOST_BYTES // LEAST_ROWS // max(1, _bytes_of_an_element(nodes, body))
+    count: Size
+    if isinstance(columns, int):
+        count = LEAST_ROWS * min(MOST_ROWS // LEAST_ROWS, fitting // max(1, columns))
+        if count == 0:
+            return None
+    else:
+        whole = minimum(MOST_ROWS // LEAST_ROWS, floor_divide(fitting, maximum(columns, 1)))
+        count = LEAST_ROWS * maximum(1, whole)
+    spills = tuple(_spills(body))
+    room = LEAST_ROWS * (columns + fitting)
+    return Tile(count, MOST_ROWS, room, tuple(_segments(body, spills)), spills)
+
+
+def _bytes_of_an_element(nodes: Mapping[int, Node], body: Body) -> int:
+    """How much memory the passes over one row touch, per column, that the next row does not."""
+    touched: dict[Memory, int] = {}
+    for line in (line for lines in body.passes for line in lines):
+        if line.memory is not None and _moves_with_rows(line, body.split):
+            touched[line.memory] = nodes[line.memory[1]].type.dtype.itemsize
+    return sum(touched.values())
+
+
+def _moves_with_rows(line: Statement, split: int) -> bool:
+    kind, _ = line.memory or ("", 0)
+    return kind == "scratch" or any(axis < split for axis, _ in line.place.terms)
+
+
+def _parts(body: Body) -> list[Part]:
+    """The stages of each loop: a cut before and behind what is expensive for each row."""
+    parts: list[Part] = [[]]
+    for stage, row in enumerate(body.rows):
+        over_columns = body.passes[stage] if stage < len(body.passes) else []
+        if any(expensive_calls(line.code) for line in row):
+            parts += [[(row, [])], [([], over_columns)]]
+        else:
+            parts[-1].append((row, over_columns))
+    return [part for part in parts if any(row or over_columns for row, over_columns in part)]
+
+
+def _spills(body: Body) -> Iterator[Spill]:
+    """What one loop assigns for a row and a later one reads."""
+    parts = _parts(body)
+    used = [_names(part) for part in parts]
+    before = {name for line in body.before for name in _ASSIGNED.findall(line.code)}
+    for i, part in enumerate(parts):
+        for line in (line for row, _ in part for line in row):
+            found = _ASSIGNED.match(line.code)
+            if found is None or found[1] in before:
+                continue
+            if any(found[1] in names for names in used[i + 1 :]):
+                assert line.dtype is not None
+                yield Spill(found[1], line.dtype)
+
+
+def _segments(body: Body, spills: tuple[Spill, ...]) -> Iterator[Segment]:
+    known: set[int] = set()
+    for part in _parts(body):
+        stages = tuple((tuple(row), tuple(over_columns)) for row, over_columns in part)
+        names, assigned = _names(part), _assigned(part)
+        read = tuple(i for i in sorted(known) if spills[i].name in names)
+        left = tuple(i for i, one in enumerate(spills) if one.name in assigned)
+        known |= set(left)
+        yield Segment(stages, read, left)
+
+
+def _lines(part: Part) -> Iterator[Statement]:
+    return (line for stage in part for lines in stage for line in lines)
+
+
+def _names(part: Part) -> set[str]:
+    """What the lines mention."""
+    found: set[str] = set()
+    for line in _lines(part):
+        found |= {line.accumulator, *_NAME.findall(line.code)}
+        found |= {name for form in (line.place, line.index) for name, _ in form.dynamic}
+    return found
+
+
+def _assigned(part: Part) -> set[str]:
+    """What the lines assign, accumulators included."""
+    found: set[str] = set()
+    for line in _lines(part):
+        found |= {line.accumulator, *_ASSIGNED.findall(line.code)}
+    return found

@@ -1,0 +1,223 @@
+"""Print groups as bodies of functions, with what they take as parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from compiler.codegen.chunks import ChunkPlan, flat_chunks
+from compiler.codegen.loops import INDENT, Nest
+from compiler.codegen.matmul import Product, print_matmul, print_sum, product_of
+from compiler.codegen.printing import Printer
+from compiler.codegen.scalar import pointer_type
+from compiler.codegen.statements import Body, Check, Memory
+from compiler.core import dims
+from compiler.core.dims import Size, Unknown
+from compiler.core.types import TensorType
+from compiler.graph.view import Node
+from compiler.schedule.chunks import Cells, Cut
+from compiler.schedule.groups import MatmulGroup
+from compiler.schedule.memory import MemoryPlan
+
+_NAME = re.compile(r"[a-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupLoops:
+    """What is known of the loops of a group: statements, nesting, and chunks if there are any."""
+
+    body: Body
+    nest: Nest
+    plan: ChunkPlan | None
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a unit takes: `role` is slot, unknown, gemm, failed, node, entry, or chunks,
+    down or across: a number of chunks.
+
+    A slot's pointer is that of its element `first`; an entry is one of the table, for an address.
+    """
+
+    name: str
+    type: str
+    role: str
+    key: int | str | Unknown | Cut
+    first: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The lines of a unit's body, its parameters, and whether it may fail.
+
+    With `chunks` it does one chunk, from `first` to `last`, of a loop.
+    """
+
+    lines: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    fallible: bool = False
+    chunks: Cut | None = None
+
+
+def loop_units(
+    nodes: Mapping[int, Node],
+    memory: MemoryPlan,
+    labels: Mapping[Unknown, str],
+    index: int,
+    part: GroupLoops,
+) -> Iterator[Unit]:
+    """The units that compute the loops of a group, the `index`-th, one after the other."""
+    body, plan = part.body, part.plan
+    for node, code in dict.fromkeys(body.fills):
+        if plan is None or node not in plan.gathered:
+            yield UnitPrinter(nodes, memory, labels).fill(node, code)
+    yield UnitPrinter(nodes, memory, labels).work(index, part)
+    if plan is not None and (plan.totals or plan.gathered):
+        yield UnitPrinter(nodes, memory, labels).finish(index, part)
+
+
+def product_units(
+    nodes: Mapping[int, Node],
+    memory: MemoryPlan,
+    labels: Mapping[Unknown, str],
+    index: int,
+    group: MatmulGroup,
+) -> Iterator[Unit]:
+    """The units that compute a product, the `index`-th group."""
+    product = product_of(nodes, group)
+    if group.onto is not None and memory.place[group.node] != memory.place[group.onto]:
+        yield UnitPrinter(nodes, memory, labels).copy(group.node, group.onto)
+    yield UnitPrinter(nodes, memory, labels).matmul(index, product)
+    if product.sums_chunks:
+        yield UnitPrinter(nodes, memory, labels).add_depths(index, product)
+
+
+class UnitPrinter:
+    """Prints one unit; names are given in the order of use, so that equal loops have one text."""
+
+    def __init__(
+        self, nodes: Mapping[int, Node], memory: MemoryPlan, labels: Mapping[Unknown, str]
+    ) -> None:
+        self.nodes = nodes
+        self.memory = memory
+        self.labels = labels
+        self.parameters: dict[tuple[str, object, int], Parameter] = {}
+        self.pointers = 0
+
+    def matmul(self, index: int, product: Product) -> Unit:
+        """The unit of a product, or of a chunk of it; the `index`-th group."""
+        parts = self.size, self._memory_pointer(index)
+        lines = print_matmul(self.nodes[product.node], product, *parts, self._gemm, self._side)
+        return self._made(list(lines), chunks=product.chunks)
+
+    def add_depths(self, index: int, product: Product) -> Unit:
+        """The unit that adds what the chunks of a product gave."""
+        assert product.chunks is not None
+        lines = list(print_sum(product, self.size, self._memory_pointer(index)))
+        self._parameter("chunks", product.chunks, "i64")
+        return self._made(lines)
+
+    def _side(self, cells: Cells) -> str:
+        return self._parameter(cells.counted, cells, "i64")
+
+    def _memory_pointer(self, index: int) -> Callable[[Memory, int], str]:
+        return lambda memory, first: self.pointer(self._slot(index, memory), first)
+
+    def work(self, index: int, part: GroupLoops) -> Unit:
+        """The loops of a group, or one chunk of them."""
+        checks = part.body.checks
+        lines = [
+            *self._printer(index, part).work(),
+            *(line for check in checks for line in self._check(check)),
+        ]
+        chunks = part.plan.chunks if part.plan else None
+        return self._made(lines, bool(checks), chunks)
+
+    def finish(self, index: int, part: GroupLoops) -> Unit:
+        """What combines the chunks of a group."""
+        assert part.plan is not None
+        assert part.plan.chunks is not None
+        lines = list(self._printer(index, part).finish())
+        self._parameter("chunks", part.plan.chunks, "i64")
+        return self._made(lines)
+
+    def fill(self, node: int, code: str) -> Unit:
+        """The unit that gives every element of a node a value."""
+        size = self.nodes[node].type.size
+        code = code.replace("{m}", f"{self._node_pointer(node, 0)}[i]")
+        return self._flat(size, code)
+
+    def copy(self, target: int, source: int) -> Unit:
+        """The unit that copies the value of one node over that of another."""
+        pair = (self._node_pointer(node, 0) for node in (target, source))
+        return self._flat(self.nodes[source].type.size, "{}[i] = {}[i]".format(*pair))
+
+    def _flat(self, size: Size, code: str) -> Unit:
+        chunks = flat_chunks(size)
+        bounds = "first, last" if chunks else self.size(size)
+        return self._made([f"for i in range({bounds}):", INDENT + code], chunks=chunks)
+
+    def _printer(self, index: int, part: GroupLoops) -> Printer:
+        return Printer(
+            self.nodes.__getitem__,
+            part.body,
+            part.nest,
+            part.plan,
+            self.size,
+            lambda memory: self._slot(index, memory),
+            self.pointer,
+        )
+
+    def copy_entry(self, target: int, source: int, type: TensorType) -> Unit:
+        """The unit that copies an array, of which entries of the table hold the addresses."""
+        kind = pointer_type(type.dtype)
+        pair = (self._parameter("entry", entry, kind) for entry in (target, source))
+        return self._flat(type.size, "{}[i] = {}[i]".format(*pair))
+
+    def size(self, value: Size) -> str:
+        """The text of a size."""
+        return dims.source(value, self.labels)
+
+    def pointer(self, slot: int, first: int) -> str:
+        """The name of the address of element `first` of a piece of memory."""
+        type = pointer_type(self.memory.slots[slot].dtype)
+        return self._parameter("slot", slot, type, first)
+
+    def _made(self, lines: list[str], fallible: bool = False, chunks: Cut | None = None) -> Unit:
+        names = set(_NAME.findall("\n".join(lines)))
+        for atom, label in self.labels.items():
+            if label in names:
+                key = ("unknown", atom, 0)
+                self.parameters[key] = Parameter(label, "i64", "unknown", atom)
+        return Unit(tuple(lines), tuple(self.parameters.values()), fallible, chunks)
+
+    def _parameter(self, role: str, key: int | str | Cut, type: str, first: int = 0) -> str:
+        found = self.parameters.get((role, key, first))
+        if found is None:
+            name = role
+            if role in ("slot", "node", "entry"):
+                name = f"{'node' if role == 'node' else 'b'}{self.pointers}"
+                self.pointers += 1
+            found = Parameter(name, type, role, key, first)
+            self.parameters[role, key, first] = found
+        return found.name
+
+    def _slot(self, index: int, memory: Memory) -> int:
+        kind, node = memory
+        return self.memory.place[node] if kind == "node" else self.memory.own[index, memory]
+
+    def _node_pointer(self, node: int, first: int) -> str:
+        return self.pointer(self.memory.place[node], first)
+
+    def _gemm(self, dtype: str) -> str:
+        return self._parameter("gemm", dtype, "i64")
+
+    def _check(self, check: Check) -> Iterator[str]:
+        bound = self.size(check.size)
+        least = f"-({bound})" if check.wrap else "0"
+        failed = self._parameter("failed", 0, "p_i64")
+        node = self._parameter("node", check.node, "i64")
+        yield f"if ({check.least} < {least}) | ({check.most} >= {bound}):"
+        yield f"{INDENT}{failed}[0] = select({check.least} < {least}, {check.least}, {check.most})"
+        yield f"{INDENT}return {node} + 1"

@@ -1,0 +1,149 @@
+"""How an op reaches a kernel: the records that an op's declaration carries for the emitter.
+
+They say what the emitted loop does, never how loops are made: that is `compiler.emit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from compiler.core.affine import Affine
+from compiler.core.types import TensorType
+
+Index: TypeAlias = "tuple[Affine, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Pointwise:
+    """One scalar expression per element.
+
+    `code` is a format string over the operands `{0}`, `{1}`, ..., the constructor of the result's
+    dtype `{t}` and of the first operand's `{s}`, and the kind letter of that dtype `{k}` (f, i, u
+    or b). The emitter wraps integer results to their width. `cheap` marks what costs no more than
+    reading a value back from the cache.
+    """
+
+    code: str
+    cheap: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class IndexMap:
+    """The result at `index` is the operand at `map(index, operand type, result type, **attrs)`.
+
+    `repeats` says that an element of the operand may be read for several elements of the result.
+    """
+
+    map: Callable[..., Index]
+    repeats: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """The result at an index is operand 0 at an index in which one axis comes from operand 1.
+
+    `split(index, *types, **attrs)` gives the index into operand 1 and the index into operand 0
+    with a hole at axis `attrs["axis"]`.
+    """
+
+    split: Callable[..., tuple[Index, Index]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """The adjoint of a gather: operand 0 is added into zeros where operand 1 points.
+
+    `split(index, result type, *types, **attrs)` as in `Gather`, over the axes of operand 0.
+    """
+
+    split: Callable[..., tuple[Index, Index]]
+
+
+@dataclass(frozen=True, slots=True)
+class Iota:
+    """The result at (i,) is i."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeValue:
+    """The result is a size that is known at run time: `attrs["size"]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """A reduction over `attrs["axes"]`; `kind` names how two values combine."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Each operand is written into a window of the result; what no window covers is filled.
+
+    `windows(types, result type, **attrs)` gives per operand the start and the step on each axis,
+    `fill(**attrs)` the value of the rest, or None where the windows cover everything.
+    """
+
+    windows: Callable[..., list[tuple[tuple[Any, ...], tuple[int, ...]]]]
+    fill: Callable[..., float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Operand 0 is added into zeros: its element at `index` at `place(index, type, **attrs)`.
+
+    `meets(type, **attrs)` says whether two elements may meet in one place, and whether every place
+    is met.
+    """
+
+    place: Callable[..., Index]
+    meets: Callable[..., tuple[bool, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """The first operand's elements in the same row-major order, maybe under another shape.
+
+    What reads the result runs after whatever computes the other operands.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Matmul:
+    """A product of matrices over the last two axes: a call of the BLAS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gemm:
+    """`attrs["beta"]` times operand 0 plus `attrs["alpha"]` times the product of the others.
+
+    A call of the BLAS, and an addition to the memory of operand 0 where nothing else needs it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A step that calls the op's `evaluate` on arrays: what no loop computes, such as a sort.
+
+    The operands lie in row-major memory; the result is copied to where the plan has it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """Loops and branches: graphs of their own, which are attributes; the value is a tuple."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One of the tensors that a nested op leaves in memory."""
+
+
+Lowering: TypeAlias = (
+    "Pointwise | IndexMap | Gather | Scatter | Iota | SizeValue | Reduce | Window | Overlap | Alias"
+    " | Matmul | Gemm | Host | Nested | Item"
+)
+
+TypeRule: TypeAlias = "Callable[..., TensorType]"

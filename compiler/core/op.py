@@ -1,0 +1,236 @@
+"""Op: one declaration per operation, shared by both paradigms.
+
+An `Op` is also the public function: `exp(x)` hands over to the first operand that is an
+`Operand` (a symbolic expression adds a node, an eager tensor evaluates and records), and
+evaluates with NumPy where there is none. All ops are pure.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from compiler.core.annotated import check_types
+from compiler.core.errors import GraphError
+from compiler.core.lowering import Lowering
+
+Rule: TypeAlias = "Callable[..., Any]"
+Attrs: TypeAlias = "dict[str, Any]"
+
+
+class Operand:
+    """What an op applies to beside NumPy arrays: a handle that decides what applying means."""
+
+    __slots__ = ()
+
+    apply: Callable[..., Any]
+    """`apply(op, operands, attrs)` applies `op` to `operands`, of which this handle is one."""
+
+    constant: Callable[..., Any]
+    """`constant(array)` is a handle of this kind that holds the array and has no gradient."""
+
+    call: Callable[..., Any]
+    """`call(function, operands)`: the results of a compiled function that is no op, a list of
+    handles; `function` has `forward`, `reverse` and `expand` (`staticgraph.tracing.compiled`)."""
+
+    arrays: Callable[..., Any]
+    """`arrays(operands)`: the arrays that handles of this kind hold, others as they are."""
+
+    traced: Callable[..., Any]
+    """`traced(expression, argument)`: a handle of this kind that stands for an expression while a
+    function is captured; `argument`: whether it stands for a tensor that exists outside."""
+
+    capturing: Callable[..., Any]
+    """`capturing()`: a context in which a function of handles of this kind is captured."""
+
+    shape: Any
+    dtype: Any
+
+
+def _named(error: TypeError, function: Any, name: str) -> TypeError:
+    """What Python says of a call that does not fit a function, as of the function `name`."""
+    own = f"{function.__qualname__}()"
+    text = str(error)
+    return TypeError(f"{name}(){text.removeprefix(own)}") if text.startswith(own) else error
+
+
+@functools.cache
+def _most(function: Any) -> float:
+    """How many arrays a function of NumPy's kind reads: one more by position is its `out`."""
+    if isinstance(function, np.ufunc):
+        return function.nin
+    names = list(inspect.signature(function).parameters)
+    return names.index("out") if "out" in names else math.inf
+
+
+def refuse_more(name: str, function: Any, count: int) -> None:
+    """TypeError if one of so many arguments were written to."""
+    most = _most(function)
+    if count > most:
+        takes = f"{most} positional argument{'s' * (most != 1)}"
+        raise TypeError(f"{name}() takes {takes} but {count} were given")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Op:
+    """One operation.
+
+    Attributes:
+        name: the op's name, unique; NumPy's or the array API's where they have it.
+        infer_type: `(*types, **attrs) -> TensorType`, or a TupleType where the value consists of
+            several tensors; raises ShapeError or DTypeError.
+        evaluate: `(*arrays, **attrs) -> array`, with NumPy.
+        vjp: per operand the rule `(g, out, *operands, **attrs) -> cotangent`, written in ops, or
+            None where the operand has no gradient; one callable `(i, g, out, ...)` for ops with
+            any number of operands.
+        saves: per operand the values its rule reads: letters a, b, c, ... for the operands and o
+            for the output. Rules read shapes and dtypes freely. Variadic ops save nothing.
+        vjp_arrays: the cotangents of several operands at once, on plain arrays only:
+            `(positions, g, out, *operands, **attrs) -> cotangents`, where that takes fewer steps
+            than the rules of `vjp`, with which the generic tests compare it. It may read what
+            those rules save.
+        vjp_items: the same for ops whose value is a tuple, on expressions:
+            `(positions, gs, out, *operands, **attrs) -> cotangents`, where `gs` has per item its
+            cotangent or None, and so has the result per position.
+        checked: whether `infer_type` refuses operands or attributes that `evaluate` would take.
+        elementwise: whether each element comes from the elements at the same place of operands
+            that broadcast.
+        sliceable: `(ndim, **attrs) -> int`, the number of leading axes along which slices of the
+            result come from those of the operands of the full rank and all of the others; None: 0.
+        bind: `(*args, **kwargs) -> (operands, attrs)`, the public signature; None where all
+            arguments are operands.
+        expand: for a composite, the same value written in other ops: `(*operands, **attrs)`.
+        lowering: how the op reaches a kernel; None for composites and leaves.
+        promotes: the operands (as a slice) that frontends cast to one dtype before they apply.
+        floating: whether frontends cast integers to floating point before they apply.
+        commutative: whether the two operands may be exchanged.
+    """
+
+    name: str
+    infer_type: Callable[..., Any]
+    evaluate: Callable[..., Any]
+    vjp: tuple[Rule | None, ...] | Rule = ()
+    saves: tuple[str, ...] = ()
+    vjp_arrays: Callable[..., Sequence[Any]] | None = None
+    vjp_items: Callable[..., Sequence[Any]] | None = None
+    checked: bool = False
+    elementwise: bool = False
+    sliceable: Callable[..., int] | None = None
+    bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None
+    expand: Callable[..., Any] | None = None
+    lowering: Lowering | None = None
+    promotes: slice | None = None
+    floating: bool = False
+    commutative: bool = False
+    doc: str = field(default="", repr=False)
+
+    def __call__(self, *operands: Any, **attrs: Any) -> Any:
+        """The op as the public function."""
+        return self.general(*operands, **attrs)
+
+    def shorten(self, shortcut: Rule) -> None:
+        """Let calls go to a frontend's function, which leaves to `general` what is not its own.
+
+        It becomes the call of a class of which this op is the only one: a step less in each call.
+        """
+        namespace = {"__slots__": (), "__call__": staticmethod(shortcut), "__doc__": self.doc}
+        object.__setattr__(self, "__class__", type(f"Op_{self.name}", (Op,), namespace))
+
+    def general(self, *operands: Any, **attrs: Any) -> Any:
+        """The op applied to anything."""
+        if self.bind is not None:
+            try:
+                check_types(self.name, self.bind, operands, attrs)
+                arguments = self.bind(*operands, **attrs)
+            except TypeError as error:
+                raise _named(error, self.bind, self.name) from None
+            return self.bound(*arguments)
+        if attrs:
+            self._check_names(attrs)
+        refuse_more(self.name, self.evaluate, len(operands))
+        for operand in operands:
+            if isinstance(operand, Operand):
+                return operand.apply(self, operands, attrs)
+        return self.evaluate(*operands, **attrs)
+
+    def _check_names(self, attrs: Attrs) -> None:
+        """TypeError for an argument that an op without a signature of its own does not take."""
+        known = {"out"}
+        if not isinstance(self.evaluate, np.ufunc):
+            known.update(inspect.signature(self.evaluate).parameters)
+        for name in attrs.keys() - known:
+            raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
+
+    def bound(self, operands: Sequence[Any], attrs: Attrs) -> Any:
+        """The op applied to what `bind` makes of the arguments: for rules that know it."""
+        for operand in operands:
+            if isinstance(operand, Operand):
+                return operand.apply(self, operands, attrs)
+        return self.evaluate(*operands, **attrs)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __reduce__(self) -> Any:
+        if _registry.get(self.name) is not self:
+            raise GraphError(f"the op {self.name} is not declared, so that it cannot be copied")
+        return op_named, (self.name,)
+
+    def cotangents(
+        self, positions: Sequence[int], g: Any, out: Any, *operands: Any, **attrs: Any
+    ) -> Sequence[Any]:
+        """The cotangents of the operands at `positions`, on plain arrays."""
+        if self.vjp_arrays is not None:
+            return self.vjp_arrays(positions, g, out, *operands, **attrs)
+        found = []
+        for position in positions:
+            rule = self.rule(position)
+            assert rule is not None
+            found.append(rule(g, out, *operands, **attrs))
+        return found
+
+    def rule(self, position: int) -> Rule | None:
+        """The gradient rule of one operand, or None where it has none."""
+        if callable(self.vjp):
+            variadic = self.vjp
+            return lambda g, out, *operands, **attrs: variadic(position, g, out, *operands, **attrs)
+        return self.vjp[position] if position < len(self.vjp) else None
+
+    def saved(self, position: int) -> str:
+        """The letters of the values that the rule of one operand reads."""
+        return self.saves[position] if position < len(self.saves) else ""
+
+
+_registry: dict[str, Op] = {}
+
+
+def register(op: Op) -> Op:
+    """Add an op to the library; GraphError if its name is taken."""
+    if op.name in _registry:
+        raise GraphError(f"an op named {op.name!r} is already declared")
+    _registry[op.name] = op
+    return op
+
+
+def is_registered(op: Op) -> bool:
+    """Whether an op belongs to the library."""
+    return _registry.get(op.name) is op
+
+
+def op_named(name: str) -> Op:
+    """The op of this name; GraphError if there is none."""
+    try:
+        return _registry[name]
+    except KeyError:
+        raise GraphError(f"no op is named {name!r}") from None
+
+
+def all_ops() -> tuple[Op, ...]:
+    """Every declared op, in the order of declaration."""
+    return tuple(_registry.values())

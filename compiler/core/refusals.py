@@ -1,0 +1,91 @@
+"""Refusals: errors that a function which is traced cannot swallow.
+
+Code that cannot be traced is refused by an exception. If it catches that, it goes on and means
+something else than it does on values; so the trace remembers the first refusal, and ends with it.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FrameType
+from typing import NoReturn, TypeVar
+
+from compiler.core.errors import CaptureError, StaticGraphError
+
+Refusal = TypeVar("Refusal", bound=StaticGraphError)
+
+_found: ContextVar[list[StaticGraphError] | None] = ContextVar("found", default=None)
+_ROOT = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_OWN = tuple(_ROOT + name + os.sep for name in ("compiler", "staticgraph", "dynamic"))
+_BETWEEN = (f"{os.sep}numpy{os.sep}", "<string>", "<frozen")
+"""Code that calls back into the project's on behalf of the user's."""
+
+
+@contextmanager
+def ending_with_refusals() -> Iterator[None]:
+    """Raise the first refusal of the block at its end, whatever the block made of it.
+
+    Any other error of the project's gets a note that names the user's line.
+    """
+    found: list[StaticGraphError] = []
+    token = _found.set(found)
+    try:
+        yield
+    except Exception as error:
+        if found and error is not found[0]:
+            raise found[0] from error
+        if not found and isinstance(error, StaticGraphError):
+            error.add_note(f"in a captured function, at {_place_of(error)}")
+        raise
+    finally:
+        _found.reset(token)
+    if found:
+        raise found[0]
+
+
+def remembered(error: Refusal) -> Refusal:
+    """The error, which ends the trace that is running, if one is."""
+    found = _found.get()
+    if found is not None:
+        found.append(error)
+    return error
+
+
+def refuse(what: str, instead: str, place: str | None = None) -> NoReturn:
+    """Raise a CaptureError at the user's line: what the code there needs, and what to write."""
+    raise remembered(CaptureError(f"{place or user_place()}: {what}: {instead}"))
+
+
+def _place_of(error: Exception) -> str:
+    """The user's line that was last on the way to an error."""
+    place = "?"
+    step = error.__traceback__
+    while step is not None:
+        if not _is_between(step.tb_frame):
+            place = _written(step.tb_frame.f_code.co_filename, step.tb_lineno)
+        step = step.tb_next
+    return place
+
+
+def user_place() -> str:
+    """`file:line` of the user's code, and its text if it is there."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_back is not None and _is_between(frame):
+        frame = frame.f_back
+    assert frame is not None
+    return _written(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _written(file: str, line: int) -> str:
+    text = linecache.getline(file, line).strip()
+    return f"{file}:{line}: `{text}`" if text else f"{file}:{line}"
+
+
+def _is_between(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return file.startswith(_OWN) or any(part in file for part in _BETWEEN)

@@ -1,0 +1,216 @@
+"""TensorType: what is known of a value before it exists, and the rules of broadcasting.
+
+The rank and the dtype are always known; each size is an int or a `Dim`. Broadcasting is static:
+a size that broadcasts is declared 1. Two sizes that must agree and are not known to are assumed
+equal, and the assumption is handed to whoever collects them (the compiler checks it at run time).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from compiler.core import dims
+from compiler.core.dims import Dim, Size, Unknown, product
+from compiler.core.errors import AxisError, DTypeError, ShapeError
+
+DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
+_KNOWN = {np.dtype(name): np.dtype(name) for name in DTYPES}
+_assumed: ContextVar[list[tuple[Size, Size]] | None] = ContextVar("assumed", default=None)
+
+Shape: TypeAlias = "tuple[Size, ...]"
+DType: TypeAlias = "np.dtype[Any]"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """The type of a tensor: its shape, a tuple of ints and Dims, and its dtype."""
+
+    shape: Shape
+    dtype: DType
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> Size:
+        """The number of elements."""
+        return product(self.shape)
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """All sizes that the type consists of."""
+        return self.shape
+
+    def with_sizes(self, function: Callable[[Dim], Size]) -> TensorType:
+        """The type with each unknown size replaced."""
+        return TensorType(mapped(self.shape, function), self.dtype)
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True)
+class TupleType:
+    """The type of a value that consists of several tensors: what loops and branches give."""
+
+    items: tuple[TensorType, ...]
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """All sizes that the type consists of."""
+        return tuple(size for item in self.items for size in item.shape)
+
+    def with_sizes(self, function: Callable[[Dim], Size]) -> TupleType:
+        """The type with each unknown size replaced."""
+        return TupleType(tuple(item.with_sizes(function) for item in self.items))
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.items))})"
+
+    __repr__ = __str__
+
+
+Type: TypeAlias = "TensorType | TupleType"
+
+
+def mapped(value: Any, function: Callable[[Dim], Size]) -> Any:
+    """An attribute of a node, or a type, with each unknown size in it replaced.
+
+    It is a size, a tuple, or what says itself how (a type, the body of a loop); the rest has none.
+    """
+    if isinstance(value, Dim):
+        return function(value)
+    if isinstance(value, tuple):
+        return tuple(mapped(part, function) for part in value)
+    return value.with_sizes(function) if hasattr(value, "with_sizes") else value
+
+
+def substituted(value: Any, sizes: Mapping[Unknown, Size]) -> Any:
+    """An attribute of a node, or a type, with unknown sizes replaced by others."""
+    return mapped(value, lambda size: dims.substitute(size, sizes))
+
+
+def as_dtype(dtype: object, op: str = "dtype") -> DType:
+    """`dtype` as one of the NumPy dtypes that the op library has; DTypeError otherwise."""
+    try:
+        return _KNOWN[np.dtype(dtype)]  # type: ignore[call-overload]
+    except (TypeError, KeyError):
+        raise DTypeError(f"{op}: no dtype {dtype!r}: known are {', '.join(DTYPES)}") from None
+
+
+def type_of(array: Any) -> TensorType:
+    """The type of a NumPy array or scalar."""
+    array = np.asarray(array)
+    return TensorType(array.shape, as_dtype(array.dtype))
+
+
+@contextmanager
+def collecting_assumptions() -> Iterator[list[tuple[Size, Size]]]:
+    """Collect the pairs of sizes that the type rules inside the block assume to be equal."""
+    pairs: list[tuple[Size, Size]] = []
+    token = _assumed.set(pairs)
+    try:
+        yield pairs
+    finally:
+        _assumed.reset(token)
+
+
+def unify(left: Size, right: Size) -> Size | None:
+    """The common size of two axes that must agree, or None if they are known to differ."""
+    if left == right:
+        return left
+    if isinstance(left, int) and isinstance(right, int):
+        return None
+    pairs = _assumed.get()
+    if pairs is not None:
+        pairs.append((left, right))
+    return left if isinstance(left, int) else right if isinstance(right, int) else left
+
+
+def same_type(left: TensorType, right: TensorType) -> bool:
+    """Whether two types are one; sizes that are not known to differ are assumed to be equal."""
+    return (
+        left.dtype == right.dtype
+        and left.ndim == right.ndim
+        and None not in map(unify, left.shape, right.shape)
+    )
+
+
+def fits(size: Size, bound: Size) -> bool:
+    """Whether `size` is at most `bound`; where that is not known it is assumed, as by `unify`."""
+    room = bound - size
+    if not isinstance(room, Dim):
+        return room >= 0
+    return dims.is_nonnegative(room) or unify(dims.maximum(size, bound), bound) is not None
+
+
+def broadcast_shapes(op: str, *types: TensorType) -> Shape:
+    """The shape that the operands broadcast to (NumPy's rule with unknown sizes never 1)."""
+    ndim = max((type.ndim for type in types), default=0)
+    result: list[Size] = []
+    for axis in range(-ndim, 0):
+        size: Size = 1
+        for type in types:
+            if -axis > type.ndim or type.shape[axis] == 1:
+                continue
+            common = type.shape[axis] if size == 1 else unify(size, type.shape[axis])
+            if common is None:
+                listed = ", ".join(map(str, types))
+                raise ShapeError(
+                    f"{op}: {listed} do not broadcast: axis {axis} is {size} and {type.shape[axis]}"
+                )
+            size = common
+        result.append(size)
+    return tuple(result)
+
+
+def normalise_axis(op: str, axis: int, ndim: int) -> int:
+    """`axis` counted from the front; ShapeError if there is no such axis."""
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        raise ShapeError(f"{op}: axis {axis!r} is not an int")
+    if not -ndim <= axis < ndim:
+        raise AxisError(f"{op}: axis {axis} is out of range for {ndim} axes")
+    return int(axis) % ndim
+
+
+def normalise_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """A sorted tuple of axes counted from the front; None means all of them."""
+    if axis is None:
+        return tuple(range(ndim))
+    if type(axis) is int and -ndim <= axis < ndim:
+        return (axis % ndim,)
+    listed = axis if isinstance(axis, Iterable) else (axis,)
+    axes = sorted(normalise_axis(op, one, ndim) for one in listed)
+    if len(set(axes)) != len(axes):
+        raise ShapeError(f"{op}: an axis is repeated in {axis!r}")
+    return tuple(axes)
+
+
+def require_float(op: str, *types: TensorType) -> None:
+    """DTypeError unless every type is floating point."""
+    for type in types:
+        if type.dtype.kind != "f":
+            raise DTypeError(f"{op}: {type} is not floating point: cast it with astype")
+
+
+def require_same_dtype(op: str, *types: TensorType) -> DType:
+    """The one dtype of all operands; DTypeError where they differ (frontends promote before)."""
+    for type in types[1:]:
+        if type.dtype != types[0].dtype:
+            raise DTypeError(f"{op}: mixed dtypes {types[0]} and {type}: cast one with astype")
+    return types[0].dtype
+
+
+def is_static(shape: Shape) -> bool:
+    """Whether every size is known."""
+    return not any(isinstance(size, Dim) for size in shape)

@@ -1,1 +1,0 @@
-"""Fused groups become Python source, which is lowered to LLVM, and a program that runs it."""

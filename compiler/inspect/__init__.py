@@ -1,0 +1,1 @@
+"""Looking at what runs: op by op, its memory, its times."""

@@ -1,0 +1,150 @@
+"""What a run op by op shows: every step with its values and the line that it comes from."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.core.errors import NonFiniteWarning
+from compiler.core.types import type_of
+from compiler.graph.definition import Definition
+from compiler.graph.expression import Expression
+from compiler.inspect.interpreted import Interpreted
+from compiler.runtime.sizes import Feed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One op that was run.
+
+    Attributes:
+        op: its name.
+        name: the name that the user gave to the expression, or None.
+        source: the user's `file:line`; of a node of a gradient, the line that it belongs to.
+        operands, attrs: what it was applied to: arrays, and the op's options.
+        value: what came out, an array.
+    """
+
+    op: str
+    name: str | None
+    source: str
+    operands: tuple[Any, ...]
+    attrs: Mapping[str, Any]
+    value: Any
+
+    def __str__(self) -> str:
+        operands = ", ".join(map(_typed, self.operands))
+        label = f" {self.name!r}" if self.name else ""
+        return f"{self.op}{label}({operands}) = {_shown(self.value)}  ({self.source})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """The steps of one run, in order; `print(trace)` lists them."""
+
+    steps: tuple[Step, ...]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def __getitem__(self, position: int) -> Step:
+        return self.steps[position]
+
+    def at(self, line: str) -> list[Step]:
+        """The steps that come from a line, given as the end of `file:line`: `"train.py:12"`."""
+        return [step for step in self.steps if step.source.endswith(line)]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.steps))
+
+
+def trace(
+    definition: Definition,
+    feeds: tuple[Feed, ...],
+    name: str,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+) -> Trace:
+    """The steps of a graph's run on the arguments of a call; variables stay what they are."""
+    steps: list[Step] = []
+
+    def observe(node: Expression, operands: Sequence[Any], value: Any) -> None:
+        steps.append(step_of(node, operands, value))
+
+    Interpreted(definition, feeds, list, name).watch(args, kwargs, observe)
+    return Trace(tuple(steps))
+
+
+def step_of(node: Expression, operands: Sequence[Any], value: Any) -> Step:
+    """The record of an op that was run."""
+    return Step(node.op.name, node.name, node.source, tuple(operands), node.attrs, value)
+
+
+class NonFinite:
+    """Warns of each line that makes inf or nan out of finite operands; once per line."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    def __call__(self, node: Expression, operands: Sequence[Any], value: Any) -> None:
+        """Look at an op that was run."""
+        if node.source in self._known or _finite(value) or not all(map(_finite, operands)):
+            return
+        if not operands:  # a constant of the user's
+            return
+        file, _, line = node.source.rpartition(":")
+        warnings.warn_explicit(_message(node, operands, value), NonFiniteWarning, file, int(line))
+        self._known.add(node.source)
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_finite, value))
+    array = np.asarray(value)
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+
+
+def _message(node: Expression, operands: Sequence[Any], value: Any) -> str:
+    types = ", ".join(map(_typed, operands))
+    if isinstance(value, tuple):
+        return f"{node.op.name}({types}) is not finite ({node.source})"
+    array = np.asarray(value)
+    wrong = ~np.isfinite(array)
+    first = tuple(map(int, np.argwhere(wrong)[0]))
+    place = f" at {list(first)}" if first else ""
+    origin = ""
+    if node.op.elementwise:
+        read = [np.broadcast_to(operand, array.shape)[first] for operand in operands]
+        origin = f" of {' and '.join(map(str, read))}"
+    return (
+        f"{node.op.name}({types}): {int(wrong.sum())} of {array.size} values are not finite, "
+        f"the first is {array[first]}{place}{origin} ({node.source})"
+    )
+
+
+def _typed(value: Any) -> str:
+    return f"({', '.join(map(_typed, value))})" if isinstance(value, tuple) else str(type_of(value))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_shown, value))})"
+    array = np.asarray(value)
+    if array.size <= 4:
+        text = np.array2string(array, separator=", ", precision=6)
+        return f"{type_of(array)} {' '.join(text.split())}"
+    if array.dtype.kind == "b":
+        return f"{type_of(array)}, {int(array.sum())} of {array.size} true"
+    finite = array[np.isfinite(array)]
+    lost = f", {array.size - finite.size} not finite" if finite.size < array.size else ""
+    if not finite.size:
+        return f"{type_of(array)}{lost}"
+    mean = finite.mean(dtype=np.float64)
+    return f"{type_of(array)} from {finite.min():.6g} to {finite.max():.6g}, mean {mean:.6g}{lost}"

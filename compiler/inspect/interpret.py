@@ -1,0 +1,140 @@
+"""Evaluation of expressions node by node with NumPy: the reference, and the debug mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from compiler.core import dims
+from compiler.core.dims import Unknown
+from compiler.core.errors import FeedError, GraphError, ShapeError, StaticGraphError
+from compiler.core.types import TupleType, Type, collecting_assumptions, mapped, type_of
+from compiler.graph.expression import Expression, ancestors
+
+Observer: TypeAlias = "Callable[[Expression, Sequence[Any], Any], None]"
+
+
+def interpret(
+    outputs: Sequence[Expression],
+    feeds: Mapping[Expression, Any],
+    observe: Observer | None = None,
+) -> list[np.ndarray[Any, Any]]:
+    """The values of expressions, every node evaluated by its op's NumPy function.
+
+    Args:
+        outputs: what to evaluate.
+        feeds: the value of every placeholder and variable that the outputs depend on; any other
+            expression may be fed too, and is then not evaluated.
+        observe: called with each node that was evaluated, the values of its operands, and its own.
+
+    Returns:
+        One array per output. Unknown sizes are those of the fed values. Each value is dropped when
+        its last reader is evaluated.
+
+    Raises:
+        FeedError: a leaf is not fed, or a fed value has another dtype, rank or size.
+        ShapeError: sizes that the type rules assume to be equal differ.
+        GraphError: a value has not the type that was inferred for it.
+
+    Each message names the node and the user's line that made it.
+    """
+    fed = {expression.serial: np.asarray(value) for expression, value in feeds.items()}
+    for expression, value in feeds.items():
+        _check_kind(expression, np.asarray(value))
+    sizes = _bind_sizes(feeds)
+    values: dict[int, Any] = dict(fed)
+    nodes = _evaluated(outputs, fed)
+    last_reader = {operand.serial: node.serial for node in nodes for operand in node.operands}
+    kept = {output.serial for output in outputs}
+    for node in nodes:
+        arrays = [values[operand.serial] for operand in node.operands]
+        values[node.serial] = _evaluate(node, arrays, sizes)
+        if observe is not None:
+            observe(node, arrays, values[node.serial])
+        for serial in {operand.serial for operand in node.operands} - kept:
+            if last_reader[serial] == node.serial:
+                del values[serial]
+    return [np.asarray(values[output.serial]) for output in outputs]
+
+
+def _evaluated(
+    outputs: Sequence[Expression], fed: Mapping[int, np.ndarray[Any, Any]]
+) -> list[Expression]:
+    """The nodes to evaluate, operands first: those that a path without a fed node reaches."""
+    nodes = ancestors(outputs)
+    wanted = {output.serial for output in outputs}
+    for node in reversed(nodes):
+        if node.serial in wanted and node.serial not in fed:
+            wanted.update(operand.serial for operand in node.operands)
+    return [node for node in nodes if node.serial in wanted and node.serial not in fed]
+
+
+def _check_kind(node: Expression, value: np.ndarray[Any, Any]) -> None:
+    if value.dtype != node.dtype or value.ndim != node.ndim:
+        raise FeedError(f"{_place(node)} is fed {type_of(value)}")
+
+
+def _bind_sizes(feeds: Mapping[Expression, Any]) -> dict[Unknown, int]:
+    """The values of the unknown sizes, read off the shapes of what is fed."""
+    sizes: dict[Unknown, int] = {}
+    for node, value in feeds.items():
+        for size, actual in zip(node.shape, np.shape(value), strict=True):
+            atom = dims.as_unknown(size)
+            if atom is not None:
+                sizes.setdefault(atom, actual)
+    for node, value in feeds.items():
+        for axis, (size, actual) in enumerate(zip(node.shape, np.shape(value), strict=True)):
+            if _size(size, sizes, actual) != actual:
+                raise FeedError(
+                    f"{_place(node)} is fed an array of shape {np.shape(value)}: "
+                    f"axis {axis} is {actual}, not {size} = {dims.evaluate(size, sizes)}"
+                )
+    return sizes
+
+
+def _size(size: dims.Size, sizes: Mapping[Unknown, int], otherwise: int) -> int:
+    """The size, or `otherwise` where it depends on unknowns that no fed shape gives."""
+    return dims.evaluate(size, sizes) if dims.atoms([size]) <= sizes.keys() else otherwise
+
+
+def _evaluate(node: Expression, arrays: Sequence[Any], sizes: Mapping[Unknown, int]) -> Any:
+    if node.op.name in ("placeholder", "variable"):
+        raise FeedError(f"{_place(node)} is not fed")
+    _check_assumptions(node, sizes)
+    attrs = {name: _known(value, sizes) for name, value in node.attrs.items()}
+    try:
+        with np.errstate(all="ignore"):
+            value = node.op.evaluate(*arrays, **attrs)
+    except StaticGraphError as error:
+        raise type(error)(f"{error}, in {_place(node)}") from error
+    except Exception as error:
+        error.add_note(f"in {_place(node)}")
+        raise
+    found: Type = TupleType(tuple(map(type_of, value))) if node.op.vjp_items else type_of(value)
+    if found != _known(node.type, sizes):
+        raise GraphError(f"{_place(node)} evaluates to {found}, inferred {node.type}")
+    return value
+
+
+def _check_assumptions(node: Expression, sizes: Mapping[Unknown, int]) -> None:
+    types = [operand.type for operand in node.operands]
+    with collecting_assumptions() as pairs:
+        node.op.infer_type(*types, **node.attrs)
+    for left, right in pairs:
+        actual = dims.evaluate(left, sizes), dims.evaluate(right, sizes)
+        if actual[0] != actual[1]:
+            listed = ", ".join(map(str, types))
+            raise ShapeError(
+                f"{_place(node)} of {listed}: {left} = {actual[0]} and {right} = {actual[1]} differ"
+            )
+
+
+def _known(value: Any, sizes: Mapping[Unknown, int]) -> Any:
+    """An attribute or a type with its unknown sizes replaced by their values."""
+    return mapped(value, lambda size: dims.evaluate(size, sizes))
+
+
+def _place(node: Expression) -> str:
+    return f"{node!r} ({node.source})"

@@ -1,0 +1,128 @@
+"""A graph as a function of arrays that runs op by op with NumPy: nothing is compiled."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from compiler.core import fork
+from compiler.core.dims import Unknown, evaluate
+from compiler.graph.definition import Definition
+from compiler.graph.expression import Expression
+from compiler.inspect.interpret import Observer, interpret
+from compiler.ops import leaves
+from compiler.runtime.arguments import (
+    as_inputs,
+    check_outputs,
+    given_outputs,
+    in_order,
+    is_fed_out,
+)
+from compiler.runtime.sizes import Feed, check_sizes, sizes_of
+from compiler.runtime.state import State, holding
+from compiler.runtime.strided import row_major
+
+interpreting = threading.RLock()
+"""Held by a call: what it reads of variables is not updated by another one meanwhile."""
+fork.hold(fork.Rank.INTERPRETING, interpreting)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Interpreted:
+    """The function that a graph defines, called like an executable and with the same errors.
+
+    Values are those of a kernel up to rounding: nothing is rewritten or fused, and sums are added
+    in NumPy's order.
+    """
+
+    definition: Definition
+    feeds: tuple[Feed, ...]
+    restructure: Callable[[list[Any]], Any]
+    name: str
+    _made: list[Expression] = field(init=False)
+    _checked: dict[Unknown, int] | None = None
+
+    def __post_init__(self) -> None:
+        self._made = self.definition.expressions()
+
+    def run(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], observe: Observer | None = None
+    ) -> Any:
+        """The outputs, in new arrays; variables are updated when everything is computed.
+
+        Args:
+            args, kwargs: what the call was given.
+            observe: called after each op.
+        """
+        updates = self.definition.updates
+        named = dict(kwargs)
+        out = None if is_fed_out(self.feeds) else named.pop("out", None)
+        arrays, sizes = self._bound(args, named)
+        given = None if out is None else self._checked_outputs(out, arrays, sizes)
+        with interpreting, holding(self._states(), changes=bool(updates)):
+            values = self._values(arrays, self._variables(), observe)
+            # copies: a value may be an input, a variable, or a view of one
+            results = [np.array(value, order="C") for value in values]
+            count = len(self.definition.outputs)
+            for (variable, _), value in zip(updates, results[count:], strict=True):
+                self._made[variable].attrs["key"].array[...] = value
+        del results[count:]
+        if given is not None:
+            for array, value in zip(given, results, strict=True):
+                array[...] = value
+        return self.restructure(results if given is None else given)
+
+    def watch(self, args: Sequence[Any], kwargs: Mapping[str, Any], observe: Observer) -> None:
+        """Compute everything, and update nothing."""
+        arrays, _ = self._bound(args, kwargs)
+        with interpreting, holding(self._states(), changes=False):
+            # copies, since what the observer keeps must not change when a variable does
+            variables = {node: value.copy() for node, value in self._variables().items()}
+            self._values(arrays, variables, observe)
+
+    def _bound(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[Unknown, int]]:
+        """The inputs as row-major arrays, and the sizes that were unknown."""
+        given = as_inputs(self.name, self.feeds, in_order(self.name, self.feeds, args, kwargs))
+        arrays = list(map(row_major, given))
+        sizes = sizes_of(self.feeds, arrays)
+        if sizes != self._checked:
+            check_sizes(self.definition, sizes)
+            self._checked = sizes
+        return arrays, sizes
+
+    def _checked_outputs(
+        self, out: Any, arrays: Sequence[Any], sizes: Mapping[Unknown, int]
+    ) -> list[Any]:
+        """The arrays that the results go to."""
+        given = given_outputs(self.name, out)
+        types = [self.definition.nodes[node].type for node in self.definition.outputs]
+        shapes = [tuple([evaluate(size, sizes) for size in type.shape]) for type in types]
+        constants = [node.attrs["value"] for node in self._made if node.op is leaves.constant]
+        fixed = [one.array for one in (*self._states(), *constants)]
+        check_outputs(self.name, given, types, shapes, [*arrays, *fixed])
+        return given
+
+    def _states(self) -> list[State]:
+        return [node.attrs["key"] for node in self._made if node.op is leaves.variable]
+
+    def _variables(self) -> dict[Expression, Any]:
+        return {node: node.attrs["key"].array for node in self._made if node.op is leaves.variable}
+
+    def _values(
+        self,
+        arrays: Sequence[Any],
+        variables: Mapping[Expression, Any],
+        observe: Observer | None,
+    ) -> list[Any]:
+        """The outputs and the new values of variables."""
+        definition = self.definition
+        inputs = [self._made[node] for node in definition.inputs]
+        wanted = [*definition.outputs, *(new for _, new in definition.updates)]
+        feeds = {**variables, **dict(zip(inputs, arrays, strict=True))}
+        return list(interpret([self._made[node] for node in wanted], feeds, observe))

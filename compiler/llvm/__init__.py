@@ -1,0 +1,1 @@
+"""The emitted language as machine code, by LLVM alone or by Numba."""

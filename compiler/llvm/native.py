@@ -1,0 +1,169 @@
+"""Compile units, functions of the emitted language, to object code with LLVM alone.
+
+A unit becomes two functions: the loops, whose pointers LLVM may take to be apart, for every value
+that lives at the time has memory of its own; and a step
+
+    int64 step(int64 *table, int64 *operands, int64 first, int64 last, int64 chunk)
+
+which reads the arguments where the program's operands say: pairs of an entry of the table and of
+what is added to it. A unit that does one chunk of a loop also gets the last three.
+"""
+
+from __future__ import annotations
+
+import ast
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from compiler.codegen.program import OF_A_CHUNK
+from compiler.core import fork
+from compiler.llvm.lower.functions import is_long
+from compiler.llvm.lower.translate import Translator, type_named
+from compiler.llvm.lower.values import INT64, Pointer
+from compiler.llvm.vecmath.deferred import KernelModule, define_deferred
+from compiler.llvm.vecmath.joint import join_calls
+from compiler.runtime.cache.objects import target_machine
+
+WORDS = INT64.ir.as_pointer()
+WITH_STRIDE_VERSIONS = range(20, 23)  # versions of LLVM that were seen to have the option
+STRIDE_VERSIONS = "-enable-mem-access-versioning"
+MOST_INLINED = 32  # calls of functions of vecmath in a kernel: they take LLVM half a second
+STACK_ALIGNMENT = 64  # bytes: a vector on the stack else lies in two cache lines, by chance
+_setting = threading.RLock()  # one at a time
+fork.hold(fork.Rank.LLVM_OPTIONS, _setting)
+STEP = ir.FunctionType(INT64.ir, [WORDS, WORDS, INT64.ir, INT64.ir, INT64.ir])
+
+
+def compile_native(sources: Sequence[str]) -> bytes:
+    """The object code of units; the step of the i-th has the symbol `step_symbol(i)`.
+
+    No fast-math flag is set: sums may be reordered where the source says `fsum`, and nan and inf
+    are what IEEE 754 says.
+    """
+    machine = target_machine()
+    module = KernelModule("kernel")
+    module.triple = machine.triple
+    trees = [_tree(source) for source in sources]
+    inlining = _inlining(trees)
+    for i, tree in enumerate(trees):
+        is_chunk = [one.arg for one in tree.args.args[-3:]] == [*OF_A_CHUNK]
+        unit = _define_unit(module, tree, i not in inlining)
+        _define_step(module, step_symbol(i), unit, is_chunk)
+    # a context of its own: the global one keeps every type and constant that it has seen
+    parsed = llvm.parse_assembly(str(module), llvm.create_context())
+    optimise(parsed, machine)
+    parsed = join_calls(parsed, module)
+    parsed = define_deferred(parsed, module, machine, optimise)
+    return bytes(machine.emit_object(parsed))
+
+
+def step_symbol(position: int) -> str:
+    """The name in the object code of the step of a unit."""
+    return f"step_{position}"
+
+
+def optimise(module: Any, machine: Any) -> None:
+    """LLVM's passes without unrolling.
+
+    `compiler.codegen.loops` writes the shortest loops out itself; unrolling the others took half of
+    the time to compile, and the kernels were no faster.
+    """
+    options = llvm.create_pipeline_tuning_options()
+    options.speed_level = 3
+    options.loop_vectorization = True
+    options.loop_interleaving = True
+    options.slp_vectorization = False
+    options.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, options)
+    with _without_stride_versions():
+        builder.getModulePassManager().run(module, builder)
+
+
+@contextmanager
+def _without_stride_versions() -> Iterator[None]:
+    """Without the guess that a stride that is not known is 1.
+
+    LLVM would vectorise a loop for that case alone, and leave all others, such as reading a
+    transposed matrix, to scalar code: up to twelve times slower than with gathering loads. The
+    setting is the process': it is reset at once, since Numba compiles with the same LLVM.
+    """
+    if llvm.llvm_version_info[0] not in WITH_STRIDE_VERSIONS:
+        yield  # an option that LLVM does not know would end the process
+        return
+    with _setting:
+        llvm.set_option("", f"{STRIDE_VERSIONS}=false")
+        try:
+            yield
+        finally:
+            llvm.set_option("", f"{STRIDE_VERSIONS}=true")
+
+
+def _define_unit(module: Any, tree: ast.FunctionDef, outlines: bool) -> Any:
+    names = [one.arg for one in tree.args.args]
+    types = [type_named(_annotation(one)) for one in tree.args.args]
+    kind = ir.FunctionType(INT64.ir, [type.ir for type in types])
+    function = ir.Function(module, kind, f"unit_{len(module.functions)}")
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    function.attributes.add("nounwind")
+    function.attributes.alignstack = STACK_ALIGNMENT
+    for type, argument in zip(types, function.args, strict=True):
+        if isinstance(type, Pointer):
+            argument.add_attribute("noalias")
+    Translator(function, names, types, INT64, outlines).run(tree.body)
+    return function
+
+
+def _tree(source: str) -> ast.FunctionDef:
+    (tree,) = ast.parse(source).body
+    assert isinstance(tree, ast.FunctionDef)
+    return tree
+
+
+def _inlining(trees: Sequence[ast.FunctionDef]) -> set[int]:
+    """The units that inline functions of vecmath: those with the fewest calls, as far as it goes.
+
+    Small loops gain most by it, and cost LLVM least.
+    """
+    calls = [_long_calls(tree) for tree in trees]
+    found: set[int] = set()
+    left = MOST_INLINED
+    for i in sorted(range(len(trees)), key=calls.__getitem__):
+        left -= calls[i]
+        if left < 0:
+            break
+        found.add(i)
+    return found
+
+
+def _long_calls(tree: ast.AST) -> int:
+    """How many functions of vecmath a unit calls that are many instructions."""
+    called = [one.func for one in ast.walk(tree) if isinstance(one, ast.Call)]
+    return sum(isinstance(one, ast.Name) and is_long(one.id) for one in called)
+
+
+def _annotation(argument: ast.arg) -> str:
+    assert isinstance(argument.annotation, ast.Name)
+    return argument.annotation.id
+
+
+def _define_step(module: Any, symbol: str, unit: Any, is_chunk: bool) -> None:
+    step = ir.Function(module, STEP, symbol)
+    builder = ir.IRBuilder(step.append_basic_block("entry"))
+    table, operands, *chunk = step.args
+    read, arguments = unit.args, []
+    if not is_chunk:
+        chunk = []
+    for i, argument in enumerate(read[: len(read) - len(chunk)]):
+        entry, addend = (
+            builder.load(builder.gep(operands, [INT64.ir(2 * i + part)])) for part in range(2)
+        )
+        word = builder.add(builder.load(builder.gep(table, [entry])), addend)
+        is_pointer = isinstance(argument.type, ir.PointerType)
+        arguments.append(builder.inttoptr(word, argument.type) if is_pointer else word)
+    builder.ret(builder.call(unit, [*arguments, *chunk]))

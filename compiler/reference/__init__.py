@@ -1,0 +1,1 @@
+"""Functions on plain arrays that evaluate ops with NumPy."""

@@ -1,0 +1,109 @@
+"""In how many parts a loop or a product is cut, which threads share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from compiler.core.dims import Size, Unknown, evaluate
+
+PRODUCT_GRAIN = 1 << 20  # multiplications that one chunk of products does at least: 10 to 30 µs
+PROCESSORS = os.cpu_count() or 1  # of the machine, however many of them threads may use
+TILE = 16  # rows or columns that are not divided: the BLAS computes so many at once
+# The BLAS copies the operands of each call. Copying an element takes as long as so many
+# multiplications: 5 to 20 measured on a Zen 4, by the time of a product in 1 to 32 calls.
+COPYING = 16
+SPARE = 4  # cells for each processor at most
+WORTH = 1.01  # of the time: what more cells than processors may cost, for one may be held up
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """A loop in chunks: how many iterations there are, and how many statements they run in all.
+
+    A chunk has at least `least` iterations and runs at least `grain` statements; there are at most
+    `most`.
+    """
+
+    extent: Size
+    work: Size
+    least: int
+    grain: int
+    most: int
+
+    def count(self, sizes: Mapping[Unknown, int]) -> int:
+        """How many chunks there are, given the sizes that are unknown before run time."""
+        extent, work = evaluate(self.extent, sizes), evaluate(self.work, sizes)
+        return max(1, min(self.most, extent // self.least, work // self.grain))
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The result (rows, columns) of a product in cells, a chunk each: a grid, `down` x `across`.
+
+    How many there are depends on the sizes and on the machine alone, never on how many threads
+    there are: a BLAS adds in another order where a matrix is divided in another way.
+
+    Attributes:
+        rows, columns, depth: the sizes of the product.
+        counted: what `count` is: of all cells, or of those `down` or `across`.
+    """
+
+    rows: Size
+    columns: Size
+    depth: Size
+    counted: str = "cells"
+
+    @property
+    def extent(self) -> Cells:
+        """A chunk is one cell."""
+        return self
+
+    @property
+    def divides_rows(self) -> bool:
+        """Whether there may be several cells down the result."""
+        return not isinstance(self.rows, int) or self.rows > TILE
+
+    @property
+    def divides_columns(self) -> bool:
+        """Whether there may be several cells across the result."""
+        return not isinstance(self.columns, int) or self.columns > TILE
+
+    def count(self, sizes: Mapping[Unknown, int]) -> int:
+        """The number of cells, or of those in a column or in a row of the grid."""
+        m, n, k = (evaluate(size, sizes) for size in (self.rows, self.columns, self.depth))
+        down, across = _grid(m, n, min(PROCESSORS, m * n * k // PRODUCT_GRAIN))
+        return {"cells": down * across, "down": down, "across": across}[self.counted]
+
+
+Cut: TypeAlias = Chunks | Cells
+
+
+@lru_cache
+def _grid(rows: int, columns: int, threads: int) -> tuple[int, int]:
+    """The rows and columns of cells that `threads` are done with first."""
+    if threads <= 1:
+        return 1, 1
+    times = {
+        grid: -(-grid[0] * grid[1] // threads) * _time(-(-rows // grid[0]), -(-columns // grid[1]))
+        for grid in _grids(-(-rows // TILE), -(-columns // TILE), threads)
+    }
+    most = WORTH * min(times.values())
+    return max(
+        (grid for grid, time in times.items() if time <= most),
+        key=lambda grid: (grid[0] * grid[1], -times[grid], grid[0]),
+    )
+
+
+def _grids(down: int, across: int, threads: int) -> Iterator[tuple[int, int]]:
+    for cells in range(threads, SPARE * threads + 1, threads):
+        yield from ((i, min(across, cells // i)) for i in range(1, min(down, cells) + 1))
+
+
+def _time(rows: int, columns: int) -> int:
+    """What a cell takes for each element of the depth: whole tiles, and copies of its operands."""
+    rows, columns = (-(-size // TILE) * TILE for size in (rows, columns))
+    return rows * columns + COPYING * (rows + columns)

@@ -1,0 +1,503 @@
+"""Fusion: partition the graph into groups, each one nest of loops or one call of the BLAS.
+
+A loop group has a domain (the sizes of its loops) and, once it holds a reduction over the last
+axes, a split: the axes before it are *rows*, those after it *columns*, and each row is swept in as
+many passes as its reductions need, so that a softmax or a layer norm with its gradient is one
+group whose row stays in the cache. Nodes are placed greedily in order: into the latest group that
+computes one of their operands if they fit there, since everything else they read is older.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import networkx as nx
+
+from compiler.core.lowering import (
+    Alias,
+    Gather,
+    Gemm,
+    Host,
+    Index,
+    IndexMap,
+    Item,
+    Matmul,
+    Nested,
+    Overlap,
+    Pointwise,
+    Reduce,
+    Scatter,
+    Window,
+)
+from compiler.core.types import Shape
+from compiler.graph.definition import LEAVES, no_lowering
+from compiler.graph.view import Node, nodes_of
+from compiler.passes.products import is_reshape, is_turned, matrix_view, pack_of
+from compiler.schedule.beside import beside_source
+from compiler.schedule.demand import (
+    broadcast_index,
+    canonical,
+    contiguous_strides,
+    demands,
+    is_free,
+    reach,
+)
+from compiler.schedule.extent import Extents
+from compiler.schedule.groups import (
+    Fusion,
+    Group,
+    HostGroup,
+    LoopGroup,
+    MatmulGroup,
+    NestedGroup,
+    Pack,
+    Store,
+    View,
+    is_deferrable,
+    is_row,
+    totals_rows,
+    trailing_axes,
+)
+
+MOST_STREAMS = 16  # arrays that unrelated nodes may share a loop with
+RECENT = 8  # groups of one domain that are tried
+
+
+def fuse(graph: nx.MultiDiGraph[int], separate: bool = False) -> Fusion:
+    """Partition a graph of primitive ops; with `separate`, every node is a group of its own."""
+    fuser = _Fuser(graph, separate)
+    for node in fuser.nodes.values():
+        fuser.place(node)
+    groups = tuple(sorted(fuser.groups, key=lambda group: group.order))
+    return Fusion(
+        fuser.nodes,
+        groups,
+        fuser.home,
+        frozenset(fuser.deferred),
+        frozenset(fuser.stored),
+        frozenset(fuser.virtual),
+        fuser.roots,
+    )
+
+
+class _Fuser:
+    def __init__(self, graph: nx.MultiDiGraph[int], separate: bool) -> None:
+        self.nodes = nodes_of(graph)
+        self.separate = separate
+        self.updated = {new: variable for variable, new in graph.graph["updates"]}
+        self.roots = (*graph.graph["outputs"], *self.updated)
+        self.consumers: dict[int, list[int]] = {node_id: [] for node_id in self.nodes}
+        for node in self.nodes.values():
+            # an alias waits for its further operands, and does not read them
+            aliased = isinstance(node.op.lowering, Alias)
+            for operand in dict.fromkeys(node.operands[:1] if aliased else node.operands):
+                self.consumers[operand].append(node.id)
+        self.groups: list[Group] = []
+        self.by_domain: dict[Shape, list[LoopGroup]] = {}
+        self.home: dict[int, Group] = {}
+        self.readers: dict[int, int] = {}
+        self.deferred: set[int] = set()
+        self.stored: set[int] = set(self.roots)
+        self.virtual: set[int] = set()
+        self.extents = Extents(self.nodes, self.roots)
+        self.packs: dict[int, Pack] = {}
+        self.aliases: dict[int, int] = {}
+        self.first = self.front = -(10**9)
+        self.last = 0
+
+    def place(self, node: Node) -> None:
+        lowering = node.op.lowering
+        if isinstance(lowering, Pointwise | Gather):
+            if not self._make_virtual(node):
+                self._place_pointwise(node)
+        elif isinstance(lowering, Reduce):
+            self._place_reduction(node)
+        elif isinstance(lowering, IndexMap):
+            self.extents.look_through(node)
+        elif isinstance(lowering, Alias):
+            self._place_alias(node)
+        elif isinstance(lowering, Matmul):
+            self._place_matmul(node, node.operands)
+        elif isinstance(lowering, Gemm):
+            self._place_gemm(node)
+        elif isinstance(lowering, Window):
+            self._place_window(node, lowering)
+        elif isinstance(lowering, Overlap):
+            self._place_overlap(node, lowering)
+        elif isinstance(lowering, Scatter):
+            self._place_scatter(node, lowering)
+        elif isinstance(lowering, Host):
+            self._place_host(node)
+        elif isinstance(lowering, Nested):
+            self._place_nested(node)
+        elif isinstance(lowering, Item):
+            self._place_item(node)
+        elif lowering is None and node.op not in LEAVES:
+            raise no_lowering(node)
+
+    # -- pointwise ---------------------------------------------------------------------------
+
+    def _make_virtual(self, node: Node) -> bool:
+        if self.separate or node.id in self.stored:
+            return False
+        if not self._single_reader(node) or not self.extents.inline(node):
+            return False
+        self.virtual.add(node.id)
+        return True
+
+    def _single_reader(self, node: Node) -> bool:
+        """Whether one place alone reads the node, and computes no element of it twice."""
+        seen_as = node
+        while True:
+            if seen_as.id in self.stored or len(self.consumers[seen_as.id]) != 1:
+                return False
+            reader = self.nodes[self.consumers[seen_as.id][0]]
+            lowering = reader.op.lowering
+            if not isinstance(lowering, IndexMap):
+                break
+            if lowering.repeats:
+                return False
+            seen_as = reader
+        if isinstance(lowering, Reduce | Window | Overlap):
+            return reader.operands.count(seen_as.id) == 1
+        if isinstance(lowering, Scatter) and reader.operands[0] == seen_as.id:
+            return True
+        if isinstance(lowering, Gather) and reader.operands[0] == seen_as.id:
+            return isinstance(node.op.lowering, Pointwise) and node.op.lowering.cheap
+        if isinstance(lowering, Pointwise | Gather):
+            return reader.type.size == node.type.size
+        return False
+
+    def _place_pointwise(self, node: Node) -> None:
+        shape = node.type.shape
+        bases = list(demands(self.nodes, self.virtual, node, canonical(shape)))
+        least = self._earliest(bases)
+        if node.id in self.updated:
+            least = max(least, self.readers.get(self.updated[node.id], self.first))
+        group = self._candidate(node, bases, least)
+        if group is None:
+            at_front = least == self.first and not (shape and node.id in self.updated)
+            group = self._new_loops(shape, None, at_front)
+        self._join(node, group, bases)
+
+    def _earliest(self, bases: Iterable[tuple[int, Index]]) -> int:
+        """The order of the first group in which all bases can be read."""
+        return max((self._ready(base) for base, _ in bases), default=self.first)
+
+    def _ready(self, base: int) -> int:
+        node = self.nodes[base]
+        if isinstance(node.op.lowering, Alias):
+            if base not in self.aliases:  # there may be many paths through a chain of them
+                operand, *others = node.operands
+                known = map(self._known, others)
+                self.aliases[base] = max([self._settled(operand), *known])
+            return self.aliases[base]
+        home = self.home.get(base)
+        if home is None:
+            return self.first
+        return home.order + 1 if base in self.deferred else home.order
+
+    def _settled(self, node_id: int) -> int:
+        """The order of the first group that can read a value from memory."""
+        home = self.home.get(node_id)
+        if home is not None:
+            return home.order + 1
+        aliased = isinstance(self.nodes[node_id].op.lowering, Alias)
+        return self._ready(node_id) if aliased else self.first
+
+    def _known(self, node_id: int) -> int:
+        """The order of the first group in which a value can be read."""
+        index = canonical(self.nodes[node_id].type.shape)
+        return self._earliest(reach(self.nodes, self.virtual, node_id, index))
+
+    def _candidate(
+        self, node: Node, bases: list[tuple[int, Index]], least: int
+    ) -> LoopGroup | None:
+        if self.separate:
+            return None
+        shape = node.type.shape
+        for base, _ in bases:
+            group = self.home.get(base)
+            if (
+                isinstance(group, LoopGroup)
+                and group.order == least
+                and self._fits(group, node, bases)
+            ):
+                return group
+        shared = {base for base, _ in bases if self.nodes[base].type.ndim}
+        for group in reversed(self.by_domain.get(shape, [])[-RECENT:]):
+            if (
+                group.order >= least
+                and len(group.reads) + len(shared - group.reads) <= MOST_STREAMS
+                and not shared.isdisjoint(group.reads)
+                and self._fits(group, node, bases)
+            ):
+                return group
+        return None
+
+    def _fits(self, group: LoopGroup, node: Node, bases: list[tuple[int, Index]]) -> bool:
+        shape = node.type.shape
+        if shape != group.domain and not is_row(group, shape):
+            return False
+        if not self.extents.has_room(group, node):
+            return False
+        return all(
+            self._readable(group, base, index)
+            for base, index in bases
+            if self.home.get(base) is group
+        )
+
+    def _readable(self, group: LoopGroup, base: int, index: Index) -> bool:
+        if base in self.deferred:
+            return False
+        own = canonical(self.nodes[base].type.shape)
+        if index == own:
+            return True
+        # a row that is complete can be read at any column in the next pass
+        return (
+            group.split is not None
+            and self.nodes[base].type.shape == group.domain
+            and index[: group.split] == own[: group.split]
+        )
+
+    def _new_loops(self, domain: Shape, split: int | None, at_front: bool = False) -> LoopGroup:
+        group = LoopGroup(self._next_order(at_front), domain, split)
+        self.groups.append(group)
+        self.by_domain.setdefault(domain, []).append(group)
+        return group
+
+    def _next_order(self, at_front: bool = False) -> int:
+        # orders are even, so that "after group n" is n + 1
+        if at_front:
+            self.front += 2
+            return self.front
+        self.last += 2
+        return self.last
+
+    def _join(self, node: Node, group: LoopGroup, bases: list[tuple[int, Index]]) -> None:
+        group.members.append(node.id)
+        self.extents.join(group, node, (base for base, _ in bases))
+        self.home[node.id] = group
+        self._read(group, bases)
+
+    def _read(self, group: LoopGroup, bases: Iterable[tuple[int, Index]]) -> None:
+        for base, _ in bases:
+            if self.nodes[base].type.ndim:
+                group.reads.add(base)
+            self.readers[base] = max(self.readers.get(base, self.first), group.order)
+            if base in self.home and self.home[base] is not group:
+                self.stored.add(base)
+
+    # -- reductions --------------------------------------------------------------------------
+
+    def _place_reduction(self, node: Node) -> None:
+        operand = self.nodes[node.operands[0]]
+        shape = operand.type.shape
+        bases = list(reach(self.nodes, self.virtual, operand.id, canonical(shape)))
+        least = self._earliest(bases)
+        group = None
+        if not self.separate:
+            group = self._reduction_candidate(node, shape, bases, least)
+        if group is None:
+            group = self._new_reduction(node, shape)
+        self._join(node, group, bases)
+
+    def _reduction_candidate(
+        self, node: Node, shape: Shape, bases: list[tuple[int, Index]], least: int
+    ) -> LoopGroup | None:
+        shared = {base for base, _ in bases if self.nodes[base].type.ndim}
+        groups = [self.home[base] for base, _ in bases if base in self.home]
+        for group in (*groups, *reversed(self.by_domain.get(shape, [])[-RECENT:])):
+            if not isinstance(group, LoopGroup) or group.order < least:
+                continue
+            own = any(self.home.get(base) is group for base in shared)
+            if not (own or shared & group.reads) or not self.extents.has_room(group, node):
+                continue
+            if any(
+                not self._readable(group, base, index)
+                for base, index in bases
+                if self.home.get(base) is group
+            ):
+                continue
+            if shape == group.domain and self._accept_reduction(group, node):
+                return group
+            if totals_rows(group, node, shape):
+                self.deferred.add(node.id)
+                return group
+        return None
+
+    def _accept_reduction(self, group: LoopGroup, node: Node) -> bool:
+        axes, ndim = node.attrs["axes"], len(group.domain)
+        first = ndim - trailing_axes(axes, ndim)
+        if first < ndim and self._splits(group, first):
+            group.split = first
+        if group.split == first == ndim - len(axes) and axes:
+            return True
+        if not is_deferrable(group.split, node, ndim):
+            return False
+        self.deferred.add(node.id)
+        return True
+
+    def _splits(self, group: LoopGroup, first: int) -> bool:
+        """Whether the axes from `first` on may become the columns of a group without rows."""
+        return group.split is None and all(
+            is_deferrable(first, self.nodes[node_id], len(group.domain))
+            for node_id in group.members
+            if node_id in self.deferred
+        )
+
+    def _new_reduction(self, node: Node, shape: Shape) -> LoopGroup:
+        axes, ndim = node.attrs["axes"], len(shape)
+        trailing = trailing_axes(axes, ndim)
+        if trailing == len(axes):
+            return self._new_loops(shape, ndim - trailing)
+        self.deferred.add(node.id)
+        return self._new_loops(shape, ndim - trailing if trailing else None)
+
+    # -- what is not a loop over its own elements ----------------------------------------------
+
+    def _place_host(self, node: Node) -> None:
+        self._place_call(node, HostGroup(self._next_order_after(node), node.id))
+        self.stored.add(node.id)
+
+    def _place_nested(self, node: Node) -> None:
+        self._place_call(node, NestedGroup(self._next_order_after(node), node.id))
+
+    def _next_order_after(self, node: Node) -> int:
+        """The order of a group that reads its operands from memory."""
+        for operand in node.operands:
+            self._materialise(operand)
+        return self._next_order()
+
+    def _place_call(self, node: Node, group: HostGroup | NestedGroup) -> None:
+        self.groups.append(group)
+        self.home[node.id] = group
+        self.deferred.add(node.id)
+        for operand in node.operands:
+            self.readers[operand] = group.order
+
+    def _place_item(self, node: Node) -> None:
+        group = self.home[node.operands[0]]
+        assert isinstance(group, NestedGroup)
+        group.items[node.attrs["index"]] = node.id
+        self.home[node.id] = group
+        self.deferred.add(node.id)
+        self.stored.add(node.id)
+
+    def _materialise(self, node_id: int) -> None:
+        """See that a value lies in memory, in row-major order."""
+        node = self.nodes[node_id]
+        if node_id in self.home:
+            self.stored.add(node_id)
+        elif node.op.name != "constant" and (is_free(node) or node_id in self.virtual):
+            self.virtual.discard(node_id)
+            self._place_copy(node)
+
+    def _place_copy(self, node: Node) -> None:
+        shape = node.type.shape
+        bases = list(reach(self.nodes, self.virtual, node.id, canonical(shape)))
+        found = None if self.separate else beside_source(self.nodes, self.home, node)
+        if found is not None and found[1].value in self.deferred:
+            found = None
+        if found is None:
+            group = self._new_loops(shape, None, at_front=self._earliest(bases) == self.first)
+            group.stores.append(Store(node.id, node.id, canonical(shape)))
+        else:
+            group, store = found
+            group.stores.append(store)
+        self._read(group, bases)
+        self.home[node.id] = group
+        self.deferred.add(node.id)
+        self.stored.add(node.id)
+
+    def _place_alias(self, node: Node) -> None:
+        if is_reshape(node) and not self.separate and node.id not in self.stored:
+            pack = pack_of(self.nodes, self.consumers, node)
+            if pack is not None:
+                self.packs[node.id] = pack
+                self._materialise(pack.base)
+                return
+        self._materialise(node.operands[0])
+        self._ready(node.id)  # step by step along a chain of aliases
+
+    def _place_gemm(self, node: Node) -> None:
+        onto, *factors = node.operands
+        self._materialise(onto)
+        group = self._place_matmul(node, factors)
+        group.onto = onto
+        self.readers[onto] = group.order
+
+    def _place_matmul(self, node: Node, operands: Sequence[int]) -> MatmulGroup:
+        views = []
+        for operand in operands:
+            view = matrix_view(self.nodes, self.home, operand)
+            if view is None:
+                self._materialise(operand)
+                shape = self.nodes[operand].type.shape
+                view = View(operand, 0, contiguous_strides(shape))
+            elif view.base in self.home:
+                self.stored.add(view.base)
+            views.append(view)
+        order = self._next_order()
+        left, right = views
+        pack = self.packs.get(right.base)
+        group = MatmulGroup(order, node.id, left, right, pack=pack)
+        if pack is not None:
+            group.is_turned = is_turned(self.nodes, operands[1], pack)
+            self.readers[pack.base] = order
+            if pack.base in self.home:
+                self.stored.add(pack.base)
+        self.groups.append(group)
+        self.home[node.id] = group
+        self.deferred.add(node.id)
+        self.stored.add(node.id)
+        for view in views:
+            self.readers[view.base] = order
+        return group
+
+    def _place_window(self, node: Node, lowering: Window) -> None:
+        types = [self.nodes[operand].type for operand in node.operands]
+        windows = lowering.windows(types, node.type, **node.attrs)
+        value = lowering.fill(**node.attrs)
+        for position, (operand, (starts, steps)) in enumerate(
+            zip(node.operands, windows, strict=True)
+        ):
+            loops = canonical(self.nodes[operand].type.shape)
+            index = tuple(
+                i * step + start for i, start, step in zip(loops, starts, steps, strict=True)
+            )
+            group = self._store_group(node, operand, Store(operand, node.id, index))
+            if position == 0 and value is not None:
+                group.fills.append((node.id, value))
+
+    def _place_overlap(self, node: Node, lowering: Overlap) -> None:
+        (operand,) = node.operands
+        type = self.nodes[operand].type
+        index = lowering.place(canonical(type.shape), type, **node.attrs)
+        overlaps, covers = lowering.meets(type, **node.attrs)
+        store = Store(operand, node.id, index, accumulates=overlaps, adds_zero=not overlaps)
+        group = self._store_group(node, operand, store)
+        if overlaps or not covers:
+            group.fills.append((node.id, 0.0))
+
+    def _place_scatter(self, node: Node, lowering: Scatter) -> None:
+        source, indices = (self.nodes[operand] for operand in node.operands)
+        loops = canonical(source.type.shape)
+        inner, outer = lowering.split(loops, source.type, indices.type, **node.attrs)
+        group = self._store_group(
+            node, source.id, Store(source.id, node.id, outer, accumulates=True)
+        )
+        group.fills.append((node.id, 0.0))
+        index = broadcast_index(inner, indices.type.shape)
+        self._read(group, reach(self.nodes, self.virtual, indices.id, index))
+
+    def _store_group(self, node: Node, operand: int, store: Store) -> LoopGroup:
+        shape = self.nodes[operand].type.shape
+        bases = list(reach(self.nodes, self.virtual, operand, canonical(shape)))
+        group = self._new_loops(shape, None)
+        group.stores.append(store)
+        self._read(group, bases)
+        self.home[node.id] = group
+        self.deferred.add(node.id)
+        self.stored.add(node.id)
+        return group

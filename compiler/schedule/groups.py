@@ -1,0 +1,204 @@
+"""The records of fusion: groups of nodes that one nest of loops or one call computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from compiler.core.dims import Dim, Size, floor_divide, is_nonnegative
+from compiler.core.lowering import Index
+from compiler.core.types import Shape
+from compiler.graph.view import Node
+
+
+@dataclass(slots=True, eq=False)
+class Store:
+    """An element of `value` goes to `target` at `index`.
+
+    It is added to what is there if it `accumulates`, or to zero, which makes 0.0 of -0.0.
+    """
+
+    value: int
+    target: int
+    index: Index
+    accumulates: bool = False
+    adds_zero: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class LoopGroup:
+    """Nodes computed by one nest of loops over `domain`.
+
+    Attributes:
+        reads: the values that are no scalars which the members read.
+        statements: how many compute one element of all members.
+        arrays: what is read, and what is computed and may have to be left, in memory.
+    """
+
+    order: int
+    domain: Shape
+    split: int | None = None
+    members: list[int] = field(default_factory=list)
+    stores: list[Store] = field(default_factory=list)
+    fills: list[tuple[int, float]] = field(default_factory=list)
+    reads: set[int] = field(default_factory=set)
+    statements: int = 0
+    arrays: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True, eq=False)
+class View:
+    """A strided array inside the memory of `base`: offset and strides in elements."""
+
+    base: int
+    offset: Size
+    strides: tuple[Size, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pack:
+    """A matrix that a product packs piece by piece.
+
+    Attributes:
+        value: the matrix, a reshape of `source`: the axes of `source` from `split` on are its
+            columns, of which each place on the first one is a piece.
+        base: what lies in memory; `index` is that of an element of `source` there.
+    """
+
+    value: int
+    source: int
+    base: int
+    index: Index
+    split: int
+
+
+@dataclass(slots=True, eq=False)
+class MatmulGroup:
+    """One product of matrices; it may be added to the value of the node `onto`.
+
+    With a `pack`, the right operand is not in memory: its view is one of `pack.value`, which may be
+    turned.
+    """
+
+    order: int
+    node: int
+    left: View
+    right: View
+    onto: int | None = None
+    pack: Pack | None = None
+    is_turned: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class NestedGroup:
+    """A loop or a branch, which computes the `items` of its node: nodes by their index."""
+
+    order: int
+    node: int
+    items: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostGroup:
+    """A call of an op's NumPy function on operands in memory."""
+
+    order: int
+    node: int
+
+
+Group = LoopGroup | MatmulGroup | HostGroup | NestedGroup
+
+
+def computed(group: Group) -> list[int]:
+    """The nodes that a group computes, in order."""
+    if not isinstance(group, LoopGroup):
+        return [group.node]
+    return [*group.members, *(store.target for store in group.stores)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fusion:
+    """The graph in groups.
+
+    Attributes:
+        groups: in the order in which they run.
+        home: the group that computes a node.
+        deferred: nodes whose values are complete only when their group has ended.
+        stored: nodes that lie in memory beside the leaves.
+        virtual: nodes that are computed wherever they are read, at the reader's place.
+    """
+
+    nodes: dict[int, Node]
+    groups: tuple[Group, ...]
+    home: dict[int, Group]
+    deferred: frozenset[int]
+    stored: frozenset[int]
+    virtual: frozenset[int]
+    roots: tuple[int, ...]
+
+
+def is_row(group: LoopGroup, shape: Shape) -> bool:
+    """Whether a value of this shape has one element per row of the group."""
+    if group.split is None:
+        return False
+    rows = group.domain[: group.split]
+    return shape in (rows, rows + (1,) * (len(group.domain) - group.split))
+
+
+def totals_rows(group: LoopGroup, node: Node, shape: Shape) -> bool:
+    """Whether a reduction combines one value per row of the group into one for the group."""
+    if shape == group.domain or not is_row(group, shape):
+        return False
+    axes = node.attrs["axes"]
+    return all(axis in axes for axis, size in enumerate(shape) if size != 1)
+
+
+def is_deferrable(split: int | None, node: Node, ndim: int) -> bool:
+    """Whether a reduction can be accumulated across the rows of a group with this split."""
+    axes = set(node.attrs["axes"])
+    if not axes:
+        return False
+    columns = set(range(ndim if split is None else split, ndim))
+    if not columns:
+        return ndim - 1 not in axes
+    return not columns & axes or columns <= axes
+
+
+def trailing_axes(axes: tuple[int, ...], ndim: int) -> int:
+    """How many of the axes, which are sorted, are the last ones."""
+    count = 0
+    while count < len(axes) and axes[-1 - count] == ndim - 1 - count:
+        count += 1
+    return count
+
+
+def blas_layout(strides: tuple[Size, ...], shape: tuple[Size, ...]) -> tuple[bool, Size] | None:
+    """Whether a matrix (or vector) must be read transposed, and its leading dimension.
+
+    None if the BLAS cannot read it: neither axis contiguous, or reversed, or repeated, or rows that
+    share elements, as those of windows do.
+    """
+    if len(shape) == 1:
+        return (True, strides[0]) if _positive(strides[0]) else None
+    (rows, columns), (down, across) = shape, strides
+    if across == 1 or columns == 1:
+        if rows == 1:
+            return (False, columns) if across == 1 or columns == 1 else None
+        return (False, down) if _spans(down, columns) else None
+    if down == 1 or rows == 1:
+        return (True, across) if _spans(across, rows) else None
+    return None
+
+
+def _spans(step: Size, count: Size) -> bool:
+    """Whether runs of `count` elements that begin every `step` elements share none of them."""
+    if step == count:
+        return True
+    if not _positive(step):
+        return False
+    return is_nonnegative(step - count) or floor_divide(step, count) * count == step
+
+
+def _positive(size: Size) -> bool:
+    if isinstance(size, Dim):
+        return all(coefficient > 0 for _, coefficient in size.terms)
+    return size > 0

@@ -1,0 +1,357 @@
+"""The memory plan: where every stored value lies, which values share memory, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from compiler.codegen.chunks import ChunkPlan, own_memory
+from compiler.codegen.statements import Access, Body, Memory
+from compiler.core.affine import Affine
+from compiler.core.dims import Unknown, evaluate
+from compiler.core.errors import GraphError
+from compiler.core.lowering import Alias
+from compiler.core.types import DType, Shape
+from compiler.graph.definition import LEAVES
+from compiler.schedule.arena import arrange
+from compiler.schedule.chunks import Cut
+from compiler.schedule.groups import Fusion, HostGroup, MatmulGroup, NestedGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A piece of memory: `kind` is input, output, variable, constant or arena.
+
+    `position` counts inputs and outputs, and is the node of a variable or constant. An arena slot
+    lives from group `first` to group `last`, and from tick `begin` to tick `end`: a loop or a
+    branch takes as many ticks as the groups inside. `chunks` says that each chunk of the group has
+    one.
+    """
+
+    kind: str
+    position: int
+    shape: Shape
+    dtype: DType
+    first: int = 0
+    last: int = 0
+    chunks: Cut | None = None
+    begin: int = 0
+    end: int = 0
+
+    def bytes(self, sizes: Mapping[Unknown, int]) -> int:
+        """The number of bytes, given the sizes that are unknown before run time."""
+        total = self.dtype.itemsize * (self.chunks.count(sizes) if self.chunks else 1)
+        for size in self.shape:
+            total *= evaluate(size, sizes)
+        return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nest:
+    """What a loop or a branch uses inside: arena slots and constants, which live for some of its
+    `ticks`.
+    """
+
+    slots: tuple[Slot, ...]
+    ticks: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryPlan:
+    """Where values lie.
+
+    Attributes:
+        slots: all pieces of memory.
+        place: the slot of each value that lies in memory.
+        own: the slot of what a group has memory of its own for, by (group, memory).
+        commits: values to be copied over a variable when everything else is done.
+        ticks: when each group begins, and when the last one has ended.
+        change: the first group that changes a variable, the number of groups if only `commits` do;
+            None if nothing does. No group from there on can fail, or be stopped.
+        nested: the slots that loops and branches use inside, by group.
+    """
+
+    slots: tuple[Slot, ...]
+    place: Mapping[int, int]
+    own: Mapping[tuple[int, Memory], int]
+    commits: tuple[tuple[int, int], ...]
+    ticks: tuple[int, ...]
+    change: int | None = None
+    nested: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def layout(self, sizes: Mapping[Unknown, int]) -> tuple[dict[int, int], int]:
+        """The offset in bytes of each arena slot, and the arena's size."""
+        arena = {i: slot for i, slot in enumerate(self.slots) if slot.kind == "arena"}
+        pieces = [(slot.bytes(sizes), slot.begin, slot.end) for slot in arena.values()]
+        offsets, length = arrange(pieces)
+        return dict(zip(arena, offsets, strict=True)), length
+
+
+def plan_memory(
+    fusion: Fusion,
+    bodies: Mapping[int, Body],
+    chunked: Mapping[int, ChunkPlan],
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+    updates: Sequence[tuple[int, int]],
+    in_place: bool = True,
+    nested: Mapping[int, Nest] | None = None,
+) -> MemoryPlan:
+    """Plan the memory of a fused graph; with `in_place` off, no two values share any.
+
+    `nested`: what loops and branches use inside, by group.
+    """
+    return _Planner(
+        fusion, bodies, chunked, inputs, outputs, updates, in_place, nested or {}
+    ).plan()
+
+
+class _Planner:
+    def __init__(
+        self,
+        fusion: Fusion,
+        bodies: Mapping[int, Body],
+        chunked: Mapping[int, ChunkPlan],
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        updates: Sequence[tuple[int, int]],
+        in_place: bool,
+        nested: Mapping[int, Nest],
+    ) -> None:
+        self.fusion = fusion
+        self.nodes = fusion.nodes
+        self.bodies = bodies
+        self.chunked = chunked
+        self.updates = updates
+        self.in_place = in_place
+        self.nested = nested
+        self.kind: dict[int, tuple[str, int]] = {}
+        for position, node in enumerate(inputs):
+            self.kind[node] = ("input", position)
+        for position, node in enumerate(outputs):
+            self.kind[node] = ("output", position)
+        self.leader: dict[int, int] = {}
+        self.completed: dict[int, int] = {}  # the last group that writes a value
+        self.first: dict[int, int] = {}
+        self.last: dict[int, int] = {}
+        checking = [i for i, body in bodies.items() if body.checks]
+        hosts = [i for i, group in enumerate(fusion.groups) if isinstance(group, HostGroup)]
+        # a loop may be interrupted, and what a step calls may raise anything
+        self.fallible = max([*checking, *nested, *hosts], default=-1)
+        self.accesses = [list(self._accesses_of(i)) for i in range(len(fusion.groups))]
+
+    def plan(self) -> MemoryPlan:
+        self._require_writers()
+        for i, accesses in enumerate(self.accesses):
+            for access in accesses:
+                self.first.setdefault(access.node, i)
+                self.last[access.node] = i
+                if access.write:
+                    self.completed[access.node] = i
+        commits = [pair for pair in self.updates if not self._update_in_place(*pair)]
+        for _, new in commits:
+            self.last[new] = len(self.fusion.groups)
+        if self.in_place:
+            for i in range(len(self.fusion.groups)):
+                self._share_within(i)
+        return self._slots(tuple(commits))
+
+    def _require_writers(self) -> None:
+        """GraphError if memory would be read, or returned, that nothing has written."""
+        written = {node for node, one in self.nodes.items() if one.op in LEAVES}
+        for accesses in self.accesses:
+            written.update(access.node for access in accesses if access.write)
+            self._require_written([access.node for access in accesses], written)
+        self._require_written(map(self.storage, self.fusion.stored), written)
+
+    def _require_written(self, needed: Iterable[int], written: Container[int]) -> None:
+        for node in (self.nodes[node] for node in needed if node not in written):
+            raise GraphError(
+                f"compile: no step computes {node.op.name}, {node.type} ({node.source})"
+            )
+
+    def storage(self, node: int) -> int:
+        """The node whose memory a value lies in."""
+        while isinstance(self.nodes[node].op.lowering, Alias):
+            node = self.nodes[node].operands[0]
+        return node
+
+    def _accesses_of(self, index: int) -> list[Access]:
+        group = self.fusion.groups[index]
+        anywhere = Affine()
+        if isinstance(group, NestedGroup):
+            read = map(self.storage, self.nodes[group.node].operands)
+            return [
+                *(Access(node, anywhere, 0, False, whole=False) for node in read),
+                *(Access(node, anywhere, 0, True, whole=False) for node in group.items.values()),
+            ]
+        if isinstance(group, MatmulGroup):
+            return self._accesses_of_product(group)
+        if isinstance(group, HostGroup):
+            read = map(self.storage, self.nodes[group.node].operands)
+            return [
+                *(Access(node, anywhere, 0, False, whole=False) for node in read),
+                Access(group.node, anywhere, 0, True, whole=False),
+            ]
+        return [
+            Access(self.storage(a.node), a.place, a.stage, a.write, a.whole)
+            for a in self.bodies[index].accesses
+        ]
+
+    def _accesses_of_product(self, group: MatmulGroup) -> list[Access]:
+        """The factors are read until the end; what is added to may become the result."""
+        right = group.right.base if group.pack is None else group.pack.base
+        read = [self.storage(group.left.base), self.storage(right)]
+        anywhere = Affine()
+        accesses = [Access(node, anywhere, 1, False, whole=False) for node in read]
+        if group.onto is not None:
+            accesses.append(Access(self.storage(group.onto), anywhere, 0, False))
+        return [*accesses, Access(group.node, anywhere, 0, True, whole=group.onto is not None)]
+
+    def _update_in_place(self, variable: int, new: int) -> bool:
+        """Whether the new value may be written over the variable as soon as it is known."""
+        at = self.completed[new]
+        if not self.in_place or at <= self.fallible or self.last.get(variable, -1) > at:
+            return False
+        if not self._replaces(_by_node(self.accesses[at]), new, variable):
+            return False
+        self.kind[new] = ("variable", variable)
+        return True
+
+    def _replaces(self, accesses: Mapping[int, Sequence[Access]], new: int, old: int) -> bool:
+        """Whether each element of `old` is read for the last time where `new` is written."""
+        writes = [a for a in accesses.get(new, ()) if a.write]
+        if len(writes) != 1 or not writes[0].whole:
+            return False
+        (write,) = writes
+        return all(
+            not a.write and a.place == write.place and a.stage <= write.stage
+            for a in accesses.get(old, ())
+        )
+
+    def _share_within(self, index: int) -> None:
+        """Let what a group writes take the memory of what it reads for the last time."""
+        accesses = _by_node(self.accesses[index])
+        written = [
+            node for node, those in accesses.items() if any(a.write and a.whole for a in those)
+        ]
+        read = [
+            node
+            for node, those in accesses.items()
+            if self.last[node] == index and not all(a.write for a in those)
+        ]
+        taken: set[int] = set()
+        for new in written:
+            for old in read:
+                if old in taken or not self._temporary(old):
+                    continue
+                if self.first[new] != index or self._kind(new)[0] == "variable":
+                    continue
+                same = self.nodes[old].type.size == self.nodes[new].type.size
+                if not same or self.nodes[old].type.dtype != self.nodes[new].type.dtype:
+                    continue
+                if self._replaces(accesses, new, old):
+                    self.leader[self._leader(old)] = self._leader(new)
+                    taken.add(old)
+                    break
+
+    def _leader(self, node: int) -> int:
+        while node in self.leader:
+            node = self.leader[node]
+        return node
+
+    def _kind(self, node: int) -> tuple[str, int]:
+        return self.kind.get(self._leader(node), ("arena", 0))
+
+    def _temporary(self, node: int) -> bool:
+        return node in self.fusion.home and self._kind(node)[0] == "arena"
+
+    def _slots(self, commits: tuple[tuple[int, int], ...]) -> MemoryPlan:
+        slots: list[Slot] = []
+        place: dict[int, int] = {}
+        span: dict[int, tuple[int, int]] = {}
+        for node, first in self.first.items():
+            leader = self._leader(node)
+            begin, end = span.get(leader, (first, 0))
+            span[leader] = min(begin, first), max(end, self.last[node])
+        by_kind: dict[tuple[str, int], int] = {}
+        members = [*self.kind, *span, *(v for pair in self.updates for v in pair)]
+        for node in dict.fromkeys(self._leader(node) for node in members):
+            kind, position = self._slot_kind(node)
+            if kind != "arena" and (kind, position) in by_kind:
+                place[node] = by_kind[kind, position]
+                continue
+            type = self.nodes[node].type
+            place[node] = by_kind[kind, position] = len(slots)
+            slots.append(Slot(kind, position, type.shape, type.dtype, *span.get(node, (0, 0))))
+        for node in self.first:
+            place[node] = place[self._leader(node)]
+        for node in self.nodes:
+            if isinstance(self.nodes[node].op.lowering, Alias):
+                root = self.storage(node)
+                if self._leader(root) in place:
+                    place[node] = place[self._leader(root)]
+        own: dict[tuple[int, Memory], int] = {}
+        for index in sorted({*self.bodies, *self.chunked}):
+            plan = self.chunked.get(index)
+            needed = plan.memory if plan else own_memory(self.bodies[index])
+            for memory, size in needed.items():
+                own[index, memory] = len(slots)
+                dtype = self._dtype(memory, plan, self.bodies.get(index))
+                chunks = plan.chunks if plan and memory[0] != "product" else None
+                slots.append(Slot("arena", 0, (size,), dtype, index, index, chunks))
+        ticks = self._ticks()
+        slots = [
+            replace(slot, begin=ticks[slot.first], end=(*ticks, ticks[-1] + 1)[slot.last + 1] - 1)
+            for slot in slots
+        ]
+        nested: dict[int, tuple[int, ...]] = {}
+        for index, nest in self.nested.items():
+            nested[index] = tuple(range(len(slots), len(slots) + len(nest.slots)))
+            for slot in nest.slots:
+                begin, end = slot.begin + ticks[index], slot.end + ticks[index]
+                slots.append(replace(slot, first=index, last=index, begin=begin, end=end))
+        return MemoryPlan(tuple(slots), place, own, commits, ticks, self._change(), nested)
+
+    def _ticks(self) -> tuple[int, ...]:
+        """When each group begins, and when the last one has ended."""
+        ticks = [0]
+        for i in range(len(self.fusion.groups)):
+            ticks.append(ticks[-1] + (self.nested[i].ticks if i in self.nested else 1))
+        return tuple(ticks)
+
+    def _change(self) -> int | None:
+        """The first group that writes where a variable lies."""
+        if not self.updates:
+            return None
+        changed = {new for _, new in self.updates if self.kind.get(new, ("", 0))[0] == "variable"}
+        groups = (
+            i
+            for i, accesses in enumerate(self.accesses)
+            if any(one.write and one.node in changed for one in accesses)
+        )
+        return next(groups, len(self.accesses))
+
+    def _dtype(self, memory: Memory, plan: ChunkPlan | None, body: Body | None) -> DType:
+        kind, number = memory
+        if kind == "spill":
+            assert body is not None
+            assert body.tile is not None
+            return body.tile.spills[number].dtype
+        if kind == "total":
+            assert plan is not None
+            return plan.totals[number].dtype
+        return self.nodes[number].type.dtype
+
+    def _slot_kind(self, node: int) -> tuple[str, int]:
+        if node in self.kind:
+            return self.kind[node]
+        name = self.nodes[node].op.name
+        return (name, node) if name in ("variable", "constant") else ("arena", node)
+
+
+def _by_node(accesses: Sequence[Access]) -> dict[int, list[Access]]:
+    found: dict[int, list[Access]] = {}
+    for access in accesses:
+        found.setdefault(access.node, []).append(access)
+    return found

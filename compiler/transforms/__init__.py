@@ -1,0 +1,1 @@
+"""Expressions from expressions: derivatives, batches, values that are computed again."""

@@ -1,0 +1,234 @@
+"""Reverse-mode differentiation of expressions: one walk, with the rules of the ops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from compiler.core.errors import GraphError
+from compiler.core.types import TensorType, TupleType, Type, unify
+from compiler.graph.evaluate import replaced
+from compiler.graph.expression import (
+    Expression,
+    abstract,
+    ancestors,
+    at_line,
+    constant,
+    next_serial,
+)
+from compiler.ops.declare import zeros_like
+from compiler.transforms.regions import close_region, copy_region, regions_of
+
+Cotangent: TypeAlias = "Expression | dict[int, Expression]"
+"""Of a tuple, that of each item which has one."""
+
+
+def gradients(
+    output: Expression, wrt: Sequence[Expression], seed: Expression | None = None
+) -> list[Expression]:
+    """The derivative of a scalar expression with respect to others, as expressions.
+
+    Args:
+        output: a floating-point scalar, or of any shape if `seed` is given.
+        wrt: floating-point expressions that `output` depends on.
+        seed: the cotangent of `output`, of its shape and dtype; 1 if None.
+
+    Returns:
+        One expression per element of `wrt`, of its shape and dtype. Where the dependence goes
+        only through ops without a gradient (comparisons, argmax), it is zero.
+
+    Raises:
+        GraphError: the output is no floating-point scalar, or does not depend on a `wrt`.
+    """
+    _check(output, wrt, seed)
+    nodes = ancestors([output])
+    known = {node.serial for node in nodes}
+    for target in wrt:
+        if target.serial not in known:
+            raise GraphError(f"grad: {output} does not depend on {target} ({target.source})")
+    if seed is None:
+        seed = constant(np.ones((), output.dtype))
+    return pullback([output], wrt, [seed])
+
+
+def pullback(
+    outputs: Sequence[Expression], wrt: Sequence[Expression], seeds: Sequence[Expression]
+) -> list[Expression]:
+    """The cotangents of expressions, given those of floating-point outputs: `seeds`.
+
+    One per element of `wrt`, of its type; zero where no output depends on it.
+    """
+    found = cotangents_of(outputs, wrt, seeds)
+    return [
+        zeros_like(target) if cotangent is None else cotangent
+        for target, cotangent in zip(wrt, found, strict=True)
+    ]
+
+
+def cotangents_of(
+    outputs: Sequence[Expression],
+    wrt: Sequence[Expression],
+    seeds: Sequence[Expression],
+    regions: bool = True,
+) -> list[Expression | None]:
+    """What `pullback` gives, with None where no output depends on an element of `wrt`.
+
+    Without `regions`, nothing is computed again: checkpointed regions are as if there were none.
+    """
+    cotangents: dict[int, Any] = {}
+    for output, seed in zip(outputs, seeds, strict=True):
+        _add(cotangents, output, seed)
+    _walk(ancestors(outputs), cotangents, wrt, regions)
+    return [cotangents.get(target.serial) for target in wrt]
+
+
+def pushforward(
+    outputs: Sequence[Expression], wrt: Sequence[Expression], tangents: Sequence[Expression]
+) -> list[Expression]:
+    """The derivatives of outputs in the direction `tangents` of the expressions `wrt`.
+
+    Zero for outputs that are not floating point. The pullback is linear in its cotangents u, and
+    pulling the tangents back through it gives the derivative: J t = d/du <u J, t> (Townsend 2017,
+    "A new trick for calculating Jacobian vector products").
+    """
+    floating = [out for out in outputs if out.dtype.kind == "f"]
+    seeds = [abstract(out.type) for out in floating]
+    pulled = pullback(floating, wrt, seeds)
+    found = pullback(pulled, seeds, tangents)
+    # u is still read where a rule looks at more than its shape; its values do not matter
+    values = iter(replaced(found, {seed: zeros_like(seed) for seed in seeds}))
+    return [next(values) if out.dtype.kind == "f" else zeros_like(out) for out in outputs]
+
+
+def _walk(
+    nodes: Sequence[Expression],
+    cotangents: dict[int, Any],
+    wrt: Sequence[Expression],
+    regions: bool = True,
+) -> None:
+    """Add to `cotangents` those of the operands of `nodes`, as far as `wrt` depends on them."""
+    needed = _depending_on(nodes, wrt)
+    found = regions_of(nodes, wrt) if regions else {}
+    copied = {result.serial for results in found.values() for result in results}
+    for node in reversed(nodes):
+        if node.serial in found:
+            _through_region(found[node.serial], cotangents, needed)
+        elif node.serial in cotangents and node.serial in needed and node.serial not in copied:
+            _through_op(node, cotangents, needed)
+
+
+def _through_op(node: Expression, cotangents: dict[int, Any], needed: set[int]) -> None:
+    positions = [
+        position
+        for position, operand in enumerate(node.operands)
+        if operand.serial in needed and _has_rule(node, position)
+    ]
+    with at_line(node.source):
+        parts = _parts(node, cotangents[node.serial], positions)
+        for position, part in zip(positions, parts, strict=True):
+            operand = node.operands[position]
+            if part is None:
+                continue
+            if not _is_cotangent(part, operand):
+                raise GraphError(f"grad: {node.op.name}: {part} is no cotangent of {operand}")
+            _add(cotangents, operand, part)
+
+
+def _has_rule(node: Expression, position: int) -> bool:
+    return node.op.vjp_items is not None or node.op.rule(position) is not None
+
+
+def _parts(node: Expression, g: Any, positions: Sequence[int]) -> Sequence[Any]:
+    """What `node` adds to the cotangents of its operands at `positions`."""
+    if node.op.vjp_items is not None:
+        type: Any = node.type
+        gs = [g.get(index) for index in range(len(type.items))]
+        return node.op.vjp_items(positions, gs, node, *node.operands, **node.attrs)
+    rules: Any = map(node.op.rule, positions)
+    return [rule(g, node, *node.operands, **node.attrs) for rule in rules]
+
+
+def _add(cotangents: dict[int, Any], to: Expression, part: Cotangent) -> None:
+    before = cotangents.get(to.serial)
+    if before is not None and isinstance(part, dict):
+        for index, one in part.items():
+            before = before | {index: before[index] + one if index in before else one}
+        part = before
+    elif before is not None:
+        part = before + part
+    cotangents[to.serial] = part
+
+
+def _through_region(
+    results: Sequence[Expression], cotangents: dict[int, Any], needed: set[int]
+) -> None:
+    """Differentiate a copy of a region, in a region of its own: so do higher derivatives.
+
+    The cotangents that its entries have already are continued, so that terms are added in the
+    order in which they are without a region.
+    """
+    reached = [one for one in results if one.serial in cotangents and one.serial in needed]
+    if not reached:
+        return
+    start = next_serial()
+    copy = copy_region(reached, [cotangents[one.serial] for one in reached])
+    entries = [(node, again) for node, again in copy.entries if node.serial in needed]
+    inner = {
+        again.serial: cotangents[node.serial]
+        for node, again in entries
+        if node.serial in cotangents
+    }
+    for one, again in reversed(list(zip(reached, copy.results, strict=True))):
+        with at_line(one.source):
+            _add(inner, again, cotangents[one.serial])
+    _walk(copy.nodes, inner, [again for _, again in entries])
+    found = [(node, inner[again.serial]) for node, again in entries if again.serial in inner]
+    with at_line(results[0].source):
+        closed = close_region([cotangent for _, cotangent in found], start)
+    for (node, _), cotangent in zip(found, closed, strict=True):
+        cotangents[node.serial] = cotangent
+
+
+def _is_cotangent(part: Any, operand: Expression) -> bool:
+    if isinstance(part, dict):
+        return isinstance(operand.type, TupleType)
+    return (
+        part.dtype == operand.dtype
+        and part.ndim == operand.ndim
+        and None not in map(unify, part.shape, operand.shape)
+    )
+
+
+def _check(output: Expression, wrt: Sequence[Expression], seed: Expression | None) -> None:
+    if output.dtype.kind != "f":
+        raise GraphError(f"grad: {output} ({output.source}) is not floating point")
+    if seed is None and output.ndim:
+        raise GraphError(
+            f"grad: {output} ({output.source}) is not a scalar: "
+            "reduce it with sum or mean, or give a seed"
+        )
+    if seed is not None and seed.type != output.type:
+        raise GraphError(f"grad: the seed is {seed.type}, the output {output.type}")
+    for target in wrt:
+        if target.dtype.kind != "f":
+            raise GraphError(f"grad: {target} ({target.source}) is not floating point")
+
+
+def _depending_on(nodes: Sequence[Expression], wrt: Sequence[Expression]) -> set[int]:
+    """The serials of the nodes that depend on any of `wrt` through floating point, with those."""
+    needed = {target.serial for target in wrt}
+    for node in nodes:
+        if _is_floating(node.type) and any(
+            operand.serial in needed and _has_rule(node, position)
+            for position, operand in enumerate(node.operands)
+        ):
+            needed.add(node.serial)
+    return needed
+
+
+def _is_floating(type: Type) -> bool:
+    if isinstance(type, TensorType):
+        return type.dtype.kind == "f"
+    return any(map(_is_floating, type.items))

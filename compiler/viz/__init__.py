@@ -1,0 +1,1 @@
+"""Layered layouts of graphs, and pictures of them."""

@@ -1,0 +1,1 @@
+"""How an op is computed eagerly: directly, in blocks, or by a compiled kernel."""

@@ -1,0 +1,299 @@
+"""Large arrays by compiled kernels: where NumPy needs many passes over memory, these take one.
+
+A kernel is made of ops applied to placeholders: of one op's value, or of all its cotangents at
+once. It serves every call with the same dtypes, attributes and pattern of sizes: which are 1, and
+which are equal. It knows the sizes of a bias or weight, whose cotangent is a sum: threads share
+such a sum if each can have memory for a part of it. They share chunks that depend on sizes alone,
+and so do the results. What no kernel serves is left to NumPy: other dtypes, and operands that
+would have to be copied.
+
+DYNAMIC_COMPILE_LARGE_OPS=0 in the environment leaves all to NumPy.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+from collections.abc import Callable, Collection, Sequence
+from contextvars import Context
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.dims import Size, unknown
+from compiler.core.errors import OutOfRangeError, ShapeError
+from compiler.core.op import Attrs, Op
+from compiler.ops import leaves
+from dynamic.operations import eager_ops
+from dynamic.tensors.dtypes import F32, F64
+
+LEAST = 1 << 17
+"""The least number of elements that is worth a kernel.
+
+A call takes 10 µs beside the loop, so that kernels are faster from 2**14 elements on. But a first
+call takes 3 to 10 ms with the kernel in the cache and 30 to 100 ms without, and at 2**17 elements
+it takes some hundred calls to save as much."""
+MOST_SUMS = 1 << 14
+"""The elements of a sum that threads share: as in `compiler.codegen.chunks`."""
+KEPT = 1024
+"""How many kernels are kept."""
+
+REDUCING = frozenset(
+    (
+        ops.logsumexp, ops.var, ops.std, ops.prod, ops.max, ops.min, ops.cross_entropy,
+        ops.mse_loss, ops.binary_cross_entropy_with_logits, eager_ops.prod_dim,
+    )
+)  # fmt: skip
+"""Ops whose result may be small where their cotangents are large."""
+
+_KEEPING = frozenset((ops.softmax, ops.log_softmax, ops.layer_norm))
+_VALUES_ONLY = frozenset((ops.sum, ops.mean, eager_ops.sum_dim, eager_ops.mean_dim))
+"""Ops whose cotangents are views of `g`."""
+_NAMED_APART = {
+    eager_ops.sum_dim: ops.sum, eager_ops.mean_dim: ops.mean, eager_ops.prod_dim: ops.prod,
+}  # fmt: skip
+_FASTER_WITH_NUMPY = frozenset(((ops.tan, F32), (ops.power, F32), (ops.power, F64)))
+"""Functions that NumPy has better code for, of operands of a dtype."""
+_DTYPES = frozenset((F32, F64, *(np.dtype(kind) for kind in ("i4", "i8", "u1", "?"))))
+_PLAIN = (int, str, type(None))
+
+Make: TypeAlias = "Callable[[list[Any]], list[Any]]"
+"""Results in ops, given an expression per operand."""
+
+
+@dataclass(slots=True)
+class _State:
+    enabled: bool
+
+
+def _allowed() -> bool:
+    if os.environ.get("DYNAMIC_COMPILE_LARGE_OPS") == "0":
+        return False
+    return importlib.util.find_spec("llvmlite") is not None
+
+
+state = _State(_allowed())
+"""Whether kernels are used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """What is known of an operand when a kernel is compiled.
+
+    Attributes:
+        sizes: per axis the size if it is known, or a negative number that equal ones share.
+        held: the same for the array that holds its elements, where axes that only repeat them have
+            size 1; None if there is no array, since nothing reads the elements.
+    """
+
+    dtype: Any
+    sizes: tuple[int, ...]
+    held: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """A function of the arrays, and which of the results are the first operand as it is."""
+
+    run: Callable[..., list[Any]]
+    passed: tuple[bool, ...]
+
+
+_kernels: dict[Any, _Kernel | None] = {}
+
+
+def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
+    """The value of an op by a kernel, an array; None where no kernel serves the call."""
+    if not serves(op, arrays) and op not in _VALUES_ONLY:
+        return None
+    op = _NAMED_APART.get(op, op)
+    found = compute((op, None), attrs, by_value(op, attrs), arrays)
+    return None if found is None else found[0]
+
+
+def cotangents(
+    op: Op, positions: Sequence[int], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
+) -> Sequence[Any] | None:
+    """The cotangents of the operands at `positions` by one kernel; None as in `evaluate`.
+
+    What the rules do not read may be anything that has a shape and a dtype.
+    """
+    if not serves(op, operands):
+        return None
+    op = _NAMED_APART.get(op, op)
+    shapes = [operands[position].shape for position in positions]
+    sums = [shape for shape in shapes if shape != g.shape and math.prod(shape) <= MOST_SUMS]
+    known = frozenset([size for shape in sums for size in shape])
+    make = by_rules(op, positions, attrs)
+    return compute((op, tuple(positions)), attrs, make, (g, out, *operands), known)
+
+
+def by_value(op: Op, attrs: Attrs) -> Make:
+    """What computes the value of an op."""
+    return lambda values: [op.bound(values, attrs)]
+
+
+def by_rules(op: Op, positions: Sequence[int], attrs: Attrs) -> Make:
+    """What computes the cotangents of the operands at `positions` of g, out and the operands."""
+
+    def make(values: list[Any]) -> list[Any]:
+        rules = [op.rule(position) for position in positions]
+        return [rule(*values, **attrs) for rule in rules if rule is not None]
+
+    return make
+
+
+def serves(op: Op, operands: Sequence[Any]) -> bool:
+    """Whether there are kernels for an op on such operands, and for its rules."""
+    if not state.enabled or not operands or (op, operands[0].dtype) in _FASTER_WITH_NUMPY:
+        return False
+    return op.elementwise or op in _KEEPING or op in REDUCING
+
+
+def compute(
+    name: Any, attrs: Attrs, make: Make, operands: Sequence[Any], known: Collection[int] = ()
+) -> list[Any] | None:
+    """What `make` says of the operands by a kernel, new arrays; None where no kernel serves it.
+
+    Args:
+        name: what tells `make` from others, together with `attrs`.
+        operands: arrays, or what has a shape and a dtype where no element is read. One at least
+            has to be a large array of floats.
+        known: sizes that the kernel knows.
+    """
+    if not state.enabled:
+        return None
+    described = _describe(operands, known)
+    return None if described is None else run(name, attrs, make, operands, *described)
+
+
+def run(
+    name: Any, attrs: Attrs, make: Make, operands: Sequence[Any], arrays: Sequence[Any], kinds: Any
+) -> list[Any] | None:
+    """`compute` for operands that are described.
+
+    Args:
+        arrays: those that hold the elements of the operands of which elements are read.
+        kinds: for each operand the fields of an `Operand`.
+    """
+    options = _key(attrs)
+    if options is None:
+        return None
+    key = (name, options, kinds)
+    try:
+        kernel = _kernels[key]
+    except KeyError:
+        if len(_kernels) >= KEPT:
+            _kernels.clear()
+        # in a context of its own: the caller may be tracing a graph
+        kernel = Context().run(_compile, str(name), make, [Operand(*one) for one in kinds])
+        _kernels[key] = kernel
+    if kernel is None:
+        return None
+    try:
+        results = iter(kernel.run(*arrays))
+    except (ShapeError, OutOfRangeError):
+        return None  # the op itself says what is wrong
+    return [operands[0] if passed else next(results) for passed in kernel.passed]
+
+
+def _describe(
+    operands: Sequence[Any], known: Collection[int]
+) -> tuple[list[Any], tuple[Any, ...]] | None:
+    """The arrays that a kernel takes, and the fields of an `Operand` for each operand.
+
+    None if an operand does not fit a kernel, or none is large.
+    """
+    numbers = {size: size for size in (1, *known)}
+    arrays, kinds, large = [], [], False
+    for one in operands:
+        if isinstance(one, np.generic):
+            one = np.asarray(one)
+        dtype, shape = one.dtype, one.shape
+        if dtype not in _DTYPES:
+            return None
+        sizes = tuple([numbers.setdefault(size, -len(numbers)) for size in shape])
+        held = None
+        if isinstance(one, np.ndarray):
+            array = held_by(one)
+            if array is None:
+                return None
+            held = sizes if array is one else tuple([numbers[size] for size in array.shape])
+            large = large or (array.size >= LEAST and dtype.kind == "f")
+            arrays.append(array)
+        kinds.append((dtype, sizes, held))
+    return (arrays, tuple(kinds)) if large else None
+
+
+def held_by(array: Any) -> Any:
+    """The row-major array that holds the elements, once each; None if there is no such array."""
+    flags = array.flags
+    if type(array) is not np.ndarray or not flags.aligned or not array.size:
+        return None
+    if flags.c_contiguous:
+        return array
+    held = array[tuple([slice(None) if stride else slice(1) for stride in array.strides])]
+    return held if held.flags.c_contiguous else None
+
+
+def _key(attrs: Attrs) -> Any:
+    """Attributes as a key; None if one of them is not plain."""
+    found = []
+    for name, value in attrs.items():
+        if type(value) is float:
+            value = value.hex()  # 0.0 and -0.0 are equal, but not the same
+        elif not isinstance(value, _PLAIN) and not (
+            type(value) is tuple and all(isinstance(item, _PLAIN) for item in value)
+        ):
+            return None
+        found.append((name, value))
+    return tuple(found)
+
+
+def _compile(name: str, make: Make, kinds: Sequence[Operand]) -> _Kernel | None:
+    """The kernel; None if the sizes do not fit, or are neither known nor those of arrays."""
+    from compiler.compile import compile_graph
+    from compiler.core.options import Options
+    from compiler.graph.definition import define
+    from compiler.graph.expression import at_line
+    from compiler.runtime.executable import Executable
+
+    numbers = {number for one in kinds for number in one.sizes}
+    given = {number for one in kinds for number in one.held or ()}
+    if min(numbers - given, default=0) < 0:
+        return None
+    with at_line("-"):
+        inputs, values = _placeholders(kinds)
+        try:
+            results = make(values)
+        except ShapeError:
+            return None
+    passed = tuple([one is values[0] for one in results])
+    computed = [one for one, is_passed in zip(results, passed, strict=True) if not is_passed]
+    if not computed:
+        return None
+    # a value that is recomputed later is computed in a loop of its own; these all fit into one
+    options = Options(disabled=frozenset(("recompute_values",)))
+    run = compile_graph(define(inputs, computed), list, name, options, Executable)
+    return _Kernel(run, passed)
+
+
+def _placeholders(kinds: Sequence[Operand]) -> tuple[list[Any], list[Any]]:
+    """The inputs of a kernel, and an expression for each operand."""
+    from compiler.graph.expression import Expression
+
+    numbers = {number for one in kinds for number in (1, *one.sizes)}
+    symbols: dict[int, Size] = {n: n if n > 0 else unknown() for n in numbers}
+    inputs, values = [], []
+    for place, one in enumerate(kinds):
+        shape = tuple([symbols[number] for number in one.sizes])
+        held = shape if one.held is None else tuple([symbols[number] for number in one.held])
+        attrs = leaves.leaf_attrs(held, one.dtype, place)
+        leaf = Expression(leaves.placeholder, (), attrs, f"operand {place}")
+        values.append(leaf if held == shape else ops.broadcast_to(leaf, shape))
+        if one.held is not None:
+            inputs.append(leaf)
+    return inputs, values

@@ -1,0 +1,84 @@
+"""Functions of the package whose meaning or name PyTorch gives otherwise than NumPy.
+
+Each is the method of the first tensor: `max(x, dim)` returns values and indices, `var` and `std`
+divide by n - 1, `transpose` exchanges two axes, `split` takes sizes instead of sections, `round`
+takes decimals, `squeeze` leaves axes of another size alone. The rest has only PyTorch's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compiler import ops
+from compiler.core.errors import OptionError
+from compiler.core.op import Operand
+from dynamic.operations import eager_ops
+from dynamic.operations.places import concat
+from dynamic.tensors.creation import as_tensor
+from dynamic.tensors.dims import axis_of
+from dynamic.tensors.inplace import into
+from dynamic.tensors.tensor import PLAIN, Tensor
+
+
+def _method(name: str) -> Any:
+    method = getattr(Tensor, name)
+
+    def function(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if type(input) in PLAIN and out is None and not kwargs:
+            return method(input, *args)
+        if isinstance(input, Operand) and not isinstance(input, Tensor):
+            return getattr(ops, name)(input, *args, **kwargs)  # a symbolic expression
+        for numpy_name, own_name in (("axis", "dim"), ("keepdims", "keepdim")):
+            if numpy_name in kwargs:
+                kwargs[own_name] = kwargs.pop(numpy_name)
+        tensor = input if isinstance(input, Tensor) else as_tensor(input)
+        result = getattr(tensor, name)(*args, **kwargs)
+        return result if out is None else into(name, out, result, (tensor, *args))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = getattr(Tensor, name).__doc__
+    return function
+
+
+max, min, amax, amin = (_method(name) for name in ("max", "min", "amax", "amin"))
+sum, mean, prod, floor_divide = (_method(name) for name in ("sum", "mean", "prod", "floor_divide"))
+var, std, norm = _method("var"), _method("std"), _method("norm")
+any, all = _method("any"), _method("all")
+add, sub = _method("add"), _method("sub")
+transpose, swapaxes, t, squeeze, unsqueeze = (
+    _method(name) for name in ("transpose", "swapaxes", "t", "squeeze", "unsqueeze")
+)
+flatten, split, chunk, unbind = (_method(name) for name in ("flatten", "split", "chunk", "unbind"))
+select, narrow, clone, round = (_method(name) for name in ("select", "narrow", "clone", "round"))
+clamp, masked_fill, bmm = _method("clamp"), _method("masked_fill"), _method("bmm")
+index_select, numel = _method("index_select"), _method("numel")
+mul, div, mm, mv = ops.multiply, ops.divide, ops.matmul, ops.matmul
+eq, ne, lt, le, gt, ge = (
+        ops.equal, ops.not_equal, ops.less, ops.less_equal, ops.greater, ops.greater_equal,
+    )  # fmt: skip
+neg, cat = ops.negative, concat
+
+
+def flip(input: Any, dims: Any) -> Any:
+    """The elements in reverse order along the given axes."""
+    return ops.flip(input, dims)
+
+
+def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Tensors of one shape joined along a new axis."""
+    tensors = [as_tensor(one) for one in tensors]
+    if not tensors:
+        raise OptionError("stack expects a non-empty TensorList")
+    axis = axis_of("stack", dim, tensors[0].ndim + 1)
+    return tensors[0].apply(eager_ops.stack, tensors, {"axis": axis})
+
+
+def is_inference(input: Any) -> Any:
+    """Whether a tensor was made in inference mode."""
+    return input.is_inference()
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether `value` is a Tensor."""
+    return isinstance(value, Tensor)

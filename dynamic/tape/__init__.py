@@ -1,0 +1,1 @@
+"""The tape: nodes, the reverse pass, hooks, and what nodes save."""

@@ -1,0 +1,30 @@
+"""Gradient edges: places in the graph that gradients can be asked for, or start from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from dynamic.errors import AutogradError
+from dynamic.tape.nodes import graph_edge
+
+
+class GradientEdge(NamedTuple):
+    """A node, and which of its outputs is meant; `ownership_token` is the node of that output."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+    @property
+    def _node(self) -> Any:
+        return self.node if self.ownership_token is None else self.ownership_token
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """The node and the output of it that is a tensor; RuntimeError if that requires no grad."""
+    if tensor._node is None:
+        raise AutogradError(
+            "It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients"
+        )
+    return GradientEdge(*graph_edge(tensor._node), tensor._node)

@@ -1,0 +1,240 @@
+"""The reverse pass: nodes in the order opposite to that in which they were made.
+
+A leaf without hooks accumulates each cotangent at once, as it arrives. One with hooks waits for
+the last: it runs right after the oldest node that it is an operand of.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from dynamic.tape import anomaly
+from dynamic.tape.grad_mode import mode, record_if
+from dynamic.tape.hooks import as_tensor, at_tensor, run_after, run_before
+from dynamic.tape.leaf import AccumulateGrad
+from dynamic.tape.multi_grad import Pass, following
+from dynamic.tape.nodes import Cotangents
+from dynamic.user_warnings import keep_silent
+
+Root = tuple[Any, Any]
+
+MAX_DEPTH = 60
+"""How many reverse passes may run within each other before one gets a thread, and stack, anew."""
+
+
+def run(
+    roots: Collection[Root],
+    retain_graph: bool,
+    create_graph: bool,
+    inputs: Sequence[Any] | None = None,
+    accumulate: bool = False,
+) -> dict[Any, Any]:
+    """Propagate cotangents from the roots to the leaves.
+
+    Args:
+        roots: nodes, each with the cotangent of its output: an ndarray, or a tensor if
+            `create_graph`.
+        retain_graph: whether the saved arrays stay for another pass.
+        create_graph: whether the pass is recorded itself.
+        inputs: nodes whose cotangents are wanted instead of those of all leaves.
+        accumulate: whether these run too, as a leaf has to that accumulates its gradient.
+
+    Returns:
+        The cotangents of `inputs` that the roots depend on; empty without `inputs`, or if they are
+        accumulated.
+    """
+    keep_silent()
+    wanted = needed = None
+    if inputs is not None:
+        wanted = set(inputs)
+        needed = _leading_to(wanted, [node for node, _ in roots])
+        if accumulate:
+            needed |= wanted
+            wanted = set()
+    depth = mode.depth
+    if depth >= MAX_DEPTH:
+        return _in_thread(roots, retain_graph, create_graph, inputs, accumulate)
+    before = record_if(create_graph)
+    mode.depth = depth + 1
+    outer = mode.task if following else None
+    try:
+        if following:
+            mode.task = Pass(roots, needed, wanted or ())
+        return _propagate(roots, retain_graph, create_graph, wanted, needed)
+    finally:
+        record_if(before)
+        mode.depth = depth
+        if following or outer is not None:
+            mode.task = outer
+
+
+def _in_thread(*arguments: Any) -> dict[Any, Any]:
+    """`run` in a thread of its own, in the mode of this one."""
+    state = dict(vars(mode), depth=0)
+    recording = state.pop("enabled", True)
+    results: list[dict[Any, Any]] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        vars(mode).update(state)
+        record_if(recording)
+        try:
+            results.append(run(*arguments))
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            record_if(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors.pop()
+    return results.pop()
+
+
+def _propagate(
+    roots: Collection[Root],
+    retain_graph: bool,
+    create_graph: bool,
+    wanted: Collection[Any] | None,
+    needed: Collection[Any] | None,
+) -> dict[Any, Any]:
+    watch = anomaly.state.enabled
+    pending: dict[Any, Any] = {}
+    heap: list[Any] = []
+    found: dict[Any, Any] = {}
+    uses: dict[Any, int] | None = None
+    for node, g in roots:
+        if node in pending:
+            pending[node] = pending[node] + g
+        else:
+            pending[node] = g
+            heappush(heap, (-node.serial, node))
+    only: tuple[Any, Any] | None = None  # the one cotangent on its way, where there is no other
+    while heap or only is not None:
+        if only is None:
+            node = heappop(heap)[-1]
+            g = pending.pop(node)
+        else:
+            (node, g), only = only, None
+        hooks = node.hooks
+        if needed is not None:
+            runs = node in needed
+            if node in wanted:  # type: ignore[operator]
+                # as in PyTorch: the hooks of a tensor are called first only if no node runs for it
+                found[node] = g if runs or hooks is None else at_tensor(hooks, g, create_graph)
+                if node.owned is not None:  # whoever asked for it holds it too
+                    node.owned = None
+            elif not runs and hooks is not None and any(node is root for root, _ in roots):
+                at_tensor(hooks, g, create_graph)  # those of a root are called in every pass
+            if not runs:
+                continue
+        if hooks is not None:
+            g = at_tensor(hooks, g, create_graph)
+        if hooks is None and not watch:
+            parts = node.pull(g, create_graph)
+        else:
+            parts = _observed(node, g, create_graph, watch)
+        if not retain_graph:
+            node.release()
+        if len(parts) == 1 and not heap and type(parts[0][0]) is not AccumulateGrad:
+            only = parts[0]
+            continue
+        for edge, part in parts:
+            is_leaf = type(edge) is AccumulateGrad
+            if is_leaf and edge.hooks is None and needed is None:
+                # what is passed on, a view or read-only is not the leaf's own
+                own = part is not g and type(part) is np.ndarray and part.base is None
+                edge.accumulate(part, create_graph, own)
+                continue
+            before = pending.get(edge)
+            if before is not None:
+                pending[edge] = before + part
+            elif not is_leaf:
+                pending[edge] = part
+                heappush(heap, (-edge.serial, edge))
+            else:
+                pending[edge] = part
+                key = 0.5
+                if edge.hooks is not None:
+                    if uses is None:
+                        uses = _oldest_uses([node, *(entry[-1] for entry in heap)])
+                    key -= uses[edge]  # right after its oldest use
+                heappush(heap, (key, len(pending), edge.serial, edge))
+    return found
+
+
+def _observed(node: Any, g: Any, create_graph: bool, watch: bool) -> Any:
+    """The cotangents that a node finds, with its hooks called and in anomaly mode checked."""
+    hooks = node.hooks
+    several = type(g) is Cotangents
+    gradients: tuple[Any, ...] = ()
+    if hooks is not None and (hooks.before or hooks.after):
+        gradients = tuple(as_tensor(one) for one in (g.listed(node.count) if several else (g,)))
+        gradients = run_before(hooks, gradients)
+        raw = gradients if create_graph else [getattr(one, "_array", None) for one in gradients]
+        g = Cotangents({i: one for i, one in enumerate(raw) if one is not None})
+        g = g if several else g.parts[0]
+    if watch:
+        parts = anomaly.watched(node, g, create_graph)
+    else:
+        parts = node.pull(g, create_graph)
+    return parts if hooks is None or not hooks.after else _after(node, parts, gradients)
+
+
+def _after(node: Any, parts: Any, gradients: tuple[Any, ...]) -> list[tuple[Any, Any]]:
+    """The cotangents after the hooks that see them all, by the position of the operands."""
+    by_place = dict(zip(node.places(), (part for _, part in parts), strict=True))
+    found = tuple(as_tensor(by_place.get(i)) for i in range(len(node.edges)))
+    changed = run_after(node.hooks, found, gradients)
+    result = []
+    for edge, after in zip(node.edges, changed, strict=True):
+        if edge is None or after is None:
+            continue
+        if mode.enabled:
+            result.append((edge, after))
+        else:
+            result.append((edge, after._array[...]))  # a view: the hook may hold the array
+    return result
+
+
+def _oldest_uses(nodes: Iterable[Any]) -> dict[Any, int]:
+    """For each leaf that these nodes lead to, the number of its oldest use."""
+    seen: set[Any] = set()
+    uses: dict[Any, int] = {}
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        for edge in node.edges:
+            if type(edge) is AccumulateGrad:
+                uses[edge] = min(node.serial, uses.get(edge, node.serial))
+            elif edge is not None:
+                stack.append(edge)
+    return uses
+
+
+def _leading_to(wanted: Collection[Any], roots: Iterable[Any]) -> set[Any]:
+    """The nodes between the roots and the wanted ones: those that have to run."""
+    oldest = min((node.serial for node in wanted), default=0)
+    seen: set[Any] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node in seen or node.serial < oldest:
+            continue
+        seen.add(node)
+        stack.extend(edge for edge in node.edges if edge is not None)
+    needed: set[Any] = set()
+    for node in sorted(seen, key=lambda one: one.serial):
+        if any(edge in wanted or edge in needed for edge in node.edges):
+            needed.add(node)
+    return needed

@@ -1,0 +1,205 @@
+"""`backward` and `grad`: what a reverse pass starts from, and where its results go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.core.errors import OptionError
+from compiler.core.op import Operand
+from compiler.ops import astype
+from dynamic.errors import AutogradError
+from dynamic.operations.eager_ops import stack
+from dynamic.tape.edges import GradientEdge
+from dynamic.tape.engine import run
+from dynamic.tape.hooks import as_tensor
+from dynamic.tensors.results import Size
+from dynamic.user_warnings import warn
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    *,
+    inputs: Any = None,
+    retain_variables: bool | None = None,
+) -> None:
+    """Add the derivatives of `tensors` to the `grad` of the leaves that they depend on.
+
+    Args:
+        tensors: one or several recorded tensors; each of one element unless it has a cotangent.
+        grad_tensors: their cotangents, of their shapes; None where it is 1.
+        retain_graph: keep the graph for another pass; `create_graph` unless given.
+        create_graph: record the pass, so that the gradients can be differentiated.
+        inputs: the tensors to accumulate into, instead of all leaves.
+        retain_variables: the old name of `retain_graph`, with a warning.
+
+    Raises:
+        RuntimeError: a tensor was not recorded or has no cotangent, the graph was freed by an
+            earlier pass, or a saved tensor was modified in place.
+    """
+    if retain_variables is not None:
+        warn("the option retain_variables of backward() is deprecated: use retain_graph instead")
+        retain_graph = retain_variables
+    retain = create_graph if retain_graph is None else retain_graph
+    tensors = _listed(tensors)
+    if inputs is not None:
+        inputs = _listed(inputs)
+        if not inputs:
+            raise AutogradError("`inputs` argument to `backward()` cannot be empty.")
+    if create_graph:
+        _warn_of_cycle()
+    if inputs is None:
+        if len(tensors) == 1 and grad_tensors is None and not create_graph:
+            node = tensors[0]._node
+            array = getattr(tensors[0], "_array", node)
+            if node is not None and not array.ndim:  # the usual case, the short way
+                run(((node, np.array(1, array.dtype)),), retain, False)
+                return
+        run(_roots(tensors, grad_tensors, create_graph), retain, create_graph)
+        return
+    roots = _roots(tensors, grad_tensors, create_graph)
+    nodes = []
+    for tensor in inputs:
+        nodes.append(tensor._node)
+        if not isinstance(tensor, GradientEdge):
+            tensor.retain_grad()
+    run(roots, retain, create_graph, nodes, True)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The derivatives of the sum of `outputs` with respect to `inputs`, not accumulated anywhere.
+
+    `grad_outputs`, `retain_graph` and `create_graph` are as for `backward`. Where the outputs do
+    not depend on an input: RuntimeError, unless `allow_unused` (None) or `materialize_grads`
+    (zeros). With `is_grads_batched` the cotangents have one more axis in front, and so has the
+    result: one pass for each index of it.
+    """
+    if is_grads_batched:
+        options = (create_graph, allow_unused, False, materialize_grads)
+        return _batched(_listed(outputs), _listed(inputs), _listed(grad_outputs), options)
+    if materialize_grads:
+        if allow_unused is False:
+            raise OptionError(
+                "Expected allow_unused to be True or not passed when materialize_grads=True, "
+                "but got: allow_unused=False."
+            )
+        allow_unused = True
+    retain = create_graph if retain_graph is None else retain_graph
+    inputs = _listed(inputs)
+    if any(getattr(one, "_overwritten", None) is not None for one in (*inputs, *_listed(outputs))):
+        from dynamic.func.pull import gradients
+
+        return gradients(
+            _listed(outputs), inputs, grad_outputs, create_graph, allow_unused, materialize_grads
+        )
+    roots = _roots(_listed(outputs), grad_outputs, create_graph)
+    nodes = _nodes(inputs)
+    found = run(roots, retain, create_graph, nodes)
+    results: list[Any] = []
+    for i, (tensor, node) in enumerate(zip(inputs, nodes, strict=True)):
+        g = found.get(node)
+        if g is not None:
+            results.append(as_tensor(g))
+        elif materialize_grads:
+            if isinstance(tensor, GradientEdge):
+                raise AutogradError(
+                    "materialize_grads cannot be used when the given input is a GradientEdge"
+                )
+            results.append(tensor.constant(np.zeros_like(tensor._array)))
+        elif allow_unused:
+            results.append(None)
+        else:
+            raise AutogradError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the desired behavior."
+            )
+    return tuple(results)
+
+
+def _batched(
+    outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], options: Any
+) -> tuple[Any, ...]:
+    rows = [
+        grad(
+            outputs, inputs, [one if one is None else one[i] for one in cotangents], True, *options
+        )
+        for i in range(next(len(one) for one in cotangents if one is not None))
+    ]
+    return tuple(
+        None if column[0] is None else column[0].apply(stack, column, {"axis": 0})
+        for column in zip(*rows, strict=True)
+    )
+
+
+def _warn_of_cycle() -> None:
+    warn(
+        "Using backward() with create_graph=True will create a reference cycle between the "
+        "parameter and its gradient which can cause a memory leak. We recommend using "
+        "autograd.grad when creating the graph to avoid this. If you have to use this function, "
+        "make sure to reset the .grad fields of your parameters to None after use to break the "
+        "cycle and avoid the leak."
+    )
+
+
+def _listed(tensors: Any) -> Sequence[Any]:
+    return (tensors,) if isinstance(tensors, Operand | GradientEdge) else tuple(tensors)
+
+
+def _nodes(inputs: Sequence[Any]) -> list[Any]:
+    for tensor in inputs:
+        if tensor._node is None:
+            raise AutogradError("One of the differentiated Tensors does not require grad")
+    return [tensor._node for tensor in inputs]
+
+
+def _roots(tensors: Sequence[Any], cotangents: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+    if cotangents is None:
+        cotangents = (None,) * len(tensors)
+    elif isinstance(cotangents, Operand):
+        cotangents = (cotangents,)
+    if len(cotangents) != len(tensors):
+        raise AutogradError(f"got {len(tensors)} tensors and {len(cotangents)} gradients for them")
+    given = [
+        _cotangent(i, tensor, cotangent)
+        for i, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True))
+    ]
+    roots = []
+    for i, (tensor, g) in enumerate(zip(tensors, given, strict=True)):
+        if tensor._node is None or getattr(tensor, "_maker", tensor) is None:
+            raise AutogradError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn"
+            )
+        roots.append((tensor._node, g if create_graph else g._array))
+    return roots
+
+
+def _cotangent(i: int, tensor: Any, given: Any) -> Any:
+    """The cotangent of a root: 1 if none is given; None for a tensor that cannot be one."""
+    array = tensor._node if isinstance(tensor, GradientEdge) else tensor._array
+    if given is None:
+        if tensor._node is None:
+            return None
+        if array.size != 1:
+            raise AutogradError("grad can be implicitly created only for scalar outputs")
+        return as_tensor(np.ones(array.shape, array.dtype))
+    given = as_tensor(given)
+    if given.shape != array.shape:
+        raise AutogradError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and output[{i}] "
+            f"has a shape of {Size(array.shape)}."
+        )
+    return given if given._array.dtype == array.dtype else astype(given, array.dtype)

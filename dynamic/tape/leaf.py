@@ -1,0 +1,126 @@
+"""The node of a leaf, which accumulates its gradient."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from dynamic.errors import AutogradError
+from dynamic.kernels.blockwise import add_into
+from dynamic.tape.hooks import hooks_of
+from dynamic.tape.nodes import GraphNode, next_number
+
+
+def leaf_node(tensor: Any) -> AccumulateGrad:
+    """The node of a leaf that requires grad; it keeps the gradient that the tensor has."""
+    home = tensor._home
+    if isinstance(home, AccumulateGrad):
+        home.__class__ = AccumulateGrad
+        return home
+    node = tensor._home = AccumulateGrad(tensor, tensor._array)
+    node.grad = None if home is None else home.grad
+    if tensor._note is not None or node.grad is not None:
+        hooks_of(node)  # so that it does not accumulate before it is looked at: see `pull`
+    return node
+
+
+def freeze(node: Any) -> None:
+    """Note that the tensor, if it is a leaf that this node belongs to, requires no grad now."""
+    if type(node) is AccumulateGrad:
+        node.__class__ = FrozenGrad
+
+
+class AccumulateGrad(GraphNode):
+    """The node of a leaf: the end of the graph, and the place of the leaf's gradient."""
+
+    __slots__ = ("grad", "leaf")
+
+    retains = False
+
+    def __init__(self, tensor: Any, array: Any) -> None:
+        super().__init__(array.shape, array.dtype)
+        self.edges = ()
+        self.hooks = None
+        self.leaf = weakref.ref(tensor)
+        self.grad: Any = None
+        self.serial = next_number()
+
+    @property
+    def variable(self) -> Any:
+        """The leaf, or None if nobody holds it any more."""
+        return self.leaf()
+
+    def pull(self, g: Any, create_graph: bool) -> tuple[()]:
+        """Accumulate the whole cotangent, which others may hold, then call the leaf's hooks.
+
+        RuntimeError if the leaf is one no more: a view of a tensor that was overwritten.
+        """
+        tensor = self.leaf()
+        if tensor is not None and tensor._note is not None and not tensor.is_leaf:
+            raise AutogradError(MOVED)
+        self.accumulate(g, create_graph, False)
+        self._call_hooks(tensor)
+        return ()
+
+    def _call_hooks(self, tensor: Any) -> None:
+        if self.hooks is not None and tensor is not None:
+            for hook in tuple(self.hooks.accumulated.values()):
+                hook(tensor)
+
+    def accumulate(self, g: Any, create_graph: bool, own: bool) -> None:
+        """Add `g`, in place unless recorded; it becomes the gradient if it is the first and `own`.
+
+        `own`: nobody else holds `g`, an ndarray with memory of its own.
+        """
+        if g.shape != self.shape:
+            raise AutogradError(
+                f"AccumulateGrad: a gradient of shape {tuple(g.shape)} for a leaf of shape "
+                f"{self.shape}"
+            )
+        before = self.grad
+        if before is None:
+            if create_graph:
+                self.grad = g.clone()
+            elif own and g.dtype is self.dtype:
+                self.grad = g
+            else:
+                self.grad = np.asarray(g, self.dtype) if own else np.array(g, self.dtype)
+        elif create_graph:
+            self.grad = (g.constant(before) if isinstance(before, np.ndarray) else before) + g
+        elif isinstance(before, np.ndarray):
+            add_into(before, g)
+        else:
+            add_into(before._array, g)
+            before._counter[0] += 1
+
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return "torch::autograd::AccumulateGrad"
+
+    def _sequence_nr(self) -> int:
+        return 2**64 - 1  # it runs as soon as it can
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {id(self):#x}>"
+
+
+class FrozenGrad(AccumulateGrad):
+    """The node of what was a leaf that required grad, in the graphs that were made then.
+
+    An AccumulateGrad becomes one and back. RuntimeError if an op has made the tensor meanwhile.
+    """
+
+    __slots__ = ()
+
+    def pull(self, g: Any, create_graph: bool) -> tuple[()]:
+        """Leave the gradient as it is."""
+        tensor = self.leaf()
+        if tensor is not None and not tensor.is_leaf:
+            raise AutogradError(MOVED)
+        self._call_hooks(tensor)
+        return ()
+
+
+MOVED = "leaf variable has been moved into the graph interior"

@@ -1,0 +1,74 @@
+"""Saved tensors that may be mutated: they are copied just before (copy on write)."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from dynamic.errors import AutogradError
+from dynamic.tape.grad_mode import copying, mode
+from dynamic.tape.saved_tensors import saved_tensors_hooks
+
+
+class _Kept:
+    """A saved tensor: on the memory that was saved until that is written to, then on a copy."""
+
+    __slots__ = ("__weakref__", "tensor")
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor.constant(tensor._array)
+        self.tensor._node = tensor._node
+
+
+class AllowedMutation:
+    """What was saved inside `allow_mutation_on_saved_tensors`, by the memory that it is on."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, weakref.WeakSet[_Kept]] = {}
+
+    def pack(self, tensor: Any) -> _Kept:
+        """What a node keeps instead of a tensor."""
+        kept = _Kept(tensor)
+        self._kept.setdefault(id(tensor._counter), weakref.WeakSet()).add(kept)
+        return kept
+
+    def unpack(self, kept: _Kept) -> Any:
+        """The tensor as it was; RuntimeError outside of the context."""
+        if mode.mutation is not self:
+            raise AutogradError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context "
+                "in which the graph was originally recorded."
+            )
+        return kept.tensor
+
+    def before_write(self, counter: Any) -> None:
+        """Copy what was saved of the memory that a version counter belongs to."""
+        for kept in self._kept.pop(id(counter), ()):
+            kept.tensor._array = kept.tensor._array.copy()
+
+    def clear(self) -> None:
+        """Forget what was saved."""
+        self._kept.clear()
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Generator[AllowedMutation, None, None]:
+    """Inside, tensors that the graph saved may be modified in place: the values are kept first.
+
+    Forward and backward both belong inside. RuntimeError in such a context, and for a backward
+    pass outside of it.
+    """
+    if mode.mutation is not None:
+        raise AutogradError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    allowed = AllowedMutation()
+    with saved_tensors_hooks(allowed.pack, allowed.unpack):
+        mode.mutation = allowed
+        copying.append(None)
+        try:
+            yield allowed
+        finally:
+            copying.pop()
+            mode.mutation = None
+            allowed.clear()

@@ -1,0 +1,173 @@
+"""What the nodes of the tape have in common, and the nodes that stand for several outputs."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any
+
+import numpy as np
+
+from dynamic.tape.handles import RemovableHandle
+from dynamic.tape.hooks import Hook, Hooks, hooks_of
+from dynamic.tensors.dtypes import NumpyDType
+
+_numbers = itertools.count()
+next_number = _numbers.__next__
+"""The number of the next node."""
+
+_metadata: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+class Spec:
+    """The shape and dtype of an operand whose values were not saved."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: NumpyDType) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape))
+
+
+class GraphNode(Spec):
+    """A node of the tape; its shape and dtype are those of the output.
+
+    Attributes:
+        edges: per operand the node that made it, or None where it requires no grad.
+        hooks: the hooks of the node, or None.
+        serial: the number of the node; that of an operand's node is smaller.
+        owned: a cotangent that the node may write to, as nobody else holds it, or None.
+    """
+
+    __slots__ = ("__weakref__", "edges", "hooks", "serial")
+
+    edges: tuple[Any, ...]
+    hooks: Hooks | None
+    serial: int
+    owned: Any = None
+
+    def release(self) -> None:
+        """Let go of what is saved."""
+
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return type(self).__name__
+
+    def places(self) -> tuple[int, ...]:
+        """The operand that each of the cotangents that `pull` finds belongs to."""
+        return tuple(i for i, edge in enumerate(self.edges) if edge is not None)
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """Per operand the node that made it, or None, and which of its outputs it is."""
+        return tuple(graph_edge(edge) for edge in self.edges)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for whoever looks at the graph; anomaly mode notes the traceback here."""
+        return _metadata.setdefault(self, {})
+
+    def register_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(grad_inputs, grad_outputs)` after the node; a tuple replaces grad_inputs."""
+        return hooks_of(self).after.add(hook)
+
+    def register_prehook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(grad_outputs)` before the node; a tuple replaces them."""
+        return hooks_of(self).before.add(hook)
+
+    def _sequence_nr(self) -> int:
+        return self.serial
+
+    @property
+    def requires_grad(self) -> bool:
+        """Always: what requires no grad has no node."""
+        return True
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+def noted(node: Any) -> dict[Any, Any] | None:
+    """The metadata of a node if it has any."""
+    return _metadata.get(node)
+
+
+def graph_edge(node: Any) -> tuple[Any, int]:
+    """A node as users see it, and which of its outputs is meant."""
+    from dynamic.tape.introspection import named
+
+    if type(node) is Output:
+        return named(node.edges[0]), node.index
+    return named(node), 0
+
+
+class Cotangents:
+    """The cotangents of the outputs of one node that have arrived, by their numbers."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: dict[int, Any]) -> None:
+        self.parts = parts
+
+    def __add__(self, other: Cotangents) -> Cotangents:
+        for index, part in other.parts.items():
+            before = self.parts.get(index)
+            self.parts[index] = part if before is None else before + part
+        return self
+
+    def listed(self, count: int) -> tuple[Any, ...]:
+        """One for each of `count` outputs, None where nothing has arrived."""
+        return tuple(self.parts.get(i) for i in range(count))
+
+
+class Output(GraphNode):
+    """One of several outputs of the node `edges[0]`."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, function: Any, index: int, array: Any) -> None:
+        super().__init__(array.shape, array.dtype)
+        self.edges = (function,)
+        self.hooks = None
+        self.index = index
+        self.serial = next_number()
+
+    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+        """Hand the cotangent over to the node."""
+        return [(self.edges[0], Cotangents({self.index: g}))]
+
+    def name(self) -> str:
+        """The name of the node."""
+        return str(self.edges[0].name())
+
+
+class Failing(GraphNode):
+    """The node of a tensor that cannot be differentiated: what reaches it is an error."""
+
+    __slots__ = ("error", "label")
+
+    def __init__(self, array: Any, error: Exception, label: str) -> None:
+        super().__init__(array.shape, array.dtype)
+        self.edges = ()
+        self.hooks = None
+        self.error = error
+        self.label = label
+        self.serial = next_number()
+
+    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+        """Raise the error."""
+        raise self.error
+
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return self.label

@@ -1,0 +1,250 @@
+"""`grad_fn._saved_*` and `_raw_saved_*`: what a node keeps, under the names that PyTorch has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dynamic.errors import ArgumentError, AutogradError, MissingAttributeError
+from dynamic.tape.saved_tensors import Packed, PackedNode
+from dynamic.tape.tape import FREED, Node
+
+_OPERANDS = {
+    "power": ("self", "exponent"),
+    "where": ("condition", "self", "other"),
+    "masked_fill": ("mask", "value", "self"),
+    "take": ("self", "index"),
+    "index_select": ("self", "index"),
+    "take_along_axis": ("self", "index"),
+    "cross_entropy": ("self", "target"),
+    "mse_loss": ("self", "target"),
+    "binary_cross_entropy_with_logits": ("self", "target"),
+    "layer_norm": ("input", "weight", "bias"),
+    "dot": ("self", "tensor"),
+    "conv2d": ("input", "weight", "bias"),
+    "conv_transpose2d": ("input", "weight", "bias"),
+    "clamp": ("self", "min", "max"),
+    "bmm": ("self", "mat2"),
+}
+"""PyTorch's names of the operands where they are not self and other."""
+
+_PRODUCTS = {(1, 1): ("self", "tensor"), (2, 1): ("self", "vec")}
+
+
+def _operands(node: Node) -> tuple[str, ...]:
+    op = node.recipe.op.name
+    if op == "matmul":
+        ranks = tuple(_rank(node, position) for position in range(2))
+        return _PRODUCTS.get(ranks, ("self", "mat2"))  # type: ignore[arg-type]
+    return _OPERANDS.get(op, ("self", "other"))[: len(node.edges)]
+
+
+def _rank(node: Node, position: int) -> int | None:
+    shape = _shape(node, position)
+    return None if shape is None else len(shape)
+
+
+def _shape(node: Node, position: int) -> tuple[int, ...] | None:
+    """The shape of an operand; None where the node does not know it any more."""
+    edge = node.edges[position]
+    if edge is not None:
+        return tuple(edge.shape)
+    value = None if node.saved is None else node.saved[position]
+    shape = getattr(value, "shape", None)
+    return None if shape is None else tuple(shape)
+
+
+_REDUCTIONS = frozenset(
+    ("sum_dim", "mean_dim", "prod_dim", "max", "min", "var", "std", "norm", "logsumexp",
+     "vector_norm")
+)  # fmt: skip
+_NUMBERS = frozenset(("exponent", "min", "max"))
+_CODES = {"none": 0, "mean": 1, "sum": 2}
+_ALONG = frozenset(
+    ("softmax", "log_softmax", "index_select", "take_along_axis", "concatenate", "stack",
+     "cumsum", "cumprod")
+)  # fmt: skip
+_SAME = {
+    "gelu": ("approximate",),
+    "elu": ("alpha",),
+    "leaky_relu": ("negative_slope",),
+    "conv2d": ("stride", "padding", "dilation", "groups"),
+    "conv_transpose2d": ("stride", "padding", "dilation", "groups", "output_padding"),
+    "var": ("correction",),
+    "std": ("correction",),
+    "logit": ("eps",),
+    "polygamma": ("n",),
+}
+"""The attributes that have PyTorch's names."""
+
+
+def _swapped(axes: tuple[int, ...]) -> dict[str, Any]:
+    moved = [i for i, axis in enumerate(axes) if axis != i] or [0, 0]
+    return {"dim0": moved[0], "dim1": moved[-1]}
+
+
+def _options(node: Node) -> dict[str, Any]:
+    """What is no tensor: the op's attributes under PyTorch's names."""
+    op, attrs = node.recipe.op.name, node.attrs
+    found: dict[str, Any] = {name: attrs[name] for name in _SAME.get(op, ())}
+    if op in ("add", "subtract"):
+        found["alpha"] = 1
+    if op in _REDUCTIONS and not _is_whole(node):
+        first = attrs.get("ties") == "first"
+        found["dim"] = attrs["axes"][0] if first else attrs["axes"]
+        found["keepdim"] = attrs["keepdims"]
+    if op in _ALONG:
+        found["dim"] = attrs["axis"]
+    if "reduction" in attrs:
+        found["reduction"] = _CODES[attrs["reduction"]]
+    if op in ("expand_dims", "squeeze_dim"):
+        found["dim"] = attrs["axes"][0]
+    if op == "swap":
+        found |= _swapped(attrs["axes"])
+    if op in ("transpose", "flip"):
+        found["dims"] = attrs["axes"]
+    if op == "layer_norm":
+        found["normalized_shape"] = tuple(node.shape[-attrs["axes"] :])
+    return found
+
+
+def _is_whole(node: Node) -> bool:
+    op, attrs = node.recipe.op.name, node.attrs
+    if op in ("max", "min"):
+        return not node.shape and not attrs["keepdims"] and attrs["ties"] != "first"
+    return False
+
+
+def _sizes(node: Node) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for position, name in enumerate(_operands(node)):
+        shape = _shape(node, position)
+        if shape is not None:
+            found[f"{name}_sym_sizes"] = shape
+    if node.recipe.op.name in ("mean", "mean_dim") and "self_sym_sizes" in found:
+        found["self_sym_numel"] = int(np.prod(found["self_sym_sizes"], dtype=int))
+    return found
+
+
+def _positions(node: Node) -> dict[str, int]:
+    """The tensors that the node may keep, each with its place among what is saved."""
+    plan = node.recipe
+    names = {name: position for position, name in enumerate(_operands(node)) if any(plan.keeps)}
+    if plan.keeps_output:
+        names["result"] = len(node.edges)
+    return names
+
+
+def saved_names(node: Node) -> list[str]:
+    """The names of all `_saved_*` and `_raw_saved_*` of a node."""
+    tensors, rest = _positions(node), {**_sizes(node), **_options(node)}
+    return [f"_saved_{name}" for name in (*tensors, *rest)] + [
+        f"_raw_saved_{name}" for name in tensors
+    ]
+
+
+def saved_value(node: Node, attribute: str) -> Any:
+    """`node._saved_self`, `_saved_other`, `_saved_result`, ... as a tensor, or an option.
+
+    None for an operand that the rules do not read. RuntimeError once the graph was freed.
+    """
+    raw = attribute.startswith("_raw_saved_")
+    name = attribute.removeprefix("_raw_saved_" if raw else "_saved_")
+    position = _positions(node).get(name)
+    if position is not None:
+        saved = SavedTensor(node, position)
+        return saved if raw else saved.data
+    if not raw:
+        for table in (_options(node), _sizes(node)):
+            if name in table:
+                return table[name]
+    raise MissingAttributeError(f"{node.name()!r} object has no attribute {attribute!r}")
+
+
+class SavedTensor:
+    """A tensor as a node keeps it. Final.
+
+    RuntimeError from all but the class itself once the graph was freed.
+    """
+
+    __slots__ = ("_node", "_position")
+
+    def __init__(self, node: Node, position: int) -> None:
+        if node.saved is None:
+            raise AutogradError(FREED)
+        self._node = node
+        self._position = position
+
+    @property
+    def data(self) -> Any:
+        """The tensor, unpacked; None if nothing is kept. RuntimeError if it was modified."""
+        node, position = self._node, self._position
+        if node.saved is None:
+            raise AutogradError(FREED)
+        value = node.saved[position]
+        maker = (*node.edges, node)[position]
+        counter = node.guards[position] if node.guards else None
+        if counter is not None and counter[0] != node.versions[position]:
+            raise AutogradError(node._mutated())
+        if isinstance(value, Packed):
+            value = value.unpacked()._array
+        if not isinstance(value, np.ndarray):
+            return None
+        if maker is None and not value.ndim:
+            name = _operands(node)[position]
+            if node.recipe.number and (name in _NUMBERS or node.recipe.op.name == "power"):
+                return _plain(value.item())
+            if name in ("weight", "bias"):
+                return None  # what stands in for one that is not there
+        return _tensor(value, maker, counter)
+
+    def register_hooks(
+        self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
+    ) -> None:
+        """Keep `pack_hook(tensor)` instead, and read it as `unpack_hook` of that.
+
+        RuntimeError if there are hooks already, or nothing is kept; TypeError for what cannot be
+        called.
+        """
+        if not callable(pack_hook) or not callable(unpack_hook):
+            raise ArgumentError("register_hooks(): expected two functions")
+        node, position = self._node, self._position
+        if node.saved is None:
+            raise AutogradError(FREED)
+        value = node.saved[position]
+        if isinstance(value, Packed):
+            raise AutogradError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. "
+                "Hint: only one pair of hooks is allowed at a time."
+            )
+        tensor: Any = self.data
+        if not hasattr(tensor, "_array"):
+            raise AutogradError(
+                "Calling register_hooks on a saved tensor with value None is forbidden"
+            )
+        if position == len(node.edges):
+            tensor = tensor.detach()  # with its node the packed tensor would hold itself
+        packed = Packed(tensor, (pack_hook, unpack_hook))
+        node.__class__ = PackedNode
+        node.saved = (*node.saved[:position], packed, *node.saved[position + 1 :])
+        node.guards = (*node.guards[:position], None, *node.guards[position + 1 :])
+
+
+def _plain(number: float) -> float:
+    """2.0 as 2, as the user wrote it more often than not."""
+    return int(number) if float(number).is_integer() else number
+
+
+def _tensor(value: Any, maker: Any, counter: Any) -> Any:
+    from dynamic.tape.leaf import AccumulateGrad
+    from dynamic.tensors.tensor import wrap
+
+    if type(maker) is AccumulateGrad and maker.leaf() is not None:
+        return maker.leaf()
+    result = wrap(value)
+    result._node = maker
+    if isinstance(counter, list):
+        result._counter = counter
+    return result

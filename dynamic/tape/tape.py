@@ -1,0 +1,371 @@
+"""The tape: one node per recorded op, linked to the nodes of its operands.
+
+A node holds arrays, never tensors, and only those that the gradient rules it will run read; so a
+graph is free of reference cycles and its memory goes as soon as its last tensor does. What a rule
+reads without its values (shape, dtype) is read from the node of the operand, or from a `Spec`.
+Nodes are numbered as they are made, so the order of the reverse pass needs no search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.op import Attrs, Op, Rule
+from dynamic.errors import AutogradError, MissingAttributeError
+from dynamic.kernels.blockwise import LARGE, cotangents
+from dynamic.kernels.native import REDUCING
+from dynamic.kernels.native_windows import WINDOWED, is_large
+from dynamic.operations.eager_ops import tied
+from dynamic.tape.names import node_name
+from dynamic.tape.nodes import GraphNode, Output, Spec, next_number
+from dynamic.tape.observers import announce, observers
+from dynamic.tape.versions import line_of
+from dynamic.tensors.dtypes import DTYPES
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you "
+    "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+    "through the graph a second time or if you need to access saved tensors after calling "
+    "backward."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a node of an op keeps and runs, given which operands require grad.
+
+    Attributes:
+        steps: the operands that get a gradient, each with its rule.
+        positions: these operands.
+        arrays: the op's rule on plain arrays, for all of them at once; or None.
+        keeps: per operand whether its values are saved.
+        keeps_output: whether the output's values are saved.
+        holds: whether anything is saved, so that freeing the graph matters.
+        reduces: whether the cotangents of operands may be large, or much work, where that of the
+            output is small.
+        number: whether one of two operands is a Python number (for PyTorch's names).
+    """
+
+    op: Op
+    steps: tuple[tuple[int, Rule], ...]
+    positions: tuple[int, ...]
+    arrays: Callable[..., Sequence[Any]] | None
+    keeps: tuple[bool, ...]
+    keeps_output: bool
+    holds: bool
+    reduces: bool
+    number: bool = False
+
+
+BENT = frozenset((ops.relu, ops.leaky_relu))
+"""The ops of one operand whose derivative is piecewise constant, and that PyTorch derives twice."""
+
+_recipes: dict[tuple[Op, tuple[bool, ...], bool], Recipe] = {}
+
+
+def recipe(op: Op, needs: tuple[bool, ...], number: bool = False) -> Recipe:
+    """The recipe for an op of which these operands require grad."""
+    found = _recipes.get((op, needs, number))
+    if found is not None:
+        return found
+    rules = [(i, op.rule(i)) for i, needed in enumerate(needs) if needed]
+    steps = tuple((i, rule) for i, rule in rules if rule is not None)
+    letters = "".join(op.saved(i) for i, _ in steps)
+    keeps = tuple(chr(ord("a") + i) in letters for i in range(len(needs)))
+    positions = tuple(i for i, _ in steps)
+    made = Recipe(
+        op, steps, positions, op.vjp_arrays, keeps, "o" in letters, bool(letters),
+        op in REDUCING or op in WINDOWED, number,
+    )  # fmt: skip
+    _recipes[op, needs, number] = made
+    return made
+
+
+class Node(GraphNode):
+    """One recorded op; its shape and dtype are those of the op's output.
+
+    Attributes:
+        saved: per operand its array or what stands in for it, then the output's array or None;
+            None once freed.
+        guards: the version counters of what is saved, and the `versions` that they had.
+    """
+
+    __slots__ = ("attrs", "guards", "recipe", "saved", "versions")
+
+    recipe: Recipe
+    saved: tuple[Any, ...] | None
+    guards: tuple[Any, ...]
+    versions: tuple[Any, ...]
+    attrs: Attrs
+
+    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+        """The cotangents of the operands, each with the node it goes to.
+
+        `g` is an ndarray, or a tensor if the pass itself is recorded.
+        """
+        saved = self.saved
+        if saved is None:
+            raise AutogradError(FREED)
+        if self.guards:
+            for counter, version in zip(self.guards, self.versions, strict=True):
+                if counter is not None and counter[0] != version:
+                    raise AutogradError(self._mutated())
+        if create_graph:
+            saved = self._tensors(g, saved)
+        operands, out = saved[:-1], saved[-1]
+        if out is None:
+            out = self
+        edges, attrs, plan = self.edges, self.attrs, self.recipe
+        arrays = plan.arrays
+        large = not create_graph and (
+            g.size >= LARGE or (plan.reduces and is_large(plan.op, operands[0]))
+        )
+        if create_graph or (arrays is None and not large):
+            if create_graph:
+                if plan.op in BENT:
+                    return [(edges[0], self._tied(g, out, operands))]
+                if plan.number and plan.op is ops.power and self._is_one():
+                    return [(edges[0], g.constant(np.zeros(self.shape, self.dtype)))]
+            if attrs:
+                return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]
+            return [(edges[i], rule(g, out, *operands)) for i, rule in plan.steps]
+        if large:
+            found = cotangents(plan.op, plan.positions, g, out, operands, attrs)
+        else:
+            assert arrays is not None
+            found = arrays(plan.positions, g, out, *operands, **attrs)
+        if len(found) == 1:
+            return [(edges[plan.positions[0]], found[0])]
+        return [(edges[i], part) for i, part in zip(plan.positions, found, strict=True)]
+
+    def _is_one(self) -> bool:
+        """Whether a power is that to the number 0, whose derivative in PyTorch is no function."""
+        assert self.saved is not None
+        exponent = self.saved[1]
+        return self.edges[1] is None and not exponent.ndim and not exponent
+
+    def _tied(self, g: Any, out: Any, operands: Sequence[Any]) -> Any:
+        """The cotangent of the operand, which requires grad: its derivative is 0, and can be asked.
+
+        So it is in PyTorch, where a penalty on the gradient of a network of such ops has one.
+        """
+        ((position, rule),) = self.recipe.steps
+        part = rule(g, out, *operands, **self.attrs)
+        if part._node is not None:
+            return part
+        return part.apply(tied, (part, out if self.recipe.keeps_output else operands[position]), {})
+
+    def _tensors(self, like: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The saved arrays as tensors that belong to the graph."""
+        makers = (*self.edges, self)
+        counters = self.guards or (None,) * len(saved)
+        tensors = []
+        for value, node, counter in zip(saved, makers, counters, strict=True):
+            if isinstance(value, np.ndarray):
+                value = like.constant(value)
+                value._node = node
+                if counter is not None:
+                    value._counter = counter
+            tensors.append(value)
+        return tuple(tensors)
+
+    def _mutated(self) -> str:
+        assert self.saved is not None
+        for position, (counter, version) in enumerate(zip(self.guards, self.versions, strict=True)):
+            if counter is not None and counter[0] != version:
+                array = self.saved[position]
+                maker = (*self.edges, self)[position]
+                break
+        return mutated(array, maker, counter, version, self.name())
+
+    def release(self) -> None:
+        """Let go of what is saved; a node that saved nothing can run again."""
+        if self.recipe.holds:
+            self.saved = None
+
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return node_name(self)
+
+    def places(self) -> tuple[int, ...]:
+        """The operand that each of the cotangents that `pull` finds belongs to."""
+        return tuple([i for i, _ in self.recipe.steps])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_saved_", "_raw_saved_")):
+            from dynamic.tape.saved_values import saved_value
+
+            return saved_value(self, name)
+        raise MissingAttributeError(f"{self.name()!r} object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        from dynamic.tape.saved_values import saved_names
+
+        return sorted({*super().__dir__(), *saved_names(self)})
+
+
+def mutated(array: Any, maker: Any, counter: Any, version: int, saver: str) -> str:
+    """What to say of a saved array whose version, once `version`, is another now.
+
+    `maker` is the node that made the array, or None; `saver` the name of that which saved it.
+    """
+    if isinstance(maker, Output):
+        refused = getattr(maker.edges[0], "refused", None)
+        if refused is not None:  # as PyTorch, which looks at the node of the tensor first
+            return str(refused(maker))
+    kind = DTYPES[array.dtype].legacy
+    which = ""
+    if maker is not None:
+        index = getattr(maker, "index", 0)
+        which = f", which is output {index} of {short_name(maker)},"
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [torch.{kind}Tensor {list(array.shape)}]{which} is at version {counter[0]}; "
+        f"expected version {version} instead. Hint: enable anomaly detection to find the operation "
+        "that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
+        f"check_nan=False). {saver} saved it; it was modified last at "
+        f"{line_of(counter[1])}."
+    )
+
+
+def short_name(node: Any) -> str:
+    """The name of a node without `Backward`, and without the number after it if that is 0."""
+    stem, _, number = str(node.name()).rpartition("Backward")
+    return f"{stem}{number.removeprefix('0')}" if stem else number
+
+
+_new = object.__new__
+
+
+def new_node(
+    plan: Recipe,
+    edges: tuple[Any, ...],
+    saved: tuple[Any, ...],
+    guards: tuple[Any, ...],
+    versions: tuple[Any, ...],
+    attrs: Attrs,
+    array: Any,
+) -> Node:
+    """The node of `array`; a function, because a class with an `__init__` takes longer to call."""
+    node = _new(Node)
+    node.recipe = plan
+    node.edges = edges
+    node.saved = saved
+    node.guards = guards
+    node.versions = versions
+    node.attrs = attrs
+    node.shape = array.shape
+    node.dtype = array.dtype
+    node.hooks = None
+    node.serial = next_number()
+    if observers:
+        announce(node)
+    return node
+
+
+def record(
+    op: Op,
+    attrs: Attrs,
+    operands: Sequence[Any],
+    result: Any,
+    number: bool,
+) -> Node | None:
+    """The node of `result`, the value of `op` on tensors; None if no gradient flows through it.
+
+    `number` says whether an operand was a Python number.
+    """
+    if len(operands) == 1:
+        edge = operands[0]._node
+        plan = recipe(op, (edge is not None,))
+        return record_one(plan, attrs, edge, operands[0], result) if plan.steps else None
+    edges = tuple([operand._node for operand in operands])
+    plan = recipe(op, tuple([edge is not None for edge in edges]), number)
+    if not plan.steps:
+        return None
+    if len(operands) == 2:
+        left, right = operands
+        return record_pair(plan, edges, left._array, right._array, left, right, result, attrs)
+    if not plan.holds and None not in edges:
+        return new_node(plan, edges, (*edges, None), (), (), attrs, result._array)
+    return _record_many(plan, edges, attrs, operands, result)
+
+
+def record_one(plan: Recipe, attrs: Attrs, edge: Any, operand: Any, result: Any) -> Node:
+    """`record` for one tensor, made by the node `edge`, and a result that nobody has seen yet."""
+    array = result._array
+    if not plan.holds:
+        return new_node(plan, (edge,), (edge, None), (), (), attrs, array)
+    own = made = None
+    version = 0
+    if plan.keeps[0]:
+        own = operand._cell or operand._counter
+        version = own[0]
+    if plan.keeps_output:
+        made = result._cell = [0, None]
+    saved = (edge if own is None else operand._array, None if made is None else array)
+    return new_node(plan, (edge,), saved, (own, made), (version, 0), attrs, array)
+
+
+def record_pair(
+    plan: Recipe,
+    edges: tuple[Any, ...],
+    x: Any,
+    y: Any,
+    left: Any,
+    right: Any,
+    result: Any,
+    attrs: Attrs,
+) -> Node:
+    """`record_one` for two operands: their arrays, and their tensors or None for a number."""
+    array = result._array
+    first, second = edges
+    if not plan.holds:
+        if first is None:
+            first = Spec(x.shape, x.dtype)
+        elif second is None:
+            second = Spec(y.shape, y.dtype)
+        return new_node(plan, edges, (first, second, None), (), (), attrs, array)
+    keeps_x, keeps_y = plan.keeps
+    c = d = made = None
+    if keeps_x and left is not None:
+        c = left._cell or left._counter
+    if keeps_y and right is not None:
+        d = right._cell or right._counter
+    if plan.keeps_output:
+        made = result._cell = [0, None]
+    saved = (
+        x if keeps_x else Spec(x.shape, x.dtype) if first is None else first,
+        y if keeps_y else Spec(y.shape, y.dtype) if second is None else second,
+        None if made is None else array,
+    )
+    versions = (0 if c is None else c[0], 0 if d is None else d[0], 0)
+    return new_node(plan, edges, saved, (c, d, made), versions, attrs, array)
+
+
+def _record_many(
+    plan: Recipe,
+    edges: tuple[Any, ...],
+    attrs: Attrs,
+    operands: Sequence[Any],
+    result: Any,
+) -> Node:
+    saved: list[Any] = []
+    guards: list[Any] = []
+    for operand, edge, kept in zip(operands, edges, plan.keeps, strict=True):
+        own = operand._array
+        if kept:
+            saved.append(own)
+        else:
+            saved.append(Spec(own.shape, own.dtype) if edge is None else edge)
+        guards.append(operand._counter if kept else None)
+    array = result._array
+    saved.append(array if plan.keeps_output else None)
+    guards.append(result._counter if plan.keeps_output else None)
+    versions = tuple([0 if guard is None else guard[0] for guard in guards])
+    return new_node(plan, edges, tuple(saved), tuple(guards), versions, attrs, array)

@@ -1,0 +1,1 @@
+"""Tensors: their methods, views, in-place operations, and how they are made and printed."""

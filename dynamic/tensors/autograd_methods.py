@@ -1,0 +1,371 @@
+"""What a tensor knows of the tape: requires_grad, grad, grad_fn, backward, detach and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.core.op import Operand
+from dynamic.errors import ArgumentError, AutogradError
+from dynamic.operations import eager_ops
+from dynamic.tape.grad_mode import mode
+from dynamic.tape.gradients import backward
+from dynamic.tape.handles import RemovableHandle
+from dynamic.tape.hooks import Cell, hooks_of
+from dynamic.tape.leaf import AccumulateGrad, freeze, leaf_node
+from dynamic.tape.nodes import Failing, graph_edge
+from dynamic.tape.versions import UNTRACKED, TrackedInference
+from dynamic.tensors.dtypes import DTYPES
+from dynamic.tensors.printing import tensor_text
+from dynamic.user_warnings import warn
+
+_LEAVES = "you can only change requires_grad flags of leaf variables."
+_DETACHED = (
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation "
+    "use var_no_grad = var.detach()."
+)
+
+
+class Autograd(Operand):
+    """The autograd side of PyTorch's Tensor."""
+
+    __slots__ = ()
+
+    _array: Any
+    _cell: Any
+    _counter: list[Any]
+    _home: Any
+    _maker: Any
+    _node: Any
+    _view: Any
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether ops on this tensor are recorded; settable on leaves of floating dtype."""
+        view = self._view
+        return self._maker is not None or (view is not None and view.base._maker is not None)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not self._is_made():
+            self._require(value)
+        elif value:
+            raise AutogradError(_LEAVES)
+        else:
+            raise AutogradError(_LEAVES + _DETACHED)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Set `requires_grad` and return the tensor; no error if it has been true all along."""
+        if not self._is_made():
+            self._require(requires_grad)
+        elif not requires_grad:
+            raise AutogradError(_LEAVES + _DETACHED)
+        return self
+
+    def _is_made(self) -> bool:
+        """Whether an op made it, by its own node: as a view it may get one only when that is read.
+
+        That is what counts for PyTorch.
+        """
+        return self._maker is not None and type(self._maker) is not AccumulateGrad
+
+    def _require(self, value: bool) -> None:
+        if not value:
+            freeze(self._maker)
+            self._node = None
+        elif self._maker is None:
+            if self._array.dtype.kind != "f":
+                raise AutogradError("only Tensors of floating point dtype can require gradients")
+            if self._counter is UNTRACKED and not mode.inference:
+                raise AutogradError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                    "allowed."
+                )
+            self._node = leaf_node(self)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded op made this tensor."""
+        return self._node is None or type(self._node) is AccumulateGrad
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node of the op that made this tensor; None for a leaf.
+
+        RuntimeError for one of several views of a tensor that was modified in place.
+        """
+        node = self._node
+        if node is None or type(node) is AccumulateGrad:
+            return None
+        if type(node) is Failing and node.label == "Invalid":
+            raise node.error
+        return graph_edge(node)[0]
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of `grad_fn` this tensor is."""
+        return 0 if self._node is None else graph_edge(self._node)[1]
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return self._cell is UNTRACKED or type(self._cell) is TrackedInference
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    @property
+    def _base(self) -> Any:
+        """The tensor that this one is a view of, or None."""
+        return None if self._view is None else self._view.base
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that backward passes accumulated here, or None; settable."""
+        home = self._home
+        if home is None:
+            if self._is_made():
+                warn(
+                    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
+                    "Its .grad attribute won't be populated during autograd.backward(). If you "
+                    "indeed want the .grad field to be populated for a non-leaf Tensor, use "
+                    ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+                    "mistake, make sure you access the leaf Tensor instead."
+                )
+            return None
+        if isinstance(home.grad, np.ndarray):
+            home.grad = self.constant(home.grad)
+        return home.grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            _check_grad(self, value)
+        if self._home is None:
+            if value is None:
+                return
+            self._home = Cell()
+        self._home.grad = value
+        if value is not None and value._cell is not None and type(self._home) is AccumulateGrad:
+            hooks_of(self._home)  # not before the last node has run: they may have saved its memory
+
+    @grad.deleter
+    def grad(self) -> None:
+        if self._home is not None:
+            self._home.grad = None
+
+    def retain_grad(self) -> None:
+        """Have backward passes put the gradient of this tensor, not a leaf, into `grad` too."""
+        if not self.requires_grad:
+            raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._maker is not None and not self.is_leaf:
+            hooks = hooks_of(self._node)
+            if hooks.cell is None:
+                home = self._home
+                if type(home) is not Cell:
+                    home = Cell(None if home is None else home.grad)
+                hooks.cell = home
+                hooks.cell.retains = True
+            self._home = hooks.cell
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this tensor while it was no leaf."""
+        return self._home is not None and self._home.retains
+
+    def register_hook(self, hook: Any) -> RemovableHandle:
+        """Call `hook(grad)` with the gradient of this tensor; a tensor that it returns replaces it.
+
+        RuntimeError if the tensor requires no grad. The handle's `remove()` takes the hook away.
+        """
+        if self._node is None:
+            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        return hooks_of(self._node).tensor.add(hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
+        """Call `hook(tensor)` after a backward pass has accumulated the gradient of this leaf."""
+        if self._node is None:
+            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        if type(self._node) is not AccumulateGrad:
+            raise AutogradError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
+        return hooks_of(self._node).accumulated.add(hook)
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+        *,
+        retain_variables: bool | None = None,
+    ) -> None:
+        """Add the derivatives of this tensor to the `grad` of the leaves that it depends on.
+
+        Args:
+            gradient: the cotangent, of this tensor's shape; 1 if None, for one element only.
+            retain_graph: keep the graph for another pass; `create_graph` unless given.
+            create_graph: record the pass, so that the gradients can be differentiated.
+            inputs: the tensors to accumulate into, instead of all leaves.
+            retain_variables: the old name of `retain_graph`, with a warning.
+        """
+        backward(
+            self, gradient, retain_graph, create_graph,
+            inputs=inputs, retain_variables=retain_variables,
+        )  # fmt: skip
+
+    @property
+    def volatile(self) -> bool:
+        """False: what it once was is `no_grad`."""
+        warn("volatile was removed (Variable.volatile is always False)")
+        return False
+
+    def detach(self) -> Any:
+        """A tensor on the same memory, with the same version, that requires no grad."""
+        result = self.constant(self._array)
+        if self._cell is UNTRACKED and not mode.inference:
+            result._cell = TrackedInference([0, None])
+        else:
+            result._counter = self._counter
+        return result
+
+    def detach_(self) -> Any:
+        """Make this tensor a leaf that requires no grad."""
+        if self._view is not None:
+            raise AutogradError("Can't detach views in-place. Use detach() instead.")
+        freeze(self._maker)
+        self._node = None
+        return self
+
+    @property
+    def data(self) -> Any:
+        """A tensor on the same memory with a version of its own: changes of it go unnoticed."""
+        result = self.constant(self._array)
+        if not self.is_inference():
+            result._cell = None
+        elif not mode.inference:
+            result._cell = TrackedInference([0, None])
+        return result
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if value.is_inference() and not self.is_inference():
+            self._cell = TrackedInference(self._counter)
+        self._move(value._array)
+
+    def _move(self, array: Any) -> None:
+        """Put the tensor on other memory, of another shape or dtype too."""
+        self._array = array
+        home = self._home
+        if isinstance(home, AccumulateGrad):
+            home.shape, home.dtype = array.shape, array.dtype
+
+    def clone(self) -> Any:
+        """A recorded copy."""
+        return self.apply(eager_ops.clone, (self,), {})
+
+    @staticmethod
+    def call(function: Any, operands: Sequence[Any]) -> list[Any]:
+        """The results of a compiled function, recorded as one node."""
+        from dynamic.calls import call
+
+        return call(function, operands)
+
+    @classmethod
+    def traced(cls, expression: Any, argument: bool = False) -> Any:
+        """What stands for an expression while a function of tensors is captured."""
+        from dynamic.capture import traced
+
+        return traced(cls, expression, argument)
+
+    @staticmethod
+    def capturing() -> Any:
+        """A context in which a function of tensors is captured."""
+        from dynamic.capture import capturing
+
+        return capturing()
+
+    @staticmethod
+    def arrays(operands: Sequence[Any]) -> list[Any]:
+        """The arrays of tensors; what is no tensor as it is."""
+        from dynamic.calls import arrays
+
+        return arrays(operands)
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The ndarray on the tensor's memory; RuntimeError if what is done to it would be recorded.
+
+        So it is if the tensor requires grad, unless in `no_grad`. A copy instead with `force`.
+        """
+        if self.requires_grad and mode.enabled:
+            if not force:
+                raise AutogradError(
+                    "Can't call numpy() on Tensor that requires grad. "
+                    "Use tensor.detach().numpy() instead."
+                )
+            return self._array.copy()
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.numpy(), dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        return tensor_text(self)
+
+    def __format__(self, spec: str) -> str:
+        # PyTorch writes a 0-d tensor as its number, in an f-string too
+        if not self._array.ndim:
+            return format(self._array.item(), spec)
+        return object.__format__(self, spec)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if not self.is_leaf:
+            raise AutogradError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment."
+            )
+        if id(self) in memo:
+            return memo[id(self)]
+        result = memo[id(self)] = self.constant(self._array.copy())
+        result.requires_grad = self.requires_grad
+        if self._home is not None and self._home.grad is not None:
+            result.grad = self.grad.detach().clone()
+        return result
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return rebuild, (type(self), self._array, self.requires_grad)
+
+
+def rebuild(kind: Any, array: Any, requires_grad: bool) -> Any:
+    """A leaf from what pickle wrote of a tensor."""
+    result = kind.__new__(kind)
+    made = result.constant(array)
+    for name in ("_array", "_cell", "_home", "_maker", "_note"):
+        setattr(result, name, getattr(made, name))
+    result.requires_grad = requires_grad
+    return result
+
+
+def _check_grad(tensor: Any, value: Any) -> None:
+    """Raise unless `value` can be the gradient of `tensor`."""
+    if not isinstance(value, Autograd):
+        raise ArgumentError(
+            f"assigned grad expected to be a Tensor or None but got grad of type "
+            f"{type(value).__name__}"
+        )
+    if value is tensor:
+        raise AutogradError("can't assign Variable as its own grad")
+    given, wanted = value._array, tensor._array
+    if given.shape != wanted.shape:
+        raise AutogradError(
+            f"attempting to assign a gradient of size '{list(given.shape)}' to a tensor of size "
+            f"'{list(wanted.shape)}'. Please ensure that the gradient and the tensor are the same "
+            "size"
+        )
+    if given.dtype != wanted.dtype:
+        raise AutogradError(
+            f"attempting to assign a gradient with dtype '{DTYPES[given.dtype].legacy.lower()}' to "
+            f"a tensor with grad_dtype '{DTYPES[wanted.dtype].legacy}'."
+        )

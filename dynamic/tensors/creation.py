@@ -1,0 +1,387 @@
+"""Factories of tensors (PyTorch's): from data, filled, ranges and random numbers."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from compiler.core.errors import OptionError, ShapeError
+from dynamic.errors import ArgumentError, AutogradError
+from dynamic.tape.grad_mode import mode
+from dynamic.tensors.devices import check_device
+from dynamic.tensors.dtypes import (
+    DTYPES,
+    INT64,
+    as_numpy_dtype,
+    dtype_of_number,
+    element,
+    get_default_dtype,
+)
+from dynamic.tensors.results import sizes_of
+from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.user_warnings import keep_silent
+
+
+def _check(name: str, options: dict[str, Any]) -> None:
+    """Raise unless what a factory called `name` is asked for beside the values is what there is."""
+    for option, value in options.items():
+        if option not in ("device", "layout", "memory_format", "pin_memory"):
+            raise ArgumentError(f"{name}() got an unexpected keyword argument {option!r}")
+        if option == "device":
+            check_device(value)
+        elif value:
+            raise AutogradError(f"{name}: {option}={value!r}: there is only ordinary, dense memory")
+
+
+def _leaf(array: Any, requires_grad: bool) -> Tensor:
+    keep_silent()
+    result = wrap(array)
+    if requires_grad:
+        if array.dtype.kind != "f":
+            raise AutogradError(
+                "Only Tensors of floating point and complex dtype can require gradients"
+            )
+        result.requires_grad = True
+    return result
+
+
+def _float(dtype: Any) -> np.dtype[Any]:
+    return get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
+
+
+def _shape(sizes: tuple[Any, ...], size: Any) -> tuple[Any, ...]:
+    """The shape that a factory gets as `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
+    if size is None:
+        return sizes_of(sizes)
+    if sizes:
+        raise ArgumentError(f"a shape given twice: {sizes_of(sizes)} and size={size}")
+    return sizes_of((size,))
+
+
+def _as_array(data: Any, dtype: Any) -> Any:
+    """Data as an array: floats become the default dtype, integers int64, arrays keep theirs."""
+    if isinstance(data, Tensor):
+        data = data._array
+    if isinstance(data, np.ndarray | np.generic):
+        wanted = data.dtype if dtype is None else as_numpy_dtype(dtype)
+        if wanted not in DTYPES:
+            raise ArgumentError(f"tensor: no dtype {data.dtype}: cast the array first")
+        return np.asarray(data, wanted)
+    try:
+        array = np.array(_plain(data), None if dtype is None else as_numpy_dtype(dtype))
+    except ValueError as error:
+        raise ShapeError(f"tensor: rows of different lengths: {error}") from None
+    if dtype is not None:
+        return array
+    if array.dtype.kind == "f" or not array.size:
+        return array.astype(_first_dtype(data))
+    if array.dtype.kind not in "biu":
+        raise ArgumentError(f"tensor: cannot make a tensor of {type(data).__name__}: {data!r}")
+    return array if array.dtype.kind == "b" else array.astype(INT64)
+
+
+def _first_dtype(data: Any) -> Any:
+    """The default dtype, unless the data are arrays or tensors of another one."""
+    while isinstance(data, list | tuple) and data:
+        data = data[0]
+    if isinstance(data, Tensor | np.ndarray):
+        return data.dtype
+    return get_default_dtype().dtype
+
+
+def _plain(data: Any) -> Any:
+    """Nested sequences with the tensors in them as arrays."""
+    if isinstance(data, Tensor):
+        return data._array
+    if isinstance(data, list | tuple | range):
+        return [_plain(one) for one in data]
+    return data
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
+    """A leaf with a copy of `data`: numbers, nested sequences, an ndarray or a tensor.
+
+    Python floats become the default dtype, integers int64, bools bool; arrays keep their dtype.
+    """
+    _check("tensor", options)
+    return _leaf(np.array(_as_array(data, dtype)), requires_grad)
+
+
+def as_tensor(
+    data: Any,
+    dtype: Any = None,
+    **options: Any,
+) -> Tensor:
+    """`data` as a tensor: itself, or on the memory of an ndarray, if the dtype allows."""
+    _check("as_tensor", options)
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    return wrap(_as_array(data, dtype))
+
+
+def from_numpy(array: Any) -> Tensor:
+    """A tensor on the memory of an ndarray; TypeError for anything else."""
+    if not isinstance(array, np.ndarray):
+        raise ArgumentError(f"expected np.ndarray (got {type(array).__name__})")
+    return wrap(_as_array(array, None))
+
+
+def empty(
+    *sizes: Any,
+    size: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
+    """Uninitialised memory of this shape."""
+    _check("empty", options)
+    return _leaf(np.empty(_shape(sizes, size), _float(dtype)), requires_grad)
+
+
+def zeros(
+    *sizes: Any,
+    size: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
+    """Zeros of this shape."""
+    _check("zeros", options)
+    return _leaf(np.zeros(_shape(sizes, size), _float(dtype)), requires_grad)
+
+
+def ones(
+    *sizes: Any,
+    size: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
+    """Ones of this shape."""
+    _check("ones", options)
+    return _leaf(np.ones(_shape(sizes, size), _float(dtype)), requires_grad)
+
+
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
+    """One number in this shape; its dtype that of the number as a tensor."""
+    _check("full", options)
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    wanted = dtype_of_number(value) if dtype is None else as_numpy_dtype(dtype)
+    return _leaf(np.full(sizes_of((size,)), element(value, wanted), wanted), requires_grad)
+
+
+def _like(make: Any) -> Any:
+    name = f"{make.__name__}_like"
+    filled = ("fill_value",) if make is full else ()
+
+    def function(
+        input: Tensor,
+        *args: Any,
+        dtype: Any = None,
+        **options: Any,
+    ) -> Tensor:
+        if len(args) > len(filled):
+            raise ArgumentError(f"{name}() takes no shape: it has that of the tensor")
+        known = {*filled, "requires_grad"}
+        _check(name, {key: value for key, value in options.items() if key not in known})
+        wanted = input._array.dtype if dtype is None else dtype
+        result: Tensor = make(input._array.shape, *args, dtype=wanted, **options)
+        return result
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"As `{make.__name__}`, with the shape and dtype of a tensor."
+    return function
+
+
+empty_like, zeros_like, ones_like, full_like = (_like(make) for make in (empty, zeros, ones, full))
+
+
+def arange(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
+    """The numbers from `start` (0) up to `end`, without it, by `step`: (ceil((end-start)/step),).
+
+    int64 if all three are integers, else the default dtype.
+    """
+    _check("arange", options)
+    if end is None:
+        start, end = 0, start
+    numbers = [value.item() if isinstance(value, Tensor) else value for value in (start, end, step)]
+    if numbers[2] == 0:
+        raise OptionError("step must be nonzero")
+    if dtype is not None:
+        wanted = as_numpy_dtype(dtype)
+    elif all(isinstance(value, int | np.integer) for value in numbers):
+        wanted = INT64
+    else:
+        wanted = get_default_dtype().dtype
+    first, last, by = numbers
+    count = max(0, math.ceil((last - first) / by))
+    return _leaf((first + by * np.arange(count)).astype(wanted), requires_grad)
+
+
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
+    """`steps` numbers from `start` to `end`, both included, equally far apart."""
+    _check("linspace", options)
+    array = np.linspace(float(start), float(end), int(steps)).astype(_float(dtype))
+    return _leaf(array, requires_grad)
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
+    """The identity matrix, of n rows and m columns (n)."""
+    _check("eye", options)
+    return _leaf(np.eye(n, m, dtype=_float(dtype)), requires_grad)
+
+
+class _Random(threading.local):
+    refusal: str | None = None
+
+    def __init__(self) -> None:
+        self.generator = np.random.default_rng()
+
+
+_random = _Random()
+
+
+def manual_seed(seed: int) -> None:
+    """Start this thread's stream of random numbers anew; it is NumPy's, not PyTorch's."""
+    if mode.capture is not None:
+        mode.capture.refuse_random()
+    _random.generator = np.random.default_rng(int(seed))
+
+
+def generator() -> np.random.Generator:
+    """The source of random numbers of this thread; RuntimeError where it is refused."""
+    if mode.capture is not None:
+        mode.capture.refuse_random()
+    if _random.refusal is not None:
+        raise AutogradError(_random.refusal)
+    return _random.generator
+
+
+def source_of(given: Any) -> np.random.Generator:
+    """The generator of a call, NumPy's, or else that of this thread; TypeError for another."""
+    if given is None:
+        return generator()
+    if mode.capture is not None:
+        mode.capture.refuse_random()
+    if not isinstance(given, np.random.Generator):
+        raise ArgumentError(
+            f"generator: expected a numpy.random.Generator, got {type(given).__name__}"
+        )
+    return given
+
+
+@contextmanager
+def refusing_random_numbers(message: str | None) -> Iterator[None]:
+    """Refuse random numbers to this thread with a message (None: allow them) for a block."""
+    before, _random.refusal = _random.refusal, message
+    try:
+        yield
+    finally:
+        _random.refusal = before
+
+
+def rand(
+    *sizes: Any,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
+    """Uniform numbers in [0, 1)."""
+    _check("rand", options)
+    array = source_of(generator).random(_shape(sizes, size), _float(dtype))
+    return _leaf(np.asarray(array), requires_grad)
+
+
+def randn(
+    *sizes: Any,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
+    """Normal numbers of mean 0 and variance 1."""
+    _check("randn", options)
+    array = source_of(generator).standard_normal(_shape(sizes, size), _float(dtype))
+    return _leaf(np.asarray(array), requires_grad)
+
+
+def randint(
+    low: int,
+    high: Any,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
+    """Integers in [low, high), low 0 if two arguments are given: `randint(high, size)`."""
+    _check("randint", options)
+    if size is None:
+        low, high, size = 0, low, high
+    wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
+    return _leaf(
+        np.asarray(source_of(generator).integers(low, high, tuple(size))).astype(wanted),
+        requires_grad,
+    )
+
+
+def randperm(
+    n: int,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
+    """The integers from 0 to n - 1 in random order."""
+    _check("randperm", options)
+    wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
+    return _leaf(source_of(generator).permutation(n).astype(wanted), requires_grad)
+
+
+rand_like, randn_like = _like(rand), _like(randn)

@@ -1,0 +1,186 @@
+"""`x[key]`: views for basic keys, copies for tensors of indices and masks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.errors import OutOfRangeError
+from compiler.core.op import Operand
+from dynamic.operations import eager_ops
+
+_ALL = slice(None)
+_WHOLE = (Ellipsis,)
+
+
+class Indexing(Operand):
+    """Indexing as PyTorch has it: numbers and slices first, tensors and masks of what is left."""
+
+    __slots__ = ()
+
+    _array: Any
+
+    if TYPE_CHECKING:
+
+        def __index__(self) -> int: ...
+
+    def __getitem__(self, key: Any) -> Any:
+        basic, advanced = self._parts(key)
+        if advanced is None:
+            return self._selected(key if type(key) is slice else basic)
+        view = self if is_whole(basic, self._array) else self._selected(basic)
+        return ops.take(ops.reshape(view, (-1,)), view._places(advanced), 0)
+
+    def _selected(self, basic: Any) -> Any:
+        """The view that a key of numbers and slices makes."""
+        try:
+            return self.apply(eager_ops.select, (self,), {"key": basic})
+        except IndexError as error:
+            raise OutOfRangeError(_index_text(error, self._array)) from None
+
+    def _parts(self, key: Any) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
+        """The key that makes a view, and that of tensors, lists and masks in the view, or None.
+
+        As in PyTorch, a bool is a new axis, of which one element is selected, or none.
+        """
+        if not self._array.ndim:
+            _check_key_of_number(key)
+        if isinstance(key, Indexing) and 0 < key._array.ndim <= self._array.ndim:
+            return _WHOLE, (_index_of(key),)
+        keys = key if type(key) is tuple else (key,)
+        basic: list[Any] = []
+        advanced: list[Any] = []
+        indexed = whole = False
+        for one in keys:
+            kind = type(one)
+            if kind is int or isinstance(one, np.integer):
+                basic.append(one)
+            elif kind is slice:
+                basic.append(one)
+                advanced.append(_ALL)
+            elif one is None:
+                basic.append(None)
+                advanced.append(_ALL)
+            elif one is Ellipsis:
+                whole = True
+                basic.append(one)
+                advanced.append(one)
+            else:
+                found = _index_of(one)
+                if found is None:
+                    basic.append(one.__index__())
+                    continue
+                indexed = True
+                if not found.ndim:  # a bool
+                    basic.append(None)
+                    advanced.append(np.zeros(int(found), np.intp))
+                else:
+                    basic.extend([_ALL] * (found.ndim if found.dtype.kind == "b" else 1))
+                    advanced.append(found)
+        if not whole:
+            basic.append(Ellipsis)  # else an index of every axis makes a NumPy scalar, no view
+        return tuple(basic), tuple(advanced) if indexed else None
+
+    def _places(self, key: tuple[Any, ...]) -> Any:
+        """The positions in the flat tensor that a key of tensors, lists and masks selects."""
+        array = self._array
+        keys = _without_ellipsis(key, array.ndim)
+        _check_masks(keys, array.shape)
+        positions = np.arange(array.size).reshape(array.shape)
+        try:
+            return positions[keys]
+        except IndexError as error:
+            raise OutOfRangeError(_index_text(error, array)) from None
+
+
+def _index_of(one: Any) -> Any:
+    """What is no number, slice, None or Ellipsis as an array; None if it is used as a number."""
+    array = one._array if isinstance(one, Indexing) else np.asarray(one)
+    kind = array.dtype.kind
+    if kind in "iub":
+        return array if array.ndim or kind == "b" else None
+    if isinstance(one, Indexing | np.ndarray):
+        raise OutOfRangeError("tensors used as indices must be long, int, byte or bool tensors")
+    if isinstance(one, list | tuple) and not array.size:
+        return array.astype(np.intp)
+    raise OutOfRangeError(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+        f"indices (got {type(one).__name__})"
+    )
+
+
+def _without_ellipsis(key: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
+    """The same with slices instead, which may be none, and so leave its neighbours together."""
+    for place, one in enumerate(key):
+        if one is Ellipsis:
+            used = sum([1 if isinstance(other, slice) else _axes(other) for other in key]) - 1
+            return (*key[:place], *(_ALL,) * (ndim - used), *key[place + 1 :])
+    return key
+
+
+def _axes(one: Any) -> int:
+    """How many axes an index is of."""
+    return int(one.ndim) if one is not Ellipsis and one.dtype.kind == "b" else 1
+
+
+def _check_masks(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    """IndexError for a mask of another shape than the axes that it is of."""
+    axis = 0
+    for one in key:
+        if isinstance(one, slice):
+            axis += 1
+            continue
+        end = axis + _axes(one)
+        if one.dtype.kind == "b":
+            for i, size in enumerate(one.shape):
+                if shape[axis + i] != size:
+                    raise OutOfRangeError(
+                        f"The shape of the mask {list(one.shape)} at index {i} does not match the "
+                        f"shape of the indexed tensor {list(shape)} at index {axis + i}"
+                    )
+        axis = end
+
+
+def is_whole(basic: tuple[Any, ...], array: Any) -> bool:
+    """Whether a key of numbers and slices leaves out nothing and adds no axis."""
+    if len(basic) > array.ndim + 1:
+        return False
+    axis = 0
+    for one in basic:
+        if one is Ellipsis:
+            axis += array.ndim - len(basic) + 1
+        elif type(one) is not slice or axis >= array.ndim or not is_all(one, array.shape[axis]):
+            return False
+        else:
+            axis += 1
+    return True
+
+
+def is_all(one: Any, size: int) -> bool:
+    """Whether a slice is the whole of an axis, and says so from the front."""
+    start, stop, step = one.start, one.stop, one.step
+    return (
+        (start is None or start == 0)
+        and (stop is None or stop >= size)
+        and (step is None or step == 1)
+    )
+
+
+def _check_key_of_number(key: Any) -> None:
+    """IndexError for a number or a slice alone."""
+    if isinstance(key, slice):
+        raise OutOfRangeError("slice() cannot be applied to a 0-dim tensor.")
+    if isinstance(key, int | np.integer) and not isinstance(key, bool):
+        raise OutOfRangeError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` "
+            "in C++ to convert a 0-dim tensor to a number"
+        )
+
+
+def _index_text(error: IndexError, array: Any) -> str:
+    text = str(error)
+    if text.startswith("too many indices"):
+        return f"too many indices for tensor of dimension {array.ndim}"
+    return text.replace("axis", "dimension")

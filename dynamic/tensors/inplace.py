@@ -1,0 +1,301 @@
+"""In-place operations: the value is computed, recorded as any op, then written over the tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.op import Attrs, Op, Operand, refuse_more
+from dynamic.errors import AutogradError, SizeError
+from dynamic.operations import eager_ops
+from dynamic.tape.grad_mode import copying, mode
+from dynamic.tape.leaf import AccumulateGrad
+from dynamic.tape.tape import Node, record
+from dynamic.tape.versions import UNTRACKED, user_place
+from dynamic.tensors.dtypes import DTYPES, element
+from dynamic.tensors.indexing import is_whole
+from dynamic.tensors.strided import may_overlap
+from dynamic.tensors.views import OVERLAPPING, rebase, refusal, writable
+from dynamic.user_warnings import warn
+
+
+def touch(tensor: Any) -> None:
+    """Count a change of the tensor's memory and note the user's line that made it."""
+    counter = tensor._cell
+    if counter is None:  # nobody will ask for the line, since nobody has saved the tensor
+        tensor._cell = [1, None]
+    elif counter is not UNTRACKED:
+        counter[0] += 1
+        counter[1] = user_place()
+
+
+def check_writable(tensor: Any, others: Sequence[Any] = (), overlapping: bool = False) -> None:
+    """Raise unless the tensor may be overwritten by an op on it and `others` (PyTorch's rules).
+
+    What the tape forbids comes first, then what the memory does. `overlapping`: whether the op may
+    overwrite elements that are one in memory.
+    """
+    if mode.capture is not None:
+        mode.capture.refuse_write()
+    if mode.enabled:
+        _check_recorded(tensor, others)
+    if not tensor._array.flags.writeable:
+        if not overlaps(tensor._array):
+            tensor._array = writable(tensor._array)
+        elif not overlapping:
+            raise AutogradError(OVERLAPPING)
+    if tensor._counter is UNTRACKED and not mode.inference:
+        raise AutogradError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
+            "a clone to get a normal tensor before doing inplace update."
+        )
+    if copying and mode.mutation is not None:
+        mode.mutation.before_write(tensor._counter)
+
+
+def _check_recorded(tensor: Any, others: Sequence[Any]) -> None:
+    """Raise unless the tape allows that the tensor is overwritten."""
+    view = tensor._view
+    if view is None:
+        if type(tensor._maker) is AccumulateGrad:
+            raise AutogradError(_LEAF.format("a leaf Variable"))
+        return
+    if view.origin is not None and any(
+        getattr(one, "requires_grad", False) for one in (tensor, *others)
+    ):
+        raise AutogradError(refusal(tensor))
+    base = view.base._maker
+    if type(base) is AccumulateGrad or (base is None and tensor._maker is not None):
+        raise AutogradError(_LEAF.format("a view of a leaf Variable"))
+
+
+def overlaps(array: Any) -> bool:
+    """Whether elements of an array are one in memory, as `expand` makes them."""
+    return bool(array.size) and any(
+        not stride and size > 1 for size, stride in zip(array.shape, array.strides, strict=True)
+    )
+
+
+def fill(tensor: Any, op: Op, value: Any) -> Any:
+    """Set all elements to one number; those of an expanded tensor too."""
+    value = element(value, tensor._array.dtype).item()
+    return replace(tensor, op, (), {"value": value}, value, overlapping=True)
+
+
+_LEAF = "{} that requires grad is being used in an in-place operation."
+
+
+def overwrite(
+    tensor: Any,
+    op: Op,
+    others: Sequence[Any] = (),
+    attrs: Attrs | None = None,
+    written: Any = None,
+) -> Any:
+    """Set `tensor` to `op(tensor, *others)`, recorded if any of them requires grad.
+
+    `written` is the mask of the elements that the op changes, if they may be one in memory.
+    """
+    if tensor._overwritten is not None:  # a tracer
+        return tensor._overwritten(op, others, attrs or {})
+    refuse_more(op.name, op.evaluate, 1 + len(others))
+    check_writable(tensor, others, written is not None)
+    return _overwrite(tensor, op, others, attrs or {}, written)
+
+
+def _overwrite(tensor: Any, op: Op, others: Sequence[Any], attrs: Attrs, written: Any) -> Any:
+    """`overwrite` of a tensor that is known to be writable."""
+    before = _alias(tensor)
+    if mode.packing:  # what a pack function gets must not change afterwards
+        before._array, before._counter = tensor._array.copy(), [0, None]
+    # an operand that is the tensor itself would make the node and the tensor hold each other
+    operands = (before, *(_alias(tensor) if other is tensor else other for other in others))
+    result = before.apply(op, operands, attrs)
+    if result._overwritten is not None:
+        raise AutogradError(
+            f"{op.name}: a tensor that is no batch and no dual number is overwritten by one: start "
+            "from a tensor of that kind, as zeros_like(x) + x * 0, or use where, stack or "
+            "concatenate"
+        )
+    check_result(tensor, result)
+    cast = result._array.dtype != tensor._array.dtype
+    if cast:
+        result = ops.astype(result, tensor._array.dtype)
+    node = result._node
+    if type(node) is Node and node.saved is not None and node.saved[0] is tensor._array:
+        # the rule reads the values from before
+        node.saved = (tensor._array.copy(), *node.saved[1:])
+        node.guards = (None, *node.guards[1:])
+    if written is None:
+        np.copyto(tensor._array, result._array)
+    else:
+        np.copyto(writable(tensor._array), result._array, where=written)
+    touch(tensor)
+    if mode.enabled:
+        if type(node) is Node and node.recipe.keeps_output:
+            assert node.saved is not None
+            node.saved = (*node.saved[:-1], tensor._array)
+            node.guards = (*node.guards[:-1], tensor._counter)
+            node.versions = (*node.versions[:-1], tensor._counter[0])
+        if node is None and before._node is not None:  # no gradient flows through the op
+            node = record(eager_ops.zero, {"value": 0}, (before,), tensor, False)
+        if node is not None:
+            rebase(tensor, node, not cast)
+    return tensor
+
+
+def replace(
+    tensor: Any,
+    op: Op,
+    others: Sequence[Any],
+    attrs: Attrs,
+    values: Any,
+    overlapping: bool = False,
+) -> Any:
+    """Set `tensor` to `values`, which are those of `op(tensor, *others)`; op saves nothing.
+
+    RuntimeError if the values do not broadcast to the shape. `overlapping`: see `check_writable`.
+    """
+    if any(getattr(one, "_overwritten", None) is not None for one in (tensor, *others)):
+        return overwrite(tensor, op, others, attrs)
+    check_writable(tensor, others, overlapping)
+    node = None
+    if mode.enabled:  # before the version changes, and with it the nodes of views
+        node = record(op, attrs, (tensor, *others), tensor, False)
+    try:
+        np.copyto(writable(tensor._array), values, casting="unsafe")
+    except ValueError:
+        raise SizeError(
+            f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast "
+            f"to indexing result of shape {list(tensor._array.shape)}"
+        ) from None
+    touch(tensor)
+    if node is not None:
+        rebase(tensor, node, True)
+    return tensor
+
+
+def _alias(tensor: Any) -> Any:
+    """Another tensor on the same memory, with the same history and version."""
+    alias = tensor.constant(tensor._array)
+    alias._node = tensor._node
+    alias._counter = tensor._counter
+    return alias
+
+
+def check_result(tensor: Any, result: Any) -> None:
+    """RuntimeError unless `tensor` may be overwritten by a result of this shape and dtype."""
+    array, value = tensor._array, result._array
+    if value.shape != array.shape:
+        raise AutogradError(
+            f"output with shape {list(array.shape)} doesn't match the broadcast shape "
+            f"{list(value.shape)}"
+        )
+    kept, made = DTYPES[array.dtype], DTYPES[value.dtype]
+    if made.category > kept.category:
+        raise AutogradError(
+            f"result type {made.legacy} can't be cast to the desired output type {kept.legacy}"
+        )
+
+
+def into(name: str, out: Any, result: Any, operands: Sequence[Any]) -> Any:
+    """`out`, overwritten by the result of an op on `operands` and resized to its shape.
+
+    RuntimeError if anything would have to be recorded, or `out` has a dtype of a lower category.
+    """
+    tensors = [one for one in (out, *operands) if isinstance(one, Operand)]
+    if mode.enabled and any(getattr(one, "_node", None) is not None for one in tensors):
+        raise AutogradError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
+        )
+    if out._array.shape != result._array.shape:
+        if out._array.size:
+            warn(
+                "An output with one or more elements was resized since it had shape "
+                f"{list(out._array.shape)}, which does not match the required output shape "
+                f"{list(result._array.shape)}."
+            )
+        out._move(np.empty(result._array.shape, out._array.dtype))
+    check_writable(out)
+    check_result(out, result)
+    np.copyto(out._array, result._array, casting="unsafe")
+    touch(out)
+    return out
+
+
+def _without_leading_ones(value: Any, ndim: int) -> Any:
+    """A value that has more axes than what it is written to: without the first ones of size 1."""
+    extra = value.ndim - ndim
+    if extra <= 0 or any(size != 1 for size in value.shape[:extra]):
+        return value
+    return ops.reshape(value, tuple(value.shape[extra:]))
+
+
+def assign(tensor: Any, key: Any, value: Any) -> None:
+    """`tensor[key] = value`: recorded on the tensor, which the key makes a view of."""
+    if key is False:
+        return
+    basic, advanced = tensor._parts(None if key is True else key)
+    if not is_whole(basic, tensor._array):
+        tensor = tensor._selected(basic)
+    if advanced is not None:
+        _put(tensor, advanced, value)
+    elif isinstance(value, bool | int | float):
+        value = element(value, tensor._array.dtype).item()
+        replace(tensor, eager_ops.fill_of_tensor, (), {"value": value}, value)
+    else:
+        if not isinstance(value, Operand):
+            value = tensor.constant(np.asarray(value))
+        tensor.copy_(_without_leading_ones(value, tensor._array.ndim))
+
+
+def _put(tensor: Any, key: tuple[Any, ...], value: Any) -> None:
+    """Set the elements that tensors, lists and masks select."""
+    if not isinstance(value, Operand):
+        value = tensor.constant(np.asarray(value, tensor._array.dtype))
+    if tensor._overwritten is not None:  # a tracer
+        places = tensor._places(key)
+        given = _as_given(value, np.shape(places), tensor._array.dtype)
+        overwrite(tensor, ops.put, (given, tensor.constant(places)))
+        return
+    check_writable(tensor, (value,), overlapping=True)
+    array = tensor._array
+    if array.dtype is not value._array.dtype:
+        kept, given = DTYPES[array.dtype], DTYPES[value._array.dtype]
+        if kept is not given and not (value._array.size == 1 and _is_mask(key)):
+            raise AutogradError(
+                "Index put requires the source and destination dtypes match, got "
+                f"{kept.legacy} for the destination and {given.legacy} for the source."
+            )
+    places = tensor._places(key)
+    written = None
+    if not array.flags.c_contiguous and may_overlap(array.shape, array.strides):
+        written = np.zeros(array.shape, np.bool_)
+        written.reshape(-1)[places] = True
+    given = _as_given(value, np.shape(places), tensor._array.dtype)
+    _overwrite(tensor, ops.put, (given, tensor.constant(places)), {}, written)
+
+
+def _as_given(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A value of the dtype that is written to places of this shape; RuntimeError if it has more."""
+    array = value._array
+    if array.dtype is dtype and (not array.ndim or array.shape == shape):
+        return value
+    given = _without_leading_ones(value, len(shape))
+    pairs = zip(reversed(given.shape), reversed(shape), strict=False)
+    if given.ndim > len(shape) or any(a not in (1, b) for a, b in pairs):
+        raise SizeError(
+            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(shape)}"
+        )
+    return given if given._array.dtype == dtype else ops.astype(given, dtype)
+
+
+def _is_mask(key: tuple[Any, ...]) -> bool:
+    """Whether a key is that of one mask, which may be filled with a number of any dtype."""
+    arrays = [one for one in key if isinstance(one, np.ndarray)]
+    return len(arrays) == 1 and bool(arrays[0].dtype.kind == "b")

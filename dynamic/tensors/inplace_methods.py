@@ -1,0 +1,351 @@
+"""PyTorch's methods that end in an underscore, and the in-place operators, from one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.errors import OptionError
+from compiler.core.op import Op, Operand
+from dynamic.errors import ArgumentError, AutogradError
+from dynamic.operations import eager_ops
+from dynamic.tape.versions import UNTRACKED
+from dynamic.tensors.dims import axis_of
+from dynamic.tensors.dtypes import DTYPES, require_dtype
+from dynamic.tensors.inplace import assign, check_writable, fill, overwrite, replace
+from dynamic.tensors.methods import bits
+from dynamic.tensors.results import sizes_of
+from dynamic.tensors.strided import address, may_overlap
+
+
+def _method(op: Op) -> Any:
+    def method(self: Any, *others: Any) -> Any:
+        return overwrite(self, op, others)
+
+    method.__doc__ = f"In place: {op.doc}"
+    return method
+
+
+def _with_options(op: Op, bind: Any) -> Any:
+    """The method of an op that has a signature of its own, `bind`."""
+
+    def method(self: Any, *others: Any, **options: Any) -> Any:
+        (_, *operands), attrs = bind(self, *others, **options)
+        return overwrite(self, op, operands, attrs)
+
+    method.__doc__ = f"In place: {op.doc}"
+    return method
+
+
+def _called(name: str, function: Any) -> Any:
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def _operator(op: Op) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        return overwrite(self, op, (other,))
+
+    return method
+
+
+def _scaled(op: Op) -> Any:
+    def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+        return overwrite(self, op, (other if alpha == 1 else other * alpha,))
+
+    method.__doc__ = f"In place, with b scaled by `alpha`: {op.doc}"
+    return method
+
+
+class InPlace(Operand):
+    """What changes a tensor in place; the methods of the table below as well."""
+
+    __slots__ = ()
+
+    _array: Any
+    _counter: Any
+    _overwritten: Any = None
+    """What `overwrite` does instead, for tensors that hold others: `(op, others, attrs)`."""
+    _node: Any
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # the methods of the table
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        assign(self, key, value)
+
+    def zero_(self) -> Any:
+        """Fill with zeros."""
+        return fill(self, eager_ops.zero, 0)
+
+    def fill_(self, value: Any) -> Any:
+        """Fill with one number or a 0-d tensor; RuntimeError for a tensor with axes."""
+        if isinstance(value, Operand):
+            if len(value.shape):
+                raise AutogradError(
+                    "fill_ only supports 0-dimension value tensor but got tensor with "
+                    f"{len(value.shape)} dimensions."
+                )
+            return self.copy_(value)
+        return fill(self, eager_ops.fill, value)
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> Any:
+        """Copy from `source`, which broadcasts to the shape and is cast to the dtype."""
+        source = source if isinstance(source, Operand) else self.constant(np.asarray(source))
+        same = self._overwritten is None and _is_same(self._array, source._array)
+        return replace(self, eager_ops.copy, (source,), {}, source._array, same)
+
+    def clamp_(self, min: Any = None, max: Any = None) -> Any:
+        """Limit to [min, max]."""
+        if min is None and max is None:
+            raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        dtype = self._array.dtype
+        if dtype.kind == "f":
+            low, high = -np.inf, np.inf
+        else:
+            low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        bounds = (low if min is None else min, high if max is None else max)
+        return overwrite(self, ops.clamp, bounds)
+
+    clip_ = clamp_
+
+    def clamp_min_(self, min: Any) -> Any:
+        """Limit from below."""
+        return self.clamp_(min=min)
+
+    def clamp_max_(self, max: Any) -> Any:
+        """Limit from above."""
+        return self.clamp_(max=max)
+
+    def masked_fill_(self, mask: Any, value: Any) -> Any:
+        """Set the elements where the mask holds to one number, or a 0-d tensor."""
+        written = None
+        if self._overwritten is None and may_overlap(self._array.shape, self._array.strides):
+            written = np.broadcast_to(mask._array, self._array.shape)
+        return overwrite(self, eager_ops.fill_where, (mask, value), written=written)
+
+    def masked_scatter_(self, mask: Any, source: Any) -> Any:
+        """Set the elements where the mask holds to the first elements of `source`, in order."""
+        require_dtype(
+            "masked_scatter: expected self and source to have same dtypes but got {0} and {1}",
+            self, source,
+        )  # fmt: skip
+        places = np.flatnonzero(np.broadcast_to(mask._array, self._array.shape))
+        values = ops.reshape(source, (-1,))[: len(places)]
+        return overwrite(self, ops.put, (values, self.constant(places)))
+
+    def index_fill_(self, dim: int, index: Any, value: Any) -> Any:
+        """Set the slices at `index` along one axis to one number."""
+        assign(*self._slices(dim, index, overlapping=True), value)
+        return self
+
+    def index_copy_(self, dim: int, index: Any, source: Any) -> Any:
+        """Set the slices at `index` along one axis to those of `source`."""
+        require_dtype(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) {0} "
+            "and (source) {1}", self, source,
+        )  # fmt: skip
+        assign(*self._slices(dim, index), source)
+        return self
+
+    def index_put_(self, indices: Sequence[Any], values: Any) -> Any:
+        """`self[indices] = values`."""
+        assign(self, tuple(slice(None) if one is None else one for one in indices), values)
+        return self
+
+    def scatter_(self, dim: int, index: Any, src: Any) -> Any:
+        """Set the elements at `index` along one axis to those of `src`, or one number."""
+        axis = axis_of("scatter_", dim, self._array.ndim)
+        require_dtype("scatter(): Expected self.dtype to be equal to src.dtype", self, src)
+        if not self._array.ndim:
+            return self.copy_(self.scatter(dim, index, src))
+        if isinstance(src, Operand):
+            src = src[tuple(slice(size) for size in index.shape)]  # type: ignore[index]
+        else:
+            src = self.constant(np.asarray(src, self._array.dtype))
+        return overwrite(self, ops.scatter, (src, index), {"axis": axis, "wrap": False})
+
+    def _slices(
+        self, dim: int, index: Any, overlapping: bool = False
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """The tensor, as a vector if it is a number, and the key of its slices at `index`.
+
+        RuntimeError if the tensor must not be overwritten: see `check_writable`.
+        """
+        if self._overwritten is None:
+            check_writable(self, overlapping=overlapping)
+        key = (slice(None),) * axis_of("index", dim, self._array.ndim) + (index,)
+        return (self if self._array.ndim else ops.reshape(self, (1,))), key
+
+    def polygamma_(self, n: int) -> Any:
+        """The n-th derivative of digamma."""
+        return overwrite(self, ops.polygamma, (), {"n": n})
+
+    def addcmul_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+        """Add value * tensor1 * tensor2."""
+        return self.add_(ops.multiply(tensor1, tensor2), alpha=value)
+
+    def addcdiv_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+        """Add value * tensor1 / tensor2."""
+        return self.add_(ops.divide(tensor1, tensor2), alpha=value)
+
+    def lerp_(self, end: Any, weight: Any) -> Any:
+        """Go a part of the way, `weight`, to `end`; RuntimeError if these have another dtype."""
+        if self._overwritten is None:
+            check_writable(self, (end, weight))
+        require_dtype("expected dtype {2} for `end` but got dtype {3}", self, end)
+        require_dtype("expected dtype {2} for `weight` but got dtype {3}", self, weight)
+        return self.add_(ops.multiply(end - self, weight))
+
+    def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+        """Fill with normal numbers."""
+        return self._draw(generator, "normal", mean, std)
+
+    def uniform_(self, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:
+        """Fill with uniform numbers in [a, b)."""
+        return self._draw(generator, "uniform", a, b)
+
+    def exponential_(self, lambd: float = 1.0, *, generator: Any = None) -> Any:
+        """Fill with exponential numbers of mean 1 / lambd."""
+        return self._draw(generator, "exponential", 1 / lambd)
+
+    def bernoulli_(self, p: float = 0.5, *, generator: Any = None) -> Any:
+        """Fill with ones, of probability p, and zeros."""
+        return self._draw(generator, "binomial", 1, p)
+
+    def random_(self, low: int = 0, high: int | None = None, *, generator: Any = None) -> Any:
+        """Fill with integers in [low, high); in [0, low) if there is one argument."""
+        if high is None:
+            if not low:
+                kind = self._array.dtype
+                low = 2 ** (np.finfo(kind).nmant + 1) if kind.kind == "f" else np.iinfo(kind).max
+            low, high = 0, low
+        return self._draw(generator, "integers", low, high)
+
+    def _draw(self, generator: Any, name: str, *args: Any) -> Any:
+        from dynamic.tensors.creation import source_of
+
+        source = source_of(generator)
+        values = np.asarray(getattr(source, name)(*args, self._array.shape))
+        return self.copy_(self.constant(values))
+
+    def resize_(self, *sizes: Any) -> Any:
+        """Another shape; the elements stay, in row-major order, what is new is uninitialised.
+
+        RuntimeError if the tensor requires grad, or is a view.
+        """
+        if self._node is not None:
+            raise AutogradError("cannot resize variables that require grad")
+        shape = tuple(int(size) for size in sizes_of(sizes, "resize_"))
+        old = self._array.reshape(-1)
+        new = np.empty(shape, self._array.dtype)
+        kept = min(old.size, new.size)
+        new.reshape(-1)[:kept] = old[:kept]
+        tensor: Any = self
+        tensor._move(new)
+        return self
+
+    def resize_as_(self, other: Any) -> Any:
+        """The shape of another tensor: see `resize_`."""
+        return self.resize_(other.shape)
+
+    @property
+    def _version(self) -> int:
+        """How often the memory was changed in place; RuntimeError for an inference tensor."""
+        if self._counter is UNTRACKED:
+            raise AutogradError("Inference tensors do not track version counter.")
+        return int(self._counter[0])
+
+
+def _is_same(array: Any, source: Any) -> bool:
+    """Whether a source is the memory that it is copied to, be its elements one in memory or not."""
+    if array.flags.writeable or address(array) != address(source):
+        return False
+    lead = array.ndim - source.ndim
+    return array.shape == (1,) * lead + source.shape and array.strides[lead:] == source.strides
+
+
+def _bitwise(op: Op, function: Any) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        if self._array.dtype.kind == "b":
+            return overwrite(self, op, (other,))
+        if self._array.dtype.kind == "f":
+            raise ArgumentError(
+                f"{function.__name__}: not for a {DTYPES[self._array.dtype].legacy} tensor"
+            )
+        value = function(self._array, bits(function.__name__, self, other))
+        return self.copy_(self.constant(value.astype(self._array.dtype)))
+
+    method.__doc__ = f"In place: {op.doc} Bit by bit of integers."
+    return method
+
+
+def _rounded(self: Any, *, decimals: int = 0) -> Any:
+    """In place: the nearest integers, or multiples of 10**-decimals; halves to even."""
+    if not decimals:
+        return overwrite(self, ops.round)
+    return self.copy_(self.round(decimals=decimals))
+
+
+def _divided(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """In place: divided by `other`; `rounding_mode` is None, "floor" or "trunc"."""
+    if rounding_mode is None:
+        return overwrite(self, ops.divide, (other,))
+    if rounding_mode == "floor":
+        return overwrite(self, ops.floor_divide, (other,))
+    if rounding_mode == "trunc":
+        return self.copy_(ops.trunc(ops.divide(self, other)))
+    raise OptionError(
+        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+        f"'{rounding_mode}'"
+    )
+
+
+_ALIASES = {
+    "abs": ("abs", "absolute"), "acos": ("acos", "arccos"), "acosh": ("acosh", "arccosh"),
+    "asin": ("asin", "arcsin"), "asinh": ("asinh", "arcsinh"), "atan": ("atan", "arctan"),
+    "atan2": ("atan2", "arctan2"), "atanh": ("atanh", "arctanh"), "equal": ("eq",),
+    "greater": ("gt", "greater"), "greater_equal": ("ge", "greater_equal"), "less": ("lt", "less"),
+    "less_equal": ("le", "less_equal"), "multiply": ("mul", "multiply"),
+    "negative": ("neg", "negative"), "not_equal": ("ne", "not_equal"), "power": ("pow",),
+    "sign": ("sign", "sgn"), "trunc": ("trunc", "fix"),
+}  # fmt: skip
+"""PyTorch's names of in-place methods, where they are not the op's own name alone."""
+_WITHOUT = frozenset((
+    "add", "binary_cross_entropy", "clamp", "divide", "elu", "fmax", "fmin", "gelu", "isfinite",
+    "isinf", "isnan", "leaky_relu", "log_odds", "logaddexp", "logaddexp2", "maximum", "minimum",
+    "polygamma", "round", "silu", "softplus", "subtract", "where",
+))  # fmt: skip
+"""Elementwise ops that PyTorch has no in-place method of, or one that takes more."""
+NAMES = {
+    op.name: _ALIASES.get(op.name, (op.name,))
+    for op in ops.all_ops()
+    if op.elementwise and op.name not in _WITHOUT
+}
+"""For each op of the library PyTorch's names of its in-place methods."""
+
+for _op_name, _names in NAMES.items():
+    _op = ops.op_named(_op_name)
+    for _name in _names:
+        _made = _method(_op) if _op.bind is None else _with_options(_op, _op.bind)
+        setattr(InPlace, f"{_name}_", _called(f"{_name}_", _made))
+for _name, _function in {
+    "add_": _scaled(ops.add), "sub_": _scaled(ops.subtract), "subtract_": _scaled(ops.subtract),
+    "div_": _divided, "divide_": _divided, "true_divide_": _method(ops.divide),
+    "round_": _rounded,
+    "__iadd__": _operator(ops.add), "__isub__": _operator(ops.subtract),
+    "__imul__": _operator(ops.multiply), "__itruediv__": _operator(ops.divide),
+    "__ipow__": _operator(ops.power), "__imod__": _operator(ops.remainder),
+    "__ifloordiv__": _operator(ops.floor_divide),
+    "__iand__": _bitwise(ops.logical_and, np.bitwise_and),
+    "__ior__": _bitwise(ops.logical_or, np.bitwise_or),
+    "__ixor__": _bitwise(ops.logical_xor, np.bitwise_xor),
+    "bitwise_and_": _bitwise(ops.logical_and, np.bitwise_and),
+    "bitwise_or_": _bitwise(ops.logical_or, np.bitwise_or),
+    "bitwise_xor_": _bitwise(ops.logical_xor, np.bitwise_xor),
+}.items():  # fmt: skip
+    setattr(InPlace, _name, _called(_name, _function))

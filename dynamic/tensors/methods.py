@@ -1,0 +1,463 @@
+"""PyTorch's methods of a tensor, where they differ from the ops of the shared library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.errors import AxisError, OutOfRangeError
+from compiler.core.op import Op, Operand
+from dynamic.errors import ArgumentError, AutogradError, SizeError
+from dynamic.operations import eager_ops
+from dynamic.operations.division import floor_divide
+from dynamic.operations.reductions import extremum, over, spread, total, truth
+from dynamic.tensors.devices import dtype_of_target
+from dynamic.tensors.dims import along, axes_of, axis_of, exchanged
+from dynamic.tensors.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype, result_type
+from dynamic.tensors.indexing import Indexing
+from dynamic.tensors.results import Max, Min, Size, no_view_of_nothing, sizes_of
+from dynamic.tensors.views import pieces, shares_memory
+
+
+def _pair(op: Op) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        return op(self, other)
+
+    method.__doc__ = op.doc
+    return method
+
+
+def _bitwise(op: Op, function: Any) -> Any:
+    """`op` on bools, NumPy's bitwise function on integers."""
+
+    def method(self: Any, *others: Any) -> Any:
+        arrays = [self._array, *(bits(function.__name__, self, other) for other in others)]
+        if all(_is_bool(array) for array in arrays):
+            return op(self, *others)
+        try:
+            return self.constant(function(*arrays))
+        except TypeError:
+            name = DTYPES[self._array.dtype].legacy
+            raise ArgumentError(f"{function.__name__}: not for a {name} tensor") from None
+
+    method.__doc__ = f"{op.doc} Bit by bit of integers."
+    return method
+
+
+def bits(name: str, tensor: Any, other: Any) -> Any:
+    """The array of the other operand of a bitwise function; TypeError for what has no bits."""
+    if isinstance(other, Operand):
+        return other._array  # type: ignore[attr-defined]
+    if isinstance(other, int):
+        return np.asarray(other).astype(result_type((tensor._array, other)))
+    if isinstance(other, np.ndarray | np.generic):
+        return other
+    raise ArgumentError(f"{name}: takes a tensor or an int, not {type(other).__name__}")
+
+
+def _is_bool(array: Any) -> bool:
+    dtype = array.dtype if hasattr(array, "dtype") else np.asarray(array).dtype
+    return bool(dtype.kind == "b")
+
+
+def _cast(dtype: Any) -> Any:
+    def method(self: Any) -> Any:
+        return self.to(dtype)
+
+    method.__doc__ = f"The tensor cast to {dtype}; itself if it has that dtype."
+    return method
+
+
+class Methods(Indexing):
+    """PyTorch's methods on shapes, indices and values."""
+
+    __slots__ = ()
+
+    _array: Any
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of the axes."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype, which prints as PyTorch's and equals NumPy's."""
+        return DTYPES[self._array.dtype]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        ndim: int = self._array.ndim
+        return ndim
+
+    def dim(self) -> int:
+        """The number of axes."""
+        return self.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one axis."""
+        shape = self._array.shape
+        return Size(shape) if dim is None else shape[axis_of("size", dim, len(shape), False)]
+
+    def numel(self) -> int:
+        """The number of elements."""
+        size: int = self._array.size
+        return size
+
+    def item(self) -> Any:
+        """The only element, as a Python number; RuntimeError if there are more or none."""
+        if self._array.size != 1:
+            raise AutogradError(
+                f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
+            )
+        return self._array.item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists; a number for a 0-d tensor."""
+        return self._array.tolist()
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is float32 or float64."""
+        return bool(self._array.dtype.kind == "f")
+
+    def is_contiguous(self) -> bool:
+        """Whether the memory is in row-major order."""
+        return bool(self._array.flags.c_contiguous)
+
+    def contiguous(self) -> Any:
+        """The tensor itself if it is in row-major order, else a copy that is."""
+        if self.is_contiguous():
+            return self
+        return self.apply(eager_ops.contiguous, (self,), {})
+
+    def element_size(self) -> int:
+        """The bytes of an element."""
+        return int(self._array.itemsize)
+
+    def to(self, *args: Any, dtype: Any = None, copy: bool = False, **options: Any) -> Any:
+        """The tensor cast to a dtype, or to that of another tensor.
+
+        RuntimeError for a device that is not the CPU.
+        """
+        dtype = dtype_of_target(args, dtype, **options)
+        wanted = self._array.dtype if dtype is None else as_numpy_dtype(dtype)
+        if wanted != self._array.dtype:
+            return ops.astype(self, wanted)
+        return self.apply(eager_ops.clone, (self,), {}) if copy else self
+
+    def type(self, dtype: Any = None) -> Any:
+        """The tensor cast to `dtype`; PyTorch's name of the tensor's type if None."""
+        if dtype is None:
+            return f"torch.{DTYPES[self._array.dtype].legacy}Tensor"
+        return self.to(dtype)
+
+    def type_as(self, other: Any) -> Any:
+        """The tensor cast to the dtype of another."""
+        return self.to(other._array.dtype)
+
+    def cpu(self) -> Any:
+        """The tensor itself."""
+        return self
+
+    def transpose(self, dim0: int, dim1: int) -> Any:
+        """A view with two axes exchanged."""
+        return self.apply(eager_ops.swap, (self,), {"axes": exchanged(dim0, dim1, self.ndim)})
+
+    def permute(self, *dims: Any) -> Any:
+        """A view with the axes in another order."""
+        order = sizes_of(dims, "permute", "dims")
+        if len(order) != self.ndim:
+            raise AutogradError(
+                "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+                f"length of the desired ordering of dimensions i.e. input.dim() = {self.ndim} is "
+                f"not equal to len(dims) = {len(order)}"
+            )
+        axes = tuple([axis_of("permute", dim, self.ndim) for dim in order])
+        if len(set(axes)) < len(axes):
+            raise AutogradError("permute(): duplicate dims are not allowed.")
+        return ops.transpose(self, axes)
+
+    def flip(self, *dims: Any) -> Any:
+        """The elements in reverse order along the given axes."""
+        return ops.flip(self, sizes_of(dims, "flip", "dims"))
+
+    def t(self) -> Any:
+        """A view of a matrix with its axes exchanged; of a vector the vector."""
+        if self._array.ndim > 2:
+            raise SizeError(
+                f"t() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D"
+            )
+        axes = tuple(reversed(range(self._array.ndim)))
+        return self.apply(eager_ops.transpose_2d, (self,), {"axes": axes})
+
+    @property
+    def mT(self) -> Any:  # noqa: N802 - PyTorch's name
+        """A view with the last two axes exchanged; of a number the number."""
+        if not self.ndim:
+            return ops.transpose(self, ())
+        if self.ndim == 1:
+            raise AutogradError(
+                "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor."
+            )
+        return self.transpose(-2, -1)
+
+    def view(self, *shape: Any) -> Any:
+        """A view of another shape, or the tensor in another dtype."""
+        if not shape:
+            raise no_view_of_nothing()
+        result = ops.reshape(self, *shape)
+        if not shares_memory(result._array, self._array):
+            raise SizeError(
+                "view: the size is not compatible with the tensor's strides: use reshape"
+            )
+        return result
+
+    def view_as(self, other: Any) -> Any:
+        """A view of the shape of another tensor."""
+        return self.view(other._array.shape)
+
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Any:
+        """The axes from `start_dim` to `end_dim` as one."""
+        shape = self._array.shape or (1,)
+        first, last = (axis_of("flatten", dim, len(shape)) for dim in (start_dim, end_dim))
+        if first == last and self._array.ndim:
+            return self
+        merged = (*shape[:first], int(np.prod(shape[first : last + 1])), *shape[last + 1 :])
+        return ops.reshape(self, merged)
+
+    def expand(self, *sizes: Any) -> Any:
+        """A view repeated along axes of size 1 and new leading ones; -1 keeps a size."""
+        wanted = sizes_of(sizes, "expand")
+        if len(wanted) < self.ndim:
+            raise SizeError(
+                f"expand({self.type()}{{{list(self.shape)}}}, size={list(wanted)}): the number of "
+                f"sizes provided ({len(wanted)}) must be greater or equal to the number of "
+                f"dimensions in the tensor ({self.ndim})"
+            )
+        own = (1,) * (len(wanted) - self._array.ndim) + self._array.shape
+        shape = tuple(have if size == -1 else size for have, size in zip(own, wanted, strict=True))
+        return ops.broadcast_to(self, shape)
+
+    def expand_as(self, other: Any) -> Any:
+        """A view broadcast to the shape of another tensor."""
+        return ops.broadcast_to(self, other._array.shape)
+
+    def unsqueeze(self, dim: int) -> Any:
+        """A view with a new axis of size 1."""
+        return ops.expand_dims(self, axis_of("unsqueeze", dim, self._array.ndim + 1))
+
+    def squeeze(self, dim: Any = None) -> Any:
+        """A view without the axes of size 1: all, or those of `dim` that have size 1."""
+        shape = self._array.shape
+        if dim is None:
+            return ops.squeeze(self)
+        ones = tuple(axis for axis in axes_of("squeeze", dim, len(shape)) if shape[axis] == 1)
+        return eager_ops.squeeze_dim(self, ones)
+
+    def select(self, dim: int, index: int) -> Any:
+        """The view at `index` of one axis, which it loses."""
+        if not self.ndim:
+            raise AxisError("select() cannot be applied to a 0-dim tensor.")
+        key = self._at(dim, index)
+        size = self._array.shape[len(key) - 1]
+        if not -size <= index < size:
+            raise OutOfRangeError(
+                f"select(): index {index} out of range for tensor of size "
+                f"{list(self._array.shape)} at dimension {len(key) - 1}"
+            )
+        return self[key]
+
+    def narrow(self, dim: int, start: int, length: int) -> Any:
+        """The view of `length` elements from `start` along one axis."""
+        if not self.ndim:
+            raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
+        axis = axis_of("narrow", dim, self._array.ndim)
+        size = self._array.shape[axis]
+        if start + length > size:
+            raise AutogradError(
+                f"start ({start}) + length ({length}) exceeds dimension size ({size})."
+            )
+        return self._selected(self._at(axis, slice(start, start + length)))
+
+    def _at(self, dim: int, key: Any) -> tuple[Any, ...]:
+        axis = axis_of("select", dim, self._array.ndim)
+        return (slice(None),) * axis + (key,)
+
+    def split(self, size: Any, dim: int = 0) -> tuple[Any, ...]:
+        """Views of `size` elements along `dim`, the last one shorter; or of the listed sizes."""
+        if not self.ndim:
+            raise AutogradError("split expects at least a 1-dimensional tensor")
+        axis = axis_of("split", dim, self._array.ndim)
+        total = self._array.shape[axis]
+        if hasattr(size, "__index__"):
+            size = int(size)
+            if size < 0:
+                raise AutogradError(
+                    f"split expects split_size be non-negative, but got split_size={size}"
+                )
+            if not size and total:
+                raise AutogradError(
+                    "split_size can only be 0 if dimension size is 0, but got dimension size of "
+                    f"{total}"
+                )
+            sizes = [min(size, total - start) for start in range(0, total, size or 1)] or [0]
+            return pieces(self, "SplitBackward0", axis, sizes)
+        sizes = list(size)
+        if sum(sizes) != total:
+            raise SizeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's "
+                f"size at dimension {axis}), but got split_sizes={sizes}"
+            )
+        return pieces(self, "SplitWithSizesBackward0", axis, sizes)
+
+    def chunk(self, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+        """At most `chunks` views of equal size along `dim`, the last one shorter."""
+        if not self.ndim:
+            raise AutogradError("chunk expects at least a 1-dimensional tensor")
+        if chunks < 1:
+            raise AutogradError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+        return self.split(max(1, -(-self.size(dim) // chunks)), dim)
+
+    def unbind(self, dim: int = 0) -> tuple[Any, ...]:
+        """The views at each index of one axis."""
+        axis = axis_of("unbind", dim, self._array.ndim, of_number=False)
+        return pieces(self, "UnbindBackward0", axis, None)
+
+    def norm(self, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
+        """The p-norm of the elements; its gradient at 0 is 0."""
+        if p in (2, 2.0, "fro"):
+            return over(eager_ops.norm, self, dim, keepdim)
+        axes = axes_of("norm", dim, self._array.ndim)
+        attrs = {"p": float(p), "axes": axes, "keepdims": keepdim}
+        return self.apply(ops.vector_norm, (self,), attrs)
+
+    def amax(self, dim: Any = None, keepdim: bool = False) -> Any:
+        """The largest elements along `dim`; ties share the gradient evenly."""
+        return over(ops.max, self, _some(self, "amax", dim), keepdim)
+
+    def amin(self, dim: Any = None, keepdim: bool = False) -> Any:
+        """The smallest elements along `dim`; ties share the gradient evenly."""
+        return over(ops.min, self, _some(self, "amin", dim), keepdim)
+
+    def clamp(self, min: Any = None, max: Any = None) -> Any:
+        """The elements limited to [min, max]."""
+        return ops.clip(self, min, max)
+
+    def round(self, *, decimals: int = 0) -> Any:
+        """The nearest integers, or multiples of 10**-decimals; halves to even."""
+        if not decimals:
+            return ops.round(self)
+        scale = 10.0**decimals
+        return ops.divide(ops.round(ops.multiply(self, scale)), scale)
+
+    def polygamma(self, n: int) -> Any:
+        """The n-th derivative of digamma."""
+        return ops.polygamma(n, self)
+
+    def index_select(self, dim: int, index: Any) -> Any:
+        """The slices at `index` along one axis."""
+        if not self.ndim and index.numel() != 1:
+            raise AutogradError(
+                "index_select(): Index to scalar can have only 1 value, got "
+                f"{index.numel()} value(s)"
+            )
+        return _index_select(self, dim, index)
+
+    def masked_fill(self, mask: Any, value: Any) -> Any:
+        """`value` where the mask holds, the elements elsewhere."""
+        return eager_ops.masked_fill(mask, value, self)
+
+    def where(self, condition: Any, other: Any) -> Any:
+        """The elements where the condition holds, else those of `other`."""
+        return ops.where(condition, self, other)
+
+    def __bool__(self) -> bool:
+        if self._array.size == 1:
+            return bool(self._array.item())
+        what = "no values" if self._array.size == 0 else "more than one value"
+        raise AutogradError(f"Boolean value of Tensor with {what} is ambiguous")
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self._array.dtype.kind not in "iu" or self._array.size != 1:
+            raise ArgumentError(
+                "only integer tensors of a single element can be converted to an index"
+            )
+        return int(self._array.item())
+
+    def __len__(self) -> int:
+        if not self._array.ndim:
+            raise ArgumentError("len() of a 0-d tensor")
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._array.ndim:
+            raise ArgumentError("iteration over a 0-d tensor")
+        return iter(self.unbind())
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(self._array == getattr(value, "_array", value)))
+
+
+@along
+def _index_select(input: Any, dim: int, index: Any) -> Any:
+    return eager_ops.index_select(input, index, dim)
+
+
+def _some(x: Any, name: str, dim: Any) -> Any:
+    """The axes of an extremum, one as a tuple: ties then share the gradient.
+
+    IndexError for an axis without elements.
+    """
+    dims = (dim,) if hasattr(dim, "__index__") else dim
+    if not x._array.size and dims:
+        for one in dims:
+            if not x._array.shape[axis_of(name, one, x.ndim)]:
+                raise OutOfRangeError(
+                    f"{name}(): Expected reduction dim {one} to have non-zero size."
+                )
+    return dims
+
+
+for _name, _method in {
+    "sum": total(ops.sum, eager_ops.sum_dim),
+    "mean": total(ops.mean, eager_ops.mean_dim),
+    "prod": total(ops.prod, eager_ops.prod_dim),
+    "max": extremum(ops.max, ops.argmax, ops.maximum, Max),
+    "min": extremum(ops.min, ops.argmin, ops.minimum, Min),
+    "var": spread(ops.var),
+    "std": spread(ops.std),
+    "any": truth(ops.any),
+    "all": truth(ops.all),
+    "bmm": _pair(eager_ops.bmm),
+    "float": _cast(F32),
+    "double": _cast(F64),
+    "long": _cast(INT64),
+    "int": _cast(np.dtype(np.int32)),
+    "bool": _cast(BOOL),
+    "__and__": _bitwise(ops.logical_and, np.bitwise_and),
+    "__rand__": _bitwise(ops.logical_and, np.bitwise_and),
+    "__or__": _bitwise(ops.logical_or, np.bitwise_or),
+    "__ror__": _bitwise(ops.logical_or, np.bitwise_or),
+    "__xor__": _bitwise(ops.logical_xor, np.bitwise_xor),
+    "__rxor__": _bitwise(ops.logical_xor, np.bitwise_xor),
+    "__invert__": _bitwise(ops.logical_not, np.invert),
+    "floor_divide": floor_divide,
+    "__floordiv__": floor_divide,
+    "__rfloordiv__": lambda self, other: floor_divide(other, self),
+    "neg": lambda self: ops.negative(self),
+    "nelement": Methods.numel,
+    "swapaxes": Methods.transpose,
+}.items():
+    if "<" in getattr(_method, "__qualname__", ""):  # made by a function, for this name
+        _method.__name__ = _method.__qualname__ = _name
+    setattr(Methods, _name, _method)

@@ -1,0 +1,186 @@
+"""Where views lie in memory, so that a cotangent can be laid out as its tensor is and cut alike.
+
+The ops here make views that are read with steps of their own; their gradient, as that of a view
+whose base was changed, is zeros of the base with the cotangent in the place of the view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler.core.op import Op, Operand
+from compiler.core.types import TensorType
+from compiler.ops import reshape, take_add
+from dynamic.errors import AutogradError
+from dynamic.tensors.dtypes import INT64, NumpyDType
+
+
+def owner(array: Any) -> Any:
+    """The array whose memory an array is on."""
+    held = array.base
+    while held is not None:
+        # what NumPy's functions of strides make holds the array through another object
+        held = held if isinstance(held, np.ndarray) else getattr(held, "base", None)
+        if isinstance(held, np.ndarray):
+            array = held
+            held = array.base
+    return array
+
+
+def address(array: Any) -> int:
+    """Where in the memory of the process the first element of an array is."""
+    found: int = array.__array_interface__["data"][0]
+    return found
+
+
+class Layout(NamedTuple):
+    """The elements of an array in memory: steps, and the first from that of the array's owner."""
+
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
+    start: int
+
+
+def layout(array: Any) -> Layout:
+    """The layout of an array in the memory of its owner."""
+    size, memory = array.itemsize, owner(array)
+    start = 0 if memory is array else (address(array) - address(memory)) // size
+    return Layout(array.shape, tuple([step // size for step in array.strides]), start)
+
+
+def _bounds(array: Any, where: Layout) -> tuple[int, int]:
+    """The place of an array's first element, and that after the last; equal if there is none."""
+    shape, steps, start = where
+    if array.flags.c_contiguous:
+        return start, start + array.size
+    if 0 in shape:
+        return start, start
+    spans = [(n - 1) * step for n, step in zip(shape, steps, strict=True)]
+    low = start + sum([span for span in spans if span < 0])
+    return low, start + sum([span for span in spans if span > 0]) + 1
+
+
+def may_overlap(shape: Sequence[int], steps: Sequence[int]) -> bool:
+    """Whether two elements at these steps may be at one place in memory."""
+    reach = 0
+    for step, n in sorted((abs(step), n) for step, n in zip(steps, shape, strict=True) if n > 1):
+        if step <= reach:
+            return True
+        reach += step * (n - 1)
+    return False
+
+
+class Region:
+    """A view in the memory of the tensor that it is a view of, as both are now.
+
+    RuntimeError unless the one lies within the other.
+    """
+
+    __slots__ = ("_dtype", "_first", "_size", "base", "view")
+
+    def __init__(self, view: Any, base: Any) -> None:
+        self.view, self.base = layout(view), layout(base)
+        low, high = _bounds(view, self.view)
+        first, end = _bounds(base, self.base)
+        if low < high and not first <= low < high <= end:
+            raise AutogradError(
+                "a view is outside of the memory of its base, whose data was replaced after the "
+                "view was made: make it again"
+            )
+        self._first, self._size, self._dtype = first, end - first, base.dtype
+
+    def arranged(self, values: Any, dtype: NumpyDType | None = None) -> tuple[Any, Any]:
+        """Values of the base on memory of their own, laid out as the base is, and their view."""
+        memory = np.empty(self._size, dtype or self._dtype)
+        whole = self._cut(self.base, memory)
+        whole[...] = values
+        return whole, self._cut(self.view, memory)
+
+    def part(self, whole: Any) -> Any:
+        """The view of what `arranged` made."""
+        return self._cut(self.view, owner(whole))
+
+    def shared(self, values: Any) -> Any:
+        """The view of values of the base on their own memory; None unless laid out as the base."""
+        same = values.flags.c_contiguous and values.dtype == self._dtype
+        if same and self.base.steps == tuple([n // values.itemsize for n in values.strides]):
+            return self._cut(self.view, values)
+        return None
+
+    def spread(self, g: Any) -> Any:
+        """Zeros laid out as the base, to which a cotangent of the view is added in its place."""
+        if may_overlap(self.view.shape, self.view.steps):
+            return self._summed(g)
+        whole, part = self.arranged(0)
+        part[...] = g
+        return whole
+
+    def _summed(self, g: Any) -> Any:
+        shape, steps, _ = self.view
+        same = tuple([i for i, n in enumerate(shape) if n > 1 and not steps[i]])
+        once = tuple([slice(1) if i in same else slice(None) for i in range(len(shape))])
+        result = np.zeros(self.base.shape, self._dtype)
+        np.add.at(result.reshape(-1), self.places()[once], np.sum(g, axis=same, keepdims=True))
+        return result
+
+    def places(self) -> Any:
+        """For each element of the view its position in the base, in row-major order."""
+        shape = self.base.shape
+        return self.arranged(np.arange(int(np.prod(shape))).reshape(shape), INT64)[1]
+
+    def _cut(self, where: Layout, memory: Any) -> Any:
+        dtype = memory.dtype
+        if 0 in where.shape:
+            return np.empty(where.shape, dtype)
+        start = (where.start - self._first) * dtype.itemsize
+        steps = [step * dtype.itemsize for step in where.steps]
+        return np.ndarray(where.shape, dtype, memory, start, steps)
+
+
+def strided(array: Any, shape: Sequence[int], steps: Sequence[int], start: int) -> Any:
+    """The elements of an array's memory at these steps, the first `start` from its owner's.
+
+    RuntimeError if any is outside.
+    """
+    memory = owner(array)
+    if not memory.flags.c_contiguous:
+        memory = memory.transpose(sorted(range(memory.ndim), key=lambda i: -memory.strides[i]))
+    size = array.itemsize
+    try:
+        return np.ndarray(shape, array.dtype, memory, start * size, [step * size for step in steps])
+    except (TypeError, ValueError):
+        raise AutogradError(
+            f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {start} are "
+            f"out of bounds for storage of size {memory.nbytes}"
+        ) from None
+
+
+def spread(g: Any, region: Region) -> Any:
+    """Zeros of the shape of a base, to which a cotangent of its view is added in its place."""
+    if not isinstance(g, Operand):
+        return region.spread(g)
+    shape = region.base.shape
+    return reshape(take_add(g, region.places(), 0, int(np.prod(shape))), shape)
+
+
+def _as_strided_vjp(g: Any, out: Any, a: Any, *, region: Region) -> Any:
+    if isinstance(g, Operand) and 0 in g.shape:  # as in PyTorch, it does not depend on g
+        return g.constant(np.zeros(region.base.shape, g.dtype.dtype))
+    return spread(g, region)
+
+
+as_strided: Op = Op(
+    name="as_strided",
+    infer_type=lambda x, region: TensorType(region.view.shape, x.dtype),
+    evaluate=lambda x, region: strided(x, *region.view),
+    vjp=(_as_strided_vjp,),
+    saves=("",),
+    doc="The elements of the memory of x where a region has its view.",
+)
+_recorded = replace(as_strided, vjp=(lambda g, o, a, *, region: spread(g, region),))
+diagonal = replace(_recorded, name="diagonal")
+unfold = replace(_recorded, name="unfold")

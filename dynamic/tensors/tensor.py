@@ -1,0 +1,327 @@
+"""Tensor: an ndarray with a place on the tape, and the flat path by which ops are applied to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.errors import GraphError, ShapeError, StaticGraphError
+from compiler.core.op import Attrs, Op, Operand
+from compiler.core.types import type_of
+from compiler.graph.expression import Handle
+from compiler.ops.operators import Operators
+from dynamic.errors import SizeError
+from dynamic.kernels.blockwise import LARGE
+from dynamic.kernels.blockwise import evaluate as evaluate_large
+from dynamic.kernels.native_windows import WINDOWED
+from dynamic.operations.eager_ops import VIEWS, clone
+from dynamic.tape.grad_mode import mode, paused, recording
+from dynamic.tape.tape import Recipe, new_node, recipe, record, record_one
+from dynamic.tape.versions import UNTRACKED
+from dynamic.tensors.autograd_methods import Autograd
+from dynamic.tensors.dtypes import get_default_dtype, result_type
+from dynamic.tensors.inplace import into
+from dynamic.tensors.inplace_methods import InPlace
+from dynamic.tensors.methods import Methods
+from dynamic.tensors.strided import Region
+from dynamic.tensors.views import View, make_view, node_of_view, shares_memory, view_note
+
+PLAIN: set[type] = set()
+"""The classes of tensors that are what they hold, unlike the tracers of `dynamic.func`."""
+
+_EVERY = slice(None)
+_new = object.__new__
+_ndarray = np.ndarray
+_asarray = np.asarray
+
+
+class Tensor(Autograd, InPlace, Methods, Operators):
+    """An array that records the ops applied to it if it requires grad (PyTorch's Tensor).
+
+    `Tensor(2, 3)` is uninitialised, `Tensor(data)` a copy of `data`, both of the default dtype;
+    the factory functions of the package say more.
+    """
+
+    __slots__ = ("__weakref__", "_array", "_cell", "_home", "_maker", "_note")
+
+    _array: Any
+    """The ndarray."""
+    _cell: Any
+    """Its version counter, or None as long as nobody has asked for it: see `_counter`."""
+    _home: Any
+    """What holds its gradient: an AccumulateGrad, a Cell, or None."""
+    _maker: Any
+    """The node that made it; the AccumulateGrad of a leaf that requires grad; or None. That of a
+    view may be out of date: see `_node`."""
+    _note: tuple[Any, ...] | None
+    """What it is a view of: the fields of `_view`."""
+
+    @property
+    def _counter(self) -> list[Any]:
+        """The version, shared by all tensors on the memory, and the line that changed it last."""
+        cell: list[Any] | None = self._cell
+        if cell is None:
+            cell = self._cell = [0, None]
+        return cell
+
+    @_counter.setter
+    def _counter(self, counter: Any) -> None:
+        self._cell = counter
+
+    @property
+    def _node(self) -> Any:
+        """The node that made the tensor, up to date if it is a view of what was overwritten."""
+        note = self._note
+        if note is not None and (note[2] != self._cell[0] or self._maker is None):
+            return node_of_view(self)
+        return self._maker
+
+    @_node.setter
+    def _node(self, node: Any) -> None:
+        self._maker = node
+
+    @property
+    def _view(self) -> View | None:
+        """What it is a view of, or None."""
+        return None if self._note is None else View(*self._note)
+
+    def __init_subclass__(cls, plain: bool = True) -> None:
+        super().__init_subclass__()
+        if plain:
+            PLAIN.add(cls)
+
+    def __init__(self, *data: Any) -> None:
+        dtype = get_default_dtype().dtype
+        if data and not all(isinstance(size, int) for size in data):
+            self._array = np.array(data[0], dtype)
+        else:
+            self._array = np.empty(data or (0,), dtype)
+        self._cell = UNTRACKED if mode.inference else None
+        self._home = self._maker = self._note = None
+
+    @staticmethod
+    def constant(array: Any) -> Tensor:
+        """A tensor on the memory of `array`, without a gradient."""
+        return wrap(_asarray(array))
+
+    def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Tensor:
+        """The value of `op`, recorded if an operand requires grad and grad mode is on."""
+        arrays: Sequence[Any]
+        number = mixed = False
+        if len(operands) == 1 and operands[0] is self:  # the usual case, without a loop
+            arrays = (self._array,)
+            dtype = self._array.dtype
+            needed = self._node is not None
+        else:
+            arrays, dtype, needed, mixed = _gather(op, operands)
+        if mixed or (op.floating and dtype.kind != "f"):
+            for operand in operands:
+                if isinstance(operand, Tensor) and type(operand) not in PLAIN:
+                    return operand.apply(op, operands, attrs)
+            operands, number = as_operands(op, operands)
+            arrays = [operand._array for operand in operands]
+            needed = any(operand._node is not None for operand in operands)
+        if op.checked:
+            _validate(op, arrays, attrs)
+        try:
+            if arrays and (arrays[0].size >= LARGE or op in WINDOWED):
+                array = evaluate_large(op, arrays, attrs)
+            else:
+                array = op.evaluate(*arrays, **attrs)
+        except (ValueError, TypeError, IndexError) as error:
+            if "out" in attrs:
+                rest = {name: value for name, value in attrs.items() if name != "out"}
+                result = self.apply(op, operands, rest)
+                return into(op.name, attrs["out"], result, operands)
+            explain(op, arrays, attrs, error)
+        result = _new(Tensor)
+        if type(array) is not _ndarray:
+            array = _asarray(array)
+        result._array = array
+        result._cell = result._home = result._maker = result._note = None
+        if op in VIEWS:
+            if arrays and array is arrays[0]:
+                array = result._array = array.view()
+            if shares_memory(array, arrays[0]):
+                make_view(result, operands[0])
+        elif array.base is not None or (arrays and array is arrays[0]):
+            array = result._array = _own(array, arrays)
+        elif not (op.elementwise or op is clone or array.flags.c_contiguous):
+            array = result._array = np.ascontiguousarray(array)  # so that `view` takes it
+        if paused and not recording():
+            if mode.inference and result._note is None:
+                result._cell = UNTRACKED
+        elif needed and array.dtype.kind == "f":
+            result._maker = record(op, attrs, operands, result, number)
+        return result
+
+
+PLAIN.add(Tensor)
+
+
+def new_value(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
+    """The tensor of `array`, which an op makes of one plain tensor, recorded if need be.
+
+    `array` has memory of its own; `plan` is the recipe for an operand that requires grad.
+    """
+    result = _new(Tensor)
+    result._array = array if type(array) is _ndarray else _asarray(array)
+    result._cell = result._home = result._maker = result._note = None
+    if paused and not recording():
+        if mode.inference:
+            result._cell = UNTRACKED
+    elif plan.steps:
+        edge = operand._maker if operand._note is None else operand._node
+        if edge is not None:
+            if plan.holds:
+                result._maker = record_one(plan, attrs, edge, operand, result)
+            else:
+                result._maker = new_node(plan, (edge,), (edge, None), (), (), attrs, result._array)
+    return result
+
+
+def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
+    """The tensor of `array`, which an op makes on the memory of a plain tensor: see `new_value`."""
+    result = _new(Tensor)
+    result._array = array
+    result._home = result._maker = None
+    cell = result._cell = operand._cell or operand._counter
+    if operand._note is None and not paused and type(cell) is list:  # without a call
+        result._note = (operand, None, cell[0])
+        edge = operand._maker
+    else:
+        result._note = view_note(operand)
+        edge = operand._node
+    if edge is not None and not (paused and not recording()):
+        result._maker = new_node(plan, (edge,), (edge, None), (), (), attrs, array)
+    return result
+
+
+def strided_view(op: Op, operand: Tensor, array: Any) -> Tensor:
+    """The tensor of `array`, a view that an op of `dynamic.tensors.strided` makes of a plain tensor."""
+    attrs = {"region": Region(array, operand._array)}
+    return new_view(recipe(op, (True,)), operand, array, attrs)
+
+
+def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool]:
+    """The arrays of tensors, their dtype, whether one requires grad, whether they need a cast."""
+    arrays: list[Any] = []
+    needed = mixed = False
+    dtype = None
+    for operand in operands:
+        if type(operand) not in PLAIN:
+            return arrays, dtype, needed, True
+        array = operand._array
+        arrays.append(array)
+        if dtype is None:
+            dtype = array.dtype
+        elif array.dtype is not dtype:
+            mixed = op.promotes is not None
+        if operand._node is not None:
+            needed = True
+    if mixed and op.promotes != _EVERY:  # an index or a mask has a dtype of its own
+        mixed = len({array.dtype for array in arrays[op.promotes]}) > 1
+    return arrays, dtype, needed, mixed
+
+
+def has_values(x: Any) -> bool:
+    """Whether an operand is a tensor with values, no expression or what stands for one."""
+    return isinstance(x, Tensor) and not isinstance(x, Handle)
+
+
+def wrap(array: Any) -> Tensor:
+    """A tensor on the memory of an array, without a gradient."""
+    if paused and mode.capture is not None:
+        known: Tensor = mode.capture.known(array)
+        return known
+    result = _new(Tensor)
+    result._array = array if type(array) is _ndarray else _asarray(array)
+    result._cell = result._home = result._maker = result._note = None
+    if paused and mode.inference:
+        result._cell = UNTRACKED
+    return result
+
+
+def _own(array: Any, arrays: Sequence[Any]) -> Any:
+    """`array`, copied if it is on the memory of an operand: only views may share memory."""
+    if any(array is one or shares_memory(array, one) for one in arrays):
+        return array.copy()
+    return array
+
+
+def as_operands(op: Op, operands: Sequence[Any]) -> tuple[Sequence[Tensor], bool]:
+    """The operands as tensors, cast to one dtype where the op wants it; whether one is a number.
+
+    Raises GraphError for a symbolic operand.
+    """
+    values = [
+        operand if isinstance(operand, Tensor) else _as_value(op, operand) for operand in operands
+    ]
+    shared = range(len(values))[op.promotes] if op.promotes else range(0)
+    dtype = None
+    if len(shared):
+        dtype = result_type(
+            value._array if isinstance(value, Tensor) else value
+            for value in (values[i] for i in shared)
+        )
+        if op.floating and dtype.kind != "f":
+            dtype = get_default_dtype().dtype
+    number = False
+    for i, value in enumerate(values):
+        wanted = dtype if i in shared else None
+        if not isinstance(value, Tensor):
+            number = True
+            array = np.asarray(value)
+            values[i] = wrap(array if wanted is None else array.astype(wanted))
+            continue
+        if wanted is None and op.floating and value._array.dtype.kind != "f":
+            wanted = get_default_dtype().dtype
+        if wanted is not None and value._array.dtype != wanted:
+            values[i] = ops.astype(value, wanted)
+    return values, number
+
+
+def _as_value(op: Op, operand: Any) -> Any:
+    """A tensor on the operand's memory, or a Python number, which is weak."""
+    if isinstance(operand, np.ndarray):
+        return wrap(operand)
+    if isinstance(operand, np.generic):
+        return operand.item()
+    if isinstance(operand, bool | int | float):
+        return operand
+    if isinstance(operand, Operand):
+        raise GraphError(
+            f"{op.name}: an eager tensor meets a symbolic expression: feed the tensor to a "
+            "placeholder, or use its numpy() as a constant"
+        )
+    return wrap(np.asarray(operand))
+
+
+def explain(op: Op, arrays: Sequence[Any], attrs: Attrs, error: Exception) -> NoReturn:
+    """Raise what the op's type rule says of the operands, or else NumPy's error."""
+    if not isinstance(error, StaticGraphError):
+        _infer(op, arrays, attrs)
+    raise error
+
+
+def _infer(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
+    try:
+        op.infer_type(*(type_of(array) for array in arrays), **attrs)
+    except ShapeError as error:
+        raise SizeError(str(error)) from None
+
+
+_valid: set[Any] = set()
+
+
+def _validate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
+    """Check the operands of a composite, which NumPy would not; each kind of call once."""
+    call = (op, *[(array.shape, array.dtype.char) for array in arrays], *attrs.items())
+    if call not in _valid:
+        _infer(op, arrays, attrs)
+        if len(_valid) >= 4096:
+            _valid.clear()
+        _valid.add(call)

@@ -1,0 +1,37 @@
+"""Variable: the old way to ask for gradients, before tensors had them of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamic.errors import ArgumentError
+from dynamic.tensors.tensor import Tensor
+from dynamic.user_warnings import warn
+
+
+class _AnyTensor(type):
+    """Every tensor is an instance."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_AnyTensor):
+    """`Variable(data, requires_grad)`: a tensor on the memory of the tensor `data`, a leaf.
+
+    TypeError if the data are no tensor. `volatile`, from when there was no `no_grad`, has no
+    effect, and a warning says so.
+    """
+
+    def __new__(  # type: ignore[misc]
+        cls, data: Any = None, requires_grad: bool = False, volatile: bool = False
+    ) -> Tensor:
+        """The tensor."""
+        if volatile:
+            warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
+        if data is None:
+            data = Tensor()
+        if not isinstance(data, Tensor):
+            raise ArgumentError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        result: Tensor = data.detach()
+        return result.requires_grad_() if requires_grad else result

@@ -1,0 +1,1 @@
+"""Executables as this frontend hands them out, and their files."""

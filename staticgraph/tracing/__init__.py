@@ -1,0 +1,1 @@
+"""Python functions as graphs: `function`, and what its calls are made of."""

@@ -1,0 +1,232 @@
+"""A trace compiled for what calls need: values, and gradients on the tape of an eager engine."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from compiler.core.dims import Dim, Unknown, as_unknown
+from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue, Window
+from compiler.core.types import TensorType, mapped
+from compiler.graph.definition import define
+from compiler.graph.evaluate import evaluate
+from compiler.graph.expression import Expression, ancestors
+from compiler.transforms.autodiff import pullback
+from staticgraph.compilation import compile
+from staticgraph.executables.executable import Executable
+from staticgraph.leaves import placeholder
+from staticgraph.tracing.signature import LEAF
+from staticgraph.tracing.tracing import Trace
+
+_CHEAP = (Alias, IndexMap, Iota, Pointwise, SizeValue, Window)
+
+
+class Part:
+    """An executable for some of the inputs that a caller has: those that its outputs need."""
+
+    __slots__ = ("executable", "used")
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Expression],
+        outputs: Any,
+        options: Mapping[str, Any],
+        givens: Mapping[Expression, Expression] | None = None,
+    ) -> None:
+        roots = [outputs] if isinstance(outputs, Expression) else outputs
+        needed = needed_inputs(inputs, roots, givens or {})
+        self.used = None if len(needed) == len(inputs) else needed
+        self.executable: Executable = compile(
+            [inputs[i] for i in needed], outputs, givens=givens, name=name, **options
+        )
+
+    def __call__(self, arrays: Sequence[Any]) -> Any:
+        """The outputs, given all inputs."""
+        if self.used is None:
+            return self.executable(*arrays)
+        return self.executable(*[arrays[i] for i in self.used])
+
+
+class Compiled:
+    """A trace and its executables, each compiled when it is first needed.
+
+    It is what `Operand.call` applies: a function of arrays with several results, with a reverse
+    pass, of which the reverse pass is such a function again.
+    """
+
+    def __init__(self, trace: Trace, options: Mapping[str, Any]) -> None:
+        self.trace = trace
+        self.options = options
+        self.name = trace.name
+        self._reverse: dict[tuple[int, ...], Reverse] = {}
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether the function returns one array, in no structure."""
+        return self.trace.structure is LEAF
+
+    @cached_property
+    def part(self) -> Part:
+        """The executable of the outputs: of the array itself if it is `single`."""
+        outputs = self.trace.outputs[0] if self.single else list(self.trace.outputs)
+        return Part(self.name, self.trace.inputs, outputs, self.options)
+
+    def forward(self, arrays: Sequence[Any]) -> list[Any]:
+        """The outputs as arrays."""
+        results = self.part(arrays)
+        return [results] if self.single else results
+
+    def reverse(self, needs: tuple[int, ...]) -> Reverse:
+        """The function with its reverse pass, for the operands at `needs`."""
+        found = self._reverse.get(needs)
+        if found is None:
+            found = self._reverse[needs] = Reverse(self, needs)
+        return found
+
+    def expand(self, operands: Sequence[Any]) -> list[Any]:
+        """The outputs, op by op on any operands."""
+        return evaluate(self.trace.outputs, dict(zip(self.trace.inputs, operands, strict=True)))
+
+
+class Reverse:
+    """The reverse pass of a compiled function by some of its operands.
+
+    The forward executable returns, beside the outputs, the values that the reverse pass reads and
+    that are dear to compute again: results of products, reductions, gathers and composites. What
+    follows from those element by element is computed again.
+
+    Attributes:
+        floating: the outputs that have cotangents.
+        reads: the operands that the reverse pass may read.
+        pullback: the function from the cotangents of these outputs, and all operands, to the
+            cotangents of the operands: what is differentiated again.
+    """
+
+    def __init__(self, function: Compiled, needs: tuple[int, ...]) -> None:
+        trace = function.trace
+        self._function = function
+        self.floating = tuple(i for i, y in enumerate(trace.outputs) if y.dtype.kind == "f")
+        floating = [trace.outputs[i] for i in self.floating]
+        seeds = [
+            placeholder(f"cotangent {i} of {trace.name}", y.shape, y.dtype)
+            for i, y in zip(self.floating, floating, strict=True)
+        ]
+        found = pullback(floating, [trace.inputs[i] for i in needs], seeds)
+        name = f"{trace.name}_pullback"
+        inputs = (*seeds, *trace.inputs)
+        structure = (list, None, (LEAF,) * len(found))
+        outputs = tuple(found)
+        self.pullback = Compiled(
+            Trace(name, inputs, outputs, structure, (), define(inputs, outputs)), function.options
+        )
+        self.reads = frozenset(
+            i - len(seeds) for i in needed_inputs(inputs, found, {}) if i >= len(seeds)
+        )
+        self._residuals = residuals(found, trace.outputs)
+
+    @cached_property
+    def _forward(self) -> Part:
+        trace = self._function.trace
+        outputs = [*trace.outputs, *self._residuals]
+        return Part(trace.name, trace.inputs, outputs, self._function.options)
+
+    @cached_property
+    def _backward(self) -> Part:
+        trace = self.pullback.trace
+        givens = {
+            node: placeholder(f"residual {i} of {trace.name}", node.shape, node.dtype)
+            for i, node in enumerate(self._residuals)
+        }
+        inputs = [*trace.inputs, *givens.values()]
+        return Part(trace.name, inputs, list(trace.outputs), self.pullback.options, givens)
+
+    def forward(self, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The outputs, and the values to keep for `backward`."""
+        results = self._forward(arrays)
+        count = len(self._function.trace.outputs)
+        return results[:count], results[count:]
+
+    def backward(
+        self, cotangents: Sequence[Any], arrays: Sequence[Any], kept: Sequence[Any]
+    ) -> list[Any]:
+        """The cotangents of the operands at `needs`, on arrays.
+
+        `arrays` are the operands, of which only those at `reads` matter.
+        """
+        results: list[Any] = self._backward([*cotangents, *arrays, *kept])
+        return results
+
+
+def residuals(cotangents: Sequence[Expression], outputs: Sequence[Expression]) -> list[Expression]:
+    """The values of a function that its reverse pass reads and that are dear to compute again."""
+    forward = {node.serial for node in ancestors(outputs)}
+    found: dict[int, Expression] = {}
+    seen: set[int] = set()
+    stack = list(cotangents)
+    while stack:
+        node = stack.pop()
+        if node.serial in seen:
+            continue
+        seen.add(node.serial)
+        if node.serial in forward and _is_dear(node):
+            found[node.serial] = node
+        else:
+            stack.extend(node.operands)
+    return [found[serial] for serial in sorted(found)]
+
+
+def _is_dear(node: Expression) -> bool:
+    if node.op.name == "variable":
+        return True  # it may have been updated before the reverse pass reads it
+    if not node.operands or not isinstance(node.type, TensorType):
+        return False
+    return not (node.op.elementwise or isinstance(node.op.lowering, _CHEAP))
+
+
+def needed_inputs(
+    inputs: Sequence[Expression],
+    roots: Sequence[Expression],
+    givens: Mapping[Expression, Expression],
+) -> list[int]:
+    """The positions of the inputs that some roots read, or that give a size of what they read."""
+    reached = _reached(roots, {node.serial for node in givens})
+    values = [givens.get(node, node) for node in reached]
+    serials = {node.serial for node in values}
+    read = [i for i, one in enumerate(inputs) if one.serial in serials]
+    missing = _sizes_of(values) - _given([inputs[i] for i in read])
+    for i, one in enumerate(inputs):
+        if missing & _given([one]):
+            read.append(i)
+            missing -= _given([one])
+    return sorted(read)
+
+
+def _reached(roots: Sequence[Expression], stops: Collection[int]) -> list[Expression]:
+    seen: dict[int, Expression] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.serial not in seen:
+            seen[node.serial] = node
+            if node.serial not in stops:
+                stack.extend(node.operands)
+    return list(seen.values())
+
+
+def _sizes_of(nodes: Sequence[Expression]) -> set[Unknown]:
+    found: set[Unknown] = set()
+
+    def collect(size: Dim) -> Dim:
+        found.update(size.atoms())
+        return size
+
+    for node in nodes:
+        for value in (node.type, *node.attrs.values()):
+            mapped(value, collect)
+    return found
+
+
+def _given(nodes: Sequence[Expression]) -> set[Unknown]:
+    return {atom for one in nodes for size in one.shape if (atom := as_unknown(size)) is not None}

@@ -1,0 +1,95 @@
+"""Modules of an eager engine as arguments of traced functions: their tensors become operands.
+
+A module is whatever has `parameters()`, `named_parameters()`, `buffers()` and `modules()`, can be
+called, and keeps its tensors in tables `_parameters` and `_buffers` and its parts in `_modules`, as
+PyTorch's do. Its tensors stay its own: each call reads them from the tables.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from compiler.core import fork
+
+_METHODS = ("parameters", "named_parameters", "buffers", "named_modules", "__call__")
+_tracing = threading.RLock()
+"""While a module is traced its tables hold expressions: one thread at a time."""
+fork.hold(fork.Rank.TRACING, _tracing)
+
+
+def is_module(value: Any) -> bool:
+    """Whether a value is a module, by what it can do."""
+    kind = type(value)
+    return hasattr(kind, "named_parameters") and all(hasattr(kind, one) for one in _METHODS)
+
+
+class ModuleTensors:
+    """Where the tensors of some modules are.
+
+    Attributes:
+        tables: per tensor all (table, name) that hold it: several where weights are tied.
+        names: per tensor its dotted name.
+        parts: the modules, and those that they are made of.
+        made_for: the `state` for which all this holds.
+    """
+
+    def __init__(self, modules: Sequence[Any]) -> None:
+        self.tables: list[list[tuple[dict[str, Any], str]]] = []
+        self.names: list[str] = []
+        self.parts = [part for module in modules for _, part in module.named_modules()]
+        self._slots: list[tuple[dict[str, Any], str]] = []
+        places: dict[int, int] = {}
+        for module in modules:
+            for prefix, part in module.named_modules():
+                for table in (part._parameters, part._buffers):
+                    for name, tensor in table.items():
+                        self._slots.append((table, name))
+                        if tensor is not None:
+                            self._add(places, table, name, tensor, prefix)
+        self._first = [places[0] for places in self.tables]
+        self._tied = [(*one, *places[0]) for places in self.tables for one in places[1:]]
+        self.made_for = self.state()
+
+    def _add(
+        self, places: dict[int, int], table: dict[str, Any], name: str, tensor: Any, prefix: str
+    ) -> None:
+        place = places.setdefault(id(tensor), len(self.tables))
+        if place == len(self.tables):
+            self.tables.append([])
+            self.names.append(f"{prefix}.{name}" if prefix else name)
+        self.tables[place].append((table, name))
+
+    def current(self) -> list[Any]:
+        """The tensors as they are now."""
+        return [table.get(name) for table, name in self._first]
+
+    def state(self) -> list[Any]:
+        """What a trace depends on besides the tensors: the parts, their modes, what is tied."""
+        found: list[Any] = [table.get(name) is None for table, name in self._slots]
+        found += [table.get(name) is first.get(other) for table, name, first, other in self._tied]
+        for part in self.parts:
+            found += part._modules.values()
+            found += (
+                part.training, len(part._parameters), len(part._buffers),
+                len(part._forward_hooks), len(part._forward_pre_hooks),
+            )  # fmt: skip
+        return found
+
+    @contextmanager
+    def replaced(self, values: Sequence[Any]) -> Iterator[None]:
+        """Inside the block, the modules have these values for their tensors."""
+        with _tracing:
+            before = [
+                (table, name, table[name]) for places in self.tables for table, name in places
+            ]
+            try:
+                for places, value in zip(self.tables, values, strict=True):
+                    for table, name in places:
+                        table[name] = value
+                yield
+            finally:
+                for table, name, value in before:
+                    table[name] = value

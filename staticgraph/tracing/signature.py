@@ -1,0 +1,212 @@
+"""What a call of a traced function is made of: arrays, static values and modules in a structure.
+
+Arrays are ndarrays, NumPy scalars, eager tensors, and Python numbers by position; they are the
+leaves that a trace replaces. What else is no tuple, list or dict is static, Python numbers by
+keyword too: part of the key under which a trace is kept.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.core.errors import OptionError
+from compiler.core.op import Operand
+from staticgraph.tracing.modules import is_module
+
+LEAF = "*"
+"""An array in a structure."""
+
+Structure = Any
+"""LEAF, None, a Static, a ModuleAt, or (type, keys, structures) of a container; hashable."""
+
+_NUMBERS = (bool, int, float)
+_ARRAYS = (np.ndarray, np.generic, Operand)
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array, an expression, a tensor or a number."""
+    return isinstance(value, _ARRAYS) or type(value) in _NUMBERS
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """A value that is part of the key; equal only to values of its own type."""
+
+    type: type
+    key: Any
+    value: Any = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Static) and self.type is other.type and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.key))
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleAt:
+    """The module at a place of the list of modules; whose places are in the key, not they."""
+
+    place: int
+
+
+@dataclass(slots=True)
+class Arguments:
+    """The arguments of a call taken apart.
+
+    Attributes:
+        structure: of `(args, kwargs)`, hashable.
+        arrays: its leaves, in order.
+        modules: the modules among the arguments, each once.
+    """
+
+    structure: Structure
+    arrays: list[Any]
+    modules: list[Any]
+
+
+def take_apart(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """The arguments of a call of the function `name`; OptionError if a static one has no hash."""
+    found = Arguments(None, [], [])
+    by_position = tuple(_flatten(name, value, found, True) for value in args)
+    names = tuple(sorted(kwargs))
+    by_name = tuple(_flatten(name, kwargs[key], found, False) for key in names)
+    found.structure = (tuple, None, by_position), (dict, names, by_name)
+    return found
+
+
+def _flatten(name: str, value: Any, found: Arguments, numbers: bool) -> Structure:
+    kind = type(value)
+    if isinstance(value, _ARRAYS) or (numbers and kind in _NUMBERS):
+        found.arrays.append(value)
+        return LEAF
+    if value is None:
+        return None
+    if isinstance(value, tuple | list):
+        return kind, None, tuple(_flatten(name, one, found, numbers) for one in value)
+    if isinstance(value, dict):
+        parts = tuple(_flatten(name, one, found, numbers) for one in value.values())
+        return kind, tuple(value), parts
+    if is_module(value):
+        for place, module in enumerate(found.modules):
+            if module is value:
+                return ModuleAt(place)
+        found.modules.append(value)
+        return ModuleAt(len(found.modules) - 1)
+    return _static(name, value)
+
+
+def _static(name: str, value: Any) -> Static:
+    try:
+        hash(value)
+    except TypeError:
+        raise OptionError(
+            f"{name}: the argument {value!r} is of type {type(value).__name__}: neither an array "
+            "nor hashable, which static arguments have to be"
+        ) from None
+    # 0.0 == -0.0, but a function may tell them apart
+    return Static(type(value), value.hex() if type(value) is float else value, value)
+
+
+def flatten_outputs(name: str, value: Any) -> tuple[Structure, list[Any]]:
+    """The structure and the arrays of what a traced function returned.
+
+    Raises:
+        OptionError: something in it is neither an array nor a tuple, list or dict.
+    """
+    found = Arguments(None, [], [])
+    structure = _flatten(name, value, found, True)
+    for part in _parts(structure):
+        if isinstance(part, Static | ModuleAt):
+            label = part.type.__name__ if isinstance(part, Static) else "module"
+            raise OptionError(
+                f"{name}: returned a value of type {label}: a compiled function returns arrays "
+                "in tuples, lists and dicts"
+            )
+    return structure, found.arrays
+
+
+def _parts(structure: Structure) -> Iterator[Structure]:
+    if isinstance(structure, tuple):
+        for part in structure[2]:
+            yield from _parts(part)
+    else:
+        yield structure
+
+
+def put_together(structure: Structure, leaves: Iterator[Any], modules: Sequence[Any] = ()) -> Any:
+    """A value of the structure with these leaves."""
+    if structure is LEAF:
+        return next(leaves)
+    if isinstance(structure, Static):
+        return structure.value
+    if isinstance(structure, ModuleAt):
+        return modules[structure.place]
+    if structure is None:
+        return None
+    kind, keys, parts = structure
+    values = [put_together(part, leaves, modules) for part in parts]
+    if keys is not None:
+        return dict(zip(keys, values, strict=True))
+    return kind(*values) if hasattr(kind, "_fields") else kind(values)
+
+
+def assembler(structure: Structure) -> Callable[[Sequence[Any]], Any]:
+    """The function from a list of leaves to the value of the structure that they make."""
+    return _assembler(structure, 0)[0]
+
+
+def _assembler(structure: Structure, start: int) -> tuple[Callable[[Sequence[Any]], Any], int]:
+    """The function for the leaves from `start` on, and where those that it takes end."""
+    if structure is LEAF:
+        return operator.itemgetter(start), start + 1
+    if structure is None:
+        return _nothing, start
+    kind, keys, parts = structure
+    end, makers = start, []
+    for part in parts:
+        maker, end = _assembler(part, end)
+        makers.append(maker)
+    if keys is not None:
+        return (lambda leaves: dict(zip(keys, [make(leaves) for make in makers]))), end  # noqa: B905
+    if hasattr(kind, "_fields"):
+        return (lambda leaves: kind(*[make(leaves) for make in makers])), end
+    if all(part is LEAF for part in parts):
+        return (lambda leaves: kind(leaves[start:end])), end
+    return (lambda leaves: kind([make(leaves) for make in makers])), end
+
+
+def _nothing(leaves: Sequence[Any]) -> None:
+    return None
+
+
+def arguments_of(structure: Structure, leaves: Iterator[Any], modules: Sequence[Any]) -> Any:
+    """`(args, kwargs)` of a structure that `take_apart` made."""
+    args, kwargs = structure
+    return put_together(args, leaves, modules), put_together(kwargs, leaves, modules)
+
+
+def leaf_names(structure: Structure, parameters: Sequence[str]) -> list[str]:
+    """The name of each array: that of the parameter, and where in it the array is."""
+    args, kwargs = structure
+    found: list[str] = []
+    for place, part in enumerate(args[2]):
+        name = parameters[place] if place < len(parameters) else f"argument {place}"
+        _name_leaves(part, name, found)
+    for key, part in zip(kwargs[1], kwargs[2], strict=True):
+        _name_leaves(part, key, found)
+    return found
+
+
+def _name_leaves(structure: Structure, name: str, found: list[str]) -> None:
+    if structure is LEAF:
+        found.append(name)
+    elif isinstance(structure, tuple):
+        _, keys, parts = structure
+        for key, part in zip(keys or range(len(parts)), parts, strict=True):
+            _name_leaves(part, f"{name}[{key!r}]", found)

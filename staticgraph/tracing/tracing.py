@@ -1,0 +1,269 @@
+"""Tracing: a Python function run once on expressions, for arrays of any sizes if possible.
+
+A trace is first tried with every size unknown. Where the code of the function needs to know more
+(a size that broadcasts is 1; a Python `if` on a size), the call is traced again with more sizes
+known: those that are 1, then those that are equal as equal, then all. A trace serves every call
+whose sizes it fits, which is checked with the sizes of the call before anything is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import numpy as np
+
+from compiler.core.dims import Dim, Fact, collecting_facts
+from compiler.core.errors import FeedError, OptionError, ShapeError
+from compiler.core.refusals import ending_with_refusals
+from compiler.core.types import DType, TensorType
+from compiler.graph.definition import Definition, define
+from compiler.graph.evaluate import evaluate
+from compiler.graph.expression import (
+    Expression,
+    Handle,
+    ancestors,
+    collecting_casts,
+    constant,
+    construct,
+)
+from compiler.ops import leaves
+from compiler.ops.declare import BOOL
+from compiler.runtime.sizes import Feed, check_sizes, sizes_of
+from staticgraph.leaves import placeholder
+from staticgraph.tracing.signature import Structure, flatten_outputs
+
+KEPT = 256
+"""The traces of one signature: more only where every size has to be known."""
+
+Made = TypeVar("Made")
+Pattern: TypeAlias = "tuple[tuple[int | str | None, ...], ...]"
+"""Per array, per axis: the size, a name that axes of equal size share, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """An array that a function is traced for.
+
+    Attributes:
+        name: of the argument.
+        dtype: its dtype.
+        weak: whether it is a number, which takes the dtype of what it meets.
+        kind: the class of eager tensors that stands for it when the function is called, which
+            decides what methods mean; None: expressions, whose methods are NumPy's.
+    """
+
+    name: str
+    dtype: DType
+    weak: bool
+    kind: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """A function as expressions.
+
+    Attributes:
+        name: of the function, for messages.
+        inputs: a placeholder per array.
+        outputs: the arrays that it returns, in the structure `structure`.
+        facts: what it takes for granted of unknown sizes.
+        casts: where it gives Python numbers among the inputs an integer dtype of others.
+        definition: that of the outputs.
+    """
+
+    name: str
+    inputs: tuple[Expression, ...]
+    outputs: tuple[Expression, ...]
+    structure: Structure
+    facts: tuple[Fact, ...]
+    definition: Definition
+    casts: tuple[Expression, ...] = ()
+
+    def __str__(self) -> str:
+        inputs, outputs = (
+            ", ".join(str(one.type) for one in x) for x in (self.inputs, self.outputs)
+        )
+        return f"{self.name}({inputs}) -> {outputs}"
+
+    def check(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        """ShapeError unless the trace fits arrays of these shapes."""
+        feeds = [Feed(str(one.name), one.type, one.source) for one in self.inputs]
+        sizes = sizes_of(feeds, [TensorType(shape, BOOL) for shape in shapes])
+        for fact in self.facts:
+            if not fact.holds(sizes):
+                relation = "equal" if fact.equal else "different"
+                raise ShapeError(f"{self.name}: {fact.left} and {fact.right} are not {relation}")
+        check_sizes(self.definition, sizes)
+
+    def check_numbers(self, operands: Sequence[Any]) -> None:
+        """FeedError unless each Python number fits the dtype of the integers that it meets."""
+        numbers = dict(zip(self.inputs, operands, strict=True))
+        for cast in self.casts:
+            (number,) = cast.operands
+            (value,) = evaluate([number], numbers)
+            limits = np.iinfo(cast.dtype)
+            if not limits.min <= int(value) <= limits.max:
+                raise FeedError(
+                    f"{self.name}: the number {int(value)} is out of bounds for {cast.dtype.name}, "
+                    f"which it meets ({cast.source})"
+                )
+
+
+def patterns(shapes: Sequence[Sequence[int]], declared: Sequence[Sequence[Any]]) -> list[Pattern]:
+    """The patterns to try for arrays of these shapes: from knowing nothing to knowing all.
+
+    What is declared of an axis (a size or a name) is kept in all of them.
+    """
+    counts: dict[int, int] = {}
+    for shape in shapes:
+        for size in shape:
+            counts[size] = counts.get(size, 0) + 1
+    places = {size: f"n.{place}" for place, size in enumerate(counts)}
+
+    def pattern(rule: Callable[[int], int | str | None]) -> Pattern:
+        return tuple(
+            tuple(
+                rule(size) if known is None else known
+                for size, known in zip(shape, axes, strict=True)
+            )
+            for shape, axes in zip(shapes, declared, strict=True)
+        )
+
+    rules: list[Callable[[int], int | str | None]] = [
+        lambda size: None,
+        lambda size: 1 if size == 1 else None,
+        lambda size: 1 if size == 1 else places[size] if counts[size] > 1 else None,
+        lambda size: size,
+    ]
+    return list(dict.fromkeys(map(pattern, rules)))
+
+
+def trace(
+    name: str, function: Callable[[list[Any]], Any], leaves: Sequence[Leaf], pattern: Pattern
+) -> Trace:
+    """Run a function on placeholders.
+
+    Args:
+        name: of the function.
+        function: takes a placeholder per array, or what stands for it.
+        leaves: what the arrays are.
+        pattern: what is known of their sizes.
+
+    Raises:
+        OptionError: the function returned what is no array.
+        CaptureError: the function did what cannot be traced, even if it caught that.
+        Whatever the function raises.
+    """
+    inputs = [_placeholder(leaf, axes) for leaf, axes in zip(leaves, pattern, strict=True)]
+    kind = next((leaf.kind for leaf in leaves if leaf.kind is not None), None)
+    with (
+        ending_with_refusals(),
+        nullcontext() if kind is None else kind.capturing(),
+        collecting_facts() as facts,
+        collecting_casts() as casts,
+    ):
+        operands = [_operand(*pair) for pair in zip(leaves, inputs, strict=True)]
+        structure, outputs = flatten_outputs(name, function(operands))
+        made = tuple(as_output(name, one) for one in outputs)
+    definition = define(inputs, made)
+    known = tuple([one for one in casts if not _has_sizes(one)])
+    facts_of = tuple(dict.fromkeys(facts))
+    return Trace(name, tuple(inputs), made, structure, facts_of, definition, known)
+
+
+def _has_sizes(value: Expression) -> bool:
+    return any(node.op is leaves.size_of for node in ancestors([value]))
+
+
+def _placeholder(leaf: Leaf, axes: Sequence[int | str | None]) -> Expression:
+    made = placeholder(leaf.name, axes, leaf.dtype)
+    made.weak = leaf.weak
+    return made
+
+
+def _operand(leaf: Leaf, input: Expression) -> Any:
+    return input if leaf.kind is None else leaf.kind.traced(input, not leaf.weak)
+
+
+def as_output(name: str, value: Any) -> Expression:
+    """What a traced function returned, as an expression; OptionError for an eager tensor."""
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, Handle):
+        return value.expression
+    if isinstance(value, Dim):
+        return construct(leaves.size_of, (), {"size": value})
+    if isinstance(value, np.ndarray | np.generic | bool | int | float):
+        return constant(value)
+    raise OptionError(
+        f"{name}: returned an eager tensor that does not depend on the arguments: take it as an "
+        "argument, or use its numpy()"
+    )
+
+
+class Traces(Generic[Made]):
+    """The traces of a function for arguments of one structure, dtypes and ranks.
+
+    Args:
+        name, function, leaves: as `trace` takes them.
+        declared: what is declared of the axes of each array.
+        make: what to make of a new trace, and to keep with it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[[list[Any]], Any],
+        leaves: Sequence[Leaf],
+        declared: Sequence[Sequence[Any]],
+        make: Callable[[Trace], Made],
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.leaves = leaves
+        self.declared = declared
+        self.make = make
+        self._made: dict[Pattern, tuple[Trace, Made]] = {}
+        self._failed: set[Pattern] = set()
+
+    def fitting(self, shapes: Sequence[tuple[int, ...]]) -> Made:
+        """What was made of the trace that knows least among those that fit.
+
+        Raises what the function raises when all sizes are known.
+        """
+        found = patterns(shapes, self.declared)
+        for pattern in found[:-1]:
+            if pattern in self._failed:
+                continue
+            try:
+                return self._checked(pattern, shapes)
+            except Exception:  # whatever it is, it is raised again when all sizes are known
+                if pattern not in self._made:
+                    self._failed.add(pattern)
+        return self._checked(found[-1], shapes)
+
+    def kept(self) -> list[Made]:
+        """What was made of the traces that are kept."""
+        return [made for _, made in self._made.values()]
+
+    def _checked(self, pattern: Pattern, shapes: Sequence[tuple[int, ...]]) -> Made:
+        found = self._made.get(pattern)
+        if found is None:
+            made = trace(self.name, self.function, self.leaves, pattern)
+            if len(self._made) >= KEPT:
+                del self._made[next(iter(self._made))]
+            found = self._made[pattern] = made, self.make(made)
+        found[0].check(shapes)
+        return found[1]
+
+
+def declared_axes(name: str, leaf: str, axes: Any, ndim: int) -> tuple[Any, ...]:
+    """What is declared of an array's axes, or None for each; OptionError if it does not fit."""
+    if axes is None:
+        return (None,) * ndim
+    if len(axes) != ndim:
+        raise OptionError(f"{name}: {leaf!r} has {ndim} axes, declared are {tuple(axes)}")
+    return tuple(axes)

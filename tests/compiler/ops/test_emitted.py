@@ -1,0 +1,114 @@
+"""The compiled kernel of every op against its NumPy evaluation: values and gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import staticgraph as sg
+from compiler.graph.expression import Expression, ancestors
+from compiler.inspect.interpret import interpret
+from compiler.transforms.autodiff import gradients
+from tests.samples import SAMPLES, elementwise
+from tests.trace import cotangents, symbolic, traced
+
+# the maths functions are within 4 ulp, sums are added in another order, and gradients combine both
+CLOSE = {"rtol": 1e-13, "atol": 1e-14}
+
+
+def _slopes(
+    results: list[Expression], feeds: dict[Expression, np.ndarray], sizes: bool
+) -> list[Expression]:
+    """The gradients of the weighted sum of all results; the weights are added to the feeds."""
+    leaves = [leaf for leaf in feeds if leaf.dtype == np.float64]
+    total = None
+    for result, weight in zip(results, cotangents(interpret(results, feeds)), strict=True):
+        leaf = symbolic(weight, sizes=sizes)
+        feeds[leaf] = weight
+        part = (result * leaf).sum()
+        total = part if total is None else total + part
+    return gradients(total, leaves)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_kernel_computes_what_numpy_does(name: str) -> None:
+    outputs: list[Expression] = []
+    feeds: dict[Expression, np.ndarray] = {}
+    for i, sample in enumerate(SAMPLES[name]):
+        # to keep the time short, half the samples have unknown sizes, and half of each gradients
+        sizes = sample.sizes and i % 4 in (1, 2)
+        results, fed = traced(name, sample, sizes=sizes)
+        outputs += results
+        if sample.order and i % 2 == 0:
+            outputs += _slopes(results, fed, sizes)
+        feeds |= fed
+    reached = {node.serial for node in ancestors(outputs)}
+    inputs = [leaf for leaf in feeds if leaf.serial in reached]
+    arrays = [feeds[leaf].copy() for leaf in inputs]
+    values = sg.compile(inputs, outputs)(*arrays)
+    for value, expected in zip(values, interpret(outputs, feeds), strict=True):
+        assert value.dtype == expected.dtype
+        assert value.shape == expected.shape
+        if value.dtype.kind == "f":
+            assert_allclose(value, expected, **CLOSE)
+        else:
+            assert_array_equal(value, expected)
+    for leaf, array in zip(inputs, arrays, strict=True):
+        assert_array_equal(array, feeds[leaf])  # the kernel does not write its inputs
+
+
+INF, NAN = np.inf, np.nan
+EDGES = np.array([
+    0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.0, INF, -INF, NAN,
+    1e-300, 5e-324, 1e300, 30.0, -30.0, 800.0, -800.0,
+])  # fmt: skip
+ROWS = np.array([
+    [1, 3, 3], [NAN, 1, 2], [0.0, -0.0, 0.0], [INF, INF, 1],
+    [-INF, -INF, -INF], [1, INF, NAN], [INF, -INF, 0], [0, 5, 0],
+])  # fmt: skip
+UNARY = (*elementwise(1), "gelu", "elu", "leaky_relu", "logit")
+BINARY = elementwise(2)
+REDUCTIONS = (
+    "sum", "prod", "max", "min", "argmax", "argmin", "mean", "var", "std", "logsumexp", "softmax",
+    "log_softmax",
+)  # fmt: skip
+INTEGER = (
+    "add", "subtract", "multiply", "divide", "maximum", "minimum", "remainder", "floor_divide",
+    "equal", "less", "fmod", "gcd", "fmax", "fmin", "heaviside",
+)  # fmt: skip
+
+
+def _agree(names: tuple[str, ...], arrays: list[np.ndarray], rtol: float, **options: int) -> None:
+    """The named functions, compiled together for unknown sizes, give NumPy's values."""
+    leaves = [
+        sg.placeholder(f"x{i}", shape=(None,) * array.ndim, dtype=array.dtype)
+        for i, array in enumerate(arrays)
+    ]
+    outputs = [getattr(sg, name)(*leaves, **options) for name in names]
+    expected = interpret(outputs, dict(zip(leaves, arrays, strict=True)))
+    values = sg.compile(leaves, outputs)(*arrays)
+    for name, value, other in zip(names, values, expected, strict=True):
+        assert value.dtype == other.dtype
+        # near 0 it is a difference of larger numbers, of which either may be rounded once
+        atol = 2 * np.finfo(value.dtype).eps if name == "log_softmax" else 0
+        assert_allclose(value, other, rtol=rtol, atol=atol, err_msg=name)
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [("float64", 1e-14), ("float32", 2e-6)])
+def test_kernel_agrees_with_numpy_at_the_edges(dtype: str, rtol: float) -> None:
+    with np.errstate(over="ignore"):
+        edges = EDGES.astype(dtype)
+    _agree(UNARY, [edges], rtol)
+    _agree(BINARY, [grid.ravel() for grid in np.meshgrid(edges, edges)], rtol)
+    for axis in (0, 1):
+        _agree(REDUCTIONS, [ROWS.astype(dtype)], rtol, axis=axis)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "int64"])
+def test_kernel_wraps_and_divides_integers_as_numpy(dtype: str) -> None:
+    info = np.iinfo(dtype)
+    edges = np.array([0, 1, 2, 3, 7, 100, info.max, info.min, info.min + 1], dtype)
+    if info.min:
+        edges = np.append(edges, np.array([-1, -2, -3, -100], dtype))
+    _agree(INTEGER, [grid.ravel() for grid in np.meshgrid(edges, edges)], 0)

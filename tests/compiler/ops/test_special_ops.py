@@ -1,0 +1,145 @@
+"""The ops that came from the eager engine: names on the tape, capture, documentation, edges."""
+
+from __future__ import annotations
+
+import doctest
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import dynamic as torch
+import staticgraph as sg
+from compiler.core.errors import DTypeError, OptionError
+from compiler.core.op import Op, all_ops
+from tests.samples import elementwise
+
+DOCUMENTED = [op for op in all_ops() if ">>>" in op.doc]
+PAIR = np.array([0.25, 0.5]), np.array([0.75, -0.5])
+
+
+@pytest.mark.parametrize("op", DOCUMENTED, ids=lambda op: op.name)
+def test_the_example_in_the_documentation_is_right(op: Op) -> None:
+    example = doctest.DocTestParser().get_doctest(op.doc, {"sg": sg, "np": np}, op.name, None, 0)
+    assert example.examples
+    assert not doctest.DocTestRunner().run(example).failed
+
+
+@pytest.mark.parametrize("name", elementwise(1))
+def test_functions_of_one_tensor_are_captured(name: str) -> None:
+    x = torch.tensor(PAIR[0])
+    function = getattr(torch, name)
+    assert_allclose(sg.function(lambda x: function(x))(x).numpy(), function(x).numpy(), rtol=1e-14)
+
+
+def test_they_are_methods_of_expressions() -> None:
+    x = sg.placeholder("x", (2,), "float64")
+    assert str(x.log2().op) == "<op log2>"
+    assert_allclose(sg.compile([x], x.lgamma() + x.sinc())(PAIR[0]), [2.1883390, 1.2089850], 1e-6)
+
+
+@pytest.mark.parametrize("name", sorted({*elementwise(2)} - {"equal", "floor_divide"}))
+def test_functions_of_two_tensors_are_captured(name: str) -> None:
+    x, y = (torch.tensor(one) for one in PAIR)
+    function = getattr(torch, name)
+    found = sg.function(lambda x, y: function(x, y))(x, y).numpy()
+    assert_allclose(found, function(x, y).numpy(), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [
+        (lambda x: torch.log2(x), "Log2Backward0"),
+        (lambda x: torch.deg2rad(x), "Deg2RadBackward0"),
+        (lambda x: torch.rad2deg(x), "Rad2DegBackward0"),
+        (lambda x: torch.logaddexp2(x, x), "Logaddexp2Backward0"),
+        (lambda x: torch.fmod(x, 2.0), "FmodBackward0"),
+        (lambda x: torch.fmod(x, x), "FmodBackward1"),
+        (lambda x: torch.remainder(x, 2.0), "RemainderBackward0"),
+        (lambda x: torch.remainder(x, x), "RemainderBackward1"),
+        (lambda x: torch.copysign(x, x), "CopysignBackward0"),
+        (lambda x: torch.copysign(x, -1.0), "CopysignBackward1"),
+        (lambda x: torch.xlogy(x, x), "XlogyBackward0"),
+        (lambda x: torch.xlogy(2.0, x), "XlogyBackward1"),
+        (lambda x: torch.xlogy(x, 2.0), "XlogyBackward2"),
+        (lambda x: x**x, "PowBackward1"),
+        (lambda x: 2.0**x, "PowBackward2"),
+        (lambda x: x.logit(0.1), "LogitBackward0"),
+        (lambda x: x.polygamma(1), "PolygammaBackward0"),
+        (lambda x: (x * 1).log2_(), "Log2Backward0"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_nodes_have_pytorchs_names(made: Callable[[Any], Any], name: str) -> None:
+    x = torch.tensor(PAIR[0], requires_grad=True)
+    assert made(x).grad_fn.name() == name
+
+
+def test_nodes_tell_their_options() -> None:
+    x = torch.tensor(PAIR[0], requires_grad=True)
+    assert x.logit(eps=0.125).grad_fn._saved_eps == 0.125
+    assert x.polygamma(2).grad_fn._saved_n == 2
+
+
+def test_in_place_with_options() -> None:
+    x = torch.tensor([0.1, 0.5])
+    assert_allclose(x.clone().logit_(0.25).numpy(), [-math.log(3), 0], atol=1e-7)
+    assert_allclose(x.clone().polygamma_(0).numpy(), torch.digamma(x).numpy())
+
+
+def test_a_derivative_that_there_is_not_is_refused() -> None:
+    for n in (-1, 101):
+        with pytest.raises(OptionError, match=f"polygamma: n={n} is not between 0 and 100"):
+            sg.polygamma(n, np.ones(2))
+
+
+def test_divisors_are_of_integers() -> None:
+    x = sg.placeholder("x", (2,), "float64")
+    with pytest.raises(DTypeError, match=r"gcd: float64\[2\] is not an integer"):
+        sg.gcd(x, x)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int8", "uint8"])
+@pytest.mark.parametrize("name", ["gcd", "lcm", "fmod"])
+def test_integers_at_their_limits(name: str, dtype: str) -> None:
+    info = np.iinfo(dtype)
+    edges = np.array([info.min, info.min + 1, 0, 1, 2, 6, 100, info.max], dtype)
+    a, b = (grid.ravel() for grid in np.meshgrid(edges, edges))
+    x, y = sg.placeholder("x", (None,), dtype), sg.placeholder("y", (None,), dtype)
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(a, b)
+    assert_array_equal(sg.compile([x, y], getattr(sg, name)(x, y))(a, b), expected)
+
+
+def test_the_slope_of_sinc_is_right_near_zero() -> None:
+    x = torch.tensor([0.0, 1e-8, 0.2499, 0.2501], requires_grad=True, dtype=torch.float64)
+    (first,) = torch.autograd.grad(torch.sinc(x).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x)
+    at = x.detach().numpy()
+    assert_allclose(first.detach().numpy()[:2], -(math.pi**2) / 3 * at[:2], rtol=1e-14)
+    assert_allclose(second.numpy()[:2], -(math.pi**2) / 3, rtol=1e-14)
+    angle = math.pi * at[2:]
+    expected = np.cos(angle) / at[2:] - np.sin(angle) / (math.pi * at[2:] ** 2)
+    assert_allclose(first.detach().numpy()[2:], expected, rtol=1e-13)
+
+
+def test_polygamma_is_accurate_on_both_sides_of_zero() -> None:
+    # Wolfram's values of psi(1, x) and psi(2, x) at multiples of 1/2, from pi and zeta(3)
+    zeta3 = 1.2020569031595942
+    x = np.array([1.0, 0.5, -0.5, -1.5])
+    first = math.pi**2 * np.array([1 / 6, 1 / 2, 1 / 2, 1 / 2]) + [0, 0, 4, 4 + 4 / 9]
+    second = zeta3 * np.array([-2.0, -14, -14, -14]) + [0, 0, 16, 16 + 16 / 27]
+    assert_allclose(sg.polygamma(1, x), first, rtol=1e-14)
+    assert_allclose(sg.polygamma(2, x), second, rtol=2e-14)
+
+
+@pytest.mark.parametrize("name", ["isposinf", "isneginf", "signbit", "isreal"])
+def test_what_is_asked_of_elements_is_captured(name: str) -> None:
+    x = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, -1.0])
+    function = getattr(torch, name)
+    numpys = getattr(np, name)(x.numpy())
+    assert_array_equal(function(x).numpy(), numpys)
+    assert_array_equal(sg.function(lambda x: function(x))(x).numpy(), numpys)

@@ -1,0 +1,191 @@
+"""Products cut into cells: every element once, and the same bits for any number of threads."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import staticgraph as sg
+from compiler.codegen.program import Share
+from compiler.runtime import threads
+from compiler.schedule import chunks
+from compiler.schedule.chunks import TILE, Cells
+
+RNG = np.random.default_rng(0)
+DTYPES = {"float32": 2e-5, "float64": 2e-13}
+
+
+@pytest.fixture(autouse=True)
+def own_number() -> Iterator[None]:
+    """Leave the number of threads as it was."""
+    before = threads.get_num_threads()
+    yield
+    threads.set_num_threads(before)
+
+
+@pytest.fixture(params=[1, 2, 3, 8])
+def processors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """As on a machine of so many, for small products."""
+    count: int = request.param
+    monkeypatch.setattr(chunks, "PROCESSORS", count)
+    monkeypatch.setattr(chunks, "PRODUCT_GRAIN", 1 << 14)  # a cell for each
+    return count
+
+
+def normal(*shape: int, dtype: str = "float32") -> Any:
+    return RNG.standard_normal(shape).astype(dtype)
+
+
+def on_threads(executable: Any, *arrays: Any) -> Any:
+    """The result, which is the same on one, two and three threads, and again."""
+    found = []
+    for count in (1, 2, 3, 2):
+        threads.set_num_threads(count)
+        found.append(executable(*arrays))
+    assert len({value.tobytes() for value in found}) == 1
+    return found[0]
+
+
+# -- the grid --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 7, 8, 16, 64])
+def test_threads_are_done_about_together(count: int) -> None:
+    """Cells differ by a tile at most, and threads by the cells that whole rounds leave."""
+    for rows, columns in ((2048, 1024), (1024, 1024), (4096, 64), (64, 4096), (512, 512)):
+        down, across = chunks._grid(rows, columns, count)
+        assert down * across <= chunks.SPARE * count
+        tiles = -(-rows // TILE // down) * -(-columns // TILE // across)
+        rounds = -(-down * across // count)
+        assert rounds * tiles * count <= 1.5 * (rows // TILE) * (columns // TILE)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "grid"),
+    [
+        ((1024, 1024), (2, 1)),  # two threads: not five chunks of rows
+        ((2048, 1024), (2, 1)),  # the longer axis: less is copied
+        ((64, 4096), (1, 4)),
+        ((80, 72), (2, 1)),  # 5 tiles by 5: 3 and 2, either way
+        ((16, 16), (1, 1)),
+    ],
+    ids=str,
+)
+def test_the_cells_of_two_threads(sizes: tuple[int, int], grid: tuple[int, int]) -> None:
+    assert chunks._grid(*sizes, 2) == grid
+
+
+def test_the_number_of_cells_depends_on_sizes_and_machine_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cells = Cells(512, 512, 512)
+    found = set()
+    monkeypatch.setattr(chunks, "PROCESSORS", 4)
+    for count in (1, 2, 4):
+        threads.set_num_threads(count)
+        found.add(cells.count({}))
+    assert found == {4}
+    monkeypatch.setattr(chunks, "PROCESSORS", 2)
+    assert cells.count({}) == 2
+
+
+def test_a_cell_has_enough_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "PROCESSORS", 64)
+    assert Cells(128, 128, 128).count({}) == 2
+    assert Cells(128, 128, 127).count({}) == 1
+    assert Cells(0, 128, 128).count({}) == 1
+
+
+# -- what is computed ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("transposed", list(itertools.product((False, True), repeat=2)), ids=str)
+@pytest.mark.parametrize(
+    "sizes", [(200, 150, 180), (129, 257, 97), (1000, 65, 33), (16, 300, 500), (900, 300, 10)],
+    ids=str,
+)  # fmt: skip
+def test_each_transposition_with_sizes_known_and_not(
+    sizes: tuple[int, int, int], transposed: tuple[bool, bool], processors: int
+) -> None:
+    m, k, n = sizes
+    for dtype, rtol in DTYPES.items():
+        left = normal(*((k, m) if transposed[0] else (m, k)), dtype=dtype)
+        right = normal(*((n, k) if transposed[1] else (k, n)), dtype=dtype)
+        a, b = (
+            sg.placeholder(name, array.shape if dtype == "float32" else (None, None), dtype)
+            for name, array in (("a", left), ("b", right))
+        )
+        executable = sg.compile(
+            [a, b], (a.T if transposed[0] else a) @ (b.T if transposed[1] else b)
+        )
+        expected = np.matmul(
+            left.T if transposed[0] else left, right.T if transposed[1] else right, dtype="float64"
+        )
+        found = on_threads(executable, left, right)
+        assert_allclose(found, expected, rtol=rtol, atol=rtol * np.sqrt(k))
+
+
+def test_strided_operands_and_a_given_result(processors: int) -> None:
+    whole, other = normal(300, 420), normal(250, 700)
+    a, b = sg.placeholder("a", whole.shape), sg.placeholder("b", other.shape)
+    executable = sg.compile([a, b], a[20:270, 100:350] @ b[:, 10:690:2])
+    expected = whole[20:270, 100:350].astype("float64") @ other[:, 10:690:2]
+    assert_allclose(on_threads(executable, whole, other), expected, rtol=1e-4, atol=1e-3)
+    out = np.full(expected.shape, np.nan, "float32")
+    executable(whole, other, out=out)
+    assert_array_equal(out, executable(whole, other))
+
+
+def test_batches(processors: int) -> None:
+    left, right, single = normal(6, 70, 90), normal(6, 90, 110), normal(90, 210)
+    x = sg.placeholder("x", (None, 70, 90))
+    y, z = sg.placeholder("y", (None, 90, 110)), sg.placeholder("z", single.shape)
+    found = on_threads(sg.compile([x, y], x @ y), left, right)
+    assert_allclose(found, np.matmul(left, right), rtol=1e-4, atol=1e-4)
+    found = on_threads(sg.compile([x, z], x @ z), left, single)
+    assert_allclose(found, np.matmul(left, single), rtol=1e-4, atol=1e-4)
+
+
+def test_what_is_added_to_a_variable(processors: int) -> None:
+    x, y = normal(120, 300), normal(120, 200)
+    start = normal(300, 200)
+    a, b = sg.placeholder("a", (None, 300)), sg.placeholder("b", (None, 200))
+    found = []
+    for count in (1, 2, 3):
+        threads.set_num_threads(count)
+        w = sg.variable(start.copy())
+        step = sg.compile([a, b], [], updates={w: 0.5 * w - 0.1 * (a.T @ b)})
+        step(x, y)
+        found.append(w.value.tobytes())
+    assert len(set(found)) == 1
+    assert_allclose(w.value, 0.5 * start - 0.1 * (x.T @ y), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("sizes", [(0, 300, 200), (200, 0, 300), (200, 300, 0), (1, 900, 3000)])
+def test_sizes_that_only_a_call_tells(sizes: tuple[int, int, int], processors: int) -> None:
+    m, k, n = sizes
+    a, b = sg.placeholder("a", (None, None)), sg.placeholder("b", (None, None))
+    executable = sg.compile([a, b], a @ b)
+    assert any(isinstance(one, Share) for one in executable.kernel.program)
+    left, right = normal(m, k), normal(k, n)
+    found = on_threads(executable, left, right)
+    assert found.shape == (m, n)
+    assert_allclose(found, left @ right, rtol=1e-3, atol=1e-4)
+
+
+def test_a_start_from_the_cache_has_the_same_cells(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("STATICGRAPH_CACHE_DIR", str(tmp_path / "kernels"))
+    a, b = sg.placeholder("a", (None, 300)), sg.placeholder("b", (300, None))
+    cold, warm = sg.compile([a, b], a @ b), sg.compile([a, b], a @ b)
+    cells = {cut.counted for _, cut in warm.image.chunks if isinstance(cut, Cells)}
+    assert cells == {"cells", "down", "across"}
+    left, right = normal(500, 300), normal(300, 400)
+    assert_array_equal(warm(left, right), cold(left, right))

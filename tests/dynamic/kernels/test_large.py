@@ -1,0 +1,279 @@
+"""Large arrays: blocks give what whole arrays give, whatever the number of threads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import dynamic as torch
+from compiler import ops
+from compiler.reference import writing
+from dynamic.kernels import blockwise, memory, native, parallel
+
+
+@pytest.fixture(autouse=True)
+def threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(native.state, "enabled", False)  # see test_dynamic_native
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def values(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+X = values(300, 1000)
+CASES = {
+    "tanh": (ops.tanh, [X], {}),
+    "gelu": (ops.gelu, [X], {"approximate": "none"}),
+    "gelu with tanh": (ops.gelu, [X], {"approximate": "tanh"}),
+    "relu": (ops.relu, [X], {}),
+    "sigmoid": (ops.sigmoid, [X], {}),
+    "silu": (ops.silu, [X], {}),
+    "power of 2": (ops.power, [np.abs(X), np.array(2.0)], {}),
+    "power of 3": (ops.power, [np.abs(X), np.array(3.0)], {}),
+    "gelu of a strided array": (ops.gelu, [values(1000, 300).T], {"approximate": "none"}),
+    "elu of a vector": (ops.elu, [values(300_001)], {"alpha": 1.0}),
+    "divide by one number": (ops.divide, [X, np.array(3.0)], {}),
+    "add": (ops.add, [X, values(300, 1000, seed=2)], {}),
+    "add a row": (ops.add, [X, values(1, 1000)], {}),
+    "subtract": (ops.subtract, [X, values(300, 1000, seed=2)], {}),
+    "multiply": (ops.multiply, [X, values(300, 1000, seed=2)], {}),
+    "multiply by a number": (ops.multiply, [X, np.array(3.0)], {}),
+    "divide": (ops.divide, [X, values(300, 1000, seed=2) + 9], {}),
+    "negative": (ops.negative, [X], {}),
+    "exp": (ops.exp, [X], {}),
+    "log": (ops.log, [np.abs(X)], {}),
+    "log1p": (ops.log1p, [np.abs(X)], {}),
+    "square": (ops.square, [X], {}),
+    "sqrt": (ops.sqrt, [np.abs(X)], {}),
+    "sin": (ops.sin, [X], {}),
+    "cos": (ops.cos, [X], {}),
+    "multiply by a matrix": (ops.multiply, [values(3, 300, 500), values(300, 500)], {}),
+    "divide by a column": (ops.divide, [X, values(300, 1) + 9], {}),
+    "divide by a row": (ops.divide, [X, values(1000) + 9], {}),
+    "clamp by two numbers": (ops.clamp, [X, np.array(-1.0), np.array(1.0)], {}),
+    "clamp by a row": (ops.clamp, [X, values(1000) - 3, np.array(1.0)], {}),
+    "clamp by one row of two": (ops.clamp, [X, values(1, 1000) - 3, np.array(1.0)], {}),
+    "softmax": (ops.softmax, [X], {"axis": 1}),
+    "softmax along the first axis": (ops.softmax, [X], {"axis": 0}),
+    "softmax of short rows": (ops.softmax, [values(30_000, 10)], {"axis": 1}),
+    "softmax of long rows": (ops.softmax, [values(100, 3000)], {"axis": 1}),
+    "softmax of a few matrices": (ops.softmax, [values(2, 300, 1000)], {"axis": 2}),
+    "softmax of strided matrices": (ops.softmax, [values(3, 300, 500)[:, ::2]], {"axis": 2}),
+    "log softmax": (ops.log_softmax, [values(40, 5, 1000)], {"axis": 1}),
+    "layer norm": (ops.layer_norm, [X, values(1000), values(1000)], {"axes": 1, "eps": 1e-5}),
+    "layer norm of matrices": (
+        ops.layer_norm, [values(2, 150, 30, 40), values(30, 40), values()], {"axes": 2, "eps": 1e-5}
+    ),
+    "layer norm of long rows": (
+        ops.layer_norm, [values(100, 3000), values(3000), values()], {"axes": 1, "eps": 1e-5}
+    ),
+    "layer norm by numbers": (ops.layer_norm, [X, values(), values()], {"axes": 1, "eps": 1e-5}),
+    "layer norm of all": (ops.layer_norm, [X, X + 1, values()], {"axes": 2, "eps": 1e-5}),
+    "var": (ops.var, [X], {"axes": (1,), "keepdims": False, "correction": 1}),
+    "logsumexp": (ops.logsumexp, [X], {"axes": (1,), "keepdims": True}),
+    "sum of all": (ops.sum, [X], {"axes": (0, 1), "keepdims": False}),
+    "sum of all with axes": (ops.sum, [X], {"axes": (0, 1), "keepdims": True}),
+    "sum of all of a strided array": (ops.sum, [X.T], {"axes": (0, 1), "keepdims": False}),
+    "sum of the columns": (ops.sum, [X], {"axes": (0,), "keepdims": False}),
+    "sum of the rows": (ops.sum, [X], {"axes": (1,), "keepdims": False}),
+    "mean of the columns": (ops.mean, [X], {"axes": (0,), "keepdims": False}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_blocks_give_what_the_whole_gives(case):
+    op, operands, attrs = case
+    out = op.evaluate(*operands, **attrs)
+    found = blockwise.evaluate(op, operands, attrs)
+    assert_allclose(found, out, rtol=1e-14, atol=1e-15, strict=True)
+    g = values(*out.shape, seed=1)
+    positions = tuple(i for i in range(len(operands)) if op.rule(i) is not None)
+    expected = op.cotangents(positions, g, out, *operands, **attrs)
+    cotangents = blockwise.cotangents(op, positions, g, out, operands, attrs)
+    for one, other in zip(cotangents, expected, strict=True):
+        assert_allclose(one, other, rtol=1e-11, atol=1e-12, strict=True)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_results_do_not_depend_on_the_number_of_threads(case):
+    op, operands, attrs = case
+    positions = tuple(i for i in range(len(operands)) if op.rule(i) is not None)
+    results = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        out = blockwise.evaluate(op, operands, attrs)
+        g = np.broadcast_to(np.array(0.5), out.shape)
+        results.append([out, *blockwise.cotangents(op, positions, g, out, operands, attrs)])
+    for other in results[1:]:
+        for one, same in zip(results[0], other, strict=True):
+            assert_array_equal(one, same)
+
+
+@pytest.mark.parametrize("exponent", [2.0, 3.0])
+def test_the_gradient_of_a_power_to_its_base_alone_is_that_of_the_rule(exponent):
+    operands = [X, np.array(exponent)]
+    out = ops.power(*operands)
+    g = values(*out.shape, seed=1)
+    (found,) = blockwise.cotangents(ops.power, (0,), g, out, operands, {})
+    assert_allclose(found, ops.power.rule(0)(g, out, *operands), rtol=1e-15, strict=True)
+
+
+def test_sums_of_rows_in_float32_are_as_exact_as_numpys():
+    x = values(400, 1024) + 100
+    exact = np.exp(x - x.max(1, keepdims=True))
+    exact /= exact.sum(1, keepdims=True)
+    found = ops.softmax(x.astype(np.float32), axis=1)
+    x -= x.mean(1, keepdims=True)
+    x /= np.sqrt(np.square(x).mean(1, keepdims=True) + 1e-5)
+    normal = ops.layer_norm((values(400, 1024) + 100).astype(np.float32), 1024)
+    # the input itself is rounded to eps / 2 of its size, a hundred times what is left of it
+    assert_allclose(normal, x, rtol=0, atol=200 * np.finfo(np.float32).eps)
+    assert_allclose(found, exact, rtol=200 * np.finfo(np.float32).eps)
+
+
+def test_sizes_that_do_not_broadcast_are_an_error_however_they_are_cut():
+    block = writing.BLOCK
+    x, y = torch.ones(3 * block), torch.ones(block)
+    for op in (ops.divide, ops.atan2):
+        with pytest.raises(RuntimeError, match=r"do not broadcast"):
+            op(x, y)
+
+
+def test_large_gradients_are_added_up():
+    x = torch.from_numpy(X.copy()).requires_grad_(True)
+    for _ in range(2):
+        (x * 2 + x + x.T.T).sum().backward()
+    assert_array_equal(x.grad.numpy(), np.full(X.shape, 8.0))
+
+
+def test_large_tensors_have_the_gradients_of_small_ones():
+    x = torch.from_numpy(X.copy()).requires_grad_(True)
+    w = torch.from_numpy(values(1000)).requires_grad_(True)
+
+    def loss(rows):
+        h = torch.nn.functional.layer_norm(rows, (1000,), w)
+        return (torch.softmax(torch.nn.functional.gelu(h), -1) ** 2).sum()
+
+    loss(x).backward()
+    whole = w.grad.numpy().copy()
+    w.grad = None
+    parts = []
+    for rows in X:
+        row = torch.from_numpy(rows[None].copy()).requires_grad_(True)
+        loss(row).backward()
+        parts.append(row.grad.numpy())
+    assert_allclose(x.grad.numpy(), np.concatenate(parts), rtol=1e-9, atol=1e-12)
+    assert_allclose(whole, w.grad.numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_each_block_runs_once():
+    for threads in (1, 2, 5):
+        torch.set_num_threads(threads)
+        seen: list[int] = []
+        parallel.run(seen.append, 100)
+        assert sorted(seen) == list(range(100))
+    parallel.run(seen.append, 0)
+    assert len(seen) == 100
+
+
+def test_the_error_of_a_block_is_raised_and_the_threads_live_on():
+    torch.set_num_threads(3)
+
+    def task(i: int) -> None:
+        if i == 7:
+            raise ValueError("block 7")
+
+    for _ in range(5):
+        with pytest.raises(ValueError, match="block 7"):
+            parallel.run(task, 20)
+    test_each_block_runs_once()
+
+
+def test_numpys_error_state_is_that_of_the_caller():
+    torch.set_num_threads(2)
+    zeros = np.zeros(1_000_000)
+    with np.errstate(divide="ignore"):
+        assert np.isneginf(blockwise.evaluate(ops.log, [zeros], {})).all()
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        blockwise.evaluate(ops.log, [zeros], {})
+
+
+def test_several_threads_compute_at_once():
+    torch.set_num_threads(2)
+    expected = np.tanh(X)
+    right: list[bool] = []
+
+    def work() -> None:
+        for _ in range(20):
+            right.append(bool((blockwise.evaluate(ops.tanh, [X], {}) == expected).all()))
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert right == [True] * 80
+
+
+def test_a_block_may_run_blocks():
+    torch.set_num_threads(2)
+    seen: list[int] = []
+    parallel.run(lambda i: parallel.run(seen.append, 10), 10)
+    assert len(seen) == 100
+
+
+FORKED = """
+import os, numpy as np, dynamic as torch
+torch.set_num_threads(2)
+x = torch.ones(1_000_000)
+assert torch.tanh(x).sum().item() > 0
+child = os.fork()
+value = torch.tanh(x).sum().item()
+if not child:
+    os._exit(0 if value == torch.tanh(x).sum().item() else 1)
+raise SystemExit(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.slow
+def test_a_forked_child_starts_threads_of_its_own():
+    command = [sys.executable, "-W", "error", "-c", FORKED]
+    result = subprocess.run(command, timeout=120, check=False, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.slow
+def test_the_number_of_threads_is_positive_and_read_from_the_environment():
+    with pytest.raises(ValueError, match="expects a positive integer, got 0"):
+        torch.set_num_threads(0)
+    code = "import dynamic; print(dynamic.get_num_threads())"
+    for given, expected in (("3", "3"), ("1", "1")):
+        environment = os.environ | {"OMP_NUM_THREADS": given}
+        command = [sys.executable, "-c", code]
+        result = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True
+        )
+        assert result.stdout.strip() == expected
+
+
+def test_freed_memory_is_left_to_the_environment(monkeypatch):
+    for name, value in (
+        ("DYNAMIC_KEEP_FREED_MEMORY", "0"), ("MALLOC_TRIM_THRESHOLD_", "1000000"),
+        ("MALLOC_MMAP_THRESHOLD_", "1000000"), ("GLIBC_TUNABLES", "glibc.malloc.arena_max=1"),
+    ):  # fmt: skip
+        with monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            assert not memory.keep_freed_memory()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "platform", "darwin")
+        assert not memory.keep_freed_memory()

@@ -1,0 +1,156 @@
+"""The examples run as they stand, and show what they say."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.paths import ROOT
+
+pytestmark = pytest.mark.slow
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+digits = load("digits")
+seed_graph = load("seed_graph")
+
+
+def run_script(name: str, *options: str, cwd: Path) -> str:
+    """What the example prints when it is run as a user runs it, warnings being errors."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+    command = [sys.executable, "-W", "error", str(ROOT / "examples" / f"{name}.py"), *options]
+    return subprocess.run(
+        command, cwd=cwd, env=environment, check=True, capture_output=True, text=True, timeout=300
+    ).stdout
+
+
+@pytest.mark.parametrize(("dtype", "limit"), [("float32", 1e-5), ("float64", 1e-12)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_both_paradigms_learn_the_digits_and_agree(
+    tmp_path: Path, dtype: str, limit: float, seed: int
+) -> None:
+    options = ["--dtype", dtype, "--seed", str(seed), "--epochs", "20", "--out", str(tmp_path)]
+    runs = digits.main(options)
+    data = digits.load(dtype, seed)
+    for run in runs:
+        assert run.model.predict(data.test_x).shape == (360,)
+        assert run.accuracy(data) >= 0.95
+        assert len(run.losses) == 20 * (1437 // 64)
+        assert {array.dtype for array in run.model.weights()} == {np.dtype(dtype)}
+    first, second = (np.array(run.losses) for run in runs)
+    apart = np.abs(first - second) / np.abs(first)
+    assert np.all(apart[:50] <= limit)
+    assert not np.array_equal(first[:50], first[50:100])
+    assert digits.loss_difference(runs, 50) == np.max(apart[:50])
+
+
+def test_digits_prints_one_table_and_saves_the_pictures(tmp_path: Path) -> None:
+    printed = run_script("digits", "--epochs", "3", cwd=tmp_path)
+    assert printed.count("Handwritten digits: 66 steps") == 1
+    for row in (
+        "test accuracy", "time per step", "compile time", "break-even number of steps",
+        "loss: relative difference, first 50 steps", "loss: relative difference, all steps",
+        "weights: absolute difference",
+    ):  # fmt: skip
+        assert printed.count(row) == 1
+    for name, start in (("digits_loss.png", b"\x89PNG"), ("digits_graph.svg", b"<?xml")):
+        assert f"out/{name}" in printed
+        assert (tmp_path / "out" / name).read_bytes().startswith(start)
+    assert "cross_entropy" in (tmp_path / "out" / "digits_graph.svg").read_text()
+
+
+def test_ctrl_c_reports_the_steps_so_far(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    original = digits.Compiled.step
+    calls: list[int] = []
+
+    def step(self: Any, x: Any, y: Any) -> float:
+        if len(calls) == 30:
+            raise KeyboardInterrupt
+        calls.append(1)
+        loss: float = original(self, x, y)
+        return loss
+
+    monkeypatch.setattr(digits.Compiled, "step", step)
+    eager, compiled = digits.main(["--epochs", "9", "--out", str(tmp_path)])
+    assert (len(eager.losses), len(compiled.losses)) == (44, 30)
+    printed = capsys.readouterr().out
+    assert "Interrupted" in printed
+    assert "Handwritten digits: 30 steps" in printed
+    assert (tmp_path / "digits_loss.png").exists()
+
+
+def test_ctrl_c_before_the_first_step_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def step(self: Any, x: Any, y: Any) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(digits.Eager, "step", step)
+    with pytest.raises(SystemExit, match="No step of both paradigms is done"):
+        digits.main(["--out", str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--batch-size", "2000"], "--batch-size 2000: there are 1437 images"),
+        (["--epochs", "0"], "2"),
+        (["--dtype", "float16"], "2"),
+    ],
+)
+def test_impossible_options_are_refused(options: list[str], message: str) -> None:
+    with pytest.raises(SystemExit, match=message):
+        digits.main(options)
+
+
+def test_break_even_is_when_the_compile_time_is_saved() -> None:
+    assert digits.break_even(1.0, 3e-3, 1e-3) == "500"
+    assert digits.break_even(1.0, 0.3e-3, 0.1e-3) == "5,000"
+    assert digits.break_even(1.0, 1e-3, 1e-3) == "never"
+    assert digits.break_even(1.0, math.nan, 1e-3) == "never"
+
+
+def test_the_seed_graph_has_the_values_of_its_text(tmp_path: Path) -> None:
+    for result in seed_graph.main(["--out", str(tmp_path)]):
+        values = dict(zip(seed_graph.NAMES, result.values, strict=True))
+        gradients = dict(zip(seed_graph.NAMES, result.gradients, strict=True))
+        assert (values["x"], values["y"]) == (4.0, np.float32(3.14159265))
+        assert (values["z"], gradients["x"], gradients["y"]) == (16.0, 8.0, 2.0)
+        assert values["x*x"] == 16.0
+        assert values["sin(2y)"] == pytest.approx(math.sin(2 * values["y"]), rel=1e-6)
+        assert [gradients[name] for name in ("x*x", "2y", "sin(2y)", "z")] == [1.0] * 4
+
+
+def test_the_seed_graph_is_drawn_with_values_and_gradients(tmp_path: Path) -> None:
+    printed = run_script("seed_graph", cwd=tmp_path)
+    assert "out/seed_graph.svg" in printed
+    assert (tmp_path / "out" / "seed_graph.png").read_bytes().startswith(b"\x89PNG")
+    picture = (tmp_path / "out" / "seed_graph.svg").read_text()
+    green = [line for line in picture.splitlines() if "fill: #116329" in line]
+    blue = [line for line in picture.splitlines() if "fill: #0550ae" in line]
+    assert sorted(line.rpartition('">')[2].removesuffix("</text>") for line in green) == sorted(
+        ["value", "4", "3.14159", "16", "6.28319", "1.74846e-07", "16"]
+    )
+    assert sorted(line.rpartition('">')[2].removesuffix("</text>") for line in blue) == sorted(
+        ["gradient", "8", "2", "1", "1", "1", "1"]
+    )
