@@ -1,7 +1,8 @@
 """PyTorch-like eager tensors over the shared op library: `import dynamic as torch`.
 
 Every op that both paradigms share is here under its own name, itself or a function that leads to
-it (`dynamic.short`), except where PyTorch gives the name another meaning: see `dynamic.functions`.
+it (`dynamic.kernels.short`), except where PyTorch gives the name another meaning: see
+`dynamic.operations.functions`.
 """
 
 from __future__ import annotations

@@ -388,9 +388,9 @@ __all__ = [
 _LATER = {
     "regions": ("checkpoint",),
     "compilation": ("compile", "run"),
-    "executable": ("Executable",),
-    "functions": ("Function", "function"),
-    "saving": ("load", "save"),
+    "executables.executable": ("Executable",),
+    "tracing.functions": ("Function", "function"),
+    "executables.saving": ("load", "save"),
     "transforms": ("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}

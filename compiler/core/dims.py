@@ -26,7 +26,7 @@ _facts: ContextVar[list[Fact] | None] = ContextVar("facts", default=None)
 COMPARED = 16
 """The comparisons of unknown sizes in one trace: more are those of a loop that may not end."""
 
-_ROOT = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 _COMPILER = tuple(_ROOT + name + os.sep for name in ("compiler", "staticgraph"))
 _OWN = (*_COMPILER, _ROOT + "dynamic" + os.sep)
 

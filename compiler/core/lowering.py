@@ -1,6 +1,6 @@
 """How an op reaches a kernel: the records that an op's declaration carries for the emitter.
 
-They say what the emitted loop does, never how loops are made: that is `compiler.emit`.
+They say what the emitted loop does, never how loops are made: that is `compiler.codegen`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from compiler.core.errors import CaptureError, StaticGraphError
 Refusal = TypeVar("Refusal", bound=StaticGraphError)
 
 _found: ContextVar[list[StaticGraphError] | None] = ContextVar("found", default=None)
-_ROOT = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 _OWN = tuple(_ROOT + name + os.sep for name in ("compiler", "staticgraph", "dynamic"))
 _BETWEEN = (f"{os.sep}numpy{os.sep}", "<string>", "<frozen")
 """Code that calls back into the project's on behalf of the user's."""

@@ -39,8 +39,8 @@ def _flat_last(x: Any, index: Any) -> Any:
 def _put(x: Any, values: Any, index: Any) -> Any:
     flat = reshape(x, (-1,))
     given = reshape(fitted(values, index.shape), (-1,))
-    attrs = {"axis": 0, "wrap": True}
-    return reshape(copied_slices(flat, given, reshape(index, (-1,)), **attrs), tuple(x.shape))
+    found = copied_slices(flat, given, reshape(index, (-1,)), axis=0, wrap=True)
+    return reshape(found, tuple(x.shape))
 
 
 def _put_numpy(x: Any, values: Any, index: Any) -> Any:

@@ -64,7 +64,7 @@ def _taken(x: Any, index: Any, axis: int, wrap: bool) -> Any:
 
 def _along_prod_vjp(g: Any, o: Any, a: Any, b: Any, *, axis: int, size: Size, wrap: bool) -> Any:
     attrs = {"axis": axis, "size": size, "wrap": wrap}
-    lone = _only(a, b, **attrs)
+    lone = _only(a, b, axis, size, wrap)
     without = along_prod.bound((where(lone, 1, a), b), attrs)
     quotient = _taken(g * o, b, axis, wrap) / where(equal(a, 0), 1, a)
     return where(lone, _taken(g * without, b, axis, wrap), quotient)

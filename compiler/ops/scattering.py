@@ -340,7 +340,8 @@ def _index_add(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any
 
 def _index_add_numpy(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
     index = np.asarray(index)
-    given = np.broadcast_to(_promoted(values, x), resized(x.shape, axis, len(index)))
+    shape = (*x.shape[:axis], len(index), *x.shape[axis + 1 :])
+    given = np.broadcast_to(_promoted(values, x), shape)
     return x + take_add.evaluate(given, index, axis=axis, size=x.shape[axis], wrap=wrap)
 
 

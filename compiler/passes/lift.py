@@ -1,6 +1,7 @@
 """Lift: what a loop does to each slice, done to the stack of all slices outside.
 
-The slices are examples, the stacks are batches, and the rules are those of `compiler.transforms.batching`.
+The slices are examples, the stacks are batches, and the rules are those of
+`compiler.transforms.batching`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """Convolution and pooling by compiled kernels, forward and backward.
 
 NumPy passes over every element of every window several times, so a kernel is worth its call for
-arrays far smaller than those of `dynamic.kernels.native`: what counts is the number of multiplications. A
-kernel knows all sizes but that of the batch, since products of matrices are blocked by known sizes:
-another batch compiles nothing, images of another size do. Operands that are no row-major arrays
-are copied first.
-
-What no kernel serves is left to NumPy: little work, other dtypes, and sizes of images beyond the
-first `MOST_SIZES`.
+arrays far smaller than those of `dynamic.kernels.native`: what counts is the number of
+multiplications. A kernel knows all sizes but that of the batch, since products of matrices are
+blocked by known sizes: another batch compiles nothing, images of another size do. Operands that are
+no row-major arrays are copied first. What no kernel serves is left to NumPy: little work, other
+dtypes, and sizes of images beyond the first `MOST_SIZES`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dynamic.tape.nodes import noted
 from dynamic.tape.observers import observe
 from dynamic.user_warnings import warn
 
-_OWN = tuple(str(Path(__file__).parents[1] / name) for name in ("dynamic", "compiler"))
+_OWN = tuple(str(Path(__file__).parents[2] / name) for name in ("dynamic", "compiler"))
 
 
 class _State:

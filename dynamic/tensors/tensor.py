@@ -201,7 +201,7 @@ def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
 
 
 def strided_view(op: Op, operand: Tensor, array: Any) -> Tensor:
-    """The tensor of `array`, a view that an op of `dynamic.tensors.strided` makes of a plain tensor."""
+    """The tensor of `array`, a view of a plain tensor by an op of `dynamic.tensors.strided`."""
     attrs = {"region": Region(array, operand._array)}
     return new_view(recipe(op, (True,)), operand, array, attrs)
 
@@ -222,7 +222,8 @@ def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool
             mixed = op.promotes is not None
         if operand._node is not None:
             needed = True
-    if mixed and op.promotes != _EVERY:  # an index or a mask has a dtype of its own
+    if mixed and op.promotes is not None and op.promotes != _EVERY:
+        # an index or a mask has a dtype of its own
         mixed = len({array.dtype for array in arrays[op.promotes]}) > 1
     return arrays, dtype, needed, mixed
 

@@ -41,7 +41,13 @@ def test_every_public_name_is_there() -> None:
 
 
 def test_functions_are_not_hidden_by_modules() -> None:
-    for module in ("functions", "regions", "saving", "compilation", "transforms"):
+    for module in (
+        "tracing.functions",
+        "regions",
+        "executables.saving",
+        "compilation",
+        "transforms",
+    ):
         importlib.import_module(f"staticgraph.{module}")
     for name in ("function", "checkpoint", "compile", "grad", "load"):
         assert callable(getattr(sg, name))

@@ -1,6 +1,7 @@
 """The stated accuracy of every function, and how it is measured.
 
-Checked by `tests/compiler/llvm/test_vecmath.py`; `benchmarks/vecmath_ulp.py` goes over every float32.
+Checked by `tests/compiler/llvm/test_vecmath.py`; `benchmarks/vecmath_ulp.py` goes over every
+float32.
 """
 
 from __future__ import annotations

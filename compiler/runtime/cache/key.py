@@ -17,6 +17,7 @@ import compiler
 from compiler.core.options import Options
 
 PACKAGE = Path(compiler.__file__).parent
+APART = {"viz"}  # rooms that no code depends on
 CONFIGURATION = Path(".numba_config.yaml")  # Numba reads it where the process runs
 
 
@@ -66,12 +67,10 @@ def _toolchain() -> str:
 
 def _sources() -> str:
     """A digest of the name and the text of each file of the compiler; OSError if there is none."""
-    paths = [
-        os.path.join(directory, name)
-        for directory, _, names in os.walk(PACKAGE)
-        for name in names
-        if name.endswith(".py")
-    ]
+    paths = []
+    for directory, rooms, names in os.walk(PACKAGE):
+        rooms[:] = set(rooms) - APART
+        paths += [os.path.join(directory, name) for name in names if name.endswith(".py")]
     if not paths:
         raise FileNotFoundError(PACKAGE)
     found = hashlib.sha256()

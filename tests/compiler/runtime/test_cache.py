@@ -431,7 +431,7 @@ def test_the_key_is_that_of_the_code_and_its_surroundings(
 
 
 @pytest.mark.parametrize(
-    "changed", ["emit/gemm.py", "emit/vecmath/lane.py", "passes/fuse.py", "version", "cpu"]
+    "changed", ["llvm/gemm.py", "llvm/vecmath/lane.py", "schedule/fuse.py", "version", "cpu"]
 )
 def test_the_key_changes_with_what_emits(
     changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -239,7 +239,7 @@ def test_a_forked_child_computes_the_same() -> None:
 
 LATE = """
 import numpy as np
-from compiler.emit import pool
+from compiler.llvm import pool
 
 WAIT = "    waited = i64(0)\\n    while waited < 30:\\n"
 WAIT += f"        yielded = call(pool[{pool.YIELD}])\\n        waited += 1\\n"

@@ -1,6 +1,7 @@
 """Random loops: compiled in several ways and on eager tensors, against NumPy step by step.
 
-The gate runs a few seeds. To search for long: `python -m tests.compiler.transforms.test_control_random FIRST COUNT`.
+The gate runs a few seeds. To search for long:
+`python -m tests.compiler.transforms.test_control_random FIRST COUNT`.
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ def test_errors_name_the_op_and_both_values():
 
 
 def test_the_switch_is_read_from_the_environment():
-    code = "from dynamic import native; print(native.state.enabled)"
+    code = "from dynamic.kernels import native; print(native.state.enabled)"
     for given, expected in (("0", "False"), ("1", "True")):
         environment = os.environ | {"DYNAMIC_COMPILE_LARGE_OPS": given}
         command = [sys.executable, "-c", code]
