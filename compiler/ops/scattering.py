@@ -84,7 +84,7 @@ _numbers = positions  # `positions` is the name of an argument too
 def cut(x: Any, index: Any, axis: int) -> Any:
     """The part of x that an index along an axis can name: it may be smaller off the axis."""
     sizes = resized(index.shape, axis, x.shape[axis])
-    if tuple(x.shape) == sizes or None not in map(unify, x.shape, sizes):
+    if tuple(x.shape) == sizes:
         return x
     return strided_slice(x, (0,) * x.ndim, sizes, (1,) * x.ndim)
 
@@ -92,7 +92,7 @@ def cut(x: Any, index: Any, axis: int) -> Any:
 def grown(part: Any, x: Any, axis: int, fill: float) -> Any:
     """A value per place of `cut(x, index, axis)` as one per place of x, `fill` elsewhere."""
     shape = resized(tuple(x.shape), axis, part.shape[axis])
-    if tuple(part.shape) == shape or None not in map(unify, part.shape, shape):
+    if tuple(part.shape) == shape:
         return part
     return embed(part, (0,) * x.ndim, shape, (1,) * x.ndim, fill)
 
@@ -105,8 +105,7 @@ def require_along(
     if index.ndim != x.ndim:
         raise ShapeError(f"{name}: {x} and index {index} differ in rank")
     for i, (size, other) in enumerate(zip(x.shape, index.shape, strict=True)):
-        larger = not (isinstance(size, int) and isinstance(other, int) and other < size)
-        if i != axis and larger and unify(size, other) is None:
+        if i != axis and isinstance(size, int) and isinstance(other, int) and other > size:
             raise ShapeError(f"{name}: index {index} is larger than {x} at axis {i}")
     require_fitting(name, values, index.shape)
     require_element(name, x, axis, index)
