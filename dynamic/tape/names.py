@@ -41,6 +41,7 @@ _NAMES = {
     "pinv": "LinalgPinv",
     "prelu": "PreluKernel",
     "prod_dim": "Prod",
+    "put": "IndexPut",
     "rad2deg": "Rad2Deg",
     "reshape": "View",
     "solve": "LinalgSolveEx",

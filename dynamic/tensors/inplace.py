@@ -284,7 +284,9 @@ def _put(tensor: Any, key: tuple[Any, ...], value: Any, exact: bool) -> None:
     elif not isinstance(value, Operand):
         value = tensor.constant(np.asarray(value, tensor._array.dtype))
     if tensor._overwritten is not None:  # a tracer
-        overwrite(tensor, eager_ops.put, (value,), {"places": tensor._places(key)})
+        places = tensor._places(key)
+        given = _as_given(value, np.shape(places), tensor._array.dtype, exact)
+        overwrite(tensor, ops.put, (given, tensor.constant(places)))
         return
     check_writable(tensor, (value,), overlapping=True)
     array = tensor._array
@@ -296,13 +298,30 @@ def _put(tensor: Any, key: tuple[Any, ...], value: Any, exact: bool) -> None:
                 f"{kept.legacy} for the destination and {given.legacy} for the source."
             )
     places = tensor._places(key)
-    if not exact and value._array.ndim > places.ndim:
-        value = _without_leading_ones(value, places.ndim)
     written = None
     if not array.flags.c_contiguous and may_overlap(array.shape, array.strides):
         written = np.zeros(array.shape, np.bool_)
         written.reshape(-1)[places] = True
-    _overwrite(tensor, eager_ops.put, (value,), {"places": places}, written)
+    given = _as_given(value, np.shape(places), tensor._array.dtype, exact)
+    _overwrite(tensor, ops.put, (given, tensor.constant(places)), {}, written)
+
+
+def _as_given(value: Any, shape: tuple[int, ...], dtype: Any, exact: bool) -> Any:
+    """A value of the dtype that is written to places of this shape; RuntimeError if it has more.
+
+    `exact`: see `assign`.
+    """
+    array = value._array
+    if array.dtype is dtype and (not array.ndim or array.shape == shape):
+        return value
+    given = value if exact else _without_leading_ones(value, len(shape))
+    pairs = zip(reversed(given.shape), reversed(shape), strict=False)
+    if given.ndim > len(shape) or any(a not in (1, b) for a, b in pairs):
+        raise SizeError(
+            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(shape)}"
+        )
+    return given if given._array.dtype == dtype else ops.astype(given, dtype)
 
 
 def _refuse_bytes(key: Any, advanced: tuple[Any, ...], value: Any) -> None:
