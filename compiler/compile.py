@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from compiler.core import fork
 from compiler.core.errors import OptionError
 from compiler.core.options import BACKENDS, Options
+from compiler.executable import Executable
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition, require_lowerings
 from compiler.runtime.cache.loader import load_image, load_kernel, load_with_numba, place_of
-from compiler.runtime.executable import Executable
 from compiler.runtime.sizes import feeds_of
 from compiler.runtime.threads import check_count
 
@@ -34,11 +34,11 @@ def compile_graph(
         place = place_of(definition, options)
         found = None if place is None else load_image(place, definition)
         if found is not None:
-            return kind(definition, *found, feeds, restructure, name, options)
+            return kind(definition, *found, feeds, restructure, name, options, _plain)
         # importing what compiles takes longer than a start from the cache has
         with fork.importing:
-            from compiler.codegen.image import image_of
             from compiler.driver import lower
+            from compiler.runtime.kernel_image import image_of
 
         graph = graph_of(definition)
         lowering = lower(graph, options)
@@ -48,7 +48,14 @@ def compile_graph(
             native = load_with_numba(kernel.source, image, bool(definition.updates))
         else:
             native = load_kernel(kernel.units, image, place)
-    return kind(definition, image, native, feeds, restructure, name, options, graph, lowering)
+    return kind(
+        definition, image, native, feeds, restructure, name, options, _plain, graph, lowering
+    )
+
+
+def _plain(definition: Definition, name: str, options: Options) -> Executable:
+    """An executable that gives its results as a list."""
+    return compile_graph(definition, list, name, options, Executable)
 
 
 def is_cached(definition: Definition, options: Options) -> bool:

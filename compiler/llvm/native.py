@@ -25,9 +25,9 @@ from compiler.core import fork
 from compiler.llvm.lower.functions import is_long
 from compiler.llvm.lower.translate import Translator, type_named
 from compiler.llvm.lower.values import INT64, Pointer
+from compiler.llvm.machine import target_machine
 from compiler.llvm.vecmath.deferred import KernelModule, define_deferred
 from compiler.llvm.vecmath.joint import join_calls
-from compiler.runtime.cache.objects import target_machine
 
 WORDS = INT64.ir.as_pointer()
 WITH_STRIDE_VERSIONS = range(20, 23)  # versions of LLVM that were seen to have the option

@@ -257,9 +257,9 @@ def _compile(name: str, make: Make, kinds: Sequence[Operand]) -> _Kernel | None:
     """The kernel; None if the sizes do not fit, or are neither known nor those of arrays."""
     from compiler.compile import compile_graph
     from compiler.core.options import Options
+    from compiler.executable import Executable
     from compiler.graph.definition import define
     from compiler.graph.expression import at_line
-    from compiler.runtime.executable import Executable
 
     numbers = {number for one in kinds for number in one.sizes}
     given = {number for one in kinds for number in one.held or ()}

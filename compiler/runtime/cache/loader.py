@@ -19,16 +19,16 @@ from compiler.core.once import Once
 from compiler.core.options import Options
 from compiler.graph.canonical import Canonical, canonical
 from compiler.graph.definition import Definition
+from compiler.llvm.entry_words import ENTRY_SYMBOL, RUN_SYMBOL
+from compiler.llvm.machine import target_machine
 from compiler.llvm.pool import SYMBOL as WORK_SYMBOL
 from compiler.runtime.cache.images import KEY_BYTES, read_image, write_image
 from compiler.runtime.cache.key import entry_key, image_key, kernel_key
-from compiler.runtime.cache.objects import Loaded, load_object, target_machine
+from compiler.runtime.cache.objects import Loaded, load_object
 from compiler.runtime.cache.settings import open_store
 from compiler.runtime.cache.store import Code, Store
 from compiler.runtime.entry import (
-    ENTRY_SYMBOL,
     FIELDS,
-    RUN_SYMBOL,
     Entry,
     fields_are_right,
     native_entry,
@@ -111,8 +111,8 @@ def load_with_numba(source: str, image: Image, changes: bool) -> Entries:
     """
     with fork.importing:
         from compiler.codegen.program import Call, Change
+        from compiler.codegen.words import program_words
         from compiler.llvm.with_numba import compile_with_numba
-        from compiler.runtime.program import program_words
 
     step = compile_with_numba(source)
     program: list[Instruction] = [Change(), Call(0, ())] if changes else [Call(0, ())]
@@ -136,7 +136,7 @@ def load_steps(kernel: Kernel) -> tuple[list[Callable[[int], int]], Any]:
 
 
 def _words(program: Sequence[Instruction], code: Loaded, kernel: Kernel) -> list[int]:
-    from compiler.runtime.program import program_words, with_products
+    from compiler.codegen.words import program_words, with_products
 
     words = program_words(program, code.addresses, kernel.table.pool)
     return with_products(words, kernel.table.pool) if kernel.calls_blas else words
