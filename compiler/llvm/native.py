@@ -46,6 +46,18 @@ def compile_native(sources: Sequence[str]) -> bytes:
     are what IEEE 754 says.
     """
     machine = target_machine()
+    return bytes(machine.emit_object(_optimised(sources, machine)))
+
+
+def assembly(sources: Sequence[str]) -> tuple[str, str]:
+    """What units become, to be read: LLVM's text after all passes, and the assembly."""
+    machine = target_machine()
+    module = _optimised(sources, machine)
+    return str(module), str(machine.emit_assembly(module))
+
+
+def _optimised(sources: Sequence[str], machine: Any) -> Any:
+    """The module of units and their steps after LLVM's passes."""
     module = KernelModule("kernel")
     module.triple = machine.triple
     trees = [_tree(source) for source in sources]
@@ -58,8 +70,7 @@ def compile_native(sources: Sequence[str]) -> bytes:
     parsed = llvm.parse_assembly(str(module), llvm.create_context())
     optimise(parsed, machine)
     parsed = join_calls(parsed, module)
-    parsed = define_deferred(parsed, module, machine, optimise)
-    return bytes(machine.emit_object(parsed))
+    return define_deferred(parsed, module, machine, optimise)
 
 
 def step_symbol(position: int) -> str:

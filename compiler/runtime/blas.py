@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from compiler.core.once import Once
+from compiler.core.settings import BLAS
 from compiler.llvm.conventions import (
     CBLAS32,
     CBLAS64,
@@ -90,7 +90,7 @@ def find_blas(backend: str | None = None) -> Blas:
 
     Raises OptionError if the backend that was asked for is unknown, missing or computes wrongly.
     """
-    wanted = backend or os.environ.get("STATICGRAPH_BLAS")
+    wanted = backend or BLAS.given
     if wanted and wanted not in BACKENDS:
         raise OptionError(f"blas: backend {wanted!r} is not one of {', '.join(BACKENDS)}")
     for name in (wanted,) if wanted else BACKENDS:

@@ -15,6 +15,7 @@ import numpy as np
 
 from compiler.core import fork
 from compiler.core.errors import FormatError
+from compiler.core.log import log
 from compiler.core.once import Once
 from compiler.core.options import Options
 from compiler.graph.canonical import Canonical, canonical
@@ -166,6 +167,7 @@ def _units(units: Sequence[str]) -> tuple[Loaded, bytes]:
     loaded = _stored(store, key)
     if loaded is not None:
         counts["loaded"] += 1
+        log("cache", f"code of {len(units)} units: loaded, {key.hex()[:12]}")
         return loaded, key
     with fork.importing:
         from compiler.llvm.native import compile_native, step_symbol
@@ -173,7 +175,9 @@ def _units(units: Sequence[str]) -> tuple[Loaded, bytes]:
     code = Code(tuple(map(step_symbol, range(len(units)))), compile_native(units))
     counts["compiled"] += 1
     if store is not None:
-        store.put(key, code)
+        stored = "stored" if store.put(key, code) else "not stored"
+        size = len(code.object)
+        log("cache", f"code of {len(units)} units: {stored}, {key.hex()[:12]}, {size} bytes")
     return load_object(code), key
 
 
