@@ -13,14 +13,15 @@ from compiler.core.errors import OptionError
 from compiler.ops import sigmoid, tanh
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.sizes import differ
+from dynamic.tensors.creation import generator
 from dynamic.tensors.dtypes import DTYPES, as_numpy_dtype
 from dynamic.user_warnings import warn
 
 __all__ = [
-    "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
-    "leaky_relu", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6", "selu", "sigmoid",
-    "silu", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink",
-    "threshold",
+    "celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
+    "hardtanh", "leaky_relu", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6",
+    "rrelu", "selu", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink", "softsign",
+    "tanh", "tanhshrink", "threshold",
 ]  # fmt: skip
 
 _SELU_ALPHA = 1.6732632423543772
@@ -41,6 +42,23 @@ def relu(input: Any, inplace: bool = False) -> Any:
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """x above 0, negative_slope * x below."""
     return _applied(lambda x: ops.leaky_relu(x, negative_slope), input, inplace)
+
+
+def rrelu(
+    input: Any,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Any:
+    """x above 0, a random slope from [lower, upper] times x below; else their mean (Xu 2015)."""
+    if training:
+        drawn = generator().uniform(lower, upper, tuple(input.shape))
+        slope = input.constant(drawn.astype(input._array.dtype))
+    else:
+        slope = (lower + upper) / 2
+    result = ops.where(ops.greater(input, 0), input, input * slope)
+    return input.copy_(result) if inplace else result
 
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
@@ -205,3 +223,19 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
     """softmax(-x) along `dim`."""
     dim = _implicit_axis("softmin", input, dim)
     return ops.softmax(-_cast(input, dtype), dim)
+
+
+def gumbel_softmax(
+    logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Any:
+    """Samples of the relaxed categorical distribution (Jang, Gu, Poole 2017).
+
+    With `hard` they are one-hot, with the gradient of those that are not.
+    """
+    noise = generator().gumbel(size=tuple(logits.shape)).astype(logits._array.dtype)
+    soft = ops.softmax((logits + logits.constant(noise)) / tau, dim)
+    if not hard:
+        return soft
+    index = ops.argmax(soft, dim, True)
+    zeros = logits.constant(np.zeros(tuple(logits.shape), logits._array.dtype))
+    return zeros.scatter(dim, index, 1.0) - soft.detach() + soft

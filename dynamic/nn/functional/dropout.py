@@ -1,4 +1,4 @@
-"""Dropout of whole channels, dropout that keeps mean and variance, and random slopes."""
+"""Dropout: of elements, of whole channels, and with mean and variance kept."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
+from compiler.core.refusals import refuse
 from dynamic.tensors.creation import generator
-from dynamic.tensors.tensor import Tensor
+from dynamic.tensors.tensor import Tensor, has_values
 
 __all__ = [
-    "alpha_dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout",
-    "gumbel_softmax", "rrelu",
+    "alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout",
 ]  # fmt: skip
 
 _FLOOR = -1.7580993408473766
 """Where selu ends for large negative numbers: -scale * alpha (Klambauer et al. 2017)."""
 
 
-def _checked(p: float) -> None:
-    if p < 0.0 or p > 1.0:
-        raise OptionError(f"dropout probability has to be between 0 and 1, but got {p}")
+def _refused(p: float) -> OptionError:
+    return OptionError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def _kept(input: Tensor, p: float, channels: int | None) -> Any:
@@ -38,9 +37,30 @@ def _written(input: Any, result: Any, inplace: bool) -> Any:
     return input.copy_(result) if inplace else result
 
 
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Each element 0 with probability p, else divided by 1 - p, if `training`; x if not.
+
+    The random numbers are those that `manual_seed` starts (Srivastava et al. 2014).
+    """
+    if p < 0.0 or p > 1.0:
+        raise _refused(p)
+    if not training or p == 0:
+        return input
+    if not has_values(input):
+        refuse(
+            "dropout: a graph would repeat its random numbers",
+            "call eval() first, or take the mask as an argument",
+        )
+    kept = generator().random(tuple(input.shape), np.float32) >= p
+    dtype = np.dtype(input.dtype)
+    mask = kept.astype(dtype) if p == 1 else np.where(kept, dtype.type(1 / (1 - p)), dtype.type(0))
+    return input.mul_(input.constant(mask)) if inplace else input * input.constant(mask)
+
+
 def _of_channels(input: Any, p: float, training: bool, inplace: bool, axes: int) -> Any:
     """Each channel of (n, c, ...) or (c, ...) zero with probability p, else divided by 1 - p."""
-    _checked(p)
+    if p < 0.0 or p > 1.0:
+        raise _refused(p)
     if not training or p == 0:
         return input
     kept = _kept(input, p, 1 if input.ndim == axes + 1 else 2)
@@ -65,7 +85,8 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
 
 def _alpha(input: Any, p: float, training: bool, inplace: bool, channels: int | None) -> Any:
-    _checked(p)
+    if p < 0.0 or p > 1.0:
+        raise _refused(p)
     if not training or p == 0:
         return input
     if p == 1:
@@ -89,35 +110,3 @@ def feature_alpha_dropout(
 ) -> Any:
     """`alpha_dropout` of whole channels of (n, c, ...)."""
     return _alpha(input, p, training, inplace, 2)
-
-
-def rrelu(
-    input: Any,
-    lower: float = 1.0 / 8,
-    upper: float = 1.0 / 3,
-    training: bool = False,
-    inplace: bool = False,
-) -> Any:
-    """x above 0, a random slope from [lower, upper] times x below; else their mean (Xu 2015)."""
-    if training:
-        drawn = generator().uniform(lower, upper, tuple(input.shape))
-        slope = input.constant(drawn.astype(input._array.dtype))
-    else:
-        slope = (lower + upper) / 2
-    return _written(input, ops.where(ops.greater(input, 0), input, input * slope), inplace)
-
-
-def gumbel_softmax(
-    logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
-) -> Any:
-    """Samples of the relaxed categorical distribution (Jang, Gu, Poole 2017).
-
-    With `hard` they are one-hot, with the gradient of those that are not.
-    """
-    noise = generator().gumbel(size=tuple(logits.shape)).astype(logits._array.dtype)
-    soft = ops.softmax((logits + logits.constant(noise)) / tau, dim)
-    if not hard:
-        return soft
-    index = ops.argmax(soft, dim, True)
-    zeros = logits.constant(np.zeros(tuple(logits.shape), logits._array.dtype))
-    return zeros.scatter(dim, index, 1.0) - soft.detach() + soft
