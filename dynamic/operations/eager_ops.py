@@ -5,7 +5,6 @@ They are not part of the shared library: a symbolic expression has no memory to 
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -133,55 +132,6 @@ fill_where = Op(
 )
 
 
-def _put(x: Any, value: Any, places: Any) -> Any:
-    result = np.array(x, order="C")  # so that the flat form is a view
-    result.reshape(-1)[places] = value
-    return result
-
-
-def _put_type(x: TensorType, value: TensorType, *, places: Any) -> TensorType:
-    shape: Any = value.shape
-    try:
-        np.copyto(np.empty(places.shape, np.bool_), np.empty(shape, np.bool_))
-    except ValueError:
-        raise ShapeError(
-            f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to "
-            f"indexing result of shape {list(places.shape)}"
-        ) from None
-    return x
-
-
-def _put_by_x(g: Any, o: Any, a: Any, b: Any, *, places: Any) -> Any:
-    kept = np.ones(g.shape, np.bool_)
-    kept.reshape(-1)[places] = False
-    return ops.where(kept, g, 0.0)
-
-
-def _put_by_value(g: Any, o: Any, a: Any, b: Any, *, places: Any) -> Any:
-    return _fitted(ops.take(ops.reshape(g, (-1,)), places, 0), b)
-
-
-def _put_expanded(x: Any, value: Any, *, places: Any) -> Any:
-    """Each element taken from x, or from the values behind it."""
-    size = math.prod(x.shape)
-    order = np.arange(size)
-    order[places.reshape(-1)] = size + np.arange(places.size)
-    source = ops.broadcast_to(ops.astype(value, x.dtype), places.shape)
-    both = ops.concatenate([ops.reshape(x, (-1,)), ops.reshape(source, (-1,))])
-    return ops.reshape(ops.take(both, order, 0), x.shape)
-
-
-put = Op(
-    name="index_put",
-    infer_type=_put_type,
-    evaluate=_put,
-    vjp=(_put_by_x, _put_by_value),
-    saves=("", ""),
-    expand=_put_expanded,
-    doc="x with `value` at `places`, positions in the flat x: what x becomes in place.",
-)
-
-
 def _rolled_back(g: Any, o: Any, a: Any, *, shifts: Any, axes: Any) -> Any:
     return _apply(roll, g, shifts=tuple(-shift for shift in shifts), axes=axes)
 
@@ -275,7 +225,7 @@ bmm = _renamed(ops.matmul, "bmm")
 
 REPLACED = frozenset(
     (
-        select, clone, contiguous, copy, fill, fill_of_tensor, zero, fill_where, put, norm, stack,
+        select, clone, contiguous, copy, fill, fill_of_tensor, zero, fill_where, norm, stack,
         transpose_2d, swap, squeeze_dim, sum_dim, mean_dim, prod_dim, index_select, masked_fill,
         bmm, roll,
     )

@@ -26,25 +26,23 @@ __all__ = [
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """The input with the elements of `source` at places in the flat tensor, or added there."""
+    source = ops.reshape(source, tuple(index.shape))
+    if not accumulate:
+        return ops.put.bound((input, source, index), {})
     places = ops.reshape(index, (-1,))
-    source = ops.reshape(source, (-1,))
-    if accumulate:
-        added = ops.take_add(source, places, 0, input.numel())
-        return input + ops.reshape(added, tuple(input.shape))
-    result = ops.reshape(input, (-1,)).clone()
-    result[places] = source
-    return ops.reshape(result, tuple(input.shape))
+    added = ops.take_add(ops.reshape(source, (-1,)), places, 0, input.numel())
+    return input + ops.reshape(added, tuple(input.shape))
 
 
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """The input with `input[indices] = values`, or with them added."""
     if not accumulate:
         return input.clone().index_put_(indices, values)
-    places = np.arange(input.numel()).reshape(input.shape)[
-        tuple(getattr(one, "_array", one) for one in indices)
-    ]
-    source = ops.broadcast_to(values, places.shape)
-    flat = ops.take_add(ops.reshape(source, (-1,)), places.reshape(-1), 0, input.numel())
+    places = input._places(input._parts(tuple(indices))[1])
+    given = ops.broadcast_to(values, np.shape(places))
+    flat = ops.take_add(
+        ops.reshape(given, (-1,)), ops.reshape(wrap(places), (-1,)), 0, input.numel()
+    )
     return input + ops.reshape(flat, tuple(input.shape))
 
 

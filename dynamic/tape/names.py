@@ -38,6 +38,7 @@ _NAMES = {
     "outer": "Mul",
     "pinv": "LinalgPinv",
     "prod_dim": "Prod",
+    "put": "IndexPut",
     "rad2deg": "Rad2Deg",
     "reshape": "View",
     "solve": "LinalgSolveEx",

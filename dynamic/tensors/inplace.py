@@ -258,7 +258,9 @@ def _put(tensor: Any, key: tuple[Any, ...], value: Any) -> None:
     if not isinstance(value, Operand):
         value = tensor.constant(np.asarray(value, tensor._array.dtype))
     if tensor._overwritten is not None:  # a tracer
-        overwrite(tensor, eager_ops.put, (value,), {"places": tensor._places(key)})
+        places = tensor._places(key)
+        given = _as_given(value, np.shape(places), tensor._array.dtype)
+        overwrite(tensor, ops.put, (given, tensor.constant(places)))
         return
     check_writable(tensor, (value,), overlapping=True)
     array = tensor._array
@@ -274,7 +276,23 @@ def _put(tensor: Any, key: tuple[Any, ...], value: Any) -> None:
     if not array.flags.c_contiguous and may_overlap(array.shape, array.strides):
         written = np.zeros(array.shape, np.bool_)
         written.reshape(-1)[places] = True
-    _overwrite(tensor, eager_ops.put, (value,), {"places": places}, written)
+    given = _as_given(value, np.shape(places), tensor._array.dtype)
+    _overwrite(tensor, ops.put, (given, tensor.constant(places)), {}, written)
+
+
+def _as_given(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A value of the dtype that is written to places of this shape; RuntimeError if it has more."""
+    array = value._array
+    if array.dtype is dtype and (not array.ndim or array.shape == shape):
+        return value
+    given = _without_leading_ones(value, len(shape))
+    pairs = zip(reversed(given.shape), reversed(shape), strict=False)
+    if given.ndim > len(shape) or any(a not in (1, b) for a, b in pairs):
+        raise SizeError(
+            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(shape)}"
+        )
+    return given if given._array.dtype == dtype else ops.astype(given, dtype)
 
 
 def _is_mask(key: tuple[Any, ...]) -> bool:

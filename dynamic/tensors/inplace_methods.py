@@ -136,7 +136,7 @@ class InPlace(Operand):
         )  # fmt: skip
         places = np.flatnonzero(np.broadcast_to(mask._array, self._array.shape))
         values = ops.reshape(source, (-1,))[: len(places)]
-        return overwrite(self, eager_ops.put, (values,), {"places": places})
+        return overwrite(self, ops.put, (values, self.constant(places)))
 
     def index_fill_(self, dim: int, index: Any, value: Any) -> Any:
         """Set the slices at `index` along one axis to one number."""
@@ -163,16 +163,11 @@ class InPlace(Operand):
         require_dtype("scatter(): Expected self.dtype to be equal to src.dtype", self, src)
         if not self._array.ndim:
             return self.copy_(self.scatter(dim, index, src))
-        places = np.arange(self._array.size).reshape(self._array.shape)
-        corner = tuple(
-            slice(None) if i == axis else slice(size) for i, size in enumerate(index.shape)
-        )
-        places = np.take_along_axis(places[corner], index._array, axis)
         if isinstance(src, Operand):
             src = src[tuple(slice(size) for size in index.shape)]  # type: ignore[index]
         else:
             src = self.constant(np.asarray(src, self._array.dtype))
-        return overwrite(self, eager_ops.put, (src,), {"places": places})
+        return overwrite(self, ops.scatter, (src, index), {"axis": axis, "wrap": False})
 
     def _slices(
         self, dim: int, index: Any, overlapping: bool = False

@@ -32,6 +32,7 @@ from dynamic.tensors.views import View, make_view, node_of_view, shares_memory, 
 PLAIN: set[type] = set()
 """The classes of tensors that are what they hold, unlike the tracers of `dynamic.func`."""
 
+_EVERY = slice(None)
 _new = object.__new__
 _ndarray = np.ndarray
 _asarray = np.asarray
@@ -221,6 +222,9 @@ def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool
             mixed = op.promotes is not None
         if operand._node is not None:
             needed = True
+    if mixed and op.promotes is not None and op.promotes != _EVERY:
+        # an index or a mask has a dtype of its own
+        mixed = len({array.dtype for array in arrays[op.promotes]}) > 1
     return arrays, dtype, needed, mixed
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dynamic.tape.grad_mode import copying, paused, recording
 from dynamic.tape.versions import UNTRACKED
-from dynamic.tensors.dtypes import BOOL, F32, F64
+from dynamic.tensors.dtypes import BOOL, F32, F64, INT64
 from dynamic.tensors.inplace import touch
 from dynamic.tensors.tensor import PLAIN, Tensor
 
@@ -78,15 +78,29 @@ def _zero(self: Any) -> Any:
 
 
 def _setitem(self: Any, key: Any, value: Any) -> None:
-    """`self[key] = value`; where a mask of the tensor's shape holds, a number at once."""
+    """`self[key] = value`; where a mask of the tensor's shape holds, a number at once.
+
+    So are the rows that a tensor of indices names, a number or a tensor of the same dtype.
+    """
     x = self._array
-    if type(key) in PLAIN and (type(value) is float or type(value) is int):
-        mask = key._array
-        fits = mask.dtype is BOOL and mask.shape == x.shape and x.flags.writeable
-        if fits and (x.dtype is F32 or x.dtype is F64) and _is_free(self, None):
-            x[mask] = value
-            touch(self)
-            return
+    if type(key) in PLAIN and (x.dtype is F32 or x.dtype is F64):
+        index, flags = key._array, x.flags
+        number = type(value) is float or type(value) is int
+        if index.dtype is BOOL:
+            fits = number and index.shape == x.shape and flags.writeable
+        elif index.dtype is INT64 and index.ndim:
+            other = type(value) in PLAIN and value._array.dtype is x.dtype
+            fits = (number or other) and flags.c_contiguous and flags.writeable
+        else:
+            fits = False
+        if fits and _is_free(self, value):
+            try:
+                x[index] = value if number else value._array
+            except (IndexError, ValueError):  # of which PyTorch says something else
+                pass
+            else:
+                touch(self)
+                return
     _general_setitem(self, key, value)
 
 
