@@ -17,12 +17,12 @@ from dynamic.errors import SizeError
 from dynamic.kernels.blockwise import LARGE
 from dynamic.kernels.blockwise import evaluate as evaluate_large
 from dynamic.kernels.native_windows import WINDOWED
-from dynamic.operations.eager_ops import VIEWS, clone
+from dynamic.operations.eager_ops import PLACING, VIEWS, clone
 from dynamic.tape.grad_mode import mode, paused, recording
 from dynamic.tape.tape import Recipe, new_node, recipe, record, record_one
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.autograd_methods import Autograd
-from dynamic.tensors.dtypes import get_default_dtype, result_type
+from dynamic.tensors.dtypes import element, get_default_dtype, result_type
 from dynamic.tensors.inplace import into
 from dynamic.tensors.inplace_methods import InPlace
 from dynamic.tensors.methods import Methods
@@ -32,6 +32,7 @@ from dynamic.tensors.views import View, make_view, node_of_view, shares_memory, 
 PLAIN: set[type] = set()
 """The classes of tensors that are what they hold, unlike the tracers of `dynamic.func`."""
 
+_EVERY = slice(None)
 _new = object.__new__
 _ndarray = np.ndarray
 _asarray = np.asarray
@@ -205,6 +206,17 @@ def strided_view(op: Op, operand: Tensor, array: Any) -> Tensor:
     return new_view(recipe(op, (True,)), operand, array, attrs)
 
 
+def as_one_node(op: Op, input: Any, **attrs: Any) -> Any:
+    """An op of this engine on a plain floating tensor; of all else, what the op expands to."""
+    attrs = {
+        name: value.item() if isinstance(value, Tensor) else value for name, value in attrs.items()
+    }
+    if type(input) in PLAIN and input._array.dtype.kind == "f":
+        return input.apply(op, (input,), attrs)
+    assert op.expand is not None
+    return op.expand(input, **attrs)
+
+
 def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool]:
     """The arrays of tensors, their dtype, whether one requires grad, whether they need a cast."""
     arrays: list[Any] = []
@@ -221,6 +233,9 @@ def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool
             mixed = op.promotes is not None
         if operand._node is not None:
             needed = True
+    if mixed and op.promotes is not None and op.promotes != _EVERY:
+        # an index or a mask has a dtype of its own
+        mixed = len({array.dtype for array in arrays[op.promotes]}) > 1
     return arrays, dtype, needed, mixed
 
 
@@ -271,8 +286,13 @@ def as_operands(op: Op, operands: Sequence[Any]) -> tuple[Sequence[Tensor], bool
         wanted = dtype if i in shared else None
         if not isinstance(value, Tensor):
             number = True
-            array = np.asarray(value)
-            values[i] = wrap(array if wanted is None else array.astype(wanted))
+            if wanted is None:
+                array = np.asarray(value)
+            elif op in PLACING:
+                array = element(value, wanted)
+            else:
+                array = np.asarray(value).astype(wanted)
+            values[i] = wrap(array)
             continue
         if wanted is None and op.floating and value._array.dtype.kind != "f":
             wanted = get_default_dtype().dtype
