@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from compiler.core.errors import OptionError
+from dynamic.core.results import Size
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.functional.windows import Sizes, per_axis
@@ -13,7 +14,6 @@ from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
 from dynamic.tensors.creation import empty
 from dynamic.tensors.devices import check_device
-from dynamic.tensors.results import Size
 
 _MODES = ("zeros", "replicate", "circular", "reflect")
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from compiler.core.errors import OptionError
 from compiler.core.refusals import refuse
+from dynamic.core.dtypes import INT64
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
 from dynamic.tensors.creation import ones, tensor, zeros
 from dynamic.tensors.devices import check_device
-from dynamic.tensors.dtypes import INT64
 from dynamic.tensors.tensor import has_values
 
 

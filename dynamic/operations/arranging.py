@@ -11,12 +11,12 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
+from dynamic.core import eager_ops
+from dynamic.core.results import sizes_of
 from dynamic.errors import AutogradError
-from dynamic.operations import eager_ops
 from dynamic.tensors import strided
 from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.dims import axis_of
-from dynamic.tensors.results import sizes_of
 from dynamic.tensors.tensor import PLAIN, Tensor, strided_view, wrap
 from dynamic.tensors.views import computed
 

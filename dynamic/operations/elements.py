@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from compiler import ops
+from dynamic.core.dtypes import F64
 from dynamic.errors import AutogradError
 from dynamic.tensors.creation import as_tensor
-from dynamic.tensors.dtypes import F64
 from dynamic.tensors.tensor import Tensor
 
 __all__ = [

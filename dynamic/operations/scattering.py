@@ -10,9 +10,9 @@ from compiler import ops
 from compiler.core.errors import OptionError, OutOfRangeError
 from compiler.core.op import Op
 from compiler.core.types import TensorType
+from dynamic.core.dtypes import require_dtype
 from dynamic.errors import AutogradError
 from dynamic.tensors.dims import along, axis_of
-from dynamic.tensors.dtypes import require_dtype
 from dynamic.tensors.tensor import Tensor, wrap
 from dynamic.tensors.views import computed
 

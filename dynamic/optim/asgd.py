@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dynamic.core.dtypes import get_default_dtype
 from dynamic.optim.blocks import average, descend, descent, in_blocks, scalar
 from dynamic.optim.optimizer import Optimizer, count, new_count
 from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
-from dynamic.tensors.dtypes import get_default_dtype
 from dynamic.tensors.tensor import Tensor, wrap
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.ops import sigmoid, tanh
+from dynamic.core.dtypes import DTYPES, as_numpy_dtype
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.sizes import differ
-from dynamic.tensors.dtypes import DTYPES, as_numpy_dtype
 from dynamic.user_warnings import warn
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
-from dynamic.tensors.creation import generator
+from dynamic.tensors.random_numbers import generator
 from dynamic.tensors.tensor import Tensor
 
 __all__ = [

@@ -11,7 +11,7 @@ from compiler.core.errors import OptionError, OutOfRangeError
 from compiler.core.refusals import refuse
 from dynamic.errors import AutogradError
 from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.creation import generator
+from dynamic.tensors.random_numbers import generator
 from dynamic.tensors.tensor import has_values
 
 __all__ = ["bilinear", "dropout", "embedding", "linear", "one_hot"]

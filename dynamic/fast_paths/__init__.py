@@ -12,7 +12,7 @@ from typing import Any
 
 from compiler import ops
 from compiler.core.op import Op
-from dynamic.kernels.short import inplace, pairs, single, views
+from dynamic.fast_paths import inplace, pairs, single, views
 from dynamic.tensors.dims import along
 from dynamic.tensors.tensor import Tensor
 
