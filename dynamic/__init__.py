@@ -31,6 +31,7 @@ from dynamic.core.dtypes import (
 from dynamic.core.results import Size
 from dynamic.drawing import make_dot
 from dynamic.func import vmap
+from dynamic.handle import complete as _complete
 from dynamic.kernels.memory import keep_freed_memory as _keep_freed_memory
 from dynamic.kernels.parallel import get_num_threads, set_num_threads
 from dynamic.linalg import functions as _linear
@@ -115,6 +116,7 @@ from dynamic.tensors.printing import set_printoptions
 from dynamic.tensors.random_numbers import manual_seed
 from dynamic.tensors.tensor import Tensor
 
+_complete(Tensor)
 _keep_freed_memory()
 globals().update({name: _operations.FUNCTIONS[name] for name in _operations.PUBLIC})
 globals().update(_operations.IN_PLACE)

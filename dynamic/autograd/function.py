@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from dynamic.autograd.function_node import FunctionNode, SavedTensor, place_outputs
-from dynamic.autograd.traced_function import apply_traced
 from dynamic.errors import ArgumentError, AutogradError, MissingMethodError
 from dynamic.tape.grad_mode import record_if
 from dynamic.tape.nodes import FREED, Failing
@@ -187,6 +186,8 @@ class Function:
         if kwargs:
             raise ArgumentError(f"{cls.__name__}.apply() takes no keyword arguments")
         if any(getattr(arg, "_overwritten", None) is not None for arg in args):
+            from dynamic.autograd.traced_function import apply_traced  # with the capture: rarely
+
             return apply_traced(cls, args)
         ctx = FunctionCtx()
         edges = tuple([arg._node if isinstance(arg, Tensor) else None for arg in args])

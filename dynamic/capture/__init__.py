@@ -12,14 +12,7 @@ array, on which ops are evaluated at once.
 
 from __future__ import annotations
 
-from dynamic.capture.calls import arrays, call
 from dynamic.capture.captures import capturing
 from dynamic.capture.traced import Traced, traced
-from dynamic.tensors.tensor import Tensor
 
-__all__ = ["Traced", "arrays", "call", "capturing", "traced"]
-
-Tensor.call = staticmethod(call)
-Tensor.arrays = staticmethod(arrays)
-Tensor.capturing = staticmethod(capturing)
-Tensor.traced = classmethod(traced)
+__all__ = ["Traced", "capturing", "traced"]
