@@ -3,7 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from compiler.control import cond, scan, while_loop
 from compiler.core import fork as _fork
 from compiler.core.dims import Dim
 from compiler.core.errors import (
@@ -78,6 +77,10 @@ from compiler.ops import (
     greater_equal,
     heaviside,
     hypot,
+    index_add,
+    index_copy,
+    index_fill,
+    index_put,
     isfinite,
     isinf,
     isnan,
@@ -101,6 +104,7 @@ from compiler.ops import (
     logical_xor,
     logit,
     logsumexp,
+    masked_fill,
     matmul,
     max,
     max_pool2d,
@@ -120,13 +124,19 @@ from compiler.ops import (
     pow,
     power,
     prod,
+    put,
+    put_along_axis,
     rad2deg,
+    ravel_multi_index,
     reciprocal,
     relu,
     remainder,
     reshape,
     round,
     rsqrt,
+    scatter,
+    scatter_add,
+    scatter_reduce,
     sigmoid,
     sign,
     silu,
@@ -158,6 +168,7 @@ from compiler.ops import (
     xlogy,
 )
 from compiler.runtime.threads import get_num_threads, set_num_threads
+from compiler.transforms.control_flow import cond, scan, while_loop
 from staticgraph import linalg
 from staticgraph.leaves import (
     Variable,
@@ -266,6 +277,10 @@ __all__ = [
     "heaviside",
     "hessian",
     "hypot",
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "index_put",
     "isfinite",
     "isinf",
     "isnan",
@@ -293,6 +308,7 @@ __all__ = [
     "logical_xor",
     "logit",
     "logsumexp",
+    "masked_fill",
     "matmul",
     "max",
     "max_pool2d",
@@ -315,7 +331,10 @@ __all__ = [
     "pow",
     "power",
     "prod",
+    "put",
+    "put_along_axis",
     "rad2deg",
+    "ravel_multi_index",
     "reciprocal",
     "relu",
     "remainder",
@@ -325,6 +344,9 @@ __all__ = [
     "run",
     "save",
     "scan",
+    "scatter",
+    "scatter_add",
+    "scatter_reduce",
     "set_num_threads",
     "sigmoid",
     "sign",

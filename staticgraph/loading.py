@@ -20,8 +20,8 @@ from compiler.graph.attributes import check_attributes
 from compiler.graph.build import build
 from compiler.graph.expression import Expression
 from compiler.graph.serialise import Form, Reader
-from compiler.passes.pipeline import expand_composites
-from compiler.runtime.state import State
+from compiler.graph.state import State
+from compiler.pipeline import expand_composites
 from staticgraph.compilation import compile
 from staticgraph.executables.saving import FORMAT, GRAPH, HASHES, OPTIONS, array_name
 from staticgraph.leaves import Variable

@@ -115,6 +115,7 @@ from compiler.ops.nn import (
     softmax,
 )
 from compiler.ops.norms import vector_norm
+from compiler.ops.puts import index_put, masked_fill, put, ravel_multi_index
 from compiler.ops.reduction import (
     all,
     any,
@@ -130,6 +131,16 @@ from compiler.ops.reduction import (
     var,
 )
 from compiler.ops.regions import checkpoint, recompute
+from compiler.ops.scatter_reductions import along_extremum, along_prod, scatter_reduce
+from compiler.ops.scattering import (
+    index_add,
+    index_copy,
+    index_fill,
+    last_positions,
+    put_along_axis,
+    scatter,
+    scatter_add,
+)
 from compiler.ops.shape import (
     broadcast_to,
     expand_dims,
@@ -183,6 +194,8 @@ __all__ = [
     "all",
     "all_ops",
     "along_add",
+    "along_extremum",
+    "along_prod",
     "any",
     "argmax",
     "argmin",
@@ -249,12 +262,17 @@ __all__ = [
     "greater_equal",
     "heaviside",
     "hypot",
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "index_put",
     "inv",
     "iota",
     "isfinite",
     "isinf",
     "isnan",
     "item",
+    "last_positions",
     "layer_norm",
     "lcm",
     "leaky_relu",
@@ -277,6 +295,7 @@ __all__ = [
     "logical_xor",
     "logit",
     "logsumexp",
+    "masked_fill",
     "matmul",
     "max",
     "max_pool2d",
@@ -300,7 +319,10 @@ __all__ = [
     "pow",
     "power",
     "prod",
+    "put",
+    "put_along_axis",
     "rad2deg",
+    "ravel_multi_index",
     "reciprocal",
     "recompute",
     "relu",
@@ -309,6 +331,9 @@ __all__ = [
     "round",
     "rsqrt",
     "scan",
+    "scatter",
+    "scatter_add",
+    "scatter_reduce",
     "sigmoid",
     "sign",
     "signdet",
@@ -356,11 +381,12 @@ LINALG = ("cholesky", "det", "inv", "pinv", "slogdet", "solve", "vector_norm")
 
 _INTERNAL = {
     *LINALG,
-    "absolute", "all_ops", "along_add", "as_strided", "binary_cross_entropy", "checkpoint",
-    "cholesky_factor", "clamp", "cofactor", "cond", "constant", "copy", "embed",
-    "extremum_positions", "gemm", "getitem", "iota", "item", "log_odds", "logabsdet",
-    "op_named", "overlap_add", "placeholder", "recompute", "scan", "signdet", "size_of",
-    "solve_matrices", "strided_slice", "take_add", "true_divide", "variable", "while_loop",
+    "absolute", "all_ops", "along_add", "along_extremum", "along_prod", "as_strided",
+    "binary_cross_entropy", "checkpoint", "cholesky_factor", "clamp", "cofactor", "cond",
+    "constant", "copy", "embed", "extremum_positions", "gemm", "getitem", "iota", "item",
+    "last_positions", "log_odds", "logabsdet", "op_named", "overlap_add", "placeholder",
+    "recompute", "scan", "signdet", "size_of", "solve_matrices", "strided_slice", "take_add",
+    "true_divide", "variable", "while_loop",
 }  # fmt: skip
 
 PUBLIC = tuple(name for name in __all__ if name not in _INTERNAL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from compiler.ops.declare import as_operand, composite, one_axis, size_value
 from compiler.ops.reduction import positions
 from compiler.ops.shape import expand_dims, flip, reshape, squeeze
 from compiler.ops.slicing import strided_slice
-from compiler.reference.extremes import largest_of_all
+from compiler.reference.indices import check_range
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -134,28 +134,16 @@ def _int(key: Any) -> int:
     return int(key)
 
 
-def _require_index(op: str, type: TensorType) -> None:
+def require_index(op: str, type: TensorType) -> None:
+    """DTypeError unless a type is of integers."""
     if type.dtype.kind not in "iu":
         raise DTypeError(f"{op}: index {type} is not an integer tensor")
 
 
-def _require_element(op: str, x: TensorType, axis: int, index: TensorType) -> None:
+def require_element(op: str, x: TensorType, axis: int, index: TensorType) -> None:
     """OutOfRangeError where every index is out of range: the kernel reads the axis at 0 instead."""
     if x.shape[axis] == 0 and isinstance(index.size, int) and index.size > 0:
         raise OutOfRangeError(f"{op}: index {index} points into axis {axis} of {x}, which is empty")
-
-
-def check_range(op: str, index: Any, size: int, wrap: bool = True) -> Any:
-    """The index as int64 >= 0; OutOfRangeError outside of [0, size), or [-size, size) if `wrap`."""
-    index = index.astype(np.int64, copy=False)  # a narrow dtype may not hold the size
-    # a negative index is a large one without its sign, so one sweep tells that all is well
-    if not index.size or largest_of_all(index.view(np.uint64)) < size:
-        return index
-    least = -size if wrap else 0
-    if index.min() < least or index.max() >= size:
-        bad = index[(index < least) | (index >= size)].flat[0]
-        raise OutOfRangeError(f"{op}: index {bad} is out of range for an axis of size {size}")
-    return np.where(index < 0, index + size, index)
 
 
 def _take_bind(
@@ -168,8 +156,8 @@ def _take_bind(
 
 
 def _take_type(x: TensorType, index: TensorType, *, axis: int) -> TensorType:
-    _require_index("take", index)
-    _require_element("take", x, axis, index)
+    require_index("take", index)
+    require_element("take", x, axis, index)
     return TensorType(x.shape[:axis] + index.shape + x.shape[axis + 1 :], x.dtype)
 
 
@@ -201,8 +189,10 @@ take = register(
 )
 
 
-def _take_add_bind(g: Any, index: Any, axis: int, size: Size) -> tuple[Sequence[Any], Attrs]:
-    return (g, index), {"axis": axis, "size": size}
+def _take_add_bind(
+    g: Any, index: Any, axis: int, size: Size, wrap: bool = True
+) -> tuple[Sequence[Any], Attrs]:
+    return (g, index), {"axis": axis, "size": size, **({} if wrap else {"wrap": False})}
 
 
 def _require_agreement(op: str, g: TensorType, part: Shape, index: TensorType) -> None:
@@ -211,16 +201,18 @@ def _require_agreement(op: str, g: TensorType, part: Shape, index: TensorType) -
         raise ShapeError(f"{op}: {g} has no axes like those of the index {index}")
 
 
-def _take_add_type(g: TensorType, index: TensorType, *, axis: int, size: Size) -> TensorType:
-    _require_index("take_add", index)
+def _take_add_type(
+    g: TensorType, index: TensorType, *, axis: int, size: Size, wrap: bool = True
+) -> TensorType:
+    require_index("take_add", index)
     _require_agreement("take_add", g, g.shape[axis : axis + index.ndim], index)
     result = TensorType((*g.shape[:axis], size, *g.shape[axis + index.ndim :]), g.dtype)
-    _require_element("take_add", result, axis, index)
+    require_element("take_add", result, axis, index)
     return result
 
 
-def _take_add_numpy(g: Any, index: Any, *, axis: int, size: int) -> Any:
-    index = check_range("take_add", np.asarray(index), size)
+def _take_add_numpy(g: Any, index: Any, *, axis: int, size: int, wrap: bool = True) -> Any:
+    index = check_range("take_add", np.asarray(index), size, wrap)
     result = np.zeros((*g.shape[:axis], size, *g.shape[axis + index.ndim :]), g.dtype)
     np.add.at(result, (slice(None),) * axis + (index,), g)
     return result
@@ -231,12 +223,12 @@ take_add = register(
         name="take_add",
         infer_type=_take_add_type,
         evaluate=_take_add_numpy,
-        vjp=(lambda g, o, a, b, *, axis, size: take(g, b, axis), None),
+        vjp=(lambda g, o, a, b, *, axis, size, wrap=True: take(g, b, axis), None),
         saves=("b", ""),
         bind=_take_add_bind,
         lowering=Scatter(_take_split),
         doc="Zeros with `size` slices along `axis` into which those of g are added at the indices: "
-        "the adjoint of `take`.",
+        "the adjoint of `take`. Negative ones count from the end if `wrap`.",
     )
 )
 
@@ -250,13 +242,13 @@ def _along_bind(
 
 
 def _along_type(x: TensorType, index: TensorType, *, axis: int, wrap: bool) -> TensorType:
-    _require_index("take_along_axis", index)
+    require_index("take_along_axis", index)
     if index.ndim != x.ndim:
         raise ShapeError(f"take_along_axis: {x} and index {index} differ in rank")
     for i, (size, other) in enumerate(zip(x.shape, index.shape, strict=True)):
         if i != axis and unify(size, other) is None:
             raise ShapeError(f"take_along_axis: {x} and index {index} differ at axis {i}")
-    _require_element("take_along_axis", x, axis, index)
+    require_element("take_along_axis", x, axis, index)
     return TensorType(index.shape, x.dtype)
 
 
@@ -294,16 +286,23 @@ take_along_axis = register(
 )
 
 
-def _along_add_type(g: TensorType, index: TensorType, *, axis: int, size: Size) -> TensorType:
-    _require_index("along_add", index)
-    _require_agreement("along_add", g, g.shape, index)
-    result = TensorType((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
-    _require_element("along_add", result, axis, index)
-    return result
+def along_type(name: str) -> Callable[..., TensorType]:
+    """The type rule of what is laid on `size` places along an axis by an index of its shape."""
+
+    def infer_type(
+        g: TensorType, index: TensorType, *, axis: int, size: Size, **attrs: Any
+    ) -> TensorType:
+        require_index(name, index)
+        _require_agreement(name, g, g.shape, index)
+        result = TensorType((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
+        require_element(name, result, axis, index)
+        return result
+
+    return infer_type
 
 
-def _along_add_numpy(g: Any, index: Any, *, axis: int, size: int) -> Any:
-    index = check_range("along_add", np.asarray(index), size)
+def _along_add_numpy(g: Any, index: Any, *, axis: int, size: int, wrap: bool = True) -> Any:
+    index = check_range("along_add", np.asarray(index), size, wrap)
     result = np.zeros((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
     places = list(np.ix_(*(range(n) for n in g.shape)))
     places[axis] = index
@@ -314,9 +313,9 @@ def _along_add_numpy(g: Any, index: Any, *, axis: int, size: int) -> Any:
 along_add = register(
     Op(
         name="along_add",
-        infer_type=_along_add_type,
+        infer_type=along_type("along_add"),
         evaluate=_along_add_numpy,
-        vjp=(lambda g, o, a, b, *, axis, size: take_along_axis(g, b, axis), None),
+        vjp=(lambda g, o, a, b, *, axis, size, wrap=True: take_along_axis(g, b, axis), None),
         saves=("b", ""),
         bind=_take_add_bind,
         lowering=Scatter(_along_split),
@@ -340,7 +339,7 @@ def _one_hot_bind(
 
 one_hot = composite(
     "one_hot", _one_hot, bind=_one_hot_bind, vjp=(None,),
-    check=lambda name, type, **attrs: _require_index(name, type),
+    check=lambda name, type, **attrs: require_index(name, type),
     doc="1 at each index along a new last axis of size `classes`, 0 elsewhere: (...) -> (..., c). "
     "An index outside gives zeros.",
 )  # fmt: skip

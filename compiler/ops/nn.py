@@ -128,6 +128,10 @@ gelu = composite(
 )  # fmt: skip
 
 
+def _is_floating(bound: Any) -> bool:
+    return bound is not None and np.result_type(getattr(bound, "dtype", bound)).kind == "f"
+
+
 def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     """`x` limited to [min, max]; either may be None, a number or a tensor.
 
@@ -138,8 +142,9 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     x = as_operand(x)
     low = -math.inf if min is None else min
     high = math.inf if max is None else max
-    if np.dtype(x.dtype).kind in "iu":
-        info = np.iinfo(x.dtype)
+    kind = np.dtype(x.dtype).kind
+    if kind in "iub" and not (_is_floating(min) or _is_floating(max)):
+        info = np.iinfo(np.int64 if kind == "b" else x.dtype)
         low, high = (info.min if min is None else min), (info.max if max is None else max)
     return clamp(x, low, high)
 

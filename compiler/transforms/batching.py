@@ -157,7 +157,8 @@ def _take_added(
     count = math.prod(index.tensor.shape[1:])
     x = ops.reshape(x, (*shape[: axis + 1], count, *shape[last:]))
     flat = ops.reshape(index.tensor, (size, *(1,) * axis, count, *(1,) * (len(shape) - last)))
-    return ops.along_add(x, ops.broadcast_to(flat, x.shape), axis + 1, attrs["size"])
+    wrap = attrs.get("wrap", True)
+    return ops.along_add(x, ops.broadcast_to(flat, x.shape), axis + 1, attrs["size"], wrap)
 
 
 def multiplied(
@@ -230,6 +231,7 @@ def _first_of_all(
 
 RULES: dict[Op, BatchRule] = {
     ops.stop_gradient: aligned,
+    ops.ravel_multi_index: aligned,
     **dict.fromkeys(
         (
             ops.mean, ops.var, ops.std, ops.logsumexp, ops.vector_norm, ops.expand_dims,
@@ -240,6 +242,7 @@ RULES: dict[Op, BatchRule] = {
     **dict.fromkeys(
         (
             ops.softmax, ops.log_softmax, ops.concatenate, ops.take_along_axis, ops.along_add,
+            ops.along_extremum, ops.along_prod, ops.last_positions,
             ops.cumsum, ops.cumprod, ops.logcumsumexp, ops.extremum_positions, ops.sort,
             ops.argsort,
         ),

@@ -24,7 +24,7 @@ def written(tensor: Any, op: Op | None, attrs: Attrs, value: Any) -> Any:
     if op is eager_ops.select:
         shape = tuple(map(operator.index, tensor.shape))
         places = np.arange(int(np.prod(shape))).reshape(shape)[attrs["key"]]
-        result = tensor.apply(eager_ops.put, (tensor, value), {"places": places})
+        result = ops.put.bound((tensor, value, tensor.constant(places)), {})
     elif op in _TRANSPOSES:
         result = ops.transpose(value, tuple(np.argsort(attrs["axes"]).tolist()))
     elif op in _SAME_ORDER:

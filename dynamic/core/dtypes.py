@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.errors import OutOfRangeError
 from dynamic.errors import ArgumentError, AutogradError
 
 NumpyDType = np.dtype[Any]
@@ -124,7 +125,12 @@ def dtype_of_number(value: Any) -> NumpyDType:
     return INT64 if isinstance(value, int) else _default[0].dtype
 
 
-_SCALARS = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int"}
+_SCALARS = {
+    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
+    "float32": "float",
+}  # fmt: skip
+MOST_F32 = float(np.finfo(np.float32).max)
+"""The largest finite float32."""
 
 
 def element(value: bool | int | float, dtype: NumpyDType) -> Any:
@@ -132,13 +138,28 @@ def element(value: bool | int | float, dtype: NumpyDType) -> Any:
 
     RuntimeError for a number that no element of the dtype is.
     """
-    if dtype.kind in "iu" and dtype != INT64:
+    if type(value) is int and not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert")
+    if dtype.kind in "iu":
         most = int(np.iinfo(dtype).max)
         least = -most if dtype.kind == "u" else -most - 1
-        if not least <= value <= most:
-            name = _SCALARS[dtype.name]
-            raise AutogradError(f"value cannot be converted to type {name} without overflow")
+        fits = least <= value <= most
+    else:
+        fits = dtype != F32 or not MOST_F32 < abs(value) < np.inf
+    if not fits:
+        name = _SCALARS[dtype.name]
+        raise AutogradError(f"value cannot be converted to type {name} without overflow")
     return np.asarray(value).astype(dtype)
+
+
+def as_element(value: Any, x: Any) -> Any:
+    """A number that is to be an element of a tensor, which keeps its dtype; a tensor as it is."""
+    if not isinstance(value, bool | int | float):
+        return value
+    dtype = x._array.dtype
+    if dtype.kind == "f" and abs(value) <= MOST_F32:
+        return value
+    return x.constant(element(value, dtype))
 
 
 def result_type(operands: Iterable[Any]) -> NumpyDType:
@@ -156,6 +177,32 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
         if result is None or (dtype is not None and _CATEGORY[dtype.kind] > _CATEGORY[result.kind]):
             result = dtype
     return F32 if result is None else result
+
+
+MASKS = "masked_fill_ only supports boolean masks, but got mask with dtype {1}"
+
+
+def require_mask(mask: Any, text: str = MASKS) -> None:
+    """RuntimeError unless the elements of a tensor are bools: {0} and {1} as in `require_dtype`."""
+    _require(text, mask, (BOOL,))
+
+
+def require_index(text: str, index: Any, only_long: bool = False) -> None:
+    """RuntimeError unless a tensor is int64, or also int32; {0} is PyTorch's name of the dtype."""
+    _require(text, index, (INT64,) if only_long else (INT64, int32.dtype))
+
+
+def require_places(index: Any) -> None:
+    """IndexError unless the index of what is filled is int64."""
+    if index._array.dtype != INT64:
+        raise OutOfRangeError("index_fill_(): Expected dtype int64 for index.")
+
+
+def _require(text: str, x: Any, dtypes: tuple[NumpyDType, ...]) -> None:
+    dtype = x._array.dtype
+    if dtype not in dtypes:
+        name = DTYPES[dtype].legacy
+        raise AutogradError(text.format(name, _C_NAMES[name]))
 
 
 def require_dtype(text: str, x: Any, other: Any) -> None:

@@ -5,7 +5,6 @@ They are not part of the shared library: a symbolic expression has no memory to 
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -143,55 +142,6 @@ fill_where = Op(
 )
 
 
-def _put(x: Any, value: Any, places: Any) -> Any:
-    result = np.array(x, order="C")  # so that the flat form is a view
-    result.reshape(-1)[places] = value
-    return result
-
-
-def _put_type(x: TensorType, value: TensorType, *, places: Any) -> TensorType:
-    shape: Any = value.shape
-    try:
-        np.copyto(np.empty(places.shape, np.bool_), np.empty(shape, np.bool_))
-    except ValueError:
-        raise ShapeError(
-            f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to "
-            f"indexing result of shape {list(places.shape)}"
-        ) from None
-    return x
-
-
-def _put_by_x(g: Any, o: Any, a: Any, b: Any, *, places: Any) -> Any:
-    kept = np.ones(g.shape, np.bool_)
-    kept.reshape(-1)[places] = False
-    return ops.where(kept, g, 0.0)
-
-
-def _put_by_value(g: Any, o: Any, a: Any, b: Any, *, places: Any) -> Any:
-    return _fitted(ops.take(ops.reshape(g, (-1,)), places, 0), b)
-
-
-def _put_expanded(x: Any, value: Any, *, places: Any) -> Any:
-    """Each element taken from x, or from the values behind it."""
-    size = math.prod(x.shape)
-    order = np.arange(size)
-    order[places.reshape(-1)] = size + np.arange(places.size)
-    source = ops.broadcast_to(ops.astype(value, x.dtype), places.shape)
-    both = ops.concatenate([ops.reshape(x, (-1,)), ops.reshape(source, (-1,))])
-    return ops.reshape(ops.take(both, order, 0), x.shape)
-
-
-put = Op(
-    name="index_put",
-    infer_type=_put_type,
-    evaluate=_put,
-    vjp=(_put_by_x, _put_by_value),
-    saves=("", ""),
-    expand=_put_expanded,
-    doc="x with `value` at `places`, positions in the flat x: what x becomes in place.",
-)
-
-
 def _rolled_back(g: Any, o: Any, a: Any, *, shifts: Any, axes: Any) -> Any:
     return _apply(roll, g, shifts=tuple(-shift for shift in shifts), axes=axes)
 
@@ -283,17 +233,107 @@ masked_fill = replace(
 )
 bmm = _renamed(ops.matmul, "bmm")
 
+
+def _piecewise(name: str, expand: Any, vjp: Any, doc: str) -> Op:
+    """An op of one floating operand, each of whose pieces is linear."""
+    return Op(
+        name=name, infer_type=_same_type, evaluate=expand, vjp=(vjp,), saves=("a",),
+        elementwise=True, expand=expand, doc=doc,
+    )  # fmt: skip
+
+
+def _inside(x: Any, low: float, high: float) -> Any:
+    return ops.logical_and(ops.greater(x, low), ops.less(x, high))
+
+
+def _hardtanh(x: Any, *, low: float, high: float) -> Any:
+    below = ops.where(ops.greater_equal(x, high), high, x)
+    return ops.where(ops.less_equal(x, low), low, below)
+
+
+def _softshrink(x: Any, *, width: float) -> Any:
+    within = ops.where(ops.isnan(x), x, 0.0)
+    above = ops.where(ops.greater(x, width), x - width, within)
+    return ops.where(ops.less(x, -width), x + width, above)
+
+
+def _within(x: Any, width: float) -> Any:
+    return ops.logical_and(ops.greater_equal(x, -width), ops.less_equal(x, width))
+
+
+def _shrink_vjp(g: Any, o: Any, a: Any, *, width: float) -> Any:
+    return ops.where(_within(a, width), 0.0, g)
+
+
+hardtanh = _piecewise(
+    "hardtanh", _hardtanh,
+    lambda g, o, a, *, low, high: ops.where(_inside(a, low, high), g, 0.0),
+    "x limited to [low, high]; the gradient at the limits is 0.",
+)  # fmt: skip
+threshold = _piecewise(
+    "threshold", lambda x, *, least, value: ops.where(ops.less_equal(x, least), value, x),
+    lambda g, o, a, *, least, value: ops.where(ops.less_equal(a, least), 0.0, g),
+    "x where it is above `least`, `value` elsewhere.",
+)  # fmt: skip
+softshrink = _piecewise(
+    "softshrink", _softshrink, _shrink_vjp,
+    "x moved towards 0 by `width`; 0 where it is not farther than that.",
+)  # fmt: skip
+hardshrink = _piecewise(
+    "hardshrink", lambda x, *, width: ops.where(_within(x, width), 0.0, x), _shrink_vjp,
+    "x where abs(x) is above `width`, 0 elsewhere.",
+)  # fmt: skip
+hardsigmoid = _piecewise(
+    "hardsigmoid", lambda x: _hardtanh(x + 3.0, low=0.0, high=6.0) / 6.0,
+    lambda g, o, a: ops.where(_inside(a, -3.0, 3.0), g / 6.0, 0.0),
+    "(x + 3) / 6 limited to [0, 1].",
+)  # fmt: skip
+picked = _renamed(ops.take_along_axis, "picked")
+mirrored = _renamed(ops.take, "mirrored")
+
+
+def _slope_by_x(g: Any, o: Any, a: Any, b: Any) -> Any:
+    return ops.where(ops.greater(a, 0), g, g * b)
+
+
+def _slope_by_b(g: Any, o: Any, a: Any, b: Any) -> Any:
+    return unbroadcast(ops.where(ops.greater(a, 0), 0.0, g * a), b)
+
+
+prelu = Op(
+    name="prelu",
+    infer_type=lambda x, slope: x,
+    evaluate=lambda x, slope: ops.where(ops.greater(x, 0), x, slope * x),
+    vjp=(_slope_by_x, _slope_by_b),
+    saves=("ab", "ab"),
+    elementwise=True,
+    expand=lambda x, slope: ops.where(ops.greater(x, 0), x, slope * x),
+    doc="x above 0, slope * x elsewhere; slope broadcasts to the shape of x.",
+)
+
+BENT = frozenset(
+    (
+        ops.relu, ops.leaky_relu, ops.max_pool2d, ops.avg_pool2d, hardtanh, threshold, softshrink,
+        hardshrink, hardsigmoid, prelu, picked, mirrored,
+    )
+)  # fmt: skip
+"""The ops whose derivative PyTorch derives again, though it is constant or has constant pieces."""
+
 REPLACED = frozenset(
     (
-        select, clone, contiguous, copy, fill, fill_of_tensor, zero, fill_where, put, norm, stack,
+        select, clone, contiguous, copy, fill, fill_of_tensor, zero, fill_where, norm, stack,
         transpose_2d, swap, squeeze_dim, sum_dim, mean_dim, prod_dim, index_select, masked_fill,
-        bmm, roll,
+        bmm, roll, hardtanh, threshold, softshrink, hardshrink, hardsigmoid, prelu, picked,
+        mirrored,
     )
 )  # fmt: skip
 """The ops of which a graph has not a node, but what they expand to."""
 
 ERASING = frozenset((copy, fill, fill_of_tensor, zero))
 """The ops whose value does not depend on their operand 0."""
+
+PLACING = frozenset((ops.where, ops.clamp))
+"""The ops that put numbers among elements, whose dtype must have a place for them."""
 
 VIEWS = frozenset(
     (

@@ -10,18 +10,36 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from compiler import ops
 from compiler.core.op import Op
+from dynamic.core.dtypes import BOOL, require_mask
 from dynamic.fast_paths import inplace, pairs, single, views
 from dynamic.tensors.dims import along
 from dynamic.tensors.tensor import Tensor
+from dynamic.user_warnings import warn
 
 
 def _where(condition: Any, *operands: Any, **options: Any) -> Any:
     """`where(condition, a, b)`, or the places where a condition alone is not 0, per axis."""
-    if not operands and not options and isinstance(condition, Tensor):
-        return condition.nonzero(as_tuple=True)
+    if isinstance(condition, Tensor):
+        if not operands and not options:
+            return condition.nonzero(as_tuple=True)
+        if condition._array.dtype is not BOOL:
+            _check_condition(condition)
     return ops.where.general(condition, *operands, **options)
+
+
+def _check_condition(condition: Any) -> None:
+    if condition._array.dtype == np.uint8:
+        warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be "
+            "removed in a future version of PyTorch. Use a boolean condition instead."
+        )
+    else:
+        text = "where expected condition to be a boolean tensor, but got a tensor with dtype {0}"
+        require_mask(condition, text)
 
 
 SHORT: dict[Op, Any] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.core.dtypes import BOOL, F32, F64
+from dynamic.core.dtypes import BOOL, F32, F64, INT64, MOST_F32
 from dynamic.tape.grad_mode import copying, paused, recording
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.inplace import touch
@@ -62,7 +62,7 @@ _NAMES = {
 
 def _fill(self: Any, value: Any) -> Any:
     """Fill with one number or a 0-d tensor; RuntimeError for a tensor with axes."""
-    if _is_free(self, None) and type(value) in (float, int):
+    if _is_free(self, None) and _is_small(value):
         try:
             self._array.fill(value)
         except (OverflowError, TypeError, ValueError):
@@ -77,16 +77,35 @@ def _zero(self: Any) -> Any:
     return _general_zero(self) if not _is_free(self, None) else _fill(self, 0)
 
 
+def _is_small(value: Any) -> bool:
+    """Whether a value is a number that every floating dtype has a place for."""
+    return (type(value) is float or type(value) is int) and -MOST_F32 <= value <= MOST_F32
+
+
 def _setitem(self: Any, key: Any, value: Any) -> None:
-    """`self[key] = value`; where a mask of the tensor's shape holds, a number at once."""
+    """`self[key] = value`; where a mask of the tensor's shape holds, a number at once.
+
+    So are the rows that a tensor of indices names, a number or a tensor of the same dtype.
+    """
     x = self._array
-    if type(key) in PLAIN and (type(value) is float or type(value) is int):
-        mask = key._array
-        fits = mask.dtype is BOOL and mask.shape == x.shape and x.flags.writeable
-        if fits and (x.dtype is F32 or x.dtype is F64) and _is_free(self, None):
-            x[mask] = value
-            touch(self)
-            return
+    if type(key) in PLAIN and (x.dtype is F32 or x.dtype is F64):
+        index, flags = key._array, x.flags
+        number = _is_small(value)
+        if index.dtype is BOOL:
+            fits = number and index.shape == x.shape and flags.writeable
+        elif index.dtype is INT64 and index.ndim:
+            other = type(value) in PLAIN and value._array.dtype is x.dtype
+            fits = (number or other) and flags.c_contiguous and flags.writeable
+        else:
+            fits = False
+        if fits and _is_free(self, value):
+            try:
+                x[index] = value if number else value._array
+            except (IndexError, ValueError):  # of which PyTorch says something else
+                pass
+            else:
+                touch(self)
+                return
     _general_setitem(self, key, value)
 
 

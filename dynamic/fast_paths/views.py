@@ -28,13 +28,13 @@ Arranged = tuple[Any, Attrs]
 def _getitem(self: Any, key: Any) -> Any:
     """`self[key]`: a view for an int, a slice, None, or several of them."""
     basic: Any
-    if type(key) is slice:
+    if type(key) is slice and (key.step is None or key.step == 1):
         basic = key
-    elif type(key) in _INDICES:
+    elif type(key) is int or key is None:
         basic = (key, Ellipsis)  # without it, an index of the only axis makes a NumPy scalar
     elif type(key) is tuple:
         for one in key:
-            if type(one) not in _INDICES:
+            if type(one) not in _INDICES or (type(one) is slice and one.step is not None):
                 return Indexing.__getitem__(self, key)
         basic = (*key, Ellipsis)
     else:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler import ops
 from compiler.core.op import Attrs, Op
 from compiler.transforms import batching
 from compiler.transforms.batching import (
@@ -46,11 +47,13 @@ def _selected(
 def _put(
     op: Op, examples: Sequence[Example], size: int, attrs: Attrs, apply: Apply = evaluated
 ) -> Any:
-    x, value = examples
-    places = np.asarray(attrs["places"])
-    offsets = np.arange(size) * int(np.prod(x.tensor.shape[1 if x.batched else 0 :]))
-    batch = places + offsets.reshape((size,) + (1,) * places.ndim)
-    return apply(op, [full(x, size), widened(value, places.ndim)], {"places": batch})
+    x, values, index = examples
+    whole = full(x, size)
+    count = int(np.prod(whole.shape[1:]))
+    places = ops.astype(full(index, size), "int64")
+    offsets = (np.arange(size) * count).reshape((size,) + (1,) * index.ndim)
+    places = ops.where(ops.less(places, 0), places + count, places) + offsets
+    return apply(op, [whole, widened(values, index.ndim), places], attrs)
 
 
 _RULES: dict[Op, BatchRule] = {
@@ -70,7 +73,7 @@ _RULES: dict[Op, BatchRule] = {
     **dict.fromkeys((eager_ops.transpose_2d, eager_ops.swap), reordered),
     eager_ops.select: _selected,
     eager_ops.place: _selected,
-    eager_ops.put: _put,
+    ops.put: _put,
     eager_ops.index_select: taken,
     eager_ops.bmm: multiplied,
 }

@@ -6,184 +6,112 @@ from typing import Any
 
 from compiler.core.errors import OptionError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from dynamic.nn.declared import Declared
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
 from dynamic.tensors.creation import full
 from dynamic.tensors.devices import check_device
 
 
-class _Activation(Module):
-    """A function of one tensor with options, which the representation shows; abstract."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__()
-        self._options = tuple(name for name in options if name != "inplace")
-        for name, value in options.items():
-            setattr(self, name, value)
+class _Activation(Declared):
+    """A function of one tensor, of which all hyper-parameters are shown; abstract."""
 
     def extra_repr(self) -> str:
-        """The options, and `inplace` if it is set."""
-        shown = [f"{name}={getattr(self, name)}" for name in self._options]
+        """The hyper-parameters, `inplace` only if it is set."""
+        names = [name for name in self._hyperparameters if name != "inplace"]
+        shown = [f"{name}={getattr(self, name)}" for name in names]
         return ", ".join([*shown, *(["inplace=True"] if getattr(self, "inplace", False) else [])])
 
 
-class ReLU(_Activation):
-    """`functional.relu` as a layer."""
+class ReLU(_Activation, functional=F.relu):
+    """max(x, 0)."""
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
-
-    def forward(self, input: Any) -> Any:
-        """max(x, 0)."""
-        return F.relu(input, self.inplace)
+    inplace: bool = False
 
 
-class ReLU6(_Activation):
-    """`functional.relu6` as a layer."""
+class ReLU6(_Activation, functional=F.relu6):
+    """x limited to [0, 6]."""
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
-
-    def forward(self, input: Any) -> Any:
-        """x limited to [0, 6]."""
-        return F.relu6(input, self.inplace)
+    inplace: bool = False
 
 
-class SELU(_Activation):
-    """`functional.selu` as a layer."""
+class SELU(_Activation, functional=F.selu):
+    """A multiple of elu that keeps mean 0 and variance 1 (Klambauer et al. 2017)."""
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
-
-    def forward(self, input: Any) -> Any:
-        """A multiple of elu."""
-        return F.selu(input, self.inplace)
+    inplace: bool = False
 
 
-class SiLU(_Activation):
-    """`functional.silu` as a layer."""
+class SiLU(_Activation, functional=F.silu):
+    """x * sigmoid(x)."""
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
-
-    def forward(self, input: Any) -> Any:
-        """x * sigmoid(x)."""
-        return F.silu(input, self.inplace)
+    inplace: bool = False
 
 
-class Mish(_Activation):
-    """`functional.mish` as a layer."""
+class Mish(_Activation, functional=F.mish):
+    """x * tanh(softplus(x))."""
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
-
-    def forward(self, input: Any) -> Any:
-        """x * tanh(softplus(x))."""
-        return F.mish(input, self.inplace)
+    inplace: bool = False
 
 
-class Hardsigmoid(_Activation):
-    """`functional.hardsigmoid` as a layer."""
+class Hardsigmoid(Declared, functional=F.hardsigmoid):
+    """(x + 3) / 6 limited to [0, 1]."""
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
-
-    def extra_repr(self) -> str:
-        """Nothing."""
-        return ""
-
-    def forward(self, input: Any) -> Any:
-        """(x + 3) / 6 limited to [0, 1]."""
-        return F.hardsigmoid(input, self.inplace)
+    inplace: bool = False
 
 
-class Hardswish(_Activation):
-    """`functional.hardswish` as a layer."""
+class Hardswish(Declared, functional=F.hardswish):
+    """x * hardsigmoid(x)."""
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
-
-    def extra_repr(self) -> str:
-        """Nothing."""
-        return ""
-
-    def forward(self, input: Any) -> Any:
-        """x * hardsigmoid(x)."""
-        return F.hardswish(input, self.inplace)
+    inplace: bool = False
 
 
-class LeakyReLU(_Activation):
-    """`functional.leaky_relu` as a layer."""
+class LeakyReLU(_Activation, functional=F.leaky_relu):
+    """x above 0, negative_slope * x below."""
 
-    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
-        super().__init__(negative_slope=negative_slope, inplace=inplace)
-
-    def forward(self, input: Any) -> Any:
-        """x above 0, negative_slope * x below."""
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
+    negative_slope: float = 1e-2
+    inplace: bool = False
 
 
-class RReLU(_Activation):
-    """`functional.rrelu` as a layer: random slopes in training (Xu et al. 2015)."""
+class RReLU(_Activation, functional=F.rrelu):
+    """x above 0, below a slope from [lower, upper] times x, in training random (Xu et al. 2015)."""
 
-    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
-        super().__init__(lower=lower, upper=upper, inplace=inplace)
-
-    def forward(self, input: Any) -> Any:
-        """x above 0, a slope from [lower, upper] times x below."""
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+    lower: float = 1 / 8
+    upper: float = 1 / 3
+    inplace: bool = False
 
 
-class ELU(_Activation):
-    """`functional.elu` as a layer."""
+class ELU(_Activation, functional=F.elu):
+    """x above 0, alpha * (exp(x) - 1) below."""
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(alpha=alpha, inplace=inplace)
-
-    def forward(self, input: Any) -> Any:
-        """x above 0, alpha * (exp(x) - 1) below."""
-        return F.elu(input, self.alpha, self.inplace)
+    alpha: float = 1.0
+    inplace: bool = False
 
 
-class CELU(_Activation):
-    """`functional.celu` as a layer."""
+class CELU(_Activation, functional=F.celu):
+    """x above 0, alpha * (exp(x / alpha) - 1) below."""
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(alpha=alpha, inplace=inplace)
-
-    def forward(self, input: Any) -> Any:
-        """x above 0, alpha * (exp(x / alpha) - 1) below."""
-        return F.celu(input, self.alpha, self.inplace)
+    alpha: float = 1.0
+    inplace: bool = False
 
 
-class GELU(_Activation):
-    """`functional.gelu` as a layer."""
+class GELU(Declared, functional=F.gelu):
+    """x times the normal distribution function of x, or its form with "tanh"."""
 
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__(approximate=approximate)
+    approximate: str = "none"
 
     def extra_repr(self) -> str:
         """Which form it has."""
         return f"approximate={self.approximate!r}"
 
-    def forward(self, input: Any) -> Any:
-        """x times the normal distribution function of x."""
-        return F.gelu(input, self.approximate)
 
+class GLU(_Activation, functional=F.glu):
+    """The first half along `dim` times the sigmoid of the second."""
 
-class GLU(_Activation):
-    """`functional.glu` as a layer."""
-
-    def __init__(self, dim: int = -1) -> None:
-        super().__init__(dim=dim)
-
-    def forward(self, input: Any) -> Any:
-        """The first half along `dim` times the sigmoid of the second."""
-        return F.glu(input, self.dim)
+    dim: int = -1
 
 
 class Sigmoid(Module):
-    """`functional.sigmoid` as a layer."""
+    """1 / (1 + exp(-x))."""
 
     def forward(self, input: Any) -> Any:
         """1 / (1 + exp(-x))."""
@@ -191,99 +119,75 @@ class Sigmoid(Module):
 
 
 class Tanh(Module):
-    """`functional.tanh` as a layer."""
+    """The hyperbolic tangent."""
 
     def forward(self, input: Any) -> Any:
         """The hyperbolic tangent."""
         return F.tanh(input)
 
 
-class LogSigmoid(Module):
-    """`functional.logsigmoid` as a layer."""
-
-    def forward(self, input: Any) -> Any:
-        """log(sigmoid(x))."""
-        return F.logsigmoid(input)
+class LogSigmoid(Declared, functional=F.logsigmoid):
+    """log(sigmoid(x))."""
 
 
-class Softsign(Module):
-    """`functional.softsign` as a layer."""
-
-    def forward(self, input: Any) -> Any:
-        """x / (1 + abs(x))."""
-        return F.softsign(input)
+class Softsign(Declared, functional=F.softsign):
+    """x / (1 + abs(x))."""
 
 
-class Tanhshrink(Module):
-    """`functional.tanhshrink` as a layer."""
-
-    def forward(self, input: Any) -> Any:
-        """x - tanh(x)."""
-        return F.tanhshrink(input)
+class Tanhshrink(Declared, functional=F.tanhshrink):
+    """x - tanh(x)."""
 
 
-class Softplus(_Activation):
-    """`functional.softplus` as a layer."""
+class Softplus(_Activation, functional=F.softplus):
+    """log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold."""
 
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__(beta=beta, threshold=threshold)
-
-    def forward(self, input: Any) -> Any:
-        """log(1 + exp(beta * x)) / beta."""
-        return F.softplus(input, self.beta, self.threshold)
+    beta: float = 1.0
+    threshold: float = 20.0
 
 
-class _Shrink(_Activation):
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__(lambd=lambd)
+class _Shrink(Declared):
+    """Elements near 0 are 0; abstract."""
+
+    lambd: float = 0.5
 
     def extra_repr(self) -> str:
         """The distance."""
         return str(self.lambd)
 
 
-class Softshrink(_Shrink):
-    """`functional.softshrink` as a layer."""
-
-    def forward(self, input: Any) -> Any:
-        """x moved towards 0 by lambd."""
-        return F.softshrink(input, self.lambd)
+class Softshrink(_Shrink, functional=F.softshrink):
+    """x moved towards 0 by lambd; 0 where it is not farther than that."""
 
 
-class Hardshrink(_Shrink):
-    """`functional.hardshrink` as a layer."""
-
-    def forward(self, input: Any) -> Any:
-        """x where abs(x) is above lambd, else 0."""
-        return F.hardshrink(input, self.lambd)
+class Hardshrink(_Shrink, functional=F.hardshrink):
+    """x where abs(x) is above lambd, else 0."""
 
 
-class Threshold(_Activation):
-    """`functional.threshold` as a layer."""
+class Threshold(_Activation, functional=F.threshold):
+    """x where it is above the threshold, else `value`."""
 
-    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        super().__init__(threshold=threshold, value=value, inplace=inplace)
-
-    def forward(self, input: Any) -> Any:
-        """x above the threshold, else `value`."""
-        return F.threshold(input, self.threshold, self.value, self.inplace)
+    threshold: float
+    value: float
+    inplace: bool = False
 
 
-class Hardtanh(_Activation):
-    """`functional.hardtanh` as a layer; ValueError unless max_val is above min_val."""
+class Hardtanh(_Activation, functional=F.hardtanh):
+    """x limited to [min_val, max_val]; ValueError unless max_val is above min_val."""
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(min_val=min_val, max_val=max_val, inplace=inplace)
-        if max_val <= min_val:
-            raise OptionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
+    min_val: float = -1.0
+    max_val: float = 1.0
+    inplace: bool = False
 
-    def forward(self, input: Any) -> Any:
-        """x limited to [min_val, max_val]."""
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+    def _assign(self, values: dict[str, Any]) -> None:
+        super()._assign(values)
+        if self.max_val <= self.min_val:
+            raise OptionError(
+                f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
+            )
 
 
-class PReLU(_Activation):
-    """`functional.prelu` as a layer, with the slope a parameter: one, or one per channel.
+class PReLU(Module):
+    """x above 0, weight * x below: the slope is a parameter, one, or one per channel.
 
     (He et al. 2015.)
     """
@@ -292,7 +196,8 @@ class PReLU(_Activation):
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
     ) -> None:
         check_device(device)
-        super().__init__(num_parameters=num_parameters)
+        super().__init__()
+        self.num_parameters = num_parameters
         self.init = init
         self.weight = Parameter(full((num_parameters,), float(init), dtype=dtype))
 
@@ -300,35 +205,36 @@ class PReLU(_Activation):
         """x above 0, weight * x below."""
         return F.prelu(input, self.weight)
 
-
-class Softmax(_Activation):
-    """`functional.softmax` as a layer."""
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__(dim=dim)
-
-    def forward(self, input: Any) -> Any:
-        """exp(x) / sum(exp(x)) along `dim`."""
-        return F.softmax(input, self.dim)
+    def extra_repr(self) -> str:
+        """The number of slopes."""
+        return f"num_parameters={self.num_parameters}"
 
 
-class LogSoftmax(_Activation):
-    """`functional.log_softmax` as a layer."""
+class _AlongAxis(_Activation):
+    """Shares along an axis; abstract."""
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__(dim=dim)
-
-    def forward(self, input: Any) -> Any:
-        """log(softmax(x)) along `dim`."""
-        return F.log_softmax(input, self.dim)
+    dim: int | None = None
 
 
-class Softmin(_Activation):
-    """`functional.softmin` as a layer."""
+class Softmax(_AlongAxis, functional=F.softmax):
+    """exp(x) / sum(exp(x)) along `dim`."""
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__(dim=dim)
+
+class LogSoftmax(_AlongAxis, functional=F.log_softmax):
+    """log(softmax(x)) along `dim`."""
+
+
+class Softmin(_AlongAxis, functional=F.softmin):
+    """softmax(-x) along `dim`."""
+
+
+class Softmax2d(Module):
+    """Softmax over the channels of (n, c, h, w) or (c, h, w)."""
 
     def forward(self, input: Any) -> Any:
-        """softmax(-x) along `dim`."""
-        return F.softmin(input, self.dim)
+        """The shares of the channels at each place."""
+        if input.ndim not in (3, 4):
+            raise OptionError(
+                f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead"
+            )
+        return F.softmax(input, -3)

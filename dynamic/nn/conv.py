@@ -1,8 +1,9 @@
-"""Convolutional layers."""
+"""Convolutional layers over one, two or three axes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from compiler.core.errors import OptionError
@@ -12,6 +13,7 @@ from dynamic.nn import init
 from dynamic.nn.functional.windows import Sizes, per_axis
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
+from dynamic.tensors.constructors import copy_method
 from dynamic.tensors.creation import empty
 from dynamic.tensors.devices import check_device
 
@@ -29,21 +31,23 @@ class _Convolution(Module):
 
     axes = 0
     transposed = False
+    _functional: Callable[..., Any]
+
+    def __init_subclass__(
+        cls, axes: int | None = None, functional: Callable[..., Any] | None = None
+    ) -> None:
+        if axes is not None and functional is not None:
+            cls.axes = axes
+            cls._functional = staticmethod(functional)
+            copy_method(cls, "forward")
+        super().__init_subclass__()
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any,
-        padding: Any,
-        dilation: Any,
-        groups: int,
-        bias: bool,
-        padding_mode: str,
-        output_padding: Any,
-        dtype: Any,
-    ) -> None:
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any,
+        dilation: Any, groups: int, bias: bool, padding_mode: str, output_padding: Any,
+        device: Any, dtype: Any,
+    ) -> None:  # fmt: skip
+        check_device(device)
         super().__init__()
         _check_channels(in_channels, out_channels, groups)
         self.in_channels = in_channels
@@ -87,24 +91,6 @@ class _Convolution(Module):
             bound = 1 / math.sqrt(fan_in) if fan_in else 0
             init.uniform_(self.bias, -bound, bound)
 
-    def _widths(self) -> list[int]:
-        """The padding as `F.pad` takes it, for the modes that are not zeros."""
-        widths: list[int] = []
-        for axis in reversed(range(self.axes)):
-            if self.padding == "same":
-                total = self.dilation[axis] * (self.kernel_size[axis] - 1)
-                widths += [total // 2, total - total // 2]
-            else:
-                widths += [0 if isinstance(self.padding, str) else self.padding[axis]] * 2
-        return widths
-
-    def _convolve(self, convolution: Any, input: Any) -> Any:
-        padding: Any = self.padding
-        if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._widths(), self.padding_mode), 0
-        options = (self.stride, padding, self.dilation, self.groups)
-        return convolution(input, self.weight, self.bias, *options)
-
     def extra_repr(self) -> str:
         """The sizes, and the options that are not the default."""
         zeros, ones = (0,) * self.axes, (1,) * self.axes
@@ -133,81 +119,72 @@ def _check_channels(in_channels: int, out_channels: int, groups: int) -> None:
         raise OptionError("out_channels must be divisible by groups")
 
 
-class _Forward(_Convolution):
+class _Conv(_Convolution):
     """A convolution with PyTorch's arguments; abstract."""
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        check_device(device)
-        options = (stride, padding, dilation, groups, bias, padding_mode, 0, dtype)
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
+        padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True,
+        padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        options = (stride, padding, dilation, groups, bias, padding_mode, 0, device, dtype)
         super().__init__(in_channels, out_channels, kernel_size, *options)
 
+    def forward(self, input: Any) -> Any:
+        """The input, convolved."""
+        padding: Any = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._widths(), self.padding_mode), 0
+        options = (self.stride, padding, self.dilation, self.groups)
+        return self._functional(input, self.weight, self.bias, *options)
 
-class Conv1d(_Forward):
+    def _widths(self) -> list[int]:
+        """The padding as `F.pad` takes it, for the modes that are not zeros."""
+        widths: list[int] = []
+        for axis in reversed(range(self.axes)):
+            if self.padding == "same":
+                total = self.dilation[axis] * (self.kernel_size[axis] - 1)
+                widths += [total // 2, total - total // 2]
+            else:
+                widths += [0 if isinstance(self.padding, str) else self.padding[axis]] * 2
+        return widths
+
+
+class Conv1d(_Conv, axes=1, functional=F.conv1d):
     """Cross-correlation: (n, in_channels, l) -> (n, out_channels, l'); n is optional."""
 
-    axes = 1
 
-    def forward(self, input: Any) -> Any:
-        """The input, convolved."""
-        return self._convolve(F.conv1d, input)
-
-
-class Conv2d(_Forward):
+class Conv2d(_Conv, axes=2, functional=F.conv2d):
     """Cross-correlation: (n, in_channels, h, w) -> (n, out_channels, h', w'); n is optional."""
 
-    axes = 2
 
-    def forward(self, input: Any) -> Any:
-        """The input, convolved."""
-        return self._convolve(F.conv2d, input)
+class Conv3d(_Conv, axes=3, functional=F.conv3d):
+    """Cross-correlation: (n, in_channels, d, h, w) -> (n, out_channels, ...); n is optional."""
 
 
-class _Transposed(_Convolution):
+class _ConvTranspose(_Convolution):
     """The adjoint of a convolution with PyTorch's arguments; abstract."""
 
     transposed = True
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Any = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        check_device(device)
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
+        padding: Any = 0, output_padding: Any = 0, groups: int = 1, bias: bool = True,
+        dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         if padding_mode != "zeros":
             name = type(self).__name__
             raise OptionError(f'Only "zeros" padding mode is supported for {name}')
-        options = (stride, padding, dilation, groups, bias, padding_mode, output_padding, dtype)
-        super().__init__(in_channels, out_channels, kernel_size, *options)
+        options = (stride, padding, dilation, groups, bias, padding_mode, output_padding)
+        super().__init__(in_channels, out_channels, kernel_size, *options, device, dtype)
 
-    def _adjoint(self, convolution: Any, input: Any, output_size: Any) -> Any:
+    def forward(self, input: Any, output_size: Any = None) -> Any:
+        """The input, convolved; `output_size` chooses among the sizes that a stride allows."""
         extra = self.output_padding
         if output_size is not None:
             extra = self._extra(input, output_size)
         options = (self.stride, self.padding, extra, self.groups, self.dilation)
-        return convolution(input, self.weight, self.bias, *options)
+        return self._functional(input, self.weight, self.bias, *options)
 
     def _extra(self, input: Any, output_size: Any) -> Sizes:
         """The output padding that gives an output of the wanted size."""
@@ -236,21 +213,13 @@ class _Transposed(_Convolution):
         return tuple(one - low for one, low in zip(wanted, least, strict=True))
 
 
-class ConvTranspose1d(_Transposed):
+class ConvTranspose1d(_ConvTranspose, axes=1, functional=F.conv_transpose1d):
     """The adjoint of Conv1d: (n, in_channels, l) -> (n, out_channels, l'); n is optional."""
 
-    axes = 1
 
-    def forward(self, input: Any, output_size: Any = None) -> Any:
-        """The input, convolved; `output_size` chooses among the sizes that a stride allows."""
-        return self._adjoint(F.conv_transpose1d, input, output_size)
-
-
-class ConvTranspose2d(_Transposed):
+class ConvTranspose2d(_ConvTranspose, axes=2, functional=F.conv_transpose2d):
     """The adjoint of Conv2d: (n, in_channels, h, w) -> (n, out_channels, h', w')."""
 
-    axes = 2
 
-    def forward(self, input: Any, output_size: Any = None) -> Any:
-        """The input, convolved; `output_size` chooses among the sizes that a stride allows."""
-        return self._adjoint(F.conv_transpose2d, input, output_size)
+class ConvTranspose3d(_ConvTranspose, axes=3, functional=F.conv_transpose3d):
+    """The adjoint of Conv3d: (n, in_channels, d, h, w) -> (n, out_channels, ...)."""

@@ -6,70 +6,42 @@ from typing import Any
 
 from compiler.core.errors import OptionError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn.module import Module
+from dynamic.nn.declared import Declared
 
 
-class _Dropping(Module):
+class _Dropout(Declared):
     """The probability of a dropout layer; abstract."""
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
+    p: float = 0.5
+    inplace: bool = False
+    _shown = ("p", "inplace")
+
+    def _assign(self, values: dict[str, Any]) -> None:
+        p = values["p"]
         if p < 0 or p > 1:
             raise OptionError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p = p
-        self.inplace = inplace
-
-    def _drop(self, function: Any, input: Any) -> Any:
-        return function(input, self.p, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        """The probability."""
-        return f"p={self.p}, inplace={self.inplace}"
+        super()._assign(values)
 
 
-class Dropout(_Dropping):
+class Dropout(_Dropout, functional=F.dropout):
     """Each element 0 with probability p, else divided by 1 - p, in training (Srivastava 2014)."""
 
-    def forward(self, input: Any) -> Any:
-        """The input with elements dropped."""
-        return self._drop(F.dropout, input)
 
-
-class Dropout1d(_Dropping):
+class Dropout1d(_Dropout, functional=F.dropout1d):
     """Each channel of (n, c, l) or (c, l) dropped as a whole: see Dropout."""
 
-    def forward(self, input: Any) -> Any:
-        """The input with channels dropped."""
-        return self._drop(F.dropout1d, input)
 
-
-class Dropout2d(_Dropping):
+class Dropout2d(_Dropout, functional=F.dropout2d):
     """Each channel of (n, c, h, w) dropped as a whole (Tompson et al. 2015)."""
 
-    def forward(self, input: Any) -> Any:
-        """The input with channels dropped."""
-        return self._drop(F.dropout2d, input)
 
-
-class Dropout3d(_Dropping):
+class Dropout3d(_Dropout, functional=F.dropout3d):
     """Each channel of (n, c, d, h, w) or (c, d, h, w) dropped as a whole: see Dropout."""
 
-    def forward(self, input: Any) -> Any:
-        """The input with channels dropped."""
-        return self._drop(F.dropout3d, input)
 
-
-class AlphaDropout(_Dropping):
+class AlphaDropout(_Dropout, functional=F.alpha_dropout):
     """Dropout that keeps mean 0 and variance 1, for selu (Klambauer et al. 2017)."""
 
-    def forward(self, input: Any) -> Any:
-        """The input with elements dropped."""
-        return self._drop(F.alpha_dropout, input)
 
-
-class FeatureAlphaDropout(_Dropping):
+class FeatureAlphaDropout(_Dropout, functional=F.feature_alpha_dropout):
     """AlphaDropout of whole channels of (n, c, ...)."""
-
-    def forward(self, input: Any) -> Any:
-        """The input with channels dropped."""
-        return self._drop(F.feature_alpha_dropout, input)

@@ -2,342 +2,212 @@
 
 from __future__ import annotations
 
+from dataclasses import InitVar
 from typing import Any
 
 from compiler.core.errors import OptionError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from dynamic.nn.declared import Declared
+from dynamic.nn.distance import PairwiseDistance
 from dynamic.nn.functional.reduction import legacy_reduction
 from dynamic.nn.module import Module
 
 
-class _Loss(Module):
-    """A loss with a reduction: 'mean', 'sum' or 'none'; abstract."""
+class _Loss(Declared):
+    """A loss with a reduction, 'mean', 'sum' or 'none'; its weights are buffers; abstract."""
 
-    def __init__(
-        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
-    ) -> None:
-        super().__init__()
-        self.reduction = legacy_reduction(size_average, reduce, reduction)
+    def _assign(self, values: dict[str, Any]) -> None:
+        Module.__init__(self)
+        old = values.pop("size_average", None), values.pop("reduce", None)
+        self.reduction = legacy_reduction(*old, values.pop("reduction"))
+        for name, value in values.items():
+            if name in ("weight", "pos_weight"):
+                self.register_buffer(name, value)
+            else:
+                setattr(self, name, value)
+
+
+class _ReducedLoss(_Loss):
+    """A loss whose first hyper-parameters say how it is reduced; abstract."""
+
+    size_average: InitVar[bool | None] = None
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
 
 
 class _WeightedLoss(_Loss):
-    """A loss with a weight, which is a buffer; abstract."""
+    """A loss whose first hyper-parameter is a weight; abstract."""
 
-    weight: Any
-
-    def __init__(
-        self,
-        weight: Any = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
-
-
-class MSELoss(_Loss):
-    """`functional.mse_loss` as a layer."""
-
-    def forward(self, input: Any, target: Any) -> Any:
-        """The squared difference."""
-        return F.mse_loss(input, target, reduction=self.reduction)
-
-
-class L1Loss(_Loss):
-    """`functional.l1_loss` as a layer."""
-
-    def forward(self, input: Any, target: Any) -> Any:
-        """The absolute difference."""
-        return F.l1_loss(input, target, reduction=self.reduction)
-
-
-class SmoothL1Loss(_Loss):
-    """`functional.smooth_l1_loss` as a layer."""
-
-    def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        beta: float = 1.0,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.beta = beta
-
-    def forward(self, input: Any, target: Any) -> Any:
-        """Quadratic below beta, linear above."""
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
-
-
-class HuberLoss(_Loss):
-    """`functional.huber_loss` as a layer."""
-
-    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        super().__init__(reduction=reduction)
-        self.delta = delta
-
-    def forward(self, input: Any, target: Any) -> Any:
-        """Quadratic below delta, linear above."""
-        return F.huber_loss(input, target, self.reduction, self.delta)
-
-
-class CrossEntropyLoss(_WeightedLoss):
-    """`functional.cross_entropy` as a layer."""
-
-    def __init__(
-        self,
-        weight: Any = None,
-        size_average: bool | None = None,
-        ignore_index: int = -100,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        label_smoothing: float = 0.0,
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
-
-    def forward(self, input: Any, target: Any) -> Any:
-        """-log(softmax(x)) of the target."""
-        return F.cross_entropy(
-            input,
-            target,
-            self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
-
-
-class NLLLoss(_WeightedLoss):
-    """`functional.nll_loss` as a layer."""
-
-    def __init__(
-        self,
-        weight: Any = None,
-        size_average: bool | None = None,
-        ignore_index: int = -100,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
-
-    def forward(self, input: Any, target: Any) -> Any:
-        """-x[target]."""
-        return F.nll_loss(
-            input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction
-        )
-
-
-class BCELoss(_WeightedLoss):
-    """`functional.binary_cross_entropy` as a layer."""
-
-    def forward(self, input: Any, target: Any) -> Any:
-        """The loss of targets under probabilities."""
-        return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
-
-
-class BCEWithLogitsLoss(_WeightedLoss):
-    """`functional.binary_cross_entropy_with_logits` as a layer."""
-
-    pos_weight: Any
-
-    def __init__(
-        self,
-        weight: Any = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        pos_weight: Any = None,
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        self.register_buffer("pos_weight", pos_weight)
-
-    def forward(self, input: Any, target: Any) -> Any:
-        """The loss of targets under probabilities sigmoid(x)."""
-        return F.binary_cross_entropy_with_logits(
-            input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
-        )
-
-
-class KLDivLoss(_Loss):
-    """`functional.kl_div` as a layer."""
-
-    def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        log_target: bool = False,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.log_target = log_target
-
-    def forward(self, input: Any, target: Any) -> Any:
-        """t * (log(t) - x)."""
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
-
-
-class PoissonNLLLoss(_Loss):
-    """`functional.poisson_nll_loss` as a layer."""
-
-    def __init__(
-        self,
-        log_input: bool = True,
-        full: bool = False,
-        size_average: bool | None = None,
-        eps: float = 1e-8,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.log_input = log_input
-        self.full = full
-        self.eps = eps
-
-    def forward(self, log_input: Any, target: Any) -> Any:
-        """The negative log-likelihood of counts."""
-        return F.poisson_nll_loss(
-            log_input,
-            target,
-            self.log_input,
-            self.full,
-            eps=self.eps,
-            reduction=self.reduction,
-        )
-
-
-class GaussianNLLLoss(_Loss):
-    """`functional.gaussian_nll_loss` as a layer."""
-
-    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
-        super().__init__(reduction=reduction)
-        self.full = full
-        self.eps = eps
-
-    def forward(self, input: Any, target: Any, var: Any) -> Any:
-        """The negative log-likelihood under a mean and a variance."""
-        return F.gaussian_nll_loss(input, target, var, self.full, self.eps, self.reduction)
+    weight: Any = None
+    size_average: InitVar[bool | None] = None
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
 
 
 class _MarginLoss(_Loss):
-    """A loss with a margin; abstract."""
+    """A loss whose first hyper-parameter is a margin; abstract."""
 
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
+    margin: float = 0.0
+    size_average: InitVar[bool | None] = None
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
 
 
-class CosineEmbeddingLoss(_MarginLoss):
-    """`functional.cosine_embedding_loss` as a layer."""
-
-    def forward(self, input1: Any, input2: Any, target: Any) -> Any:
-        """1 - cos of a pair that belongs together, max(0, cos - margin) of another."""
-        return F.cosine_embedding_loss(
-            input1, input2, target, self.margin, reduction=self.reduction
-        )
+class MSELoss(_ReducedLoss, functional=F.mse_loss):
+    """The squared difference."""
 
 
-class MarginRankingLoss(_MarginLoss):
-    """`functional.margin_ranking_loss` as a layer."""
-
-    def forward(self, input1: Any, input2: Any, target: Any) -> Any:
-        """max(0, margin - t * (x1 - x2))."""
-        return F.margin_ranking_loss(input1, input2, target, self.margin, reduction=self.reduction)
+class L1Loss(_ReducedLoss, functional=F.l1_loss):
+    """The absolute difference."""
 
 
-class HingeEmbeddingLoss(_MarginLoss):
-    """`functional.hinge_embedding_loss` as a layer."""
+class SmoothL1Loss(_ReducedLoss, functional=F.smooth_l1_loss):
+    """Quadratic below beta, linear above."""
 
-    def __init__(
-        self,
-        margin: float = 1.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(margin, size_average, reduce, reduction)
-
-    def forward(self, input: Any, target: Any) -> Any:
-        """x where the target is 1, max(0, margin - x) where it is -1."""
-        return F.hinge_embedding_loss(input, target, self.margin, reduction=self.reduction)
+    beta: float = 1.0
 
 
-class SoftMarginLoss(_Loss):
-    """`functional.soft_margin_loss` as a layer."""
+class HuberLoss(_Loss, functional=F.huber_loss):
+    """Quadratic below delta, linear above."""
 
-    def forward(self, input: Any, target: Any) -> Any:
-        """log(1 + exp(-t * x))."""
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
+    reduction: str = "mean"
+    delta: float = 1.0
 
 
-class TripletMarginLoss(_Loss):
-    """`functional.triplet_margin_loss` as a layer; ValueError unless the margin is positive."""
+class CrossEntropyLoss(_Loss, functional=F.cross_entropy):
+    """-log(softmax(x)) of the target: class indices, or probabilities."""
 
-    def __init__(
-        self,
-        margin: float = 1.0,
-        p: float = 2.0,
-        eps: float = 1e-6,
-        swap: bool = False,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
+    weight: Any = None
+    size_average: InitVar[bool | None] = None
+    ignore_index: int = -100
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
+    label_smoothing: float = 0.0
+
+
+class NLLLoss(_Loss, functional=F.nll_loss):
+    """-x[target], x log-probabilities."""
+
+    weight: Any = None
+    size_average: InitVar[bool | None] = None
+    ignore_index: int = -100
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
+
+
+class BCELoss(_WeightedLoss, functional=F.binary_cross_entropy):
+    """The loss of targets under probabilities."""
+
+
+class BCEWithLogitsLoss(_WeightedLoss, functional=F.binary_cross_entropy_with_logits):
+    """The loss of targets under probabilities sigmoid(x)."""
+
+    pos_weight: Any = None
+
+
+class KLDivLoss(_ReducedLoss, functional=F.kl_div):
+    """t * (log(t) - x), x log-probabilities; `log_target`: the target is log(t)."""
+
+    log_target: bool = False
+
+
+class PoissonNLLLoss(_Loss):
+    """The negative log-likelihood of counts."""
+
+    log_input: bool = True
+    full: bool = False
+    size_average: InitVar[bool | None] = None
+    eps: float = 1e-8
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
+
+    def forward(self, log_input: Any, target: Any) -> Any:
+        """The loss; its first argument has the name of an option."""
+        options = (self.log_input, self.full, None, self.eps, None, self.reduction)
+        return F.poisson_nll_loss(log_input, target, *options)
+
+
+class GaussianNLLLoss(_Loss, functional=F.gaussian_nll_loss, kw_only=True):
+    """The negative log-likelihood under a mean and a variance."""
+
+    full: bool = False
+    eps: float = 1e-6
+    reduction: str = "mean"
+
+
+class CosineEmbeddingLoss(_MarginLoss, functional=F.cosine_embedding_loss):
+    """1 - cos of a pair that belongs together, max(0, cos - margin) of another."""
+
+
+class MarginRankingLoss(_MarginLoss, functional=F.margin_ranking_loss):
+    """max(0, margin - t * (x1 - x2))."""
+
+
+class HingeEmbeddingLoss(_MarginLoss, functional=F.hinge_embedding_loss):
+    """x where the target is 1, max(0, margin - x) where it is -1."""
+
+    margin: float = 1.0
+
+
+class SoftMarginLoss(_ReducedLoss, functional=F.soft_margin_loss):
+    """log(1 + exp(-t * x))."""
+
+
+class MultiMarginLoss(_Loss, functional=F.multi_margin_loss):
+    """The mean over the other classes of max(0, margin - x[target] + x)**p."""
+
+    p: int = 1
+    margin: float = 1.0
+    weight: Any = None
+    reduction: str = "mean"
+
+
+class MultiLabelMarginLoss(_ReducedLoss, functional=F.multilabel_margin_loss):
+    """The mean over labels and other classes of max(0, 1 - x[label] + x)."""
+
+
+class MultiLabelSoftMarginLoss(_Loss, functional=F.multilabel_soft_margin_loss):
+    """The mean over the classes of the binary cross entropies of logits."""
+
+    weight: Any = None
+    reduction: str = "mean"
+
+
+class _TripletLoss(_Loss):
+    """A loss with a margin above 0, else ValueError; abstract."""
+
+    def _assign(self, values: dict[str, Any]) -> None:
+        margin = values["margin"]
         if margin <= 0:
             raise OptionError(
-                f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead"
+                f"{self._get_name()}: expected margin to be greater than 0, got {margin} instead"
             )
-        self.margin = margin
-        self.p = p
-        self.eps = eps
-        self.swap = swap
-
-    def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
-        """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
-        return F.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            self.margin,
-            self.p,
-            self.eps,
-            self.swap,
-            reduction=self.reduction,
-        )
+        super()._assign(values)
 
 
-class CosineSimilarity(Module):
-    """`functional.cosine_similarity` as a layer."""
+class TripletMarginLoss(_TripletLoss, functional=F.triplet_margin_loss):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the pairwise distance."""
 
-    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        super().__init__()
-        self.dim = dim
-        self.eps = eps
+    margin: float = 1.0
+    p: float = 2.0
+    eps: float = 1e-6
+    swap: bool = False
+    size_average: InitVar[bool | None] = None
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
 
-    def forward(self, x1: Any, x2: Any) -> Any:
-        """The cosine of the angle between vectors along `dim`."""
-        return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
+class TripletMarginWithDistanceLoss(
+    _TripletLoss, functional=F.triplet_margin_with_distance_loss, kw_only=True
+):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) for any distance d."""
 
-class PairwiseDistance(Module):
-    """`functional.pairwise_distance` as a layer."""
+    distance_function: Any = None
+    margin: float = 1.0
+    swap: bool = False
+    reduction: str = "mean"
 
-    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
-        super().__init__()
-        self.norm = p
-        self.eps = eps
-        self.keepdim = keepdim
-
-    def forward(self, x1: Any, x2: Any) -> Any:
-        """The p-norm of x1 - x2 + eps along the last axis."""
-        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+    def _assign(self, values: dict[str, Any]) -> None:
+        if values["distance_function"] is None:
+            values["distance_function"] = PairwiseDistance()
+        super()._assign(values)

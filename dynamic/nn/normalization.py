@@ -9,6 +9,7 @@ from compiler.core.refusals import refuse
 from dynamic.core.dtypes import INT64
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
+from dynamic.nn.declared import Declared
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
 from dynamic.tensors.creation import ones, tensor, zeros
@@ -248,3 +249,68 @@ class BatchNorm3d(_BatchNorm):
     """Batch normalisation of (n, c, depth, height, width): see `_BatchNorm`."""
 
     _ndims = (5,)
+
+
+class _InstanceNorm(_BatchNorm):
+    """x scaled to mean 0 and variance 1 per sample and channel; abstract.
+
+    The running statistics, where they are tracked, are used in evaluation.
+    """
+
+    axes = 0
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def forward(self, input: Any) -> Any:
+        """The normalised input; the axis of the samples is optional."""
+        if input.ndim not in (self.axes + 1, self.axes + 2):
+            raise OptionError(
+                f"expected {self.axes + 1}D or {self.axes + 2}D input (got {input.ndim}D input)"
+            )
+        if input.ndim == self.axes + 1:
+            return self.forward(input.unsqueeze(0)).squeeze(0)
+        own = self.training or not self.track_running_stats
+        parameters = (self.running_mean, self.running_var, self.weight, self.bias)
+        return F.instance_norm(input, *parameters, own, self.momentum or 0.0, self.eps)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Instance normalisation of (n, c, length) (Ulyanov, Vedaldi, Lempitsky 2016)."""
+
+    axes = 1
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Instance normalisation of (n, c, height, width): see InstanceNorm1d."""
+
+    axes = 2
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Instance normalisation of (n, c, depth, height, width): see InstanceNorm1d."""
+
+    axes = 3
+
+
+class LocalResponseNorm(Declared, functional=F.local_response_norm):
+    """x / (k + alpha * the mean square of `size` channels around it) ** beta (Krizhevsky 2012)."""
+
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
+    _shown = ("alpha", "beta", "k")
+
+    def extra_repr(self) -> str:
+        """The size and the options."""
+        return f"{self.size}, {super().extra_repr()}"

@@ -20,7 +20,6 @@ from dynamic.operations import (
     pointwise,
     products,
     sampling,
-    scatter_reductions,
     scattering,
     shape_in_place,
     sorting,
@@ -31,7 +30,7 @@ from dynamic.tensors.tensor import Tensor
 
 _MODULES: tuple[ModuleType, ...] = (
     arranging, cumulative, distances, elements, numeric_types, places, pointwise, products,
-    sampling, scatter_reductions, scattering, sorting, statistics,
+    sampling, scattering, sorting, statistics,
 )  # fmt: skip
 FUNCTIONS: dict[str, Any] = {
     name: getattr(module, name) for module in _MODULES for name in module.__all__

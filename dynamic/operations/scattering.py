@@ -7,37 +7,31 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.core.errors import OptionError, OutOfRangeError
-from compiler.core.op import Op
-from compiler.core.types import TensorType
-from dynamic.core.dtypes import require_dtype
+from compiler.core.errors import OptionError
+from compiler.ops.scattering import cut
+from dynamic.core.dtypes import (
+    element,
+    require_dtype,
+    require_index,
+    require_mask,
+    require_places,
+)
 from dynamic.errors import AutogradError
 from dynamic.tensors.dims import along, axis_of
-from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.tensors.tensor import Tensor, has_values, wrap
 from dynamic.tensors.views import computed
 
 __all__ = [
     "argwhere", "bincount", "count_nonzero", "gather", "index_add", "index_copy", "index_fill",
-    "masked_scatter", "masked_select", "nonzero", "scatter", "scatter_add", "take_along_dim",
+    "masked_scatter", "masked_select", "nonzero", "scatter", "scatter_add", "scatter_reduce",
+    "take_along_dim",
 ]  # fmt: skip
-
-
-def _cut(x: Any, shape: Any, kept: int | None = None) -> Any:
-    """The first elements of each axis, so that x has this shape, except at the axis `kept`."""
-    sizes = tuple(
-        size if axis == kept else wanted
-        for axis, (size, wanted) in enumerate(zip(x.shape, shape, strict=True))
-    )
-    if sizes == tuple(x.shape):
-        return x
-    return ops.strided_slice(x, (0,) * x.ndim, sizes, (1,) * x.ndim)
 
 
 def _check(name: str, x: Any, dim: int, index: Any) -> int:
     """The axis; RuntimeError unless `index` is int64, of x's rank, and no larger off the axis."""
     axis = axis_of(name, dim, x.ndim)
-    if index._array.dtype.kind != "i":
-        raise AutogradError(f"{name}(): Expected dtype int32/int64 for index")
+    require_index(f"{name}(): Expected dtype int32/int64 for index", index)
     if name != "gather" and not index._array.size:
         return axis
     if index.ndim != x.ndim:
@@ -51,6 +45,8 @@ def _check(name: str, x: Any, dim: int, index: Any) -> int:
                 f"Size does not match at dimension {i} expected index {list(index.shape)} to be no "
                 f"larger than self {list(x.shape)} apart from dimension {axis}"
             )
+    if not has_values(index):  # the op checks them at each call
+        return axis
     array = index._array
     bad = array[(array < 0) | (array >= x.shape[axis])]
     if bad.size:
@@ -66,12 +62,14 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
     if not input.ndim and index.ndim <= 1:
         return ops.reshape(ops.take(ops.reshape(input, (1,)), index, 0), tuple(index.shape))
     axis = _check("gather", input, dim, index)
-    return ops.take_along_axis(_cut(input, index.shape, axis), index, axis)
+    return ops.take_along_axis(cut(input, index, axis), index, axis, wrap=False)
 
 
 @along
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """The elements at `indices` along one axis, of which the others broadcast; flat if None."""
+    text = "torch.take_along_dim(): dtype of indices should be Long but got {0}"
+    require_index(text, indices, True)
     if dim is None:
         return ops.take(ops.reshape(input, (-1,)), ops.reshape(indices, (-1,)), 0)
     axis = axis_of("take_along_dim", dim, input.ndim)
@@ -84,37 +82,18 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     return ops.take_along_axis(*grown, axis)
 
 
-def _grid(index: Any, axis: int) -> tuple[Any, ...]:
-    places: list[Any] = list(np.ix_(*(range(size) for size in index.shape)))
-    places[axis] = index
-    return tuple(places)
+def _sources(src: Any, index: Any) -> Any:
+    """The elements of a source that an index of its rank, which may be smaller, has places for."""
+    if all(size == wanted for size, wanted in zip(src.shape, index.shape, strict=True)):
+        return src
+    return ops.strided_slice(src, (0,) * src.ndim, tuple(index.shape), (1,) * src.ndim)
 
 
-def _scattered(x: Any, source: Any, *, axis: int, index: Any) -> Any:
-    result = np.array(x)
-    result[_grid(index, axis)] = source
-    return result
-
-
-def _scatter_by_x(g: Any, o: Any, a: Any, b: Any, *, axis: int, index: Any) -> Any:
-    kept = np.ones(a.shape, np.bool_)
-    kept[_grid(index, axis)] = False
-    return ops.where(kept, g, 0)
-
-
-def _scatter_by_source(g: Any, o: Any, a: Any, b: Any, *, axis: int, index: Any) -> Any:
-    return ops.take_along_axis(_cut(g, index.shape, axis), index, axis)
-
-
-_scatter = Op(
-    name="scatter",
-    infer_type=lambda x, source, axis, index: TensorType(x.shape, x.dtype),
-    evaluate=_scattered,
-    vjp=(_scatter_by_x, _scatter_by_source),
-    saves=("", ""),
-    promotes=slice(None),
-    doc="x with the elements of `source` at `index` along an axis.",
-)
+def _number(value: Any, like: Any) -> Any:
+    """A Python number as a tensor of like's dtype; a tensor as it is."""
+    if isinstance(value, Tensor):
+        return value
+    return like.constant(element(value, np.dtype(like._array.dtype)))
 
 
 @along
@@ -124,30 +103,53 @@ def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = 
     Where a place occurs twice, the last one stays. reduce="add" adds instead.
     """
     axis = _check("scatter", input, dim, index)
-    if not isinstance(src, Tensor):
-        src = wrap(np.full(index.shape, src, input._array.dtype))
+    src = _number(src, input)
     if reduce == "add":
-        return scatter_add(input, dim, index, src)
+        return _scattered(ops.scatter_add, input, axis, index, src)
     if reduce is not None:
         raise OptionError(f"scatter: reduce is 'add' or None, not {reduce!r}")
+    return _scattered(ops.scatter, input, axis, index, src)
+
+
+def _scattered(op: Any, input: Any, axis: int, index: Any, src: Any, **attrs: Any) -> Any:
     require_dtype("scatter(): Expected self.dtype to be equal to src.dtype", input, src)
     if not index._array.size:
         return input.clone()
-    attrs = {"axis": axis, "index": index._array}
-    return input.apply(_scatter, (input, _cut(src, index.shape)), attrs)
+    source = _sources(src, index) if src.ndim else src
+    return op.bound((input, source, index), {"axis": axis, "wrap": False, **attrs})
 
 
 @along
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     """The input with the elements of `src` added at `index` along one axis."""
     axis = _check("scatter_add", input, dim, index)
-    require_dtype("scatter(): Expected self.dtype to be equal to src.dtype", input, src)
-    if not index._array.size:
-        return input.clone()
-    added = ops.along_add(_cut(src, index.shape), index, axis, input.shape[axis])
-    if tuple(added.shape) != tuple(input.shape):
-        added = ops.embed(added, (0,) * input.ndim, tuple(input.shape), (1,) * input.ndim)
-    return input + added
+    return _scattered(ops.scatter_add, input, axis, index, src)
+
+
+_REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+@along
+def scatter_reduce(
+    input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """The input with the elements of `src` at `index` along one axis, reduced place by place.
+
+    `reduce` is "sum", "prod", "mean", "amax" or "amin", over the element of the input too unless
+    `include_self` is False. Ties share the gradient evenly.
+    """
+    axis = _check("scatter_reduce", input, dim, index)
+    if reduce not in _REDUCTIONS:
+        raise AutogradError(
+            "reduce argument must be either sum, prod, mean, amax or amin, got " + reduce
+        )
+    options = {"reduce": reduce, "include_self": bool(include_self)}
+    return _scattered(ops.scatter_reduce, input, axis, index, src, **options)
+
+
+def _slices(op: Any, input: Any, axis: int, index: Any, source: Any) -> Any:
+    index = index if index.ndim else ops.reshape(index, (1,))
+    return op.bound((input, source, index), {"axis": axis, "wrap": False})
 
 
 @along
@@ -159,42 +161,32 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
             f"index_add_(): Number of indices ({index.shape[0]}) should be equal to "
             f"source.size(dim): ({source.shape[axis]}), for dim: {dim}"
         )
+    require_index("index_add_(): Expected dtype int32/int64 for index but got: {0}", index)
     require_dtype(
         "index_add_(): self ({0}) and source ({1}) must have the same scalar type", input, source
     )
-    source = source if alpha == 1 else source * alpha
-    return input + ops.take_add(source, index, axis, input.shape[axis])
-
-
-def _rows(input: Any, dim: int, index: Any) -> tuple[int, Any]:
-    """The axis, and where its slices are named by `index`."""
-    axis = axis_of("index", dim, input.ndim)
-    named = np.zeros(input.shape[axis], np.bool_)
-    try:
-        named[index._array] = True
-    except IndexError as error:
-        raise OutOfRangeError(str(error)) from None
-    return axis, named.reshape((-1,) + (1,) * (input.ndim - axis - 1))
+    return _slices(ops.index_add, input, axis, index, source if alpha == 1 else source * alpha)
 
 
 @along
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
-    """The input with `value` in the slices at `index` along one axis."""
-    _, named = _rows(input, dim, index)
-    return ops.where(named, value, input)
+    """The input with `value`, a number or a 0-d tensor, in the slices at `index` of one axis."""
+    require_places(index)
+    value = _number(value, input)
+    value = value if not value.ndim else ops.reshape(value, ())
+    return _slices(ops.index_fill, input, axis_of("index", dim, input.ndim), index, value)
 
 
 @along
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """The input with the slices of `source` at `index` along one axis."""
-    axis, named = _rows(input, dim, index)
+    require_index("index_copy_(): Expected a long tensor for index, but got {0}", index, True)
+    axis = axis_of("index", dim, input.ndim)
     require_dtype(
         "index_copy_(): self and source expected to have the same dtype, but got (self) {0} and "
         "(source) {1}", input, source,
     )  # fmt: skip
-    place = np.zeros(input.shape[axis], np.int64)
-    place[index._array] = np.arange(source.shape[axis])
-    return ops.where(named, ops.take(source, place, axis), input)
+    return _slices(ops.index_copy, input, axis, index, source)
 
 
 def masked_select(input: Any, mask: Any) -> Any:
@@ -212,10 +204,12 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
         "masked_scatter: expected self and source to have same dtypes but got {0} and {1}",
         input, source,
     )  # fmt: skip
+    require_mask(mask, "masked_scatter_ only supports boolean masks, but got mask with dtype {0}")
     shape = np.broadcast_shapes(input.shape, mask.shape)
-    holds = np.broadcast_to(mask._array, shape)
-    places = np.maximum(np.cumsum(holds.reshape(-1)) - 1, 0).reshape(shape)
-    return ops.where(holds, ops.take(ops.reshape(source, (-1,)), places, 0), input)
+    holds = ops.broadcast_to(mask, shape)
+    places = ops.cumsum(ops.reshape(holds, (-1,)), 0) - 1
+    order = ops.reshape(ops.maximum(places, 0), shape)
+    return ops.where(holds, ops.take(ops.reshape(source, (-1,)), order, 0), input)
 
 
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
@@ -233,7 +227,7 @@ def argwhere(input: Any) -> Any:
 @along
 def count_nonzero(input: Any, dim: Any = None) -> Any:
     """How many elements are not 0, along axes or of all."""
-    return ops.sum(ops.astype(ops.not_equal(input, 0), "int64"), dim)
+    return ops.astype(ops.not_equal(input, 0), "int64").sum(dim)
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:

@@ -17,14 +17,14 @@ import numpy as np
 from compiler import ops
 from compiler.core.op import Attrs, Op, Rule
 from dynamic.core.dtypes import DTYPES
-from dynamic.core.eager_ops import tied
+from dynamic.core.eager_ops import BENT, hardsigmoid, tied
 from dynamic.core.spec import Spec
 from dynamic.errors import AutogradError, MissingAttributeError
 from dynamic.kernels.blockwise import LARGE, cotangents
 from dynamic.kernels.native import REDUCING
 from dynamic.kernels.native_windows import WINDOWED, is_large
 from dynamic.tape.names import node_name
-from dynamic.tape.nodes import FREED, GraphNode, Output, PackHooks, next_number
+from dynamic.tape.nodes import FREED, Failing, GraphNode, Output, PackHooks, next_number
 from dynamic.tape.observers import announce, observers
 from dynamic.tape.saved_tensors import Packed, saved_tensor
 from dynamic.tape.saved_values import saved_names, saved_value
@@ -58,9 +58,6 @@ class Recipe:
     number: bool = False
 
 
-BENT = frozenset((ops.relu, ops.leaky_relu))
-"""The ops of one operand whose derivative is piecewise constant, and that PyTorch derives twice."""
-
 _recipes: dict[tuple[Op, tuple[bool, ...], bool], Recipe] = {}
 
 
@@ -80,6 +77,9 @@ def recipe(op: Op, needs: tuple[bool, ...], number: bool = False) -> Recipe:
     )  # fmt: skip
     _recipes[op, needs, number] = made
     return made
+
+
+_NOT_DERIVED = "derivative for aten::hardsigmoid_backward is not implemented"
 
 
 class Node(GraphNode):
@@ -124,7 +124,7 @@ class Node(GraphNode):
         if create_graph or (arrays is None and not large):
             if create_graph:
                 if plan.op in BENT:
-                    return [(edges[0], self._tied(g, out, operands))]
+                    return self._tied(g, out, operands)
                 if plan.number and plan.op is ops.power and self._is_one():
                     return [(edges[0], g.constant(np.zeros(self.shape, self.dtype)))]
             if attrs:
@@ -145,16 +145,24 @@ class Node(GraphNode):
         exponent = self.saved[1]
         return self.edges[1] is None and not exponent.ndim and not exponent
 
-    def _tied(self, g: Any, out: Any, operands: Sequence[Any]) -> Any:
-        """The cotangent of the operand, which requires grad: its derivative is 0, and can be asked.
+    def _tied(self, g: Any, out: Any, operands: Sequence[Any]) -> list[tuple[Any, Any]]:
+        """The cotangents, which depend on operand 0 if on nothing else: their derivative is 0.
 
         So it is in PyTorch, where a penalty on the gradient of a network of such ops has one.
         """
-        ((position, rule),) = self.recipe.steps
-        part = rule(g, out, *operands, **self.attrs)
-        if part._node is not None:
-            return part
-        return part.apply(tied, (part, out if self.recipe.keeps_output else operands[position]), {})
+        parts, edge = [], self.edges[0]
+        for i, rule in self.recipe.steps:
+            part = rule(g, out, *operands, **self.attrs)
+            if edge is not None and (self.recipe.op is hardsigmoid or part._node is None):
+                like = part.constant(np.broadcast_to(np.zeros((), edge.dtype), edge.shape))
+                like._node = edge
+                part = part.apply(tied, (part, like), {})
+                if self.recipe.op is hardsigmoid:
+                    node = Failing(part._array, AutogradError(_NOT_DERIVED), "NotImplemented")
+                    node.edges = part._node.edges
+                    part._node = node
+            parts.append((self.edges[i], part))
+        return parts
 
     def _tensors(self, like: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         """The saved arrays as tensors that belong to the graph."""

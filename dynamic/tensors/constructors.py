@@ -1,4 +1,4 @@
-"""Constructors that classes inherit from private ones, under the names of the classes."""
+"""Methods that classes inherit from private ones, under the names of the classes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ def name_constructor(kind: type) -> None:
 
     Python's errors about arguments then name the class that was called, not one within.
     """
-    init: Any = vars(next(one for one in kind.__mro__ if "__init__" in vars(one)))["__init__"]
-    if "__init__" in vars(kind) or not kind.__module__.startswith("dynamic."):
-        return
+    if "__init__" not in vars(kind) and kind.__module__.startswith("dynamic."):
+        copy_method(kind, "__init__")
+
+
+def copy_method(kind: type, name: str) -> None:
+    """Give a class its own copy of an inherited method, named after the class."""
+    method: Any = vars(next(one for one in kind.__mro__ if name in vars(one)))[name]
     own = FunctionType(
-        init.__code__, init.__globals__, init.__name__, init.__defaults__, init.__closure__
+        method.__code__, method.__globals__, name, method.__defaults__, method.__closure__
     )
-    own.__kwdefaults__ = init.__kwdefaults__
-    own.__doc__, own.__annotations__ = init.__doc__, init.__annotations__
-    own.__qualname__ = f"{kind.__name__}.__init__"
-    setattr(kind, "__init__", own)  # noqa: B010 - mypy takes an assignment for a mistake
+    own.__kwdefaults__ = method.__kwdefaults__
+    own.__doc__, own.__annotations__ = method.__doc__, method.__annotations__
+    own.__qualname__ = f"{kind.__name__}.{name}"
+    setattr(kind, name, own)

@@ -73,6 +73,8 @@ def _as_array(data: Any, dtype: Any) -> Any:
         array = np.array(_plain(data), None if dtype is None else as_numpy_dtype(dtype))
     except ValueError as error:
         raise ShapeError(f"tensor: rows of different lengths: {error}") from None
+    except OverflowError:
+        return _narrowed(np.array(_plain(data)), as_numpy_dtype(dtype))
     if dtype is not None:
         return array
     if array.dtype.kind == "f" or not array.size:
@@ -80,6 +82,20 @@ def _as_array(data: Any, dtype: Any) -> Any:
     if array.dtype.kind not in "biu":
         raise ArgumentError(f"tensor: cannot make a tensor of {type(data).__name__}: {data!r}")
     return array if array.dtype.kind == "b" else array.astype(INT64)
+
+
+def _narrowed(numbers: Any, dtype: Any) -> Any:
+    """Numbers as elements of a dtype that not all of them fit; as of `fill_`, -1 is 255 to uint8.
+
+    RuntimeError for a number that no element is.
+    """
+    try:
+        elements = [element(one, dtype) for one in numbers.reshape(-1).tolist()]
+    except AutogradError:
+        raise AutogradError(
+            f"value cannot be converted to type {dtype.name} without overflow"
+        ) from None
+    return np.array(elements, dtype).reshape(numbers.shape)
 
 
 def _first_dtype(data: Any) -> Any:

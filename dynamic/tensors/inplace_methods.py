@@ -11,12 +11,19 @@ from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.core.op import Op, Operand
 from dynamic.core import eager_ops
-from dynamic.core.dtypes import DTYPES, require_dtype
+from dynamic.core.dtypes import (
+    DTYPES,
+    as_element,
+    require_dtype,
+    require_index,
+    require_mask,
+    require_places,
+)
 from dynamic.core.results import sizes_of
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.dims import axis_of
-from dynamic.tensors.inplace import assign, check_writable, fill, overwrite, replace
+from dynamic.tensors.inplace import assign, check_writable, fill, overwrite, refuse_axes, replace
 from dynamic.tensors.methods import bits
 from dynamic.tensors.random_numbers import source_of
 from dynamic.tensors.strided import address, may_overlap
@@ -97,7 +104,11 @@ class InPlace(Operand):
     def copy_(self, source: Any, non_blocking: bool = False) -> Any:
         """Copy from `source`, which broadcasts to the shape and is cast to the dtype."""
         source = source if isinstance(source, Operand) else self.constant(np.asarray(source))
-        same = self._overwritten is None and _is_same(self._array, source._array)
+        same = False
+        if self._overwritten is None:
+            same = _is_same(self._array, source._array)
+            if source.ndim > self._array.ndim:
+                refuse_axes(self._array, source)
         return replace(self, eager_ops.copy, (source,), {}, source._array, same)
 
     def clamp_(self, min: Any = None, max: Any = None) -> Any:
@@ -124,6 +135,9 @@ class InPlace(Operand):
 
     def masked_fill_(self, mask: Any, value: Any) -> Any:
         """Set the elements where the mask holds to one number, or a 0-d tensor."""
+        require_mask(mask)
+        if self._overwritten is None:
+            value = as_element(value, self)
         written = None
         if self._overwritten is None and may_overlap(self._array.shape, self._array.strides):
             written = np.broadcast_to(mask._array, self._array.shape)
@@ -131,16 +145,19 @@ class InPlace(Operand):
 
     def masked_scatter_(self, mask: Any, source: Any) -> Any:
         """Set the elements where the mask holds to the first elements of `source`, in order."""
+        text = "masked_scatter_ only supports boolean masks, but got mask with dtype {0}"
+        require_mask(mask, text)
         require_dtype(
             "masked_scatter: expected self and source to have same dtypes but got {0} and {1}",
             self, source,
         )  # fmt: skip
         places = np.flatnonzero(np.broadcast_to(mask._array, self._array.shape))
         values = ops.reshape(source, (-1,))[: len(places)]
-        return overwrite(self, eager_ops.put, (values,), {"places": places})
+        return overwrite(self, ops.put, (values, self.constant(places)))
 
     def index_fill_(self, dim: int, index: Any, value: Any) -> Any:
         """Set the slices at `index` along one axis to one number."""
+        require_places(index)
         assign(*self._slices(dim, index, overlapping=True), value)
         return self
 
@@ -150,12 +167,14 @@ class InPlace(Operand):
             "index_copy_(): self and source expected to have the same dtype, but got (self) {0} "
             "and (source) {1}", self, source,
         )  # fmt: skip
+        require_index("index_copy_(): Expected a long tensor for index, but got {0}", index, True)
         assign(*self._slices(dim, index), source)
         return self
 
     def index_put_(self, indices: Sequence[Any], values: Any) -> Any:
         """`self[indices] = values`."""
-        assign(self, tuple(slice(None) if one is None else one for one in indices), values)
+        key = tuple(slice(None) if one is None else one for one in indices)
+        assign(self, key, values, exact=True)
         return self
 
     def scatter_(self, dim: int, index: Any, src: Any) -> Any:
@@ -164,16 +183,11 @@ class InPlace(Operand):
         require_dtype("scatter(): Expected self.dtype to be equal to src.dtype", self, src)
         if not self._array.ndim:
             return self.copy_(self.scatter(dim, index, src))
-        places = np.arange(self._array.size).reshape(self._array.shape)
-        corner = tuple(
-            slice(None) if i == axis else slice(size) for i, size in enumerate(index.shape)
-        )
-        places = np.take_along_axis(places[corner], index._array, axis)
         if isinstance(src, Operand):
             src = src[tuple(slice(size) for size in index.shape)]  # type: ignore[index]
         else:
             src = self.constant(np.asarray(src, self._array.dtype))
-        return overwrite(self, eager_ops.put, (src,), {"places": places})
+        return overwrite(self, ops.scatter, (src, index), {"axis": axis, "wrap": False})
 
     def _slices(
         self, dim: int, index: Any, overlapping: bool = False

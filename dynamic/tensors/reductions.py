@@ -13,7 +13,12 @@ from dynamic.tensors.dims import axes_of
 
 
 def over(op: Op, x: Any, dim: Any, keepdim: bool, **attrs: Any) -> Any:
-    """`op` along `dim`, with PyTorch's error where there is no such axis; of a number itself."""
+    """`op` along `dim`, with PyTorch's error where there is no such axis; of a number itself.
+
+    No axis means all of them, as in PyTorch, except to `all` and `any`.
+    """
+    if isinstance(dim, list | tuple) and not dim and op is not ops.all and op is not ops.any:
+        dim = None
     try:
         return op(x, dim, keepdim, **attrs)
     except AxisError:
@@ -48,6 +53,8 @@ def total(op: Op, over_dims: Op) -> Any:
                 "mean(): could not infer output dtype. Input dtype must be either a floating "
                 f"point or complex dtype. Got: {DTYPES[x._array.dtype].legacy}"
             )
+        if op is ops.prod and isinstance(dim, list | tuple):
+            raise ArgumentError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
         if dim is None and keepdim is False:
             attrs = {"axes": tuple(range(x._array.ndim)), "keepdims": False}
             return x.apply(op, (x,), attrs)

@@ -13,8 +13,8 @@ from compiler.core.op import Attrs, Op, Operand
 from compiler.core.types import type_of
 from compiler.graph.expression import Handle
 from compiler.ops.operators import Operators
-from dynamic.core.dtypes import get_default_dtype, result_type
-from dynamic.core.eager_ops import VIEWS, clone
+from dynamic.core.dtypes import element, get_default_dtype, result_type
+from dynamic.core.eager_ops import PLACING, VIEWS, clone
 from dynamic.core.upward import upward
 from dynamic.errors import SizeError
 from dynamic.kernels.blockwise import LARGE
@@ -33,6 +33,7 @@ from dynamic.tensors.views import View, make_view, node_of_view, shares_memory, 
 PLAIN: set[type] = set()
 """The classes of tensors that are what they hold, unlike the tracers of `dynamic.func`."""
 
+_EVERY = slice(None)
 _new = object.__new__
 _ndarray = np.ndarray
 _asarray = np.asarray
@@ -206,6 +207,17 @@ def strided_view(op: Op, operand: Tensor, array: Any) -> Tensor:
     return new_view(recipe(op, (True,)), operand, array, attrs)
 
 
+def as_one_node(op: Op, input: Any, **attrs: Any) -> Any:
+    """An op of this engine on a plain floating tensor; of all else, what the op expands to."""
+    attrs = {
+        name: value.item() if isinstance(value, Tensor) else value for name, value in attrs.items()
+    }
+    if type(input) in PLAIN and input._array.dtype.kind == "f":
+        return input.apply(op, (input,), attrs)
+    assert op.expand is not None
+    return op.expand(input, **attrs)
+
+
 def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool]:
     """The arrays of tensors, their dtype, whether one requires grad, whether they need a cast."""
     arrays: list[Any] = []
@@ -222,6 +234,9 @@ def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool
             mixed = op.promotes is not None
         if operand._node is not None:
             needed = True
+    if mixed and op.promotes is not None and op.promotes != _EVERY:
+        # an index or a mask has a dtype of its own
+        mixed = len({array.dtype for array in arrays[op.promotes]}) > 1
     return arrays, dtype, needed, mixed
 
 
@@ -275,8 +290,13 @@ def as_operands(op: Op, operands: Sequence[Any]) -> tuple[Sequence[Tensor], bool
         wanted = dtype if i in shared else None
         if not isinstance(value, Tensor):
             number = True
-            array = np.asarray(value)
-            values[i] = wrap(array if wanted is None else array.astype(wanted))
+            if wanted is None:
+                array = np.asarray(value)
+            elif op in PLACING:
+                array = element(value, wanted)
+            else:
+                array = np.asarray(value).astype(wanted)
+            values[i] = wrap(array)
             continue
         if wanted is None and op.floating and value._array.dtype.kind != "f":
             wanted = get_default_dtype().dtype

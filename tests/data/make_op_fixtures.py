@@ -168,6 +168,115 @@ def _along_add(g: Any, index: Any, axis: int, size: int) -> Any:
     return zeros.scatter_add(axis, _wrapped(index, size), g)
 
 
+def _indexed(x: Any, index: Any, values: Any, axis: Any, dim: Any, default: int) -> Any:
+    """The operands of one dtype, the values in the index's shape, and the axis."""
+    wanted = axis if dim is None else dim
+    axis = (default if wanted is None else wanted) % x.ndim
+    x, values = _alike(*_tensors(x, values))
+    return x, _wrapped(index, x.shape[axis]), values, axis
+
+
+def _written(x: Any, targets: Any, values: Any, whole: Any) -> Any:
+    """One value after the other: PyTorch's own scatter has a slope for those that are gone too.
+
+    What is never written has a slope of 0.
+    """
+    result = torch.where(torch.zeros((), dtype=torch.bool), whole.sum().to(x.dtype), x)
+    for target, value in zip(targets, values, strict=True):
+        result[target] = value
+    return result
+
+
+def _scatter(x: Any, index: Any, values: Any, axis: Any = None, *, dim: Any = None) -> Any:
+    x, index, values, axis = _indexed(x, index, values, axis, dim, -1)
+    values = values.broadcast_to(index.shape)
+    places = list(np.ndindex(*index.shape))
+    targets = [(*one[:axis], int(index[one]), *one[axis + 1 :]) for one in places]
+    return _written(x, targets, [values[one] for one in places], values)
+
+
+def _put_along_axis(x: Any, index: Any, values: Any, axis: Any = -1, *, dim: Any = None) -> Any:
+    axis = axis if dim is None else dim
+    if axis is None:
+        return _scatter(x.reshape(-1), index, values, 0).reshape(x.shape)
+    axis %= x.ndim
+    index = index.broadcast_to(*x.shape[:axis], index.shape[axis], *x.shape[axis + 1 :])
+    return _scatter(x, index, values, axis)
+
+
+def _scatter_add(x: Any, index: Any, values: Any, axis: Any = None, *, dim: Any = None) -> Any:
+    x, index, values, axis = _indexed(x, index, values, axis, dim, -1)
+    return torch.scatter_add(x, axis, index, values.broadcast_to(index.shape))
+
+
+def _scatter_reduce(
+    x: Any, index: Any, values: Any, axis: Any = None, reduce: str = "sum",
+    include_self: bool = True,
+) -> Any:  # fmt: skip
+    x, index, values, axis = _indexed(x, index, values, axis, None, -1)
+    values = values.broadcast_to(index.shape)
+    return torch.scatter_reduce(x, axis, index, values, reduce, include_self=include_self)
+
+
+def _laid(reduce: str, start: float) -> Callable[..., Any]:
+    def lay(values: Any, index: Any, axis: int, size: int, wrap: bool = True) -> Any:
+        shape = (*values.shape[:axis], size, *values.shape[axis + 1 :])
+        least = torch.iinfo(values.dtype).min if not values.is_floating_point() else -math.inf
+        begin = torch.full(shape, start if reduce == "prod" else least, dtype=values.dtype)
+        return torch.scatter_reduce(begin, axis, _wrapped(index, size), values, reduce)
+
+    return lay
+
+
+def _last_positions(index: Any, axis: int, size: int, wrap: bool = True) -> Any:
+    shape = (*index.shape[:axis], size, *index.shape[axis + 1 :])
+    numbers = torch.arange(index.shape[axis]).reshape(
+        [-1 if i == axis else 1 for i in range(index.ndim)]
+    )
+    begin = torch.full(shape, -1)
+    numbers = numbers.broadcast_to(index.shape)
+    return torch.scatter_reduce(begin, axis, _wrapped(index, size), numbers, "amax")
+
+
+def _index_add(x: Any, index: Any, values: Any, axis: Any = None, *, dim: Any = None) -> Any:
+    x, index, values, axis = _indexed(x, index, values, axis, dim, 0)
+    shape = (*x.shape[:axis], index.shape[0], *x.shape[axis + 1 :])
+    return torch.index_add(x, axis, index, values.broadcast_to(shape))
+
+
+def _index_copy(x: Any, index: Any, values: Any, axis: Any = None, *, dim: Any = None) -> Any:
+    x, index, values, axis = _indexed(x, index, values, axis, dim, 0)
+    shape = (*x.shape[:axis], index.shape[0], *x.shape[axis + 1 :])
+    rows = values.broadcast_to(shape).unbind(axis)
+    return _written(x.movedim(axis, 0), index.tolist(), rows, values).movedim(0, axis)
+
+
+def _put(x: Any, index: Any, values: Any) -> Any:
+    x, values = _alike(*_tensors(x, values))
+    places = _wrapped(index, x.numel()).reshape(-1).tolist()
+    given = values.broadcast_to(index.shape).reshape(-1)
+    return _written(x.reshape(-1), places, given, given).reshape(x.shape)
+
+
+def _index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    x, values = _alike(*_tensors(x, values))
+    given = [_wrapped(one, size) for one, size in zip(indices, x.shape, strict=False)]
+    if accumulate:
+        return torch.index_put(x, tuple(given), values, accumulate=True)
+    whole = torch.broadcast_tensors(*given)
+    values = values.broadcast_to((*whole[0].shape, *x.shape[len(whole) :]))
+    places = list(np.ndindex(*whole[0].shape))
+    targets = [tuple(int(one[place]) for one in whole) for place in places]
+    return _written(x, targets, [values[place] for place in places], values)
+
+
+def _ravel(indices: Any, shape: Any) -> Any:
+    total = torch.zeros((), dtype=torch.int64)
+    for index, size in zip(indices, shape, strict=True):
+        total = total * size + _wrapped(index, size)
+    return total
+
+
 def _one_hot(index: Any, classes: int, dtype: str = "float32") -> Any:
     return (index[..., None].long() == torch.arange(classes)).to(getattr(torch, dtype))
 
@@ -408,7 +517,19 @@ TORCH: dict[str, Callable[..., Any]] = {
     "max_pool2d": F.max_pool2d, "avg_pool2d": F.avg_pool2d,
     "take": _take, "take_add": _take_add,
     "take_along_axis": _take_along, "along_add": _along_add,
-    "one_hot": _one_hot,
+    "one_hot": _one_hot, "scatter": _scatter, "scatter_add": _scatter_add,
+    "put_along_axis": _put_along_axis, "scatter_reduce": _scatter_reduce,
+    "along_prod": _laid("prod", 1.0), "last_positions": _last_positions,
+    "along_extremum": lambda values, index, axis, size, largest=True: (
+        _laid("amax", 0.0)(values, index, axis, size) if largest
+        else -_laid("amax", 0.0)(-values, index, axis, size)
+    ),
+    "index_add": _index_add, "index_copy": _index_copy,
+    "index_fill": lambda x, index, value, axis=None, *, dim=None: _index_copy(
+        x, index, value, axis, dim=dim
+    ),
+    "put": _put, "index_put": _index_put, "ravel_multi_index": _ravel,
+    "masked_fill": lambda x, mask, value: torch.where(mask, *reversed(_tensors(x, value))),
     "clamp": lambda x, low, high: torch.clamp(*_tensors(x, low, high)), "clip": _clip,
     "cross_entropy": lambda x, target, reduction="mean": F.cross_entropy(
         x, target.long(), reduction=reduction

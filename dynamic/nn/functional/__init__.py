@@ -7,6 +7,7 @@ from dynamic.nn.functional.activation import (
     elu,
     gelu,
     glu,
+    gumbel_softmax,
     hardshrink,
     hardsigmoid,
     hardswish,
@@ -18,6 +19,7 @@ from dynamic.nn.functional.activation import (
     prelu,
     relu,
     relu6,
+    rrelu,
     selu,
     sigmoid,
     silu,
@@ -30,10 +32,15 @@ from dynamic.nn.functional.activation import (
     tanhshrink,
     threshold,
 )
-from dynamic.nn.functional.attention import scaled_dot_product_attention
-from dynamic.nn.functional.bags import (
-    embedding_bag,
+from dynamic.nn.functional.adaptive_pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
 )
+from dynamic.nn.functional.attention import scaled_dot_product_attention
 from dynamic.nn.functional.classification import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -41,38 +48,57 @@ from dynamic.nn.functional.classification import (
     kl_div,
     nll_loss,
 )
-from dynamic.nn.functional.conv import conv1d, conv2d, conv_transpose1d, conv_transpose2d
-from dynamic.nn.functional.dropping import (
+from dynamic.nn.functional.conv import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from dynamic.nn.functional.distance import cosine_similarity, pairwise_distance
+from dynamic.nn.functional.dropout import (
     alpha_dropout,
+    dropout,
     dropout1d,
     dropout2d,
     dropout3d,
     feature_alpha_dropout,
-    gumbel_softmax,
-    rrelu,
 )
-from dynamic.nn.functional.linear import bilinear, dropout, embedding, linear, one_hot
-from dynamic.nn.functional.margins import (
+from dynamic.nn.functional.embedding import embedding, embedding_bag, one_hot
+from dynamic.nn.functional.fold import fold, unfold
+from dynamic.nn.functional.linear import bilinear, linear
+from dynamic.nn.functional.margin import (
+    cosine_embedding_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
     multi_margin_loss,
     multilabel_margin_loss,
     multilabel_soft_margin_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
 from dynamic.nn.functional.normalization import (
     batch_norm,
     group_norm,
+    instance_norm,
     layer_norm,
+    local_response_norm,
     normalize,
     rms_norm,
 )
 from dynamic.nn.functional.padding import pad
+from dynamic.nn.functional.pixel_shuffle import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from dynamic.nn.functional.pooling import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
     avg_pool1d,
     avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
     max_pool1d,
     max_pool2d,
+    max_pool3d,
 )
 from dynamic.nn.functional.regression import (
     gaussian_nll_loss,
@@ -82,43 +108,8 @@ from dynamic.nn.functional.regression import (
     poisson_nll_loss,
     smooth_l1_loss,
 )
-from dynamic.nn.functional.resizing import (
-    channel_shuffle,
-    fold,
-    interpolate,
-    max_unpool1d,
-    max_unpool2d,
-    max_unpool3d,
-    pixel_shuffle,
-    pixel_unshuffle,
-    unfold,
-    upsample,
-)
-from dynamic.nn.functional.responses import (
-    instance_norm,
-    local_response_norm,
-    lp_pool1d,
-    lp_pool2d,
-)
-from dynamic.nn.functional.similarity import (
-    cosine_embedding_loss,
-    cosine_similarity,
-    hinge_embedding_loss,
-    margin_ranking_loss,
-    pairwise_distance,
-    soft_margin_loss,
-    triplet_margin_loss,
-)
-from dynamic.nn.functional.volumes import (
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
-    avg_pool3d,
-    conv3d,
-    conv_transpose3d,
-    max_pool3d,
-)
+from dynamic.nn.functional.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
+from dynamic.nn.functional.upsampling import interpolate, upsample
 from dynamic.operations.distances import pdist
 
 __all__ = [

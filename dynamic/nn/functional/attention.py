@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler import ops
 from dynamic.errors import AutogradError
-from dynamic.nn.functional.linear import dropout
+from dynamic.nn.functional.dropout import dropout
 
 
 def additive_mask(mask: Any, blocked: bool, dtype: Any) -> Any:

@@ -1,59 +1,59 @@
-"""Convolution over one or two axes, and its adjoint."""
+"""Convolution over one, two or three axes, and its adjoint.
+
+One and two axes are served by shared ops; three are composed of windows and a matrix product.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from compiler import ops
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
 
-__all__ = ["conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d"]
+__all__ = [
+    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+]  # fmt: skip
 
 
 def conv1d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Any:
+    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
+    dilation: Any = 1, groups: int = 1,
+) -> Any:  # fmt: skip
     """Cross-correlation: (n, c, l), (f, c / groups, k), (f,) -> (n, f, l'); n is optional.
 
     `padding` is a number of zeros on both sides, "valid" (0) or "same" (l' = l, with stride 1).
     """
-    return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+    return _conv(1, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Any:
+    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
+    dilation: Any = 1, groups: int = 1,
+) -> Any:  # fmt: skip
     """Cross-correlation: (n, c, h, w), (f, c / groups, kh, kw), (f,) -> (n, f, h', w').
 
     n is optional; options are one number or two; `padding` as that of `conv1d`.
     """
-    return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+    return _conv(2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
+    dilation: Any = 1, groups: int = 1,
+) -> Any:  # fmt: skip
+    """Cross-correlation: (n, c, d, h, w), (f, c / groups, kd, kh, kw), (f,) -> (n, f, d', h', w').
+
+    n is optional; options are one number or three; `padding` as that of `conv1d`.
+    """
+    return _conv(3, input, weight, bias, stride, padding, dilation, groups)
 
 
 def _conv(
-    name: str,
-    axes: int,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    axes: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
     groups: int,
-) -> Any:
+) -> Any:  # fmt: skip
     steps, spread = per_axis(stride, axes), per_axis(dilation, axes)
     before, after = _padding(padding, steps, spread, weight.shape[2:])
 
@@ -65,11 +65,34 @@ def _conv(
         _check_room(x, weight, before, spread)
         if axes == 2:
             return ops.conv2d(x, weight, bias, steps, before, spread, groups)
+        if axes == 3:
+            return _by_windows(x, weight, bias, steps, before, spread, groups)
         lifted = (ops.expand_dims(one, 2) for one in (x, weight))
         options = ((1, *steps), (0, *before), (1, *spread))
         return ops.squeeze(ops.conv2d(*lifted, bias, *options, groups), 2)
 
-    return batched(convolve, input, axes, _wrong_rank(name, axes, input))
+    return batched(convolve, input, axes, _wrong_rank(f"conv{axes}d", axes, input))
+
+
+def _by_windows(
+    x: Any, weight: Any, bias: Any, steps: Sizes, edge: Sizes, spread: Sizes, groups: int
+) -> Any:
+    x = ops.pad(x, [(0, 0), (0, 0), *((one, one) for one in edge)])
+    windows = ops.sliding_windows(x, tuple(weight.shape[2:]), steps, spread)
+    columns = ops.transpose(windows, (1, 5, 6, 7, 0, 2, 3, 4))
+    depth, places = math.prod(weight.shape[1:]), math.prod(columns.shape[4:])
+    columns = ops.reshape(columns, (groups, depth, places))
+    product = ops.matmul(_filters(weight, groups), columns)
+    result = ops.reshape(product, (weight.shape[0], windows.shape[0], *windows.shape[2:5]))
+    return _with_bias(ops.transpose(result, (1, 0, 2, 3, 4)), bias)
+
+
+def _filters(weight: Any, groups: int) -> Any:
+    return ops.reshape(weight, (groups, weight.shape[0] // groups, math.prod(weight.shape[1:])))
+
+
+def _with_bias(x: Any, bias: Any) -> Any:
+    return x if bias is None else x + ops.reshape(bias, (-1, 1, 1, 1))
 
 
 def _wrong_rank(name: str, axes: int, input: Any) -> str:
@@ -134,41 +157,36 @@ def _check_room(x: Any, weight: Any, padding: Sizes, dilation: Sizes) -> None:
 
 
 def conv_transpose1d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Any:
+    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Any:  # fmt: skip
     """The adjoint of `conv1d`: (n, c, l), (c, f / groups, k), (f,) -> (n, f, l')."""
     options = (stride, padding, output_padding, dilation)
-    return _transposed("conv_transpose1d", 1, input, weight, bias, groups, *options)
+    return _transposed(1, input, weight, bias, groups, *options)
 
 
 def conv_transpose2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Any:
+    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Any:  # fmt: skip
     """The adjoint of `conv2d`: (n, c, h, w), (c, f / groups, kh, kw), (f,) -> (n, f, h', w').
 
     h' = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1; n is optional.
     """
     options = (stride, padding, output_padding, dilation)
-    return _transposed("conv_transpose2d", 2, input, weight, bias, groups, *options)
+    return _transposed(2, input, weight, bias, groups, *options)
 
 
-def _transposed(
-    name: str, axes: int, input: Any, weight: Any, bias: Any, groups: int, *options: Any
-) -> Any:
+def conv_transpose3d(
+    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Any:  # fmt: skip
+    """The adjoint of `conv3d`: (n, c, d, h, w), (c, f / groups, kd, kh, kw), (f,)."""
+    options = (stride, padding, output_padding, dilation)
+    return _transposed(3, input, weight, bias, groups, *options)
+
+
+def _transposed(axes: int, input: Any, weight: Any, bias: Any, groups: int, *options: Any) -> Any:
     stride, padding, extra, dilation = (per_axis(option, axes) for option in options)
 
     def convolve(x: Any) -> Any:
@@ -181,20 +199,43 @@ def _transposed(
         _check_bias(weight, bias, weight.shape[1] * groups)
         _check_extra(extra, stride, dilation)
         if axes == 2:
-            settings = (stride, padding, extra, groups, dilation)
-            return ops.conv_transpose2d(x, weight, bias, *settings)
+            return ops.conv_transpose2d(x, weight, bias, stride, padding, extra, groups, dilation)
+        if axes == 3:
+            return _by_overlaps(x, weight, bias, stride, padding, extra, groups, dilation)
         lifted = (ops.expand_dims(one, 2) for one in (x, weight))
         settings = ((1, *stride), (0, *padding), (0, *extra), groups, (1, *dilation))
         return ops.squeeze(ops.conv_transpose2d(*lifted, bias, *settings), 2)
 
-    return batched(convolve, input, axes, _wrong_rank(name, axes, input))
+    return batched(convolve, input, axes, _wrong_rank(f"conv_transpose{axes}d", axes, input))
+
+
+def _by_overlaps(
+    x: Any, weight: Any, bias: Any, steps: Sizes, edge: Sizes, extra: Sizes, groups: int,
+    spread: Sizes,
+) -> Any:  # fmt: skip
+    values = ops.transpose(x, (1, 0, 2, 3, 4))
+    values = ops.reshape(values, (groups, x.shape[1] // groups, -1))
+    columns = ops.matmul(ops.swapaxes(_filters(weight, groups), -1, -2), values)
+    shape = (weight.shape[1] * groups, *weight.shape[2:], x.shape[0], *x.shape[2:])
+    windows = ops.transpose(ops.reshape(columns, shape), (4, 0, 5, 6, 7, 1, 2, 3))
+    reach = tuple(
+        (size - 1) * s + d * (k - 1) + 1 + e
+        for size, s, d, k, e in zip(
+            x.shape[2:], steps, spread, weight.shape[2:], extra, strict=True
+        )
+    )
+    whole = ops.overlap_add(windows, reach, steps, spread)
+    inner = (slice(one, size - one) for one, size in zip(edge, whole.shape[2:], strict=True))
+    return _with_bias(whole[(slice(None), slice(None), *inner)], bias)
 
 
 def _check_extra(extra: Sizes, stride: Sizes, dilation: Sizes) -> None:
     if all(e < s or e < d for e, s, d in zip(extra, stride, dilation, strict=True)):
         return
+    if len(extra) == 1:  # PyTorch adds an axis
+        extra, stride, dilation = (0, *extra), (1, *stride), (1, *dilation)
     lists = (("output_padding", extra), ("stride", stride), ("dilation", dilation))
-    sides = ("height", "width")[-len(extra) :]
+    sides = ("depth", "height", "width")[-len(extra) :]
     values = " ".join(
         f"{name}_{side}: {value}"
         for name, numbers in lists

@@ -1,4 +1,4 @@
-"""Normalisation over axes of a batch."""
+"""Normalisation over the last axes, groups of channels, a batch, or neighbouring channels."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError, SizeError
-from dynamic.nn.functional import batch
+from dynamic.nn.functional import fused_batch_norm as fused
+from dynamic.nn.functional.distance import vector_norm
+from dynamic.nn.functional.pooling import avg_pool2d
 from dynamic.nn.functional.sizes import differ
 from dynamic.tape.grad_mode import no_grad
 from dynamic.tensors.tensor import wrap
 
-__all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "rms_norm"]
+__all__ = [
+    "batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize",
+    "rms_norm",
+]  # fmt: skip
 
 
 def layer_norm(
@@ -124,8 +129,8 @@ def batch_norm(
 
 
 def _is_plain(input: Any, weight: Any, bias: Any, mean: Any, var: Any) -> bool:
-    """Whether `batch` can normalise these."""
-    return batch.fits(input, weight, bias, mean, var) and all(
+    """Whether `fused_batch_norm` can normalise these."""
+    return fused.fits(input, weight, bias, mean, var) and all(
         one is None or not one.requires_grad for one in (mean, var)
     )
 
@@ -136,7 +141,7 @@ def _on_arrays(
 ) -> Any:  # fmt: skip
     """`batch_norm` as one node; `count` is 0 in evaluation."""
     if count:
-        mean, var = batch.moments(input)
+        mean, var = fused.moments(input)
         if running_mean is not None:
             unbiased = wrap(var * (count / (count - 1)))
             _track(running_mean, running_var, wrap(mean), unbiased, momentum)
@@ -149,7 +154,7 @@ def _on_arrays(
             return _scaled(_by_own_statistics(input, count, eps), weight, bias)
         return _scaled(_by_statistics(input, wrap(mean), wrap(var), eps), weight, bias)
 
-    return batch.normalised(
+    return fused.normalised(
         in_ops, input, weight, bias, mean, 1 / np.sqrt(var + eps), constant=not count
     )
 
@@ -173,20 +178,62 @@ def _track(running_mean: Any, running_var: Any, mean: Any, var: Any, momentum: f
         running_var.copy_(running_var * (1 - momentum) + var * momentum)
 
 
+def instance_norm(
+    input: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """x scaled to mean 0 and variance 1 per sample and channel: (n, c, ...).
+
+    The running statistics, if given, move towards the mean over the samples by `momentum`, in
+    place; without `use_input_stats` they are used instead (Ulyanov, Vedaldi, Lempitsky 2016).
+    """
+    axes = tuple(range(2, input.ndim))
+    shape = (1, -1, *(1,) * len(axes))
+    if use_input_stats:
+        count = math.prod(input.shape[2:])
+        if count == 1:
+            raise OptionError(
+                f"Expected more than 1 spatial element when training, got input size {input.shape}"
+            )
+        mean = ops.mean(input, axes, True)
+        centred = input - mean
+        variance = ops.mean(ops.square(centred), axes, True)
+        for running, found in (
+            (running_mean, mean), (running_var, variance * (count / (count - 1))),
+        ):  # fmt: skip
+            if running is not None:
+                with no_grad():
+                    batch = ops.mean(ops.reshape(found, (input.shape[0], -1)), 0)
+                    running.mul_(1 - momentum).add_(batch * momentum)
+    else:
+        mean, variance = (ops.reshape(one, shape) for one in (running_mean, running_var))
+        centred = input - mean
+    result = centred * ops.rsqrt(variance + eps)
+    if weight is not None:
+        result = result * ops.reshape(weight, shape)
+    return result if bias is None else result + ops.reshape(bias, shape)
+
+
+def local_response_norm(
+    input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Any:
+    """x / (k + alpha * the mean square of `size` channels around it) ** beta (Krizhevsky 2012)."""
+    if input.ndim < 3:
+        raise OptionError(
+            f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"
+        )
+    flat = ops.reshape(ops.square(input), (input.shape[0], 1, input.shape[1], -1))
+    padded = ops.pad(flat, [(0, 0), (0, 0), (size // 2, (size - 1) // 2), (0, 0)])
+    mean = ops.reshape(avg_pool2d(padded, (size, 1), 1), tuple(input.shape))
+    return input / ops.power(mean * alpha + k, beta)
+
+
 def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
     """x divided by its p-norm along `dim`, or by eps if that is larger."""
     return input / ops.clip(vector_norm(input, p, dim, keepdim=True), eps)
-
-
-def vector_norm(x: Any, p: float, dim: Any, keepdim: bool = False) -> Any:
-    """The p-norm along `dim`; the gradient of the 2-norm at 0 is 0."""
-    if p == 2:
-        square = ops.sum(ops.square(x), axis=dim, keepdims=keepdim)
-        zero = ops.equal(square, 0)
-        return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, square)))
-    size = ops.absolute(x)
-    if p == 1:
-        return ops.sum(size, axis=dim, keepdims=keepdim)
-    if p == math.inf:
-        return ops.max(size, axis=dim, keepdims=keepdim)
-    return ops.sum(size**p, axis=dim, keepdims=keepdim) ** (1 / p)

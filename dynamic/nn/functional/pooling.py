@@ -1,7 +1,11 @@
-"""Pooling over one or two axes."""
+"""Pooling over one, two or three axes.
+
+One and two axes are served by shared ops where the options allow; the rest is composed of windows.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,34 +16,24 @@ from dynamic.nn.functional.windows import Sizes, batched, listed, output_size, p
 from dynamic.tensors.tensor import Tensor, wrap
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d", "avg_pool2d", "max_pool1d",
-    "max_pool2d",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "max_pool1d", "max_pool2d",
+    "max_pool3d",
 ]  # fmt: skip
 
 
 def max_pool1d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
+    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
     """The largest element of each window: (n, c, l) -> (n, c, l'); as `max_pool2d`."""
     options = (kernel_size, stride, padding, dilation, ceil_mode, return_indices)
     return _max_pool(1, input, *options)
 
 
 def max_pool2d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
+    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
     """The largest element of each window: (n, c, h, w) -> (n, c, h', w'); n is optional.
 
     The stride is the window if None; the padding never wins, and the first of equal elements takes
@@ -50,16 +44,19 @@ def max_pool2d(
     return _max_pool(2, input, *options)
 
 
+def max_pool3d(
+    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window over three axes; as `max_pool2d`."""
+    options = (kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return _max_pool(3, input, *options)
+
+
 def _max_pool(
-    axes: int,
-    input: Any,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    ceil_mode: bool,
-    return_indices: bool,
-) -> Any:
+    axes: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+    ceil_mode: bool, return_indices: bool,
+) -> Any:  # fmt: skip
     size, step, edge = _options(axes, kernel_size, stride, padding)
     spread = per_axis(dilation, axes)
     _check_padding(edge, size, spread)
@@ -68,7 +65,7 @@ def _max_pool(
 
     def pool(x: Any) -> Any:
         counts = _counts(x, size, step, edge, spread, ceil_mode)
-        if not return_indices and set(spread) == {1}:
+        if axes < 3 and not return_indices and set(spread) == {1}:
             if not ceil_mode:
                 return _shared(ops.max_pool2d, axes, x, size, step, edge)
             x = _extended(x, size, step, edge, spread, counts, -np.inf)
@@ -164,56 +161,52 @@ def _places(flat: Any, x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Si
 
 
 def avg_pool1d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
+    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
-) -> Any:
+) -> Any:  # fmt: skip
     """The mean of each window: (n, c, l) -> (n, c, l'); as `avg_pool2d`."""
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
 def avg_pool2d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Any:
+    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Any:  # fmt: skip
     """The mean of each window: (n, c, h, w) -> (n, c, h', w'); n is optional.
 
     The padding counts as zeros, or with `count_include_pad=False` not at all;
     `divisor_override` divides the sums instead of the number of elements.
     """
-    options = (ceil_mode, count_include_pad, divisor_override)
-    return _avg_pool(2, input, kernel_size, stride, padding, *options)
+    options = (stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _avg_pool(2, input, kernel_size, *options)
+
+
+def avg_pool3d(
+    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Any:  # fmt: skip
+    """The mean of each window over three axes; as `avg_pool2d`."""
+    options = (stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _avg_pool(3, input, kernel_size, *options)
 
 
 def _avg_pool(
-    axes: int,
-    input: Any,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor: int | None,
-) -> Any:
+    axes: int, input: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None,
+) -> Any:  # fmt: skip
     size, step, edge = _options(axes, kernel_size, stride, padding)
-    if divisor == 0:
+    if divisor_override == 0:
         raise AutogradError("divisor must be not zero")
     ones = (1,) * axes
     _check_padding(edge, size, ones)
 
     def pool(x: Any) -> Any:
         counts = _counts(x, size, step, edge, ones, ceil_mode)
-        whole = count_include_pad or not any(edge)
-        if not ceil_mode and whole and divisor is None:
-            return _shared(ops.avg_pool2d, axes, x, size, step, edge)
+        divisor = divisor_override
+        if divisor is None and not ceil_mode and (count_include_pad or not any(edge)):
+            if axes < 3:
+                return _shared(ops.avg_pool2d, axes, x, size, step, edge)
+            divisor = math.prod(size)
         windows = _windows(x, size, step, edge, ones, counts, 0.0)
         sums = ops.sum(windows, tuple(range(2 + axes, 2 + 2 * axes)))
         if divisor is not None:
@@ -239,46 +232,22 @@ def _elements(size: int, window: int, step: int, edge: int, count: int, padded: 
     return np.minimum(stop, size) - np.maximum(start, 0)
 
 
-def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
-    """The means of `output_size` parts of the last axis: (n, c, l) -> (n, c, output_size)."""
-    return _adaptive(1, input, output_size)
+def _lp_pool(axes: int, input: Any, p: float, size: Any, stride: Any, ceil: bool) -> Any:
+    count = math.prod(per_axis(size, axes))
+    powers = _avg_pool(axes, ops.power(input, float(p)), size, stride, 0, ceil, True, None)
+    total = ops.sign(powers) * ops.relu(ops.absolute(powers)) * count
+    return ops.power(total, 1.0 / p)
 
 
-def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
-    """The means of parts of the last two axes: (n, c, h, w) -> (n, c, *output_size).
-
-    Part i of m of an axis of size s goes from floor(i s / m) to ceil((i + 1) s / m); None keeps
-    the size of an axis, one number is that of both.
-    """
-    return _adaptive(2, input, output_size)
+def lp_pool1d(
+    input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+) -> Any:
+    """The p-norm of each window of the last axis, without absolute values."""
+    return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-def _adaptive(axes: int, input: Any, wanted: Any) -> Any:
-    name = f"adaptive_avg_pool{axes}d"
-    sizes = (wanted,) * axes if wanted is None or hasattr(wanted, "__index__") else tuple(wanted)
-    if len(sizes) != axes:
-        raise AutogradError(f"{name}: output_size must be {axes}")
-    if input.ndim not in (axes + 1, axes + 2):
-        raise AutogradError(
-            f"{name}(): Expected {axes + 1}D or {axes + 2}D tensor, but got {listed(input.shape)}"
-        )
-    for axis, parts in enumerate(sizes, input.ndim - axes):
-        if parts is not None:
-            input = _means(input, axis, int(parts))
-    return input
-
-
-def _means(x: Any, axis: int, parts: int) -> Any:
-    """The means of the parts of one axis."""
-    size = x.shape[axis]
-    if parts and size % parts == 0:
-        shape = (*x.shape[:axis], parts, size // parts, *x.shape[axis + 1 :])
-        return ops.mean(ops.reshape(x, shape), axis + 1)
-    lead = (slice(None),) * axis
-    return ops.concatenate(
-        [
-            ops.mean(x[(*lead, slice(i * size // parts, -(-(i + 1) * size // parts)))], axis, True)
-            for i in range(parts)
-        ],
-        axis,
-    )
+def lp_pool2d(
+    input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+) -> Any:
+    """The p-norm of each window of the last two axes, without absolute values."""
+    return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)

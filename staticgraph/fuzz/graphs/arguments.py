@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.fuzz.graphs import along, matrices
+from staticgraph.fuzz.graphs import along, matrices, scatters
 from staticgraph.fuzz.graphs.grow import Generator, Grower, NoOperandError, Value, size
 from staticgraph.fuzz.graphs.products import PRODUCTS, within
 
@@ -355,6 +355,6 @@ GENERATORS: dict[str, Generator] = {
     "pad": _pad, "concatenate": _concatenate, "stack": _stack, "split": _split,
     "sliding_windows": _sliding_windows, "overlap_add": _overlap_add, "as_strided": _as_strided,
     "iota": _iota, "size_of": _size_of, **PRODUCTS, **along.GENERATORS,
-    **matrices.GENERATORS,
+    **matrices.GENERATORS, **scatters.GENERATORS,
 }  # fmt: skip
 """A generator for each op that is not a leaf, a loop or a branch."""

@@ -158,6 +158,13 @@ class Grower:
 
     def _of_one_dtype(self, op: str, args: Sequence[Any]) -> list[Any]:
         """The arguments with explicit casts where the paradigms promote differently."""
+        if op in _INDEXED:
+            x, index, *rest = args
+            x, *rest = self._cast(op, [x, *rest])
+            return [x, index, *rest]
+        return self._cast(op, args)
+
+    def _cast(self, op: str, args: Sequence[Any]) -> list[Any]:
         declared = getattr(ops, op, None)
         promotes = op in _PROMOTING or (isinstance(declared, Op) and declared.promotes is not None)
         floating = isinstance(declared, Op) and declared.floating
@@ -241,7 +248,14 @@ class Grower:
         return grower
 
 
-_PROMOTING = frozenset({"clip", "stack", "where", "dot", "outer", "matmul", "concatenate", "clamp"})
+_INDEXED = frozenset({
+    "scatter", "scatter_add", "scatter_reduce", "put_along_axis", "index_add", "index_copy",
+    "index_fill", "index_put", "put", "masked_fill",
+})  # fmt: skip
+"""What has an index or a mask as its second argument, which has a dtype of its own."""
+_PROMOTING = _INDEXED | {
+    "clip", "stack", "where", "dot", "outer", "matmul", "concatenate", "clamp"
+}  # fmt: skip
 
 
 def _flat(given: Any) -> list[Any]:

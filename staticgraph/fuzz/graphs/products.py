@@ -37,7 +37,8 @@ def _take_add(g: Grower, op: str) -> Any:
     return g.emit(op, x, inside, 0, 4)
 
 
-def _index_along(g: Grower, x: Value, axis: int) -> Value:
+def index_along(g: Grower, x: Value, axis: int) -> Value:
+    """An index of x's rank along an axis, one for each row or as long as the axis."""
     index = g.emit("argmax", x, axis=axis, keepdims=True)
     if g.chance(0.6):
         numbers = g.emit("arange", size(x, axis))
@@ -50,13 +51,13 @@ def _index_along(g: Grower, x: Value, axis: int) -> Value:
 def _take_along_axis(g: Grower, op: str) -> Any:
     x = g.pick("f", lambda x: x.ndim > 0)
     axis = g.choose.randrange(x.ndim)
-    return g.emit(op, x, _index_along(g, x, axis), axis)
+    return g.emit(op, x, index_along(g, x, axis), axis)
 
 
 def _along_add(g: Grower, op: str) -> Any:
     x = g.pick("f", lambda x: x.ndim > 0 and all(isinstance(s, int) for s in x.shape))
     axis = g.choose.randrange(x.ndim)
-    index = _index_along(g, x, axis)
+    index = index_along(g, x, axis)
     if index.shape != x.shape:
         raise NoOperandError
     return g.emit(op, x, index, axis, x.shape[axis])

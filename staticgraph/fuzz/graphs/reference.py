@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.fuzz.graphs import along_reference, matrices_reference, special
+from staticgraph.fuzz.graphs import along_reference, matrices_reference, scatters_reference, special
 from staticgraph.fuzz.graphs.undefined import UndefinedError
 
 Array = Any
@@ -445,9 +445,9 @@ OTHERS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 REFERENCE = ELEMENTWISE | REDUCTIONS | MOVEMENT | OTHERS | along_reference.REFERENCE
-REFERENCE |= matrices_reference.REFERENCE
+REFERENCE |= matrices_reference.REFERENCE | scatters_reference.REFERENCE
 
-EXACT = frozenset(MOVEMENT) | along_reference.EXACT | {
+EXACT = frozenset(MOVEMENT) | along_reference.EXACT | scatters_reference.EXACT | {
     "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
     "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "where", "copy",
     "stop_gradient", "recompute", "negative", "sign", "abs", "maximum", "minimum", "floor", "ceil",

@@ -26,7 +26,7 @@ KINKS = frozenset({
     "abs", "maximum", "minimum", "max", "min", "relu", "leaky_relu", "elu", "clip", "clamp",
     "max_pool2d", "stop_gradient", "remainder", "sign", "atan2", "std", "astype",
     "fmod", "fmax", "fmin", "copysign", "heaviside", "frac", "hypot", "xlogy", "logit",
-    "binary_cross_entropy", "vector_norm",
+    "binary_cross_entropy", "vector_norm", "scatter_reduce", "along_extremum",
     "cholesky",  # its gradient is that of symmetric matrices
 })  # fmt: skip
 STEP = 1e-3

@@ -1,0 +1,160 @@
+"""Scatters to positions of all axes: `put`, `index_put` and masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.core.dims import Size, product
+from compiler.core.errors import OutOfRangeError, ShapeError
+from compiler.core.lowering import Host
+from compiler.core.op import Attrs, Op, register
+from compiler.core.types import Shape, TensorType, broadcast_shapes
+from compiler.ops.comparison import equal, less, where
+from compiler.ops.declare import INT64, as_operand, composite, unbroadcast
+from compiler.ops.indexing import require_element, require_index, take
+from compiler.ops.reduction import positions
+from compiler.ops.scattering import (
+    copied_slices,
+    cotangents_at,
+    fitted,
+    index_add,
+    index_copy,
+    last_positions,
+    number_or_operand,
+    require_fitting,
+    staying,
+    writable,
+)
+from compiler.ops.shape import reshape
+from compiler.reference.indices import check_range
+
+
+def _flat_last(x: Any, index: Any) -> Any:
+    attrs = {"axis": 0, "size": product(x.shape), "wrap": True}
+    return last_positions.bound((reshape(index, (-1,)),), attrs)
+
+
+def _put(x: Any, values: Any, index: Any) -> Any:
+    flat = reshape(x, (-1,))
+    given = reshape(fitted(values, index.shape), (-1,))
+    found = copied_slices(flat, given, reshape(index, (-1,)), axis=0, wrap=True)
+    return reshape(found, tuple(x.shape))
+
+
+def _put_numpy(x: Any, values: Any, index: Any) -> Any:
+    index = check_range("put", np.asarray(index), x.size)
+    result = writable(x, values)
+    result.reshape(-1)[index] = values
+    return result
+
+
+def _put_check(name: str, x: TensorType, values: TensorType, index: TensorType) -> None:
+    require_index(name, index)
+    require_fitting(name, values, index.shape)
+    if x.size == 0 and isinstance(index.size, int) and index.size > 0:
+        raise OutOfRangeError(f"{name}: index {index} points into {x}, which is empty")
+
+
+def _put_by_x(g: Any, o: Any, a: Any, b: Any, c: Any) -> Any:
+    return where(reshape(less(_flat_last(a, c), 0), tuple(g.shape)), g, 0)
+
+
+def _put_by_values(g: Any, o: Any, a: Any, b: Any, c: Any) -> Any:
+    places = reshape(c, (-1,))
+    stays = equal(take(_flat_last(a, c), places, 0), positions(places, 0))
+    part = where(stays, take(reshape(g, (-1,)), places, 0), 0)
+    return unbroadcast(reshape(part, tuple(c.shape)), b)
+
+
+def _put_arrays(positions: Sequence[int], g: Any, o: Any, a: Any, b: Any, c: Any) -> Sequence[Any]:
+    def last() -> Any:
+        return staying(c, (g.size,), np.arange(c.size).reshape(c.shape))
+
+    parts = cotangents_at(positions, g.reshape(-1), b, c, last)
+    return [
+        part.reshape(g.shape) if position == 0 else part
+        for position, part in zip(positions, parts, strict=True)
+    ]
+
+
+def _put_bind(x: Any, index: Any, values: Any) -> tuple[Sequence[Any], Attrs]:
+    return (as_operand(x), number_or_operand(values), as_operand(index)), {}
+
+
+put: Op = composite(
+    "put", _put, bind=_put_bind, evaluate=_put_numpy, check=_put_check,
+    vjp=(_put_by_x, _put_by_values, None), saves=("c", "c", ""), vjp_arrays=_put_arrays,
+    promotes=slice(0, 2),
+    doc="x with `values` at integer positions of the flat x: NumPy's `put`, as a new array. "
+    "`values` broadcast to the index; of several for one place the last one stays. Negative "
+    "indices count from the end; OutOfRangeError outside.",
+)  # fmt: skip
+
+
+def _ravel_type(*indices: TensorType, shape: Shape) -> TensorType:
+    if len(indices) != len(shape):
+        raise ShapeError(f"ravel_multi_index: {len(indices)} indices for {len(shape)} axes")
+    for axis, index in enumerate(indices):
+        require_index("ravel_multi_index", index)
+        require_element("ravel_multi_index", TensorType(shape, INT64), axis, index)
+    wide = [TensorType(index.shape, INT64) for index in indices]
+    return TensorType(broadcast_shapes("ravel_multi_index", *wide), INT64)
+
+
+def _ravel_numpy(*indices: Any, shape: tuple[int, ...]) -> Any:
+    total: Any = np.zeros((), INT64)
+    for index, size in zip(indices, shape, strict=True):
+        total = total * size + check_range("ravel_multi_index", np.asarray(index), size)
+    return np.asarray(total)
+
+
+def _ravel_bind(indices: Sequence[Any], shape: Sequence[Size]) -> tuple[Sequence[Any], Attrs]:
+    return tuple(map(as_operand, indices)), {"shape": tuple(shape)}
+
+
+ravel_multi_index: Op = register(
+    Op(
+        name="ravel_multi_index",
+        infer_type=_ravel_type,
+        evaluate=_ravel_numpy,
+        checked=True,
+        bind=_ravel_bind,
+        lowering=Host(),
+        doc="The positions in a flat array of `shape` of the elements that one integer index per "
+        "axis names; the indices broadcast. Negative ones count from the end; OutOfRangeError "
+        "outside of an axis. int64.",
+    )
+)
+
+
+def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
+    """x with `x[indices] = values`, or with the values added there if `accumulate`.
+
+    `indices` are one or several integer tensors that broadcast, for the first axes of x; the values
+    broadcast to what they select. Of several values for one place the last one stays, or all are
+    added. A mask selects no number of elements that is known: see `where` and `masked_fill`.
+
+    Raises:
+        OutOfRangeError: an index is outside of its axis.
+        DTypeError: an index is no integer tensor.
+    """
+    x, given = as_operand(x), [as_operand(one) for one in indices]
+    lead, rest = tuple(x.shape[: len(given)]), tuple(x.shape[len(given) :])
+    if len(given) > x.ndim or not given:
+        raise ShapeError(f"index_put: {len(given)} indices for {x.ndim} axes")
+    places = ravel_multi_index(given, lead)
+    rows = reshape(x, (product(lead), *rest))
+    values = number_or_operand(values)
+    if not isinstance(values, bool | int | float) and tuple(values.shape):
+        values = fitted(values, (*places.shape, *rest))
+        values = reshape(values, (product(places.shape), *rest))
+    write = index_add if accumulate else index_copy
+    return reshape(write(rows, reshape(places, (-1,)), values, 0), tuple(x.shape))
+
+
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    """x with `value` where a bool mask holds; all broadcast."""
+    return where(mask, value, x)

@@ -1,0 +1,288 @@
+"""Scatters that reduce what falls on one place: sums, products, means and extrema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.core.dims import Size
+from compiler.core.errors import DTypeError, OptionError
+from compiler.core.lowering import Host
+from compiler.core.op import Attrs, Op, Operand, register
+from compiler.core.types import DType, TensorType
+from compiler.ops.arithmetic import astype, floor_divide, maximum, minimum
+from compiler.ops.comparison import equal, less, logical_and, where
+from compiler.ops.declare import as_operand, composite, unbroadcast
+from compiler.ops.indexing import along_add, along_type, take_along_axis
+from compiler.ops.scattering import (
+    added,
+    along_bind,
+    cut,
+    fitted,
+    gathered,
+    grid,
+    grown,
+    last_of,
+    require_along,
+    resized,
+    writable,
+)
+from compiler.reference.indices import check_range
+
+
+def _bind(
+    values: Any, index: Any, axis: int, size: Size, wrap: bool = True, **attrs: Any
+) -> tuple[Sequence[Any], Attrs]:
+    found = {"axis": axis, "size": size, "wrap": wrap, **attrs}
+    return (as_operand(values), as_operand(index)), found
+
+
+def _extremum_bind(
+    values: Any, index: Any, axis: int, size: Size, largest: bool = True, wrap: bool = True
+) -> tuple[Sequence[Any], Attrs]:
+    return _bind(values, index, axis, size, wrap, largest=largest)
+
+
+def _along_prod(values: Any, index: Any, *, axis: int, size: int, wrap: bool) -> Any:
+    index = check_range("along_prod", np.asarray(index), size, wrap)
+    result = np.ones(resized(index.shape, axis, size), values.dtype)
+    np.multiply.at(result, grid(index, axis), values)
+    return result
+
+
+def _only(values: Any, index: Any, axis: int, size: Size, wrap: bool) -> Any:
+    """Where a value is 0, and the only one that is among those that fall on its place."""
+    zero = equal(values, 0)
+    zeros = along_add(astype(zero, values.dtype), index, axis, size, wrap)
+    return logical_and(zero, equal(_taken(zeros, index, axis, wrap), 1))
+
+
+def _taken(x: Any, index: Any, axis: int, wrap: bool) -> Any:
+    return take_along_axis.bound((x, index), {"axis": axis, "wrap": wrap})
+
+
+def _along_prod_vjp(g: Any, o: Any, a: Any, b: Any, *, axis: int, size: Size, wrap: bool) -> Any:
+    attrs = {"axis": axis, "size": size, "wrap": wrap}
+    lone = _only(a, b, axis, size, wrap)
+    without = along_prod.bound((where(lone, 1, a), b), attrs)
+    quotient = _taken(g * o, b, axis, wrap) / where(equal(a, 0), 1, a)
+    return where(lone, _taken(g * without, b, axis, wrap), quotient)
+
+
+along_prod: Op = register(
+    Op(
+        name="along_prod",
+        infer_type=along_type("along_prod"),
+        evaluate=_along_prod,
+        vjp=(_along_prod_vjp, None),
+        saves=("abo", ""),
+        checked=True,
+        bind=_bind,
+        lowering=Host(),
+        doc="Ones with `size` elements along `axis`, multiplied by the values at the indices: see "
+        "`along_add`. The gradient is right where values are 0; the second one where at most one "
+        "of those that fall on a place is.",
+    )
+)
+
+
+def least_of(dtype: DType, largest: bool) -> float:
+    """What no element of a dtype is above (below, for the smallest): where an extremum begins."""
+    if dtype.kind == "f":
+        return -np.inf if largest else np.inf
+    if dtype.kind == "b":
+        return not largest
+    info = np.iinfo(dtype)
+    return info.min if largest else info.max
+
+
+def _along_extremum(
+    values: Any, index: Any, *, axis: int, size: int, wrap: bool, largest: bool
+) -> Any:
+    index = check_range("along_extremum", np.asarray(index), size, wrap)
+    shape = resized(index.shape, axis, size)
+    result = np.full(shape, least_of(values.dtype, largest), values.dtype)
+    (np.maximum if largest else np.minimum).at(result, grid(index, axis), values)
+    return result
+
+
+def _along_extremum_vjp(
+    g: Any, o: Any, a: Any, b: Any, *, axis: int, size: Size, wrap: bool, largest: bool
+) -> Any:
+    reached = astype(equal(a, _taken(o, b, axis, wrap)), a.dtype)
+    count = along_add(reached, b, axis, size, wrap)
+    share = g / where(equal(count, 0), 1, count)
+    return _taken(share, b, axis, wrap) * reached
+
+
+along_extremum: Op = register(
+    Op(
+        name="along_extremum",
+        infer_type=along_type("along_extremum"),
+        evaluate=_along_extremum,
+        vjp=(_along_extremum_vjp, None),
+        saves=("abo", ""),
+        checked=True,
+        bind=_extremum_bind,
+        lowering=Host(),
+        doc="The largest (or smallest) of the values that the indices lay on each of `size` places "
+        "along `axis`: see `along_add`. Where none falls the least (largest) of the dtype. Ties "
+        "share the gradient evenly.",
+    )
+)
+
+# -- with what is there already ----------------------------------------------------------------
+
+_REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+_NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
+
+
+def _reduce_bind(
+    x: Any,
+    index: Any,
+    values: Any,
+    axis: Any = None,
+    reduce: str = "sum",
+    include_self: bool = True,
+    *,
+    dim: Any = None,
+    wrap: bool = True,
+) -> tuple[Sequence[Any], Attrs]:
+    operands, attrs = _along(x, index, values, axis, dim=dim, wrap=wrap)
+    return operands, {**attrs, "reduce": reduce, "include_self": bool(include_self)}
+
+
+_along = along_bind("scatter_reduce")
+
+
+def _check(name: str, x: TensorType, values: TensorType, index: TensorType, **attrs: Any) -> None:
+    if attrs["reduce"] not in _REDUCTIONS:
+        raise OptionError(
+            f"{name}: reduce is sum, prod, mean, amax or amin, not {attrs['reduce']!r}"
+        )
+    if x.dtype.kind == "b" and attrs["reduce"] not in ("amax", "amin"):
+        raise DTypeError(f"{name}: {attrs['reduce']} of {x}")
+    require_along(name, x, values, index, attrs["axis"])
+
+
+def _started(x: Any, index: Any, axis: int, wrap: bool, reduce: str, include_self: bool) -> Any:
+    """x, or where something falls what changes nothing, unless x counts too."""
+    if include_self:
+        return x
+    start = _NEUTRAL.get(reduce, least_of(x.dtype, reduce == "amax"))
+    return where(_untouched(x, index, axis, wrap), x, start)
+
+
+def _untouched(x: Any, index: Any, axis: int, wrap: bool) -> Any:
+    return less(last_of(x, index, axis, wrap), 0)
+
+
+def _counts(x: Any, index: Any, axis: int, wrap: bool, include_self: bool) -> Any:
+    """How many elements a mean is over, as numbers of x's dtype; at least 1."""
+    one = np.ones((), x.dtype)
+    one = index.constant(one) if isinstance(index, Operand) else one
+    total = added(one, x, index, axis, wrap)
+    return total + 1 if include_self else where(equal(total, 0), 1, total)
+
+
+def _product(x: Any, values: Any, index: Any, axis: int, wrap: bool) -> Any:
+    """Per place of x the product of the values that fall on it."""
+    total = along_prod(fitted(values, index.shape), index, axis, x.shape[axis], wrap)
+    return grown(total, x, axis, 1.0)
+
+
+def _reduced(
+    x: Any, values: Any, index: Any, *, axis: int, wrap: bool, reduce: str, include_self: bool
+) -> Any:
+    start = _started(x, index, axis, wrap, reduce, include_self)
+    if reduce == "prod":
+        return start * _product(x, values, index, axis, wrap)
+    if reduce in ("amax", "amin"):
+        largest = reduce == "amax"
+        found = along_extremum(
+            fitted(values, index.shape), index, axis, x.shape[axis], largest, wrap
+        )
+        found = grown(found, x, axis, least_of(x.dtype, largest))
+        return (maximum if largest else minimum)(start, found)
+    total = start + added(values, x, index, axis, wrap)
+    if reduce == "sum":
+        return total
+    counts = _counts(x, index, axis, wrap, include_self)
+    return total / counts if x.dtype.kind == "f" else floor_divide(total, counts)
+
+
+def _reduced_numpy(x: Any, values: Any, index: Any, **attrs: Any) -> Any:
+    x = writable(x, values)
+    return _reduced(x, np.asarray(values, x.dtype), np.asarray(index), **attrs)
+
+
+def _shares(
+    o: Any, a: Any, b: Any, c: Any, axis: int, wrap: bool, include_self: bool
+) -> tuple[Any, Any, Any]:
+    """Where x and the values are the extremum, as numbers, and among how many it is shared."""
+    own = astype(equal(a, o), a.dtype)
+    if not include_self:
+        own = where(_untouched(a, c, axis, wrap), own, 0)
+    others = equal(fitted(b, c.shape), gathered(o, c, axis, wrap))
+    others = astype(others, a.dtype)
+    return own, others, own + added(others, a, c, axis, wrap)
+
+
+def _by_x(
+    g: Any,
+    o: Any,
+    a: Any,
+    b: Any,
+    c: Any,
+    *,
+    axis: int,
+    wrap: bool,
+    reduce: str,
+    include_self: bool,
+) -> Any:
+    if reduce in ("amax", "amin"):
+        own, _, count = _shares(o, a, b, c, axis, wrap, include_self)
+        return g * own / count
+    if not include_self:
+        return where(_untouched(a, c, axis, wrap), g, 0)
+    if reduce == "prod":
+        return g * _product(a, b, c, axis, wrap)
+    return g / _counts(a, c, axis, wrap, include_self) if reduce == "mean" else g
+
+
+def _by_values(
+    g: Any,
+    o: Any,
+    a: Any,
+    b: Any,
+    c: Any,
+    *,
+    axis: int,
+    wrap: bool,
+    reduce: str,
+    include_self: bool,
+) -> Any:
+    if reduce in ("amax", "amin"):
+        _, others, count = _shares(o, a, b, c, axis, wrap, include_self)
+        return unbroadcast(gathered(g / count, c, axis, wrap) * others, b)
+    if reduce == "prod":
+        h = cut(g * _started(a, c, axis, wrap, reduce, include_self), c, axis)
+        values = fitted(b, c.shape)
+        attrs = {"axis": axis, "size": a.shape[axis], "wrap": wrap}
+        product = along_prod.bound((values, c), attrs)
+        return unbroadcast(_along_prod_vjp(h, product, values, c, **attrs), b)
+    if reduce == "mean":
+        g = g / _counts(a, c, axis, wrap, include_self)
+    return unbroadcast(gathered(g, c, axis, wrap), b)
+
+
+scatter_reduce: Op = composite(
+    "scatter_reduce", _reduced, bind=_reduce_bind, evaluate=_reduced_numpy, check=_check,
+    vjp=(_by_x, _by_values, None), saves=("abco", "abco", ""), promotes=slice(0, 2),
+    doc="x with the `values` at the places of `index` (see `scatter`), reduced place by place: "
+    '`reduce` is "sum", "prod", "mean", "amax" or "amin". The element of x counts too unless '
+    "`include_self` is False. Means of integers are rounded down; equal extrema share the gradient "
+    "evenly.",
+)  # fmt: skip

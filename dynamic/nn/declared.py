@@ -1,0 +1,140 @@
+"""Modules made from a declaration: hyper-parameters with defaults, and a function of them.
+
+    class ELU(Declared, functional=F.elu):
+        alpha: float = 1.0
+        inplace: bool = False
+
+has the constructor `ELU(alpha=1.0, inplace=False)`, and `forward(input)`, which returns
+`F.elu(input, self.alpha, self.inplace)`. Both are functions with signatures of their own, written
+as `dataclasses` writes constructors: help shows them, Python's errors about arguments name the
+class, and a call costs what a method written by hand does.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, dataclass_transform
+
+from dynamic.nn.module import Module
+
+_NO_DEFAULT = inspect.Parameter.empty
+_KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
+
+
+@dataclass(frozen=True, slots=True)
+class _Hyperparameter:
+    """Its annotation, and its default if it has one."""
+
+    type: str
+    default: Any
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it becomes an attribute; an `InitVar` does not."""
+        return not self.type.startswith("InitVar")
+
+
+@dataclass_transform(eq_default=False)
+class Declared(Module):
+    """A module whose annotated names are its hyper-parameters; abstract.
+
+    Their order is that of a dataclass, those of the bases first; with `kw_only` they are given by
+    keyword alone. A subclass outside the package inherits the constructor, it gets none of its own.
+    """
+
+    _hyperparameters: ClassVar[Mapping[str, _Hyperparameter]] = {}
+    _attributes: ClassVar[tuple[str, ...]] = ("training",)
+    """What `forward` passes on from the module besides the hyper-parameters."""
+    _optional: ClassVar[tuple[str, ...]] = ()
+    """The arguments of `forward` that may be left out: they are None then."""
+    _shown: ClassVar[tuple[str, ...]] = ()
+    """The attributes that the representation shows."""
+
+    def __init_subclass__(
+        cls, functional: Callable[..., Any] | None = None, kw_only: bool = False
+    ) -> None:
+        if cls.__module__.startswith("dynamic."):
+            own = _declared(cls)
+            if own:
+                cls._hyperparameters = {**cls._hyperparameters, **own}
+                _add_constructor(cls, kw_only)
+            if functional is not None:
+                _add_forward(cls, functional)
+        super().__init_subclass__()
+
+    def _assign(self, values: dict[str, Any]) -> None:
+        """What the constructor does with the hyper-parameters."""
+        Module.__init__(self)
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    def extra_repr(self) -> str:
+        """The hyper-parameters that are shown."""
+        return ", ".join([f"{name}={getattr(self, name)}" for name in self._shown])
+
+
+def _declared(cls: type[Declared]) -> dict[str, _Hyperparameter]:
+    """The hyper-parameters of a class itself; their defaults are no attributes of it any more."""
+    found = {}
+    for name, annotation in inspect.get_annotations(cls).items():
+        if not str(annotation).startswith("ClassVar"):
+            found[name] = _Hyperparameter(annotation, vars(cls).get(name, _NO_DEFAULT))
+            if name in vars(cls):
+                delattr(cls, name)
+    return found
+
+
+def _add_constructor(cls: type[Declared], kw_only: bool) -> None:
+    parameters = ["*"] if kw_only else []
+    for name, one in cls._hyperparameters.items():
+        has_default = one.default is not _NO_DEFAULT
+        parameters.append(f"{name}=declared[{name!r}].default" if has_default else name)
+    given = ", ".join(f"{name!r}: {name}" for name in cls._hyperparameters)
+    names = {"declared": cls._hyperparameters}
+    types = {
+        name: one.type if one.is_kept else one.type.removeprefix("InitVar[").removesuffix("]")
+        for name, one in cls._hyperparameters.items()
+    }
+    _add_method(cls, "__init__", parameters, f"self._assign({{{given}}})", names, types)
+
+
+def _add_forward(cls: type[Declared], functional: Callable[..., Any]) -> None:
+    """Make `forward`: its arguments are those of the functional that no attribute gives."""
+    kept = {name for name, one in cls._hyperparameters.items() if one.is_kept}
+    operands, given, in_order = {}, [], True
+    for name, parameter in inspect.signature(functional).parameters.items():
+        in_order = in_order and parameter.kind is not _KEYWORD_ONLY
+        value = name
+        if name in kept or name in cls._attributes:
+            value = f"self.{name}"
+        elif parameter.default is _NO_DEFAULT:
+            operands[name] = name
+        elif name in cls._optional:
+            operands[name] = f"{name}=None"
+        else:
+            in_order = False  # left at its default: what follows is named
+            continue
+        given.append(value if in_order else f"{name}={value}")
+    body, types = f"return functional({', '.join(given)})", dict.fromkeys(operands, "Any")
+    names = {"functional": functional}
+    _add_method(cls, "forward", list(operands.values()), body, names, {**types, "return": "Any"})
+    cls.forward.__doc__ = functional.__doc__
+
+
+def _add_method(
+    cls: type, name: str, parameters: list[str], body: str, names: dict[str, Any],
+    types: dict[str, str],
+) -> None:  # fmt: skip
+    source = f"def {name}({', '.join(['self', *parameters])}):\n    {body}\n"
+    # named so that the line counts as the package's own, and shows in tracebacks
+    file = f"{__file__}:{cls.__name__}.{name}"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    space = {"__name__": cls.__module__, **names}
+    exec(compile(source, file, "exec"), space)
+    method: Any = space[name]
+    method.__qualname__ = f"{cls.__qualname__}.{name}"
+    method.__annotations__ = types
+    setattr(cls, name, method)

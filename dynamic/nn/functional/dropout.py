@@ -1,0 +1,112 @@
+"""Dropout: of elements, of whole channels, and with mean and variance kept."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.errors import OptionError
+from compiler.core.refusals import refuse
+from dynamic.tensors.random_numbers import generator
+from dynamic.tensors.tensor import Tensor, has_values
+
+__all__ = [
+    "alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout",
+]  # fmt: skip
+
+_FLOOR = -1.7580993408473766
+"""Where selu ends for large negative numbers: -scale * alpha (Klambauer et al. 2017)."""
+
+
+def _refused(p: float) -> OptionError:
+    return OptionError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _kept(input: Tensor, p: float, channels: int | None) -> Any:
+    """Which elements stay, or which channels, with the axes from `channels` on of size 1."""
+    shape = tuple(input.shape)
+    if channels is not None:
+        shape = (*shape[:channels], *(1,) * (len(shape) - channels))
+    return generator().random(shape, np.float32) >= p
+
+
+def _written(input: Any, result: Any, inplace: bool) -> Any:
+    return input.copy_(result) if inplace else result
+
+
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Each element 0 with probability p, else divided by 1 - p, if `training`; x if not.
+
+    The random numbers are those that `manual_seed` starts (Srivastava et al. 2014).
+    """
+    if p < 0.0 or p > 1.0:
+        raise _refused(p)
+    if not training or p == 0:
+        return input
+    if not has_values(input):
+        refuse(
+            "dropout: a graph would repeat its random numbers",
+            "call eval() first, or take the mask as an argument",
+        )
+    kept = generator().random(tuple(input.shape), np.float32) >= p
+    dtype = np.dtype(input.dtype)
+    mask = kept.astype(dtype) if p == 1 else np.where(kept, dtype.type(1 / (1 - p)), dtype.type(0))
+    return input.mul_(input.constant(mask)) if inplace else input * input.constant(mask)
+
+
+def _of_channels(input: Any, p: float, training: bool, inplace: bool, axes: int) -> Any:
+    """Each channel of (n, c, ...) or (c, ...) zero with probability p, else divided by 1 - p."""
+    if p < 0.0 or p > 1.0:
+        raise _refused(p)
+    if not training or p == 0:
+        return input
+    kept = _kept(input, p, 1 if input.ndim == axes + 1 else 2)
+    scale = np.where(kept, 0 if p == 1 else 1 / (1 - p), 0).astype(input._array.dtype)
+    return _written(input, input * input.constant(scale), inplace)
+
+
+def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Each channel of (n, c, l) or (c, l) 0 with probability p, else divided by 1 - p."""
+    return _of_channels(input, p, training, inplace, 1)
+
+
+def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Each channel of (n, c, h, w) 0 with probability p, else divided by 1 - p (Tompson 2015)."""
+    # PyTorch takes three axes for (n, c, l) here
+    return _of_channels(input, p, training, inplace, 3 if input.ndim == 3 else 2)
+
+
+def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Each channel of (n, c, d, h, w) or (c, d, h, w) 0 with probability p, else scaled."""
+    return _of_channels(input, p, training, inplace, 3)
+
+
+def _alpha(input: Any, p: float, training: bool, inplace: bool, channels: int | None) -> Any:
+    if p < 0.0 or p > 1.0:
+        raise _refused(p)
+    if not training or p == 0:
+        return input
+    if p == 1:
+        return _written(input, input * 0, inplace)
+    kept = input.constant(_kept(input, p, channels))
+    scale = 1 / math.sqrt((1 - p) * (1 + p * _FLOOR**2))
+    shift = -scale * _FLOOR * p
+    return _written(input, ops.where(kept, input, _FLOOR) * scale + shift, inplace)
+
+
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """Each element the lower end of selu with probability p, scaled and shifted.
+
+    Mean 0 and variance 1 stay as they are (Klambauer et al. 2017).
+    """
+    return _alpha(input, p, training, inplace, None)
+
+
+def feature_alpha_dropout(
+    input: Any, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Any:
+    """`alpha_dropout` of whole channels of (n, c, ...)."""
+    return _alpha(input, p, training, inplace, 2)

@@ -1,0 +1,173 @@
+"""Embeddings, their sums, means and maxima, and indices as one-hot vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.errors import OptionError, OutOfRangeError
+from compiler.core.refusals import refuse
+from dynamic.errors import AutogradError
+from dynamic.nn.errors import UnsupportedError
+from dynamic.tape.grad_mode import no_grad
+from dynamic.tensors.tensor import has_values, wrap
+
+__all__ = ["embedding", "embedding_bag", "one_hot"]
+
+
+def embedding(
+    input: Any,
+    weight: Any,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
+    """The rows of `weight` at integer indices: (...), (n, d) -> (..., d).
+
+    The row `padding_idx` gets no gradient. Rows with a norm above `max_norm` are scaled down to it
+    in place first. Gradients are dense, whatever `sparse` says; scale_grad_by_freq is refused.
+    """
+    if scale_grad_by_freq:
+        raise OptionError("embedding: scale_grad_by_freq=True is not supported")
+    rows = weight.shape[0]
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise OptionError("Padding_idx must be within num_embeddings")
+        padding_idx %= rows
+    if has_values(input):
+        indices = input._array
+        if indices.dtype not in (np.int64, np.int32):
+            raise AutogradError(
+                "Expected tensor for argument #1 'indices' to have one of the following scalar "
+                f"types: Long, Int; but got {input.type()} instead (while checking arguments for "
+                "embedding)"
+            )
+        if indices.size and (indices.min() < 0 or indices.max() >= rows):
+            raise OutOfRangeError("index out of range in self")
+    if max_norm is not None:
+        if not has_values(input) or not has_values(weight):
+            refuse(
+                "embedding: max_norm changes the weight, which a graph cannot",
+                "limit the weight outside",
+            )
+        _limit_rows(weight, np.unique(input._array), max_norm, norm_type)
+    result = ops.take(weight, input, 0)
+    if padding_idx is None:
+        return result
+    padding = ops.expand_dims(ops.equal(input, padding_idx), -1)
+    return ops.where(padding, ops.stop_gradient(result), result)
+
+
+def _limit_rows(weight: Any, rows: Any, max_norm: float, norm_type: float) -> None:
+    values = weight._array[rows]
+    norms = np.linalg.norm(values, norm_type, axis=1, keepdims=True)
+    scale = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1)
+    limited = weight._array.copy()
+    limited[rows] = values * scale
+    with no_grad():
+        weight.copy_(limited)
+
+
+def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+    """1 at each index along a new last axis, 0 elsewhere: (...) -> (..., c), int64.
+
+    c is one more than the largest index if `num_classes` is -1.
+    """
+    if not has_values(tensor):
+        if num_classes < 0:
+            refuse("one_hot: num_classes must be given in a symbolic graph", "give it")
+        return ops.one_hot(tensor, num_classes, "int64")
+    indices = tensor._array
+    if not indices.size and num_classes <= 0:
+        raise AutogradError("Can not infer total number of classes from empty tensor.")
+    if indices.size and indices.min() < 0:
+        raise AutogradError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(indices.max()) + 1
+    elif indices.size and indices.max() >= num_classes:
+        raise AutogradError("Class values must be smaller than num_classes.")
+    return ops.one_hot(tensor, num_classes, "int64")
+
+
+def embedding_bag(
+    input: Any,
+    weight: Any,
+    offsets: Any = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
+    """The rows of `weight` at indices, summed, averaged or the largest: bags -> (bags, d).
+
+    The bags are the rows of `input` (n, l), or begin in the vector `input` at `offsets`; an empty
+    one gives zeros. The row `padding_idx` is left out. `per_sample_weights` weighs the rows of a
+    sum. Gradients are dense, whatever `sparse` says; scale_grad_by_freq is refused.
+    """
+    if mode not in ("sum", "mean", "max"):
+        raise OptionError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None and mode != "sum":
+        raise UnsupportedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
+            f"for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    if input.ndim == 2:
+        if offsets is not None:
+            raise OptionError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
+                f"of fixed length sequences. However, found offsets of type {type(offsets)}"
+            )
+        count, length = input.shape
+        bags = np.repeat(np.arange(count), length)
+    elif input.ndim == 1:
+        if offsets is None:
+            raise OptionError("offsets has to be a 1D Tensor but got None")
+        starts = offsets._array
+        count = len(starts) - include_last_offset
+        bags = np.searchsorted(starts[:count], np.arange(input.shape[0]), "right") - 1
+    else:
+        raise OptionError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
+        )
+    flat = ops.reshape(input, (-1,))
+    if padding_idx is not None:
+        kept = flat._array != padding_idx % weight.shape[0]
+        flat, bags = wrap(flat._array[kept]), bags[kept]
+        if per_sample_weights is not None:
+            places = np.flatnonzero(kept)
+            per_sample_weights = ops.take(ops.reshape(per_sample_weights, (-1,)), places, 0)
+    rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
+    if per_sample_weights is not None:
+        rows = rows * ops.reshape(per_sample_weights, (-1, 1))
+    return _largest(rows, bags, count) if mode == "max" else _total(rows, bags, count, mode)
+
+
+def _total(rows: Any, bags: Any, count: int, mode: str) -> Any:
+    total = ops.take_add(rows, wrap(bags), 0, count)
+    if mode == "sum":
+        return total
+    sizes = np.maximum(np.bincount(bags, minlength=count), 1).astype(rows._array.dtype)
+    return total / rows.constant(sizes[:, None])
+
+
+def _largest(rows: Any, bags: Any, count: int) -> Any:
+    """The largest element per bag and column; of equal ones the first."""
+    values = rows._array
+    best = np.full((count, values.shape[1]), -1)
+    columns = np.arange(values.shape[1])
+    for place, bag in enumerate(bags):
+        old = best[bag]
+        better = (old < 0) | (values[place] > values[old, columns])
+        best[bag] = np.where(better, place, old)
+    if not len(values):
+        return rows.constant(np.zeros(best.shape, values.dtype))
+    found = ops.take_along_axis(rows, wrap(np.maximum(best, 0)), 0)
+    return ops.where(rows.constant(best >= 0), found, 0)

@@ -1,0 +1,113 @@
+"""Padding layers: each kind over the last one, two or three axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from dynamic.nn.functional.windows import per_axis
+from dynamic.nn.module import Module
+
+
+class _Pad(Module):
+    """Elements around the last `axes` axes, by a mode of `functional.pad`; abstract.
+
+    The widths are (before, after) of the last axis, then of the one before it, ...: (left, right,
+    top, bottom) for two axes; or one number for all.
+    """
+
+    _axes = 0
+    _mode = "constant"
+
+    def __init_subclass__(cls, axes: int | None = None, mode: str | None = None) -> None:
+        cls._axes = cls._axes if axes is None else axes
+        cls._mode = cls._mode if mode is None else mode
+        super().__init_subclass__()
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        self.padding = per_axis(padding, 2 * self._axes)
+
+    def forward(self, input: Any) -> Any:
+        """The input with elements around it."""
+        return F.pad(input, self.padding, self._mode)
+
+    def extra_repr(self) -> str:
+        """The widths."""
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    """One number around the last axes; abstract."""
+
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Any) -> Any:
+        """The input with numbers around it."""
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        """The widths and the number."""
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPad, axes=1):
+    """One number before and after the last axis."""
+
+
+class ConstantPad2d(_ConstantPad, axes=2):
+    """One number around the last two axes."""
+
+
+class ConstantPad3d(_ConstantPad, axes=3):
+    """One number around the last three axes."""
+
+
+class ZeroPad1d(_Pad, axes=1):
+    """Zeros before and after the last axis."""
+
+
+class ZeroPad2d(_Pad, axes=2):
+    """Zeros around the last two axes."""
+
+
+class ZeroPad3d(_Pad, axes=3):
+    """Zeros around the last three axes."""
+
+
+class ReflectionPad1d(_Pad, axes=1, mode="reflect"):
+    """The last axis mirrored at its first and last element."""
+
+
+class ReflectionPad2d(_Pad, axes=2, mode="reflect"):
+    """The last two axes mirrored at their first and last elements."""
+
+
+class ReflectionPad3d(_Pad, axes=3, mode="reflect"):
+    """The last three axes mirrored at their first and last elements."""
+
+
+class ReplicationPad1d(_Pad, axes=1, mode="replicate"):
+    """The first and last element of the last axis repeated."""
+
+
+class ReplicationPad2d(_Pad, axes=2, mode="replicate"):
+    """The first and last elements of the last two axes repeated."""
+
+
+class ReplicationPad3d(_Pad, axes=3, mode="replicate"):
+    """The first and last elements of the last three axes repeated."""
+
+
+class CircularPad1d(_Pad, axes=1, mode="circular"):
+    """The elements of the other side around the last axis."""
+
+
+class CircularPad2d(_Pad, axes=2, mode="circular"):
+    """The elements of the other side around the last two axes."""
+
+
+class CircularPad3d(_Pad, axes=3, mode="circular"):
+    """The elements of the other side around the last three axes."""

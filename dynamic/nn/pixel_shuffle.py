@@ -1,0 +1,27 @@
+"""Layers that take channels for pixels, pixels for channels, or channels in another order."""
+
+from __future__ import annotations
+
+from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from dynamic.nn.declared import Declared
+
+
+class PixelShuffle(Declared, functional=F.pixel_shuffle):
+    """Channels as pixels (Shi et al. 2016): (..., c r r, h, w) -> (..., c, h r, w r)."""
+
+    upscale_factor: int
+    _shown = ("upscale_factor",)
+
+
+class PixelUnshuffle(Declared, functional=F.pixel_unshuffle):
+    """Pixels as channels: the inverse of PixelShuffle."""
+
+    downscale_factor: int
+    _shown = ("downscale_factor",)
+
+
+class ChannelShuffle(Declared, functional=F.channel_shuffle):
+    """The channels dealt out over groups (Zhang et al. 2017)."""
+
+    groups: int
+    _shown = ("groups",)
