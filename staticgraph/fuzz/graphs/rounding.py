@@ -136,9 +136,9 @@ def _moved(value: Any, rng: np.random.Generator, terms: float = 1) -> Any:
         noise += step * rng.uniform(-1, 1) * terms / 64
     with np.errstate(all="ignore"):
         moved = np.asarray(value * (1 + noise), value.dtype)
-    # rules of gradients may give either zero
+    # rules of gradients may give either zero, and nobody says which sign a nan has
     signs = rng.uniform(-1, 1, value.shape).astype(value.dtype)
-    return np.where(value == 0, np.copysign(value, signs), moved)
+    return np.where((value == 0) | np.isnan(value), np.copysign(value, signs), moved)
 
 
 def _stirred(value: Any, rng: np.random.Generator, terms: float) -> Any:
