@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from staticgraph.fuzz.campaign import Program
@@ -26,6 +27,44 @@ def refused_as_leaf(step: Step, theirs: Any, expected: Answer) -> bool:
         return False
     target = _state(expected, step["args"][0][1:])
     return target.get("_is_view") is True and target.get("is_leaf") is False
+
+
+def left_as_leaf(step: Step, ours: Any, theirs: Any, expected: Answer) -> bool:
+    """Whether PyTorch takes `requires_grad_(False)` of such a view, as of a leaf."""
+    if step.get("of") != "requires_grad_" or not isinstance(ours, dict) or theirs is not None:
+        return False
+    target = _state(expected, step["args"][0][1:])
+    stale = target.get("_is_view") is True and target.get("is_leaf") is False
+    return stale and ours.get("text", "").startswith("you can only change requires_grad flags")
+
+
+def refused_twice(ours: Any, theirs: Any) -> bool:
+    """Whether a view that was saved was changed in two ways that forbid a reverse pass.
+
+    Its version is another, which `dynamic` says; and its base was overwritten, though it was made
+    without gradients or among several views: PyTorch looks at that first.
+    """
+    if not isinstance(ours, dict) or not isinstance(theirs, dict):
+        return False
+    text = theirs.get("text", "")
+    viewed = text.startswith("A view was created in") or re.match(
+        r"Output \d+ of \w+ is a view", text
+    )
+    return bool(viewed) and ours.get("text", "").startswith("one of the variables needed")
+
+
+def given_data(program: Program) -> set[str]:
+    """The names that the program gave other `data`, and with them what is made of those.
+
+    To PyTorch an inference tensor with the data of another is none; to `dynamic` it stays one.
+    """
+    found: set[str] = set()
+    for step in program["steps"]:
+        if step["do"] == "assign" and step["of"] == "data":
+            found.add(step["args"][0][1:])
+        elif reads(step.get("args", [])) & found:
+            found.update(names(step))
+    return found
 
 
 def written_in_part(step: Step, theirs: Any) -> bool:
