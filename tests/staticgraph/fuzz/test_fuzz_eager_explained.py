@@ -167,6 +167,7 @@ def test_a_view_that_is_left_as_a_leaf() -> None:
     ours = {"error": ["RuntimeError"], "text": "you can only change requires_grad flags of leaf"}
     stale, leaf = (answer(1, v={"_is_view": True, "is_leaf": one}) for one in (False, True))
     assert explained.left_as_leaf(step, ours, None, stale)
+    assert explained.left_as_leaf(step, ours, None, answer(1))
     assert not explained.left_as_leaf(step, ours, None, leaf)
     assert not explained.left_as_leaf(step, ours, ours, stale)
     assert not explained.left_as_leaf(step, {**ours, "text": "another"}, None, stale)
