@@ -11,7 +11,7 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from compiler import ops as _ops
-from compiler.control import cond, scan, while_loop
+from compiler.transforms.control_flow import cond, scan, while_loop
 from dynamic import autograd, func, linalg, nn, optim, utils
 from dynamic import operations as _operations
 from dynamic.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled

@@ -3,7 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from compiler.control import cond, scan, while_loop
 from compiler.core import fork as _fork
 from compiler.core.dims import Dim
 from compiler.core.errors import (
@@ -169,6 +168,7 @@ from compiler.ops import (
     xlogy,
 )
 from compiler.runtime.threads import get_num_threads, set_num_threads
+from compiler.transforms.control_flow import cond, scan, while_loop
 from staticgraph import linalg
 from staticgraph.leaves import (
     Variable,

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from compiler.core import fork
+from compiler.core.arrays import row_major
 from compiler.core.dims import Unknown, evaluate
 from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
+from compiler.graph.state import State, holding
 from compiler.inspect.interpret import Observer, interpret
 from compiler.ops import leaves
 from compiler.runtime.arguments import (
@@ -23,8 +25,6 @@ from compiler.runtime.arguments import (
     is_fed_out,
 )
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
-from compiler.runtime.state import State, holding
-from compiler.runtime.strided import row_major
 
 interpreting = threading.RLock()
 """Held by a call: what it reads of variables is not updated by another one meanwhile."""

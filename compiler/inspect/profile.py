@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from compiler.graph.state import State, holding
 from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime.cache.loader import load_steps
-from compiler.runtime.state import State, holding
 
 if TYPE_CHECKING:
-    from compiler.runtime.executable import Executable
+    from compiler.executable import Executable
 
 LEAST = 5  # runs
 SECONDS = 0.5

@@ -26,10 +26,11 @@ _KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 
 @dataclass(frozen=True, slots=True)
 class _Hyperparameter:
-    """Its annotation, and its default if it has one."""
+    """Its annotation, its default if it has one, and whether it is given by keyword alone."""
 
     type: str
     default: Any
+    keyword_only: bool
 
     @property
     def is_kept(self) -> bool:
@@ -41,8 +42,8 @@ class _Hyperparameter:
 class Declared(Module):
     """A module whose annotated names are its hyper-parameters; abstract.
 
-    Their order is that of a dataclass, those of the bases first; with `kw_only` they are given by
-    keyword alone. A subclass outside the package inherits the constructor, it gets none of its own.
+    Their order is that of a dataclass: those of the bases first, and after `_: KW_ONLY` those that
+    are given by keyword alone. A subclass outside the package inherits the constructor.
     """
 
     _hyperparameters: ClassVar[Mapping[str, _Hyperparameter]] = {}
@@ -53,14 +54,12 @@ class Declared(Module):
     _shown: ClassVar[tuple[str, ...]] = ()
     """The attributes that the representation shows."""
 
-    def __init_subclass__(
-        cls, functional: Callable[..., Any] | None = None, kw_only: bool = False
-    ) -> None:
+    def __init_subclass__(cls, functional: Callable[..., Any] | None = None) -> None:
         if cls.__module__.startswith("dynamic."):
             own = _declared(cls)
             if own:
                 cls._hyperparameters = {**cls._hyperparameters, **own}
-                _add_constructor(cls, kw_only)
+                _add_constructor(cls)
             if functional is not None:
                 _add_forward(cls, functional)
         super().__init_subclass__()
@@ -78,18 +77,23 @@ class Declared(Module):
 
 def _declared(cls: type[Declared]) -> dict[str, _Hyperparameter]:
     """The hyper-parameters of a class itself; their defaults are no attributes of it any more."""
-    found = {}
+    found, keyword_only = {}, False
     for name, annotation in inspect.get_annotations(cls).items():
-        if not str(annotation).startswith("ClassVar"):
-            found[name] = _Hyperparameter(annotation, vars(cls).get(name, _NO_DEFAULT))
+        if annotation == "KW_ONLY":
+            keyword_only = True
+        elif not annotation.startswith("ClassVar"):
+            default = vars(cls).get(name, _NO_DEFAULT)
+            found[name] = _Hyperparameter(annotation, default, keyword_only)
             if name in vars(cls):
                 delattr(cls, name)
     return found
 
 
-def _add_constructor(cls: type[Declared], kw_only: bool) -> None:
-    parameters = ["*"] if kw_only else []
-    for name, one in cls._hyperparameters.items():
+def _add_constructor(cls: type[Declared]) -> None:
+    parameters: list[str] = []
+    for name, one in sorted(cls._hyperparameters.items(), key=lambda pair: pair[1].keyword_only):
+        if one.keyword_only and "*" not in parameters:
+            parameters.append("*")
         has_default = one.default is not _NO_DEFAULT
         parameters.append(f"{name}=declared[{name!r}].default" if has_default else name)
     given = ", ".join(f"{name!r}: {name}" for name in cls._hyperparameters)

@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from compiler import executable
 from compiler.graph.definition import Definition
-from compiler.runtime import executable
-from compiler.runtime.state import State, holding
+from compiler.graph.state import State, holding
 from staticgraph.leaves import Variable
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Executable(executable.Executable):
         """The same over other variables."""
         made = Executable(
             definition, self.image, self.native, self.feeds, self.restructure, self.name,
-            self.options,
+            self.options, self.compile,
         )  # fmt: skip
         made.waits = self.waits
         return made

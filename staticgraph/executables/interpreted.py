@@ -13,7 +13,7 @@ from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
 from compiler.inspect.debug import NonFinite, Step, step_of
 from compiler.inspect.interpreted import Interpreted, interpreting
-from compiler.passes.pipeline import pipeline
+from compiler.pipeline import pipeline
 from compiler.runtime.background import Compilation
 from compiler.runtime.sizes import feeds_of
 from staticgraph.compilation import executable_of

@@ -27,8 +27,8 @@ from compiler.graph.attributes import check_attributes
 from compiler.graph.build import build
 from compiler.graph.expression import Expression
 from compiler.graph.serialise import Form, Reader, Writer
-from compiler.passes.pipeline import expand_composites
-from compiler.runtime.state import State
+from compiler.graph.state import State
+from compiler.pipeline import expand_composites
 from staticgraph.compilation import compile
 from staticgraph.executables.executable import Executable
 from staticgraph.leaves import Variable

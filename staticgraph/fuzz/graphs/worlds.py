@@ -13,7 +13,7 @@ import numpy as np
 import dynamic
 import staticgraph as sg
 from compiler import ops
-from compiler.control.eager import own
+from compiler.transforms.control_eager import own
 from dynamic.errors import AutogradError
 from dynamic.utils.checkpoint import CheckpointError, checkpoint
 from staticgraph.fuzz.graphs import control, reference

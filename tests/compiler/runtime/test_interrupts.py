@@ -12,7 +12,7 @@ import pytest
 
 import staticgraph as sg
 from compiler.codegen.program import Change
-from compiler.runtime.state import holding
+from compiler.graph.state import holding
 from tests.paths import ROOT
 
 BEGIN = """

@@ -1,7 +1,7 @@
 """`scan`, `while_loop` and `cond`: the functions of both paradigms.
 
-Of symbolic expressions they make a node (`compiler.control.symbolic`). Of what has values they are
-loops and branches in Python, which eager tensors record.
+Of symbolic expressions they make a node (`compiler.transforms.control_symbolic`). Of what has
+values they are loops and branches in Python, which eager tensors record.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from compiler.control import eager
-from compiler.control.checks import paths
+from compiler.core import provided
 from compiler.core.dims import Dim, Size
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.pytree import leaves, mapped
 from compiler.core.types import unify
 from compiler.graph.expression import Handle, closed, handle_among, is_symbolic, opened
+from compiler.transforms import control_eager as eager
+from compiler.transforms.control_checks import paths
 
 
+@provided.scan.provide
 def scan(
     step: Callable[..., Any],
     init: Any,
@@ -60,7 +62,7 @@ def scan(
             return eager.scan(step, init, xs, size, reverse)
         except eager.SymbolicResultError:
             pass  # the step reads expressions around it
-    from compiler.control import symbolic
+    from compiler.transforms import control_symbolic as symbolic
 
     return symbolic.scan(step, init, xs, size, reverse)
 
@@ -111,7 +113,7 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) ->
             return eager.while_loop(cond, body, init)
         except eager.SymbolicResultError:
             pass
-    from compiler.control import symbolic
+    from compiler.transforms import control_symbolic as symbolic
 
     return symbolic.while_loop(cond, body, init)
 
@@ -137,7 +139,7 @@ def cond(
         on_true, on_false = on_handles(true_fn, handle), on_handles(false_fn, handle)
         return _closed(cond(opened(pred), on_true, on_false, *mapped(opened, operands)), handle)
     if is_symbolic(pred):
-        from compiler.control import symbolic
+        from compiler.transforms import control_symbolic as symbolic
 
         return symbolic.cond(pred, true_fn, false_fn, operands)
     chosen = true_fn if eager.truth("cond: the predicate", pred) else false_fn

@@ -16,7 +16,7 @@ COUNTS = ("step", "mu_product", "eta", "mu")
 """The numbers that depend on the steps alone: a cast would change the steps that follow."""
 
 
-class Checkpoints:
+class State:
     """The part of an optimizer that saves and loads its groups and its state; abstract."""
 
     defaults: dict[str, Any]

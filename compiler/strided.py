@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compiler.core.arrays import row_major
 from compiler.core.dims import Unknown
 from compiler.graph.strided import Gap, Order, view_inputs
 
 if TYPE_CHECKING:
-    from compiler.runtime.executable import Executable
+    from compiler.executable import Executable
 
 LEAST_BYTES = 1 << 20  # of an input: below, a copy costs less than a tenth of a millisecond
 MOST_KERNELS = 8  # of one executable; inputs in further orders are copied
@@ -46,11 +47,6 @@ class Strided:
             row_major(array) if order is None else _in_order(array, order)
             for array, order in zip(arrays, self.orders, strict=True)
         ]
-
-
-def row_major(array: Any) -> Any:
-    """An array, copied unless it is row-major and aligned."""
-    return np.require(array, requirements=["C", "A"])
 
 
 def order_of(array: Any) -> Order | None:
@@ -78,17 +74,9 @@ def order_of(array: Any) -> Order | None:
 
 def compile_strided(executable: Executable, orders: tuple[Order | None, ...]) -> Strided:
     """Compile the kernel of an executable for inputs in these orders."""
-    from compiler.compile import compile_graph  # which imports executables
-
     definition, gaps = view_inputs(executable.definition, orders)
-    name, options = executable.name, executable.options
-    return Strided(compile_graph(definition, list, name, options, _kind()), orders, gaps)
-
-
-def _kind() -> type[Executable]:
-    from compiler.runtime.executable import Executable
-
-    return Executable
+    compiled = executable.compile(definition, executable.name, executable.options)
+    return Strided(compiled, orders, gaps)
 
 
 def _in_order(array: Any, order: Order) -> Any:

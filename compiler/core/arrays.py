@@ -78,3 +78,8 @@ def _holds(made: Any, array: Any) -> bool:
     if not infinite.any():
         return True
     return array.dtype.kind == "f" and bool(np.array_equal(infinite, np.isinf(array)))
+
+
+def row_major(array: Any) -> Any:
+    """An array, copied unless it is row-major and aligned."""
+    return np.require(array, requirements=["C", "A"])

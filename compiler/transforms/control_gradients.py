@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from compiler import ops
+from compiler.core import provided
 from compiler.core.dims import atoms, evaluate
 from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue
 from compiler.core.types import TensorType
@@ -33,6 +34,7 @@ def stand_in(type: TensorType, name: str | None) -> Expression:
     return Expression(leaves.placeholder, (), attrs, name)
 
 
+@provided.scan_cotangents.provide
 def scan_cotangents(
     positions: Sequence[int],
     gs: Sequence[Any],
@@ -252,6 +254,7 @@ def _is_had(node: Expression, known: Set[int]) -> bool:
     return True
 
 
+@provided.cond_cotangents.provide
 def cond_cotangents(
     positions: Sequence[int],
     gs: Sequence[Any],

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from compiler.codegen.kernel import Kernel
+from compiler.codegen.memory import Slot
+from compiler.codegen.words import program_words, with_products
 from compiler.graph.definition import Definition
 from compiler.ops import leaves
 from compiler.runtime.image import Array, Image, Piece
-from compiler.runtime.program import program_words, with_products
 from compiler.schedule.chunks import Cut
-from compiler.schedule.memory import Slot
 
 
 class _Unit(int):

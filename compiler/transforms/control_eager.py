@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.control.checks import aligned, leaf_type, pair_of, require_same
 from compiler.core.errors import DTypeError
 from compiler.core.op import Operand
 from compiler.core.pytree import leaves, mapped, rebuilt, structure
 from compiler.graph.expression import is_symbolic
+from compiler.transforms.control_checks import aligned, leaf_type, pair_of, require_same
 
 
 class SymbolicResultError(Exception):
@@ -22,7 +22,7 @@ class SymbolicResultError(Exception):
 def scan(
     step: Callable[..., Any], init: Any, xs: Any, length: int, reverse: bool
 ) -> tuple[Any, Any]:
-    """`compiler.control.scan` of tensors and arrays."""
+    """`compiler.transforms.control_flow.scan` of tensors and arrays."""
     carry, ys = init, [None] * length
     for index in reversed(range(length)) if reverse else range(length):
         carry, ys[index] = _one_step(step, carry, _slices(xs, index), init)
@@ -98,7 +98,7 @@ def _stacked(ys: list[Any], step: Callable[..., Any]) -> Any:
 
 
 def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) -> Any:
-    """`compiler.control.while_loop` of tensors and arrays."""
+    """`compiler.transforms.control_flow.while_loop` of tensors and arrays."""
     carry = init
     while truth("while_loop: the condition", cond(carry)):
         carry = _checked("while_loop: carry", carry, body(carry), body, init)

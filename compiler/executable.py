@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from compiler.core import fork
+from compiler.core.arrays import row_major
 from compiler.core.dims import Unknown, atoms
 from compiler.core.errors import GraphError, OutOfRangeError
 from compiler.core.options import Options
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition
+from compiler.graph.state import State, holding
 from compiler.graph.strided import Order, view_inputs
 from compiler.llvm.watch import BUSY
 from compiler.runtime import threads
@@ -34,9 +36,8 @@ from compiler.runtime.host import HostStep
 from compiler.runtime.image import Image, Layout
 from compiler.runtime.signals import process_address
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
-from compiler.runtime.state import State, holding
-from compiler.runtime.strided import MOST_KERNELS, Strided, compile_strided, order_of, row_major
 from compiler.schedule.arena import ALIGNMENT
+from compiler.strided import MOST_KERNELS, Strided, compile_strided, order_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -66,6 +67,7 @@ class Executable:
         definition: what it computes.
         image: how it is run.
         options: how it was compiled.
+        compile: compiles another definition, with a name and options.
         threads: how many threads a call may use, the BLAS included; None for as many as are set.
         waits: whether a call waits for a kernel for its inputs' order, or copies them until then.
     """
@@ -77,6 +79,7 @@ class Executable:
     restructure: Callable[[list[Any]], Any]
     name: str
     options: Options
+    compile: Callable[[Definition, str, Options], Executable]
     threads: int | None = field(init=False)
     waits: bool = field(default=True, init=False)
     _graph: nx.MultiDiGraph[int] | None = None
@@ -120,8 +123,8 @@ class Executable:
         """The graph after the passes and its kernel, made again after a start from the cache."""
         if self._lowering is None:
             with fork.importing:
-                from compiler.codegen.image import image_of
                 from compiler.driver import lower
+                from compiler.runtime.kernel_image import image_of
 
             lowering = lower(self.graph, self.options)
             if image_of(lowering[1], self.definition) != self.image:

@@ -16,7 +16,6 @@ from compiler.graph.strided import view_inputs
 from compiler.ops import leaves
 from compiler.ops.regions import checkpoint, recompute
 from compiler.passes.accumulate import accumulate_products
-from compiler.passes.arrange import arrange_rows
 from compiler.passes.hoist import hoist_invariants, hoist_products
 from compiler.passes.loops import optimise_bodies
 from compiler.passes.merge import merge_scans
@@ -25,6 +24,7 @@ from compiler.passes.replay import replay
 from compiler.passes.rules import RULES, Rule, drop_broadcasts, fold_constants
 from compiler.passes.sink import sink_products, sink_sums
 from compiler.passes.vectors import sum_vector_products
+from compiler.schedule.arrange import arrange_rows
 from compiler.schedule.recompute import recompute_values
 
 NUMERICS = ("strict", "fast")

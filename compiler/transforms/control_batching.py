@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from compiler import ops
-from compiler.control.gradients import stand_in
 from compiler.core.dims import Size
 from compiler.core.types import TensorType
 from compiler.graph.body import Body, replaced
@@ -14,6 +13,7 @@ from compiler.graph.expression import Expression, construct
 from compiler.graph.loop import Carry, Loop, items_of, open_loop
 from compiler.ops import control
 from compiler.transforms.batching import Example, full
+from compiler.transforms.control_gradients import stand_in
 
 Batched: TypeAlias = (
     "Callable[[Sequence[Expression], Mapping[Expression, Expression], Size], list[Any]]"

@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from compiler.control.checks import aligned, line_of, pair_of, paths, require_same
-from compiler.control.eager import is_number
-from compiler.control.gradients import stand_in
 from compiler.core.dims import Size
 from compiler.core.errors import DTypeError
 from compiler.core.op import Op
@@ -20,6 +17,9 @@ from compiler.graph.body import Body
 from compiler.graph.expression import Expression, constant, construct, next_serial, promote
 from compiler.graph.loop import items_of
 from compiler.ops import control
+from compiler.transforms.control_checks import aligned, line_of, pair_of, paths, require_same
+from compiler.transforms.control_eager import is_number
+from compiler.transforms.control_gradients import stand_in
 
 _DTYPES = {"b": np.dtype(np.bool_), "i": np.dtype(np.int64), "f": np.dtype(np.float32)}
 """Of Python numbers that meet nothing else."""
@@ -82,7 +82,7 @@ def _placeholders(name: str, tree: Any, types: Iterable[TensorType]) -> list[Exp
 def scan(
     step: Callable[..., Any], init: Any, xs: Any, length: Size, reverse: bool
 ) -> tuple[Any, Any]:
-    """`compiler.control.scan` of expressions."""
+    """`compiler.transforms.control_flow.scan` of expressions."""
     first = [_expression(control.scan, leaf) for leaf in leaves(init)]
     stacked = [_expression(control.scan, leaf) for leaf in leaves(xs)]
     numbers = [i for i, leaf in enumerate(leaves(init)) if is_number(leaf)]
@@ -134,7 +134,7 @@ def _like_carry(op: Op, after: Any, tree: Any, before: Sequence[Expression]) -> 
 
 
 def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) -> Any:
-    """`compiler.control.while_loop` of expressions."""
+    """`compiler.transforms.control_flow.while_loop` of expressions."""
     op = control.while_loop
     first = [_expression(op, leaf) for leaf in leaves(init)]
     numbers = [i for i, leaf in enumerate(leaves(init)) if is_number(leaf)]
@@ -176,7 +176,7 @@ def cond(
     false_fn: Callable[..., Any],
     operands: tuple[Any, ...],
 ) -> Any:
-    """`compiler.control.cond` of an expression."""
+    """`compiler.transforms.control_flow.cond` of an expression."""
     if pred.ndim or pred.dtype.kind != "b":
         raise DTypeError(f"cond: the predicate is {pred.type}, not bool[]")
     given = [_expression(control.cond, leaf) for leaf in leaves(operands)]
