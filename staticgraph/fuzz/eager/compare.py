@@ -21,6 +21,7 @@ from staticgraph.fuzz.eager.explained import (
     views_of_temporaries,
     written_in_part,
     written_inside,
+    written_twice,
 )
 from staticgraph.fuzz.eager.program import Step, names
 
@@ -74,7 +75,7 @@ def differences(
     for part in UNPROMISED:
         unpromised[part] |= copies
     unpromised["is_inference"] = given_data(program)
-    last = replaced_after_saved(program, found)
+    last, twice = replaced_after_saved(program, found), written_twice(program)
 
     def look(name: str, ours: Answer, theirs: Answer) -> Iterator[str]:
         if name in gradients:  # of which ops a pass makes them is no promise
@@ -84,7 +85,7 @@ def differences(
         return _state(ours, theirs, name, unpromised, (program["mode"] == "names", rough))
 
     for number, (ours, theirs) in enumerate(zip(found["steps"], expected["steps"], strict=True)):
-        if number in (end, last) or (
+        if number in (end, last, twice) or (
             isinstance(theirs, dict) and BEYOND.match(theirs.get("text", ""))
         ):
             return

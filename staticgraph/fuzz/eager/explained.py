@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
+
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.eager.numpy_ops import COMPUTED
 from staticgraph.fuzz.eager.program import Step, names, reads
@@ -162,6 +164,32 @@ def replaced_after_saved(program: Program, found: Answer) -> int | None:
         elif step["do"] in ("method", "function", "augment"):
             used |= read
     return None
+
+
+def written_twice(program: Program) -> int | None:
+    """The first reverse pass after a tensor was written to one place more than once by an index.
+
+    PyTorch says that its gradient is then wrong: it counts each place as often as it is named. To
+    `dynamic` only what is written last has one.
+    """
+    twice = False
+    for number, step in enumerate(program["steps"]):
+        if step["do"] == "set" and isinstance(step["args"][2], str):
+            key = step["args"][1]
+            parts = key["tuple"] if isinstance(key, dict) and "tuple" in key else [key]
+            twice = twice or any(_may_repeat(one) for one in parts)
+        elif twice and step.get("of") in PASSES:
+            return number
+    return None
+
+
+def _may_repeat(index: Any) -> bool:
+    """Whether places of an index may be one: they are equal, or some are counted from the end."""
+    if isinstance(index, dict) and "tensor" in index:
+        index = index["tensor"][0] if index["tensor"][1] == "int64" else []
+    places = np.asarray(index if isinstance(index, list) else []).reshape(-1)
+    signs = {bool(place < 0) for place in places}
+    return len(set(places.tolist())) < len(places) or len(signs) > 1
 
 
 def held_as_gradient(program: Program, expected: Answer) -> set[str]:

@@ -205,3 +205,23 @@ def test_an_error_of_pytorchs_own_is_no_answer() -> None:
     ):
         theirs = {**answer(1), "steps": [{"error": ["RuntimeError"], "text": text}]}
         assert (not list(differences(program, answer(1), theirs))) is known
+
+
+@pytest.mark.parametrize(
+    ("key", "known"),
+    [
+        ([0, 0], True),
+        ({"tensor": [[-1, 0], "int64"]}, True),
+        ({"tuple": [0, {"tensor": [[[1], [1]], "int64"]}]}, True),
+        ({"tensor": [[0, 1], "int64"]}, False),
+        ({"tensor": [[True, True], "bool"]}, False),
+        ({"slice": [None, None, None]}, False),
+        (0, False),
+    ],
+)
+def test_a_tensor_that_is_written_to_one_place_twice(key: Any, known: bool) -> None:
+    write, run = {"do": "set", "args": ["$y", key, "$x"]}, method("backward", "$y")
+    program = {"steps": [run, write, run], "mode": "results"}
+    assert explained.written_twice(program) == (2 if known else None)
+    number = {"do": "set", "args": ["$y", key, 1.5]}
+    assert explained.written_twice({**program, "steps": [number, run]}) is None
