@@ -12,7 +12,7 @@ CAMPAIGNS := graphs eager capture calls files cache
 .PHONY: help demo test test-all quick lint typecheck bench compare clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed-examples ## set up, then train a classifier of handwritten digits
 	$(BIN)/python examples/digits.py
