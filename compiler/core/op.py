@@ -106,8 +106,7 @@ class Op:
             None where the operand has no gradient; one callable `(i, g, out, ...)` for ops with
             any number of operands.
         saves: per operand the values its rule reads: letters a, b, c, ... for the operands and o
-            for the output; * alone for what is in the attributes, and goes with the graph all the
-            same. Rules read shapes and dtypes freely. Variadic ops save nothing.
+            for the output. Rules read shapes and dtypes freely. Variadic ops save nothing.
         vjp_arrays: the cotangents of several operands at once, on plain arrays only:
             `(positions, g, out, *operands, **attrs) -> cotangents`, where that takes fewer steps
             than the rules of `vjp`, with which the generic tests compare it. It may read what
