@@ -185,7 +185,8 @@ if TYPE_CHECKING:
     from staticgraph import optim
     from staticgraph.compilation import compile, run
     from staticgraph.executables.executable import Executable
-    from staticgraph.executables.saving import load, save
+    from staticgraph.executables.saving import save
+    from staticgraph.loading import load
     from staticgraph.regions import checkpoint
     from staticgraph.tracing.functions import Function, function
     from staticgraph.transforms import grad, hessian, jacobian, jvp, value_and_grad, vjp, vmap
@@ -390,7 +391,8 @@ _LATER = {
     "compilation": ("compile", "run"),
     "executables.executable": ("Executable",),
     "tracing.functions": ("Function", "function"),
-    "executables.saving": ("load", "save"),
+    "executables.saving": ("save",),
+    "loading": ("load",),
     "transforms": ("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}

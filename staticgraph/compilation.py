@@ -140,6 +140,9 @@ def executable_of(
     return executable
 
 
+Executable.remake = staticmethod(executable_of)
+
+
 _FIRST = operator.itemgetter(0)
 
 

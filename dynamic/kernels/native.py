@@ -28,8 +28,8 @@ from compiler.core.log import log, told
 from compiler.core.op import Attrs, Op
 from compiler.core.settings import COMPILE_LARGE_OPS
 from compiler.ops import leaves
-from dynamic.operations import eager_ops
-from dynamic.tensors.dtypes import F32, F64
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import F32, F64
 
 LEAST = 1 << 17
 """The least number of elements that is worth a kernel.

@@ -13,12 +13,12 @@ from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.core.op import Op
 from compiler.core.types import TensorType
+from dynamic.core import eager_ops
+from dynamic.core.results import sizes_of
 from dynamic.errors import AutogradError
-from dynamic.operations import eager_ops
 from dynamic.tensors import strided
 from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.dims import axis_of
-from dynamic.tensors.results import sizes_of
 from dynamic.tensors.tensor import PLAIN, Tensor, as_one_node, strided_view, wrap
 from dynamic.tensors.views import computed
 

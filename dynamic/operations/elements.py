@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from compiler import ops
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import F64
 from dynamic.errors import AutogradError
-from dynamic.operations import eager_ops
 from dynamic.tensors.creation import as_tensor
-from dynamic.tensors.dtypes import F64
 from dynamic.tensors.tensor import Tensor, as_one_node
 
 __all__ = [

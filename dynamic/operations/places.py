@@ -10,12 +10,13 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import AxisError
 from compiler.core.op import Attrs, Op
+from dynamic.core.dtypes import require_index
+from dynamic.core.results import Size
 from dynamic.errors import AutogradError, SizeError
 from dynamic.operations.arranging import as_view, diag_embed
 from dynamic.tensors import strided
-from dynamic.tensors.creation import as_tensor
+from dynamic.tensors.creation import as_tensor, linspace
 from dynamic.tensors.dims import axis_of
-from dynamic.tensors.dtypes import require_index
 from dynamic.tensors.tensor import PLAIN, strided_view, wrap
 from dynamic.tensors.views import computed, writable
 
@@ -218,8 +219,6 @@ def atleast_3d(input: Any) -> Any:
 
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that tensors of these shapes broadcast to."""
-    from dynamic.tensors.results import Size
-
     return Size(np.broadcast_shapes(*shapes))
 
 
@@ -242,6 +241,4 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 def logspace(start: float, end: float, steps: int, base: float = 10.0, **options: Any) -> Any:
     """`steps` numbers from base**start to base**end, evenly spaced in their exponents."""
-    from dynamic.tensors.creation import linspace
-
     return base ** linspace(start, end, steps, **options)

@@ -9,15 +9,15 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.ops.scattering import cut
-from dynamic.errors import AutogradError
-from dynamic.tensors.dims import along, axis_of
-from dynamic.tensors.dtypes import (
+from dynamic.core.dtypes import (
     element,
     require_dtype,
     require_index,
     require_mask,
     require_places,
 )
+from dynamic.errors import AutogradError
+from dynamic.tensors.dims import along, axis_of
 from dynamic.tensors.tensor import Tensor, has_values, wrap
 from dynamic.tensors.views import computed
 

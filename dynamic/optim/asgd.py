@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dynamic.core.dtypes import get_default_dtype
 from dynamic.optim.blocks import average, descend, descent, in_blocks, scalar
 from dynamic.optim.hyperparameters import LR, WEIGHT_DECAY, checked, number
 from dynamic.optim.optimizer import Optimizer, begin, count, new_count
-from dynamic.tensors.dtypes import get_default_dtype
 from dynamic.tensors.tensor import Tensor, wrap
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import OptionError
+from dynamic.core.dtypes import get_default_dtype
 from dynamic.errors import ArgumentError
 from dynamic.optim.errors import AbstractMethodError
 from dynamic.optim.hooks import Hook, with_hooks
@@ -16,7 +17,6 @@ from dynamic.optim.state import State
 from dynamic.tape.grad_mode import enable_grad
 from dynamic.tape.handles import Hooks, RemovableHandle
 from dynamic.tape.versions import user_place
-from dynamic.tensors.dtypes import get_default_dtype
 from dynamic.tensors.tensor import Tensor, wrap
 from dynamic.user_warnings import warn
 

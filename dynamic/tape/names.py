@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.tensors.indexing import is_all
+from dynamic.core.eager_ops import is_all
 
 _NAMES = {
     "abs": "Abs",

@@ -9,7 +9,8 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OutOfRangeError, StaticGraphError
 from compiler.core.op import Operand
-from dynamic.operations import eager_ops
+from dynamic.core import eager_ops
+from dynamic.core.eager_ops import is_all
 from dynamic.user_warnings import warn
 
 _ALL = slice(None)
@@ -203,16 +204,6 @@ def is_whole(basic: tuple[Any, ...], array: Any) -> bool:
         else:
             axis += 1
     return True
-
-
-def is_all(one: Any, size: int) -> bool:
-    """Whether a slice is the whole of an axis, and says so from the front."""
-    start, stop, step = one.start, one.stop, one.step
-    return (
-        (start is None or start == 0)
-        and (stop is None or stop >= size)
-        and (step is None or step == 1)
-    )
 
 
 def _check_key_of_number(key: Any) -> None:

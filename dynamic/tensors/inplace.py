@@ -10,13 +10,13 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Attrs, Op, Operand, refuse_more
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import DTYPES, MASKS, element
 from dynamic.errors import AutogradError, SizeError
-from dynamic.operations import eager_ops
 from dynamic.tape.grad_mode import copying, mode
 from dynamic.tape.leaf import AccumulateGrad
 from dynamic.tape.tape import Node, record
 from dynamic.tape.versions import UNTRACKED, user_place
-from dynamic.tensors.dtypes import DTYPES, MASKS, element
 from dynamic.tensors.indexing import is_whole
 from dynamic.tensors.strided import may_overlap
 from dynamic.tensors.views import OVERLAPPING, rebase, refusal, writable

@@ -10,11 +10,8 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.core.op import Op, Operand
-from dynamic.errors import ArgumentError, AutogradError
-from dynamic.operations import eager_ops
-from dynamic.tape.versions import UNTRACKED
-from dynamic.tensors.dims import axis_of
-from dynamic.tensors.dtypes import (
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import (
     DTYPES,
     as_element,
     require_dtype,
@@ -22,9 +19,13 @@ from dynamic.tensors.dtypes import (
     require_mask,
     require_places,
 )
+from dynamic.core.results import sizes_of
+from dynamic.errors import ArgumentError, AutogradError
+from dynamic.tape.versions import UNTRACKED
+from dynamic.tensors.dims import axis_of
 from dynamic.tensors.inplace import assign, check_writable, fill, overwrite, refuse_axes, replace
 from dynamic.tensors.methods import bits
-from dynamic.tensors.results import sizes_of
+from dynamic.tensors.random_numbers import source_of
 from dynamic.tensors.strided import address, may_overlap
 
 
@@ -246,8 +247,6 @@ class InPlace(Operand):
         return self._draw(generator, "integers", low, high)
 
     def _draw(self, generator: Any, name: str, *args: Any) -> Any:
-        from dynamic.tensors.creation import source_of
-
         source = source_of(generator)
         values = np.asarray(getattr(source, name)(*args, self._array.shape))
         return self.copy_(self.constant(values))

@@ -10,13 +10,8 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import AxisError, OutOfRangeError
 from compiler.core.op import Op, Operand
-from dynamic.errors import ArgumentError, AutogradError, SizeError
-from dynamic.operations import eager_ops
-from dynamic.operations.division import floor_divide
-from dynamic.operations.reductions import extremum, over, spread, total, truth
-from dynamic.tensors.devices import dtype_of_target
-from dynamic.tensors.dims import along, axes_of, axis_of, exchanged
-from dynamic.tensors.dtypes import (
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import (
     BOOL,
     DTYPES,
     F32,
@@ -29,8 +24,13 @@ from dynamic.tensors.dtypes import (
     require_mask,
     result_type,
 )
+from dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
+from dynamic.errors import ArgumentError, AutogradError, SizeError
+from dynamic.tensors.devices import dtype_of_target
+from dynamic.tensors.dims import along, axes_of, axis_of, exchanged
+from dynamic.tensors.division import floor_divide
 from dynamic.tensors.indexing import Indexing
-from dynamic.tensors.results import Max, Min, Size, no_view_of_nothing, sizes_of
+from dynamic.tensors.reductions import extremum, over, spread, total, truth
 from dynamic.tensors.views import pieces, shares_memory
 
 

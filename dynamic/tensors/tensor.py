@@ -13,16 +13,17 @@ from compiler.core.op import Attrs, Op, Operand
 from compiler.core.types import type_of
 from compiler.graph.expression import Handle
 from compiler.ops.operators import Operators
+from dynamic.core.dtypes import element, get_default_dtype, result_type
+from dynamic.core.eager_ops import PLACING, VIEWS, clone
+from dynamic.core.upward import upward
 from dynamic.errors import SizeError
 from dynamic.kernels.blockwise import LARGE
 from dynamic.kernels.blockwise import evaluate as evaluate_large
 from dynamic.kernels.native_windows import WINDOWED
-from dynamic.operations.eager_ops import PLACING, VIEWS, clone
 from dynamic.tape.grad_mode import mode, paused, recording
 from dynamic.tape.tape import Recipe, new_node, recipe, record, record_one
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.autograd_methods import Autograd
-from dynamic.tensors.dtypes import element, get_default_dtype, result_type
 from dynamic.tensors.inplace import into
 from dynamic.tensors.inplace_methods import InPlace
 from dynamic.tensors.methods import Methods
@@ -255,6 +256,9 @@ def wrap(array: Any) -> Tensor:
     if paused and mode.inference:
         result._cell = UNTRACKED
     return result
+
+
+upward.wrap = wrap
 
 
 def _own(array: Any, arrays: Sequence[Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from compiler import executable
 from compiler.graph.definition import Definition
@@ -26,6 +26,10 @@ class Executable(executable.Executable):
     """
 
     __slots__ = ()
+
+    remake: ClassVar[Callable[..., Executable]]
+    """What a pickle calls: `executable_of`, which `staticgraph.compilation` sets as it makes
+    executables of every kind."""
 
     def __copy__(self) -> Executable:
         return self._over(self._copied(copy.copy))
@@ -48,9 +52,7 @@ class Executable(executable.Executable):
         return made
 
     def __reduce__(self) -> Any:
-        from staticgraph.compilation import executable_of  # which makes executables
-
-        return executable_of, (*self._made_of(), not self.waits, False)
+        return self.remake, (*self._made_of(), not self.waits, False)
 
     def _made_of(self) -> tuple[Any, ...]:
         return self.definition, self.restructure, self.name, self.options

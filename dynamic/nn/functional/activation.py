@@ -11,11 +11,11 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.ops import sigmoid, tanh
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import DTYPES, as_numpy_dtype
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.sizes import differ
-from dynamic.operations import eager_ops
-from dynamic.tensors.creation import generator
-from dynamic.tensors.dtypes import DTYPES, as_numpy_dtype
+from dynamic.tensors.random_numbers import generator
 from dynamic.tensors.tensor import PLAIN, as_one_node
 from dynamic.user_warnings import warn
 

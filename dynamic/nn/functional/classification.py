@@ -9,11 +9,11 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError, OutOfRangeError
 from compiler.ops.declare import size_value
+from dynamic.core import eager_ops
 from dynamic.errors import AutogradError
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.reduction import reduced, reduction_of
 from dynamic.nn.functional.sizes import differ
-from dynamic.operations import eager_ops
 from dynamic.tensors.tensor import PLAIN, has_values
 from dynamic.user_warnings import warn
 

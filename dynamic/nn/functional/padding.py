@@ -9,9 +9,9 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import StaticGraphError
+from dynamic.core import eager_ops
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.windows import listed
-from dynamic.operations import eager_ops
 from dynamic.tensors.tensor import PLAIN
 
 __all__ = ["pad"]

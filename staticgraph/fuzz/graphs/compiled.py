@@ -14,7 +14,7 @@ from compiler import strided
 from compiler.core.errors import StaticGraphError
 from compiler.passes.rules import RULES
 from compiler.pipeline import rule_names
-from staticgraph.fuzz.graphs.check import Case, DifferenceError, Graph
+from staticgraph.fuzz.graphs.case import Case, DifferenceError, Graph
 
 Array = Any
 STABLE = sorted(rule.name for rule in RULES if rule.kind == "stable")

@@ -17,7 +17,7 @@ from compiler.core.errors import GraphError
 from compiler.graph.expression import Expression, ancestors
 from compiler.inspect.interpret import interpret
 from staticgraph.fuzz.graphs import rounding
-from staticgraph.fuzz.graphs.check import MORE_RUNS, ROOM, Case, DifferenceError, Graph
+from staticgraph.fuzz.graphs.case import MORE_RUNS, ROOM, Case, DifferenceError, Graph
 from staticgraph.fuzz.graphs.program import bodies, decoded, names
 from staticgraph.fuzz.graphs.worlds import Symbolic
 

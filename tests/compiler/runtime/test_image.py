@@ -23,7 +23,7 @@ from compiler.graph.build import to_text
 from compiler.graph.definition import define
 from compiler.graph.expression import Expression
 from compiler.runtime.cache.loader import counts
-from staticgraph.fuzz.graphs.check import cases_of
+from staticgraph.fuzz.graphs.case import cases_of
 from tests.compiler.transforms.test_control_values import symbolic
 from tests.graphs import DEFINITIONS, random_graph
 from tests.loops import PROGRAMS

@@ -7,10 +7,10 @@ from typing import Any
 
 from compiler import ops
 from compiler.core.op import Attrs, Op
-from dynamic.operations import eager_ops
+from dynamic.core import eager_ops
+from dynamic.core.results import missing
 from dynamic.tape.tape import recipe
 from dynamic.tensors.indexing import Indexing
-from dynamic.tensors.results import missing
 from dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_view
 
 _RANKS = range(9)

@@ -10,11 +10,11 @@ from compiler.core.op import Attrs, Op, all_ops
 from compiler.ops.declare import one_axis
 from compiler.reference import totals
 from compiler.reference.extremes import largest_of_all, smallest_of_all
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import F32, F64
 from dynamic.kernels.blockwise import LARGE
-from dynamic.operations import eager_ops
 from dynamic.tape.tape import recipe
 from dynamic.tensors import dims
-from dynamic.tensors.dtypes import F32, F64
 from dynamic.tensors.tensor import PLAIN, Tensor, new_value
 
 _NO_ATTRS: Attrs = {}

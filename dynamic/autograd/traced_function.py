@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from dynamic.capture import Traced
+from dynamic.core import eager_ops
 from dynamic.errors import AutogradError
 from dynamic.func.batched import Batched
 from dynamic.func.dual import Dual, primal_of, tangent_of
 from dynamic.func.pull import lifted, pull, released
 from dynamic.func.tracer import Tracer, evaluated, innermost, settled
-from dynamic.operations import eager_ops
 from dynamic.tape.grad_mode import enable_grad
 from dynamic.tensors.tensor import Tensor
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from dynamic.core.dtypes import BOOL, F32, F64, INT64, MOST_F32
 from dynamic.tape.grad_mode import copying, paused, recording
 from dynamic.tape.versions import UNTRACKED
-from dynamic.tensors.dtypes import BOOL, F32, F64, INT64, MOST_F32
 from dynamic.tensors.inplace import touch
 from dynamic.tensors.tensor import PLAIN, Tensor
 

@@ -7,9 +7,9 @@ from typing import Any
 from compiler import ops
 from compiler.core.errors import AxisError
 from compiler.core.op import Op, Operand
+from dynamic.core.dtypes import BOOL, DTYPES
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.tensors.dims import axes_of
-from dynamic.tensors.dtypes import BOOL, DTYPES
 
 
 def over(op: Op, x: Any, dim: Any, keepdim: bool, **attrs: Any) -> Any:

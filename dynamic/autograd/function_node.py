@@ -10,13 +10,14 @@ import numpy as np
 from compiler.core.op import Operand
 from compiler.ops import astype
 from compiler.ops.declare import unbroadcast
+from dynamic.core.spec import Spec
 from dynamic.errors import AutogradError
 from dynamic.tape.grad_mode import mode
 from dynamic.tape.hooks import as_tensor
 from dynamic.tape.leaf import AccumulateGrad
-from dynamic.tape.nodes import Cotangents, GraphNode, Output, Spec, next_number
+from dynamic.tape.nodes import FREED, Cotangents, GraphNode, Output, next_number
 from dynamic.tape.saved_tensors import Packed
-from dynamic.tape.tape import FREED, mutated
+from dynamic.tape.tape import mutated
 from dynamic.tensors.inplace import touch
 from dynamic.tensors.tensor import Tensor, wrap
 from dynamic.tensors.views import CUSTOM, MULTI_OUTPUT, make_view, rebase
@@ -127,7 +128,7 @@ class FunctionNode(GraphNode):
             for i, spec in enumerate(self.outputs):
                 if given[i] is None and spec is not None:
                     given[i] = wrap(np.zeros(spec.shape, spec.dtype))
-        results = self._backward()(self.ctx, *given)
+        results = self.function._reverse()(self.ctx, *given)
         if not isinstance(results, tuple | list):
             results = (results,)
         expected = len(self.edges)
@@ -147,18 +148,6 @@ class FunctionNode(GraphNode):
                 self.found.append(i)
                 parts.append((edge, result if create_graph else result._array[...]))
         return parts
-
-    def _backward(self) -> Any:
-        from dynamic.autograd.function import Function
-
-        own = self.function.backward is not Function.backward
-        other = self.function.vjp is not Function.vjp
-        if own and other:
-            raise AutogradError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
-                "should only implement one of them."
-            )
-        return self.function.vjp if other else self.function.backward
 
     def _fitted(self, i: int, result: Any) -> Any:
         """One result, summed to the shape of its argument and cast to its dtype."""

@@ -68,6 +68,16 @@ place: Op = Op(
 )
 
 
+def is_all(one: Any, size: int) -> bool:
+    """Whether a slice is the whole of an axis, and says so from the front."""
+    start, stop, step = one.start, one.stop, one.step
+    return (
+        (start is None or start == 0)
+        and (stop is None or stop >= size)
+        and (step is None or step == 1)
+    )
+
+
 def _cloned(x: Any) -> Any:
     """A copy laid out as x is where that has no gaps and no repetition, else in row-major order."""
     copy = np.copy(x)

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from dynamic.core.spec import Spec
 from dynamic.errors import AutogradError
 from dynamic.func.tracer import Tracer
 from dynamic.tape.grad_mode import mode
-from dynamic.tape.nodes import Cotangents, GraphNode, Output, Spec, next_number
+from dynamic.tape.nodes import FREED, Cotangents, GraphNode, Output, next_number
 from dynamic.tape.observers import announce
-from dynamic.tape.tape import FREED, mutated
+from dynamic.tape.tape import mutated
 from dynamic.tensors.tensor import Tensor, wrap
 
 

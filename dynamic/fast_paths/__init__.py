@@ -14,9 +14,9 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Op
-from dynamic.kernels.short import inplace, pairs, single, views
+from dynamic.core.dtypes import BOOL, require_mask
+from dynamic.fast_paths import inplace, pairs, single, views
 from dynamic.tensors.dims import along
-from dynamic.tensors.dtypes import BOOL, require_mask
 from dynamic.tensors.tensor import Tensor
 from dynamic.user_warnings import warn
 
