@@ -129,7 +129,7 @@ from dynamic.nn.pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
-from dynamic.nn.recurrent import GRUCell, LSTMCell, RNNCell
+from dynamic.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell
 from dynamic.nn.recurrent_layers import GRU, LSTM, RNN
 from dynamic.nn.transformer import TransformerEncoder, TransformerEncoderLayer
 from dynamic.nn.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d

@@ -17,8 +17,8 @@ from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.sizes import differ
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
-from dynamic.nn.recurrent import nonlinear_step, step_gru, step_lstm
 from dynamic.nn.recurrent_arrays import Sweep
+from dynamic.nn.recurrent_cells import nonlinear_step, step_gru, step_lstm
 from dynamic.nn.recurrent_packed import run_packed
 from dynamic.nn.recurrent_sweep import fits, sweep
 from dynamic.nn.utils.rnn import PackedSequence

@@ -1,16 +1,13 @@
-"""Gradients that are too large, and parameters as one vector."""
+"""Gradients that are too large, limited."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from dynamic.errors import ArgumentError, AutogradError
-from dynamic.nn.parameter import type_name
+from dynamic.errors import AutogradError
 from dynamic.tensors.inplace import touch
 from dynamic.tensors.tensor import Tensor, wrap
 
@@ -67,19 +64,3 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
     for grad in _gradients(parameters):
         np.clip(grad._array, -clip_value, clip_value, out=grad._array)
         touch(grad)
-
-
-def parameters_to_vector(parameters: Iterable[Any]) -> Any:
-    """All elements of all parameters as one vector, recorded."""
-    return ops.concatenate([parameter.reshape(-1) for parameter in parameters])
-
-
-def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
-    """Make the parameters views of consecutive parts of a vector's memory."""
-    if not isinstance(vec, Tensor):
-        raise ArgumentError(f"expected torch.Tensor, but got: {type_name(vec)}")
-    start = 0
-    for parameter in parameters:
-        stop = start + math.prod(parameter.shape)
-        parameter.data = wrap(vec._array[start:stop].reshape(parameter.shape))
-        start = stop

@@ -1,4 +1,4 @@
-"""Recurrent cells and layers: plain (Elman 1990), LSTM (Hochreiter, Schmidhuber 1997), GRU.
+"""Recurrent cells, and the steps that cells and layers share: Elman (1990), LSTM (1997), GRU.
 
 The weights of all gates are stacked along axis 0. The GRU (Cho et al. 2014) applies its reset gate
 after the matrix product, as PyTorch's.

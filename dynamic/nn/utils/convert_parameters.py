@@ -1,0 +1,28 @@
+"""Parameters as one vector, and one vector as parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from compiler import ops
+from dynamic.errors import ArgumentError
+from dynamic.nn.parameter import type_name
+from dynamic.tensors.tensor import Tensor, wrap
+
+
+def parameters_to_vector(parameters: Iterable[Any]) -> Any:
+    """All elements of all parameters as one vector, recorded."""
+    return ops.concatenate([parameter.reshape(-1) for parameter in parameters])
+
+
+def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
+    """Make the parameters views of consecutive parts of a vector's memory."""
+    if not isinstance(vec, Tensor):
+        raise ArgumentError(f"expected torch.Tensor, but got: {type_name(vec)}")
+    start = 0
+    for parameter in parameters:
+        stop = start + math.prod(parameter.shape)
+        parameter.data = wrap(vec._array[start:stop].reshape(parameter.shape))
+        start = stop
