@@ -77,6 +77,22 @@ def refuse_more(name: str, function: Any, count: int) -> None:
         raise TypeError(f"{name}() takes {takes} but {count} were given")
 
 
+class _Own:
+    """An attribute of each op where its class has another, or none."""
+
+    __slots__ = ("_of_class", "_of_op")
+
+    def __init__(self, of_op: Callable[[Any], Any], of_class: Any = None) -> None:
+        self._of_op, self._of_class = of_op, of_class
+
+    def __get__(self, op: Any, kind: type) -> Any:
+        if op is not None:
+            return self._of_op(op)
+        if self._of_class is None:
+            raise AttributeError
+        return self._of_class
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Op:
     """One operation.
@@ -140,7 +156,8 @@ class Op:
 
         It becomes the call of a class of which this op is the only one: a step less in each call.
         """
-        namespace = {"__slots__": (), "__call__": staticmethod(shortcut), "__doc__": self.doc}
+        documentation = vars(Op)["__doc__"]
+        namespace = {"__slots__": (), "__call__": staticmethod(shortcut), "__doc__": documentation}
         object.__setattr__(self, "__class__", type(f"Op_{self.name}", (Op,), namespace))
 
     def general(self, *operands: Any, **attrs: Any) -> Any:
@@ -175,6 +192,27 @@ class Op:
                 return operand.apply(self, operands, attrs)
         return self.evaluate(*operands, **attrs)
 
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """How the op is called, on operands of any kind."""
+        if self.bind is not None:
+            found = inspect.signature(self.bind)
+            parameters = [
+                one.replace(annotation=one.empty) if one.annotation in ("Any", Any) else one
+                for one in found.parameters.values()
+            ]
+            return found.replace(parameters=parameters, return_annotation=found.empty)
+        if isinstance(self.evaluate, np.ufunc):
+            names = [chr(ord("a") + i) for i in range(self.evaluate.nin)]
+        else:
+            names = list(inspect.signature(self.expand or self.evaluate).parameters)
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        return inspect.Signature([inspect.Parameter(name, kind) for name in names if name != "out"])
+
     def __repr__(self) -> str:
         return f"<op {self.name}>"
 
@@ -207,6 +245,14 @@ class Op:
         """The letters of the values that the rule of one operand reads."""
         return self.saves[position] if position < len(self.saves) else ""
 
+
+def _documentation(op: Op) -> str:
+    return f"{op.name}{op.signature}\n\n{op.doc}"
+
+
+# so that `help`, editors and `inspect` show an op as the function that it is
+setattr(Op, "__doc__", _Own(_documentation, Op.__doc__))  # noqa: B010
+setattr(Op, "__signature__", _Own(lambda op: op.signature))  # noqa: B010
 
 _registry: dict[str, Op] = {}
 

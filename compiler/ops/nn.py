@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -70,6 +71,9 @@ def _with(op: str, **defaults: float | str) -> Callable[..., tuple[Sequence[Any]
         value = given.get(name, value)
         return (as_operand(x),), {name: value if isinstance(default, str) else float(value)}
 
+    both = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    shown = [inspect.Parameter("x", both), inspect.Parameter(name, both, default=default)]
+    bind.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     return bind
 
 
