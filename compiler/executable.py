@@ -227,10 +227,7 @@ class Executable:
         inputs = as_inputs(self.name, self.feeds, args)
         kernel, arrays, sizes = self.suited(inputs)
         layout = kernel._layout_for(sizes)
-        in_place = [
-            one for one, array in zip(inputs, arrays, strict=True) if not are_apart([one], [array])
-        ]
-        taken = [*in_place, *self._memory()]
+        taken = [*args, *inputs, *self._memory()]  # the caller's, even of what is copied
         check_outputs(self.name, given, kernel.image.outputs, layout.outputs, taken)
         if not are_apart(given, arrays):  # it lies in the gaps of an input
             kernel, arrays = self, list(map(row_major, inputs))

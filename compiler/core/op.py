@@ -106,8 +106,7 @@ class Op:
             None where the operand has no gradient; one callable `(i, g, out, ...)` for ops with
             any number of operands.
         saves: per operand the values its rule reads: letters a, b, c, ... for the operands and o
-            for the output; * alone for what is in the attributes, and goes with the graph all the
-            same. Rules read shapes and dtypes freely. Variadic ops save nothing.
+            for the output. Rules read shapes and dtypes freely. Variadic ops save nothing.
         vjp_arrays: the cotangents of several operands at once, on plain arrays only:
             `(positions, g, out, *operands, **attrs) -> cotangents`, where that takes fewer steps
             than the rules of `vjp`, with which the generic tests compare it. It may read what
@@ -175,7 +174,8 @@ class Op:
         for operand in operands:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
-        return self.evaluate(*operands, **attrs)
+        given = _floating(operands, self.promotes) if self.floating else operands
+        return self.evaluate(*given, **attrs)
 
     def _check_names(self, attrs: Attrs) -> None:
         """TypeError for an argument that an op without a signature of its own does not take."""
@@ -190,7 +190,8 @@ class Op:
         for operand in operands:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
-        return self.evaluate(*operands, **attrs)
+        given = _floating(operands, self.promotes) if self.floating else operands
+        return self.evaluate(*given, **attrs)
 
     @property
     def __name__(self) -> str:
@@ -244,6 +245,31 @@ class Op:
     def saved(self, position: int) -> str:
         """The letters of the values that the rule of one operand reads."""
         return self.saves[position] if position < len(self.saves) else ""
+
+
+def _floating(operands: Sequence[Any], promotes: slice | None) -> Sequence[Any]:
+    """Operands without handles, with integers cast as frontends cast them.
+
+    NumPy casts what has 8 or 16 bits to float16, or float32, or computes with integers.
+    """
+    for operand in operands:
+        if isinstance(operand, np.ndarray | np.generic) and operand.dtype.kind in "biu":
+            break
+    else:
+        return operands
+    shared = range(len(operands))[promotes] if promotes else ()
+    numbers = [
+        one if isinstance(one, bool | int | float) else np.asarray(one).dtype
+        for one in [operands[i] for i in shared]
+    ]
+    common = np.result_type(*numbers) if numbers else None
+    cast = []
+    for i, operand in enumerate(operands):
+        if isinstance(operand, np.ndarray | np.generic):
+            dtype = common if common is not None and i in shared else operand.dtype
+            operand = operand.astype(np.float64 if dtype.kind in "biu" else dtype, copy=False)
+        cast.append(operand)
+    return cast
 
 
 def _documentation(op: Op) -> str:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import repeat
 from typing import Any
 from weakref import WeakSet
 
@@ -104,24 +106,45 @@ def holding(states: Sequence[State], changes: bool) -> Iterator[None]:
     claimed: list[State] = []
     held: list[State] = []
     try:
-        _claim(states, own, claimed)
-        for state in states:
-            pauses = _pauses()
-            while (holder := state.guard[HOLDER]) not in (0, own):
-                time.sleep(next(pauses))
-            if holder and changes:
-                raise GraphError(
-                    f"{state.label}: cannot be changed in the middle of a call that uses it"
-                )
-            if not holder:
-                held.append(state)
-                state.guard[HOLDER] = own
-        yield
+        try:
+            _claim(states, own, claimed)
+            for state in states:
+                _hold(state, own, changes, held)
+            yield
+        finally:
+            _release(own, held, claimed)
     finally:
-        for place, mine in ((HOLDER, held), (CLAIMANT, claimed)):
-            for state in mine:
-                if state.guard[place] == own:
-                    state.guard[place] = 0
+        _release(own, held, claimed)  # what a signal's handler, which raised, left of it
+
+
+def _hold(state: State, own: int, changes: bool, held: list[State]) -> None:
+    """Wait for a claimed state, and note it unless this thread has it already."""
+    pauses = _pauses()
+    while (holder := state.guard[HOLDER]) not in (0, own):
+        time.sleep(next(pauses))
+    if holder and changes:
+        raise GraphError(f"{state.label}: cannot be changed in the middle of a call that uses it")
+    if not holder:
+        held.append(state)
+        state.guard[HOLDER] = own
+
+
+def _release(own: int, held: list[State], claimed: list[State]) -> None:
+    """Let go of states; called again, of those that are left."""
+    for place, mine in ((HOLDER, held), (CLAIMANT, claimed)):
+        while mine:
+            if mine[-1].guard[place] == own:
+                mine[-1].guard[place] = 0
+            mine.pop()
+
+
+def write(states: Sequence[State], values: Sequence[Any]) -> None:
+    """Copy values of their shapes and dtypes into states: into all, or none.
+
+    It is one call of C for all of them, in the middle of which no signal's handler runs.
+    """
+    arrays = [state.array for state in states]
+    deque(map(np.ndarray.__setitem__, arrays, repeat(...), values), maxlen=0)
 
 
 def _claim(states: Sequence[State], own: int, claimed: list[State]) -> None:

@@ -176,15 +176,12 @@ clamp = composite(
 
 
 _LEAST_LOG = -100.0
-_LEAST = math.exp(_LEAST_LOG)
 _LEAST_SLOPE = float(np.float32(1e-12))  # PyTorch's, which it holds in float32
 
 
 def _binary_cross_entropy(x: Any, target: Any) -> Any:
     """-(t log(x) + (1 - t) log(1 - x)) with logarithms of at least -100."""
-    zero, one = less_equal(x, _LEAST), greater_equal(x, 1)
-    log_x = where(zero, _LEAST_LOG, log(where(zero, 1, x)))
-    log_rest = where(one, _LEAST_LOG, log1p(-where(one, 0, x)))
+    log_x, log_rest = maximum(log(x), _LEAST_LOG), maximum(log1p(-x), _LEAST_LOG)
     return (target - 1) * log_rest - target * log_x
 
 
@@ -197,7 +194,8 @@ binary_cross_entropy = composite(
     saves=("ab", "a"), elementwise=True, promotes=slice(None), floating=True,
     doc="""The negative log-likelihood of targets in [0, 1] under probabilities, element by element.
 
-    Its logarithms are at least -100, and its slopes by x at most 1e12, as PyTorch's.""",
+    Its logarithms are at least -100, and its slopes by x at most 1e12, as PyTorch's; it is nan
+    where x is outside of [0, 1].""",
 )  # fmt: skip
 
 

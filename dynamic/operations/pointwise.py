@@ -90,7 +90,7 @@ _addcdiv = Op(
         lambda g, o, x, a, b, *, value: unbroadcast(g * (value / b), a),
         lambda g, o, x, a, b, *, value: unbroadcast(-g * (value * a / (b * b)), b),
     ),
-    saves=("*", "c", "bc"),
+    saves=("c", "c", "bc"),  # PyTorch's node saves the divisor for x too, and so is freed
     promotes=slice(None),
     floating=True,
     expand=_added_quotient,

@@ -158,7 +158,7 @@ class Autograd(Operand):
         """Have backward passes put the gradient of this tensor, not a leaf, into `grad` too."""
         if not self.requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._maker is not None and not self.is_leaf:
+        if self._node is not None and not self.is_leaf:
             hooks = hooks_of(self._node)
             if hooks.cell is None:
                 home = self._home
