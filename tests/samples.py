@@ -758,13 +758,18 @@ SAMPLES: dict[str, list[Sample]] = {
         for name in ("eigh", "eigvalsh")
     },
     "svd": [
-        call(spread(3, 3)),
+        call(spread(3, 3), sizes=False),
         call(spread(2, 3, 2), False),
         call(spread(2, 3), full_matrices=False),
         call(spread(3, 2), order=0),
+        call(spread(0, 2, 2), sizes=False),
+    ],
+    "svdvals": [
+        call(spread(3, 3)),
+        call(spread(2, 3, 2)),
+        call(spread(2, 3)),
         call(spread(0, 2, 2)),
     ],
-    "svdvals": [call(spread(3, 3)), call(spread(2, 3, 2)), call(spread(2, 3)), call(spread(0, 2, 2))],
     "qr": [
         call(spread(3, 3), sizes=False),
         call(spread(2, 3, 2), sizes=False),

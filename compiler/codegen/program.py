@@ -101,8 +101,8 @@ class HostArray:
 class HostCall:
     """A call of the NumPy function of an op; `node` is the op's number in the kernel.
 
-    Of several results, those that nothing reads are None. The entry `at` holds the address of the Python object that does it, the next one that of the
-    words of the process.
+    Of several results, those that nothing reads are None. The entry `at` holds the address of the
+    Python object that does it, the next one that of the words of the process.
     """
 
     at: int

@@ -123,9 +123,10 @@ class LeastSquares(NamedTuple):
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> LeastSquares:
     """The x of least |a x - b|, of least |x| among several.
 
-    `a` is (..., m, n), `b` is (..., m, k) or (..., m), `x` has n in place of m. By pseudoinverses, of which singular values up to `rcond` times the largest count as 0
-    (max(m, n) times eps unless given). The residuals are the sums of squares of a x - b, per
-    column, for all matrices: unlike NumPy's, which are empty where the rank is below n.
+    `a` is (..., m, n), `b` is (..., m, k) or (..., m), `x` has n in place of m. By pseudoinverses,
+    of which singular values up to `rcond` times the largest count as 0 (max(m, n) times eps unless
+    given). The residuals are the sums of squares of a x - b, per column, for all matrices: unlike
+    NumPy's, which are empty where the rank is below n.
     """
     a, b = _floating(a), _floating(b)
     vector = b.ndim == a.ndim - 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.core.op import Attrs, Op
 from dynamic.errors import AutogradError
-from dynamic.func.tangents import tangent_of_op
+from dynamic.func.tangents import tangent_of_op, tangents_of_items
 from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of
 from dynamic.operations import eager_ops
 from dynamic.tensors.inplace import overwrite
@@ -49,6 +49,10 @@ class Dual(Tracer, plain=False):
         primals = [primal_of(operand, self._level) for operand in operands]
         tangents = [tangent_of(operand, self._level) for operand in operands]
         out = evaluated(op, primals, attrs)
+        if isinstance(out, tuple):
+            moved = tangents_of_items(op, attrs, primals, tangents, out)
+            pairs = zip(out, moved, strict=True)
+            return tuple([one if t is None else Dual(self._level, one, t) for one, t in pairs])
         tangent = tangent_of_op(op, attrs, primals, tangents, out)
         return out if tangent is None else Dual(self._level, out, tangent)
 
