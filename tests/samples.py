@@ -211,6 +211,13 @@ def symmetric(*shape: int) -> np.ndarray:
     return np.asarray(matrices + matrices.swapaxes(-1, -2) + np.diag(np.arange(shape[-1]) * 3.0))
 
 
+def tall(*shape: int) -> np.ndarray:
+    """Matrices of independent columns."""
+    *lead, rows, columns = shape
+    below = spread(*lead, rows - columns, columns, low=-1.0, high=1.0)
+    return np.concatenate([regular(*lead, columns, columns), below], -2)
+
+
 def squares(order: int = 2) -> list[Sample]:
     return [
         call(regular(3, 3), order=order),
@@ -761,7 +768,6 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(3, 3), sizes=False),
         call(spread(2, 3, 2), False),
         call(spread(2, 3), full_matrices=False),
-        call(spread(3, 2), order=0),
         call(spread(0, 2, 2), sizes=False),
     ],
     "svdvals": [
@@ -771,18 +777,17 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(0, 2, 2)),
     ],
     "qr": [
-        call(spread(3, 3), sizes=False),
-        call(spread(2, 3, 2), sizes=False),
-        call(spread(2, 3), "complete", sizes=False),
-        call(spread(2, 3, 4), sizes=False),
-        call(spread(3, 2), "complete", order=0),
-        call(spread(2, 3), "r", sizes=False),
+        call(regular(3, 3), sizes=False),
+        call(tall(2, 3, 2), sizes=False),
+        call(tall(3, 2).T.copy(), "complete", sizes=False),
+        call(tall(2, 4, 3).swapaxes(-1, -2).copy(), sizes=False),
+        call(tall(3, 2).T.copy(), "r", sizes=False),
         call(spread(0, 2, 2), sizes=False),
     ],
     "lstsq": [
-        call(spread(4, 2), spread(4, 3)),
-        call(spread(2, 3, 2), spread(2, 3)),
-        call(spread(2, 3), spread(2, 1)),
+        call(tall(4, 2), spread(4, 3)),
+        call(tall(2, 3, 2), spread(2, 3)),
+        call(tall(3, 2).T.copy(), spread(2, 1)),
     ],
     "matrix_norm": [
         *(
@@ -794,7 +799,7 @@ SAMPLES: dict[str, list[Sample]] = {
         call(integers(2, 3), order=0),
     ],
     "matrix_power": [
-        *(call(regular(2, 2, 2), n) for n in (3, 1, 4, -2)),
+        *(call(regular(2, 2, 2) / 4, n) for n in (3, 1, 4, -2)),
         call(regular(3, 3), 0, order=1),
         call(integers(2, 2), 2, order=0),
     ],

@@ -111,6 +111,7 @@ def _eigh_vjp(gs: Sequence[Any], out: Sequence[Any], a: Any, *, lower: bool) -> 
         return matmul(vectors * _row(gl), transposed(vectors))
     inner = matmul(transposed(vectors), gv) / _gaps(values)
     inner = where(diagonal(inner), 0 if gl is None else _column(gl), inner)
+    inner = (inner + transposed(inner)) * 0.5  # what else there is changes no symmetric matrix
     return matmul(matmul(vectors, inner), transposed(vectors))
 
 
@@ -218,7 +219,7 @@ def _svd_vjp(gs: Sequence[Any], out: Sequence[Any], a: Any, *, full: bool) -> An
     if full and rows != columns:
         if gu is not None or gvh is not None:
             raise GraphError(FULL)
-        u, vh = _first_columns(u, s.shape[-1]), _first_rows(vh, s.shape[-1])
+        return _singular_vjp(gd, s, a)
     if gu is None and gvh is None:  # no gap is divided by: singular values may be equal
         return matmul(u * _row(gd), vh)
     row, column = _row(s), _column(s)
@@ -243,12 +244,8 @@ def _first_columns(x: Any, count: Any) -> Any:
     return getitem(x, (Ellipsis, slice(count)))
 
 
-def _first_rows(x: Any, count: Any) -> Any:
-    return getitem(x, (Ellipsis, slice(count), slice(None)))
-
-
 svd_factors: Op = _factors(
-    "svd", _svd_numpy, _svd_type, _svd_vjp,
+    "svd", _svd_numpy, _svd_type, _svd_vjp, saves="ao",
     doc="The singular value decompositions of matrices (..., m, n): U (..., m, k), the singular "
     "values from the largest on (..., k), and V^T (..., k, n), with k = min(m, n); if `full` U and "
     "V^T are square.",

@@ -97,9 +97,9 @@ class HostStep:
             error.add_note(f"in {self.name} ({self.where})")
             raise
         values = value if type(value) is tuple else (value,)
-        for memory, one in zip(self.results, values, strict=True):
-            if memory is not None:  # somebody reads it
-                self._store(memory.at(self.words), np.asarray(one))
+        for place, one in zip(self.results, values, strict=True):
+            if place is not None:  # somebody reads it
+                self._store(place.at(self.words), np.asarray(one))
 
     def _store(self, result: Any, value: Any) -> None:
         if value.shape != result.shape or value.dtype != result.dtype:

@@ -33,6 +33,7 @@ from tests.data.op_cases import (
     Twice,
     Writer,
     recorded,
+    signless,
     weights,
 )
 from tests.samples import SAMPLES, Sample, elementwise
@@ -625,6 +626,7 @@ def _run(name: str, args: Any, options: dict[str, Any]) -> tuple[list[Any], list
     leaves: list[Any] = []
     outcome = function(*_lifted(args, leaves), **options)
     results = [outcome] if isinstance(outcome, torch.Tensor) else list(outcome)
+    results = signless(name, results, args[0])
     found = [np.array(one.detach().numpy()) for one in results]
     pairs = [
         (one, torch.tensor(weights(value, i)))
@@ -642,6 +644,7 @@ def _second(name: str, args: Any, options: dict[str, Any]) -> list[Any] | None:
     leaves: list[Any] = []
     outcome = function(*_lifted(args, leaves), **options)
     results = [outcome] if isinstance(outcome, torch.Tensor) else list(outcome)
+    results = signless(name, results, args[0])
     if not all(one.requires_grad for one in results):
         return None
     cotangents = [torch.tensor(weights(one.detach().numpy(), i)) for i, one in enumerate(results)]
