@@ -8,16 +8,20 @@ PYTHON_IS_NEW := import sys; sys.exit(sys.version_info < (3, 11))
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test quick lint typecheck bench compare clean
+CAMPAIGNS := graphs eager capture calls files cache
+.PHONY: help demo test test-all quick lint typecheck bench compare clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed-examples ## set up, then train a classifier of handwritten digits
 	$(BIN)/python examples/digits.py
 
 test: lint typecheck ## set up, then run every check: ruff, mypy, pytest
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+test-all: test ## the same, then a thousand random programs of every campaign, for about an hour
+	set -e; for one in $(CAMPAIGNS); do $(BIN)/staticgraph fuzz $$one; done
 
 quick: lint ## ruff, and the tests but for those marked slow, in about 5 minutes
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow'

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from compiler.core import fork
 from compiler.core.errors import OptionError
+from compiler.core.log import log, told
 from compiler.core.options import BACKENDS, Options
+from compiler.core.settings import DUMP
+from compiler.dump import dump
+from compiler.executable import Executable
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition, require_lowerings
 from compiler.runtime.cache.loader import load_image, load_kernel, load_with_numba, place_of
-from compiler.runtime.executable import Executable
 from compiler.runtime.sizes import feeds_of
 from compiler.runtime.threads import check_count
 
@@ -32,23 +36,42 @@ def compile_graph(
     feeds = feeds_of(definition)
     with _collection_paused():
         place = place_of(definition, options)
-        found = None if place is None else load_image(place, definition)
+        found = None if place is None or DUMP.given else load_image(place, definition)
         if found is not None:
-            return kind(definition, *found, feeds, restructure, name, options)
+            log("cache", f"{name}: loaded")
+            return kind(definition, *found, feeds, restructure, name, options, _plain)
         # importing what compiles takes longer than a start from the cache has
         with fork.importing:
-            from compiler.codegen.image import image_of
             from compiler.driver import lower
+            from compiler.runtime.kernel_image import image_of
 
+        start = time.perf_counter()
         graph = graph_of(definition)
         lowering = lower(graph, options)
         kernel = lowering[1]
         image = image_of(kernel, definition)
+        emitted = time.perf_counter()
         if options.backend == "numba":
             native = load_with_numba(kernel.source, image, bool(definition.updates))
         else:
             native = load_kernel(kernel.units, image, place)
-    return kind(definition, image, native, feeds, restructure, name, options, graph, lowering)
+        if "compile" in told:
+            passes, code = emitted - start, time.perf_counter() - emitted
+            log(
+                "compile",
+                f"{name}: {len(graph)} nodes, {len(kernel.units)} units: "
+                f"passes {passes:.3f} s, machine code {code:.3f} s",
+            )
+        if DUMP.given:
+            log("compile", f"{name}: written to {dump(name, lowering[0], kernel)}")
+    return kind(
+        definition, image, native, feeds, restructure, name, options, _plain, graph, lowering
+    )
+
+
+def _plain(definition: Definition, name: str, options: Options) -> Executable:
+    """An executable that gives its results as a list."""
+    return compile_graph(definition, list, name, options, Executable)
 
 
 def is_cached(definition: Definition, options: Options) -> bool:

@@ -1,7 +1,7 @@
 """PyTorch-like eager tensors over the shared op library: `import dynamic as torch`.
 
 Every op that both paradigms share is here under its own name, itself or a function that leads to
-it (`dynamic.kernels.short`), except where PyTorch gives the name another meaning: see
+it (`dynamic.fast_paths`), except where PyTorch gives the name another meaning: see
 `dynamic.operations.functions`.
 """
 
@@ -11,12 +11,27 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from compiler import ops as _ops
-from compiler.control import cond, scan, while_loop
+from compiler.transforms.control_flow import cond, scan, while_loop
 from dynamic import autograd, func, linalg, nn, optim, utils
 from dynamic import operations as _operations
 from dynamic.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from dynamic.core.dtypes import DType as dtype  # noqa: N813 - PyTorch's name
+from dynamic.core.dtypes import boolean as bool
+from dynamic.core.dtypes import (
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    set_default_dtype,
+    uint8,
+)
+from dynamic.core.results import Size
 from dynamic.drawing import make_dot
 from dynamic.func import vmap
+from dynamic.handle import complete as _complete
 from dynamic.kernels.memory import keep_freed_memory as _keep_freed_memory
 from dynamic.kernels.parallel import get_num_threads, set_num_threads
 from dynamic.linalg import functions as _linear
@@ -84,7 +99,6 @@ from dynamic.tensors.creation import (
     full,
     full_like,
     linspace,
-    manual_seed,
     ones,
     ones_like,
     rand,
@@ -98,23 +112,11 @@ from dynamic.tensors.creation import (
     zeros_like,
 )
 from dynamic.tensors.devices import cuda, device
-from dynamic.tensors.dtypes import DType as dtype  # noqa: N813 - PyTorch's name
-from dynamic.tensors.dtypes import boolean as bool
-from dynamic.tensors.dtypes import (
-    float32,
-    float64,
-    get_default_dtype,
-    int8,
-    int16,
-    int32,
-    int64,
-    set_default_dtype,
-    uint8,
-)
 from dynamic.tensors.printing import set_printoptions
-from dynamic.tensors.results import Size
+from dynamic.tensors.random_numbers import manual_seed
 from dynamic.tensors.tensor import Tensor
 
+_complete(Tensor)
 _keep_freed_memory()
 globals().update({name: _operations.FUNCTIONS[name] for name in _operations.PUBLIC})
 globals().update(_operations.IN_PLACE)

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import MissingExtraError, StaticGraphError
+from dynamic.core.dtypes import DTYPES, DType, dtype_named
+from dynamic.core.results import Size
 from dynamic.errors import ArgumentError
 from dynamic.nn.parameter import Parameter
 from dynamic.tensors.devices import check_device
-from dynamic.tensors.dtypes import DTYPES, DType, dtype_named
-from dynamic.tensors.results import Size
 from dynamic.tensors.tensor import Tensor, wrap
 
 FORMAT = "staticgraph.dynamic 1"

@@ -3,7 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from compiler.control import cond, scan, while_loop
 from compiler.core import fork as _fork
 from compiler.core.dims import Dim
 from compiler.core.errors import (
@@ -169,6 +168,7 @@ from compiler.ops import (
     xlogy,
 )
 from compiler.runtime.threads import get_num_threads, set_num_threads
+from compiler.transforms.control_flow import cond, scan, while_loop
 from staticgraph import linalg
 from staticgraph.leaves import (
     Variable,
@@ -185,7 +185,8 @@ if TYPE_CHECKING:
     from staticgraph import optim
     from staticgraph.compilation import compile, run
     from staticgraph.executables.executable import Executable
-    from staticgraph.executables.saving import load, save
+    from staticgraph.executables.saving import save
+    from staticgraph.loading import load
     from staticgraph.regions import checkpoint
     from staticgraph.tracing.functions import Function, function
     from staticgraph.transforms import grad, hessian, jacobian, jvp, value_and_grad, vjp, vmap
@@ -390,7 +391,8 @@ _LATER = {
     "compilation": ("compile", "run"),
     "executables.executable": ("Executable",),
     "tracing.functions": ("Function", "function"),
-    "executables.saving": ("load", "save"),
+    "executables.saving": ("save",),
+    "loading": ("load",),
     "transforms": ("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.core.errors import StaticGraphError
+from compiler.core.settings import SETTINGS
 from compiler.runtime.cache import settings
 from compiler.runtime.cache.store import Store
 
@@ -20,6 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("staticgraph", description="Tools for compiled graphs.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_cache(commands)
+    environment = commands.add_parser("env", help="list the environment variables")
+    environment.set_defaults(run=_show_environment)
     add_commands(commands)
     add_fuzz(commands)
     given = parser.parse_args(arguments)
@@ -38,6 +41,13 @@ def _add_cache(commands: Any) -> None:
     info.set_defaults(run=_show_cache)
     clear = actions.add_parser("clear", help="remove every entry")
     clear.set_defaults(run=_clear_cache)
+
+
+def _show_environment(_given: argparse.Namespace) -> int:
+    for one in SETTINGS:
+        given = f"default: {one.default}" if one.given is None else repr(one.given)
+        print(f"{one.name}  {given}\n    {one.meaning}")
+    return 0
 
 
 def _show_cache(_given: argparse.Namespace) -> int:

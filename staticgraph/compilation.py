@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.compile import compile_graph, is_cached
 from compiler.core import fork
+from compiler.core.arrays import to_array
 from compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms
 from compiler.core.errors import FeedError, GraphError, OptionError
 from compiler.core.options import Options
@@ -17,7 +18,6 @@ from compiler.core.types import substituted, unify
 from compiler.graph.definition import Definition, define
 from compiler.graph.expression import Expression, ancestors, at_line, constant, construct
 from compiler.ops import leaves
-from compiler.runtime.arrays import to_array
 from compiler.transforms.autodiff import gradients
 from staticgraph.executables.executable import Executable
 from staticgraph.leaves import Variable
@@ -138,6 +138,9 @@ def executable_of(
     executable = compile_graph(definition, restructure, title, options, Executable)
     executable.waits = not background
     return executable
+
+
+Executable.remake = staticmethod(executable_of)
 
 
 _FIRST = operator.itemgetter(0)

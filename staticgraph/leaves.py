@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.arrays import as_array, converted
 from compiler.core.dims import Dim, Size, unknown
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import as_dtype
 from compiler.graph import expression
 from compiler.graph.expression import Expression
+from compiler.graph.state import State
 from compiler.ops import broadcast_to, leaves
-from compiler.runtime.arrays import as_array, converted
-from compiler.runtime.state import State
 
 
 def placeholder(

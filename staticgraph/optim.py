@@ -15,8 +15,8 @@ import numpy as np
 
 from compiler.core.errors import GraphError, OptionError
 from compiler.graph.expression import Expression, ancestors
+from compiler.graph.state import State
 from compiler.ops import astype, maximum, sqrt
-from compiler.runtime.state import State
 from compiler.transforms.autodiff import gradients
 from staticgraph.leaves import Variable, variable
 

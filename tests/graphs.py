@@ -12,12 +12,12 @@ import numpy as np
 import staticgraph as sg
 from compiler.codegen.kernel import Kernel, emit
 from compiler.graph.build import build
-from compiler.passes.pipeline import optimise
 from compiler.passes.roots import separate_roots
 from compiler.passes.sizes import unify_sizes
+from compiler.pipeline import optimise
 from staticgraph.fuzz.campaign import Program
-from staticgraph.fuzz.graphs.check import Graph
-from staticgraph.fuzz.graphs.check import build as graph_of
+from staticgraph.fuzz.graphs.case import Graph
+from staticgraph.fuzz.graphs.case import build as graph_of
 from staticgraph.fuzz.graphs.generate import generate
 from staticgraph.fuzz.graphs.program import bodies
 

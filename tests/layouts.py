@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from compiler.runtime import strided
+from compiler import strided
 
 
 def laid_out(array: np.ndarray, axes: tuple[int, ...], steps: tuple[int, ...]) -> np.ndarray:

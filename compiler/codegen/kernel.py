@@ -17,6 +17,7 @@ from compiler.codegen.calls import Calls
 from compiler.codegen.frame import Binder, Entries
 from compiler.codegen.loops import INDENT
 from compiler.codegen.matmul import BLAS_DTYPES
+from compiler.codegen.memory import MemoryPlan, Slot
 from compiler.codegen.program import HostCall, Instruction, Origin, TableLayout
 from compiler.codegen.region import Region, place_region, region_of
 from compiler.codegen.scalar import pointer_type
@@ -25,7 +26,6 @@ from compiler.core import dims
 from compiler.core.dims import Size, Unknown
 from compiler.core.types import mapped
 from compiler.schedule.groups import Fusion, MatmulGroup
-from compiler.schedule.memory import MemoryPlan, Slot
 
 
 @dataclass(frozen=True, slots=True, eq=False)

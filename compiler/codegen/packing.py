@@ -1,4 +1,4 @@
-"""Print a product whose right operand is packed piece by piece: see `compiler.passes.products`.
+"""Print a product whose right operand is packed piece by piece: see `compiler.schedule.products`.
 
 A chunk packs some pieces, such as the windows of an image each, side by side into memory of its
 own, multiplies, and goes on. The pieces are columns of the result, or, if the operand is turned,

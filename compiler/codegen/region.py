@@ -16,6 +16,7 @@ from compiler.codegen.body import Names, build_body
 from compiler.codegen.chunks import ChunkPlan, plan_chunks
 from compiler.codegen.loops import nest_of
 from compiler.codegen.matmul import product_of
+from compiler.codegen.memory import MemoryPlan, Nest, Slot, plan_memory
 from compiler.codegen.statements import Body
 from compiler.codegen.unit import GroupLoops
 from compiler.core.dims import Size
@@ -25,7 +26,6 @@ from compiler.ops import control
 from compiler.passes.roots import separate_roots
 from compiler.schedule.fuse import fuse
 from compiler.schedule.groups import Fusion, LoopGroup, MatmulGroup, NestedGroup
-from compiler.schedule.memory import MemoryPlan, Nest, Slot, plan_memory
 
 BODIES = {
     "scan": ("body",),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from compiler.codegen.chunks import ChunkPlan, flat_chunks
 from compiler.codegen.loops import INDENT, Nest
 from compiler.codegen.matmul import Product, print_matmul, print_sum, product_of
+from compiler.codegen.memory import MemoryPlan
 from compiler.codegen.printing import Printer
 from compiler.codegen.scalar import pointer_type
 from compiler.codegen.statements import Body, Check, Memory
@@ -18,7 +19,6 @@ from compiler.core.types import TensorType
 from compiler.graph.view import Node
 from compiler.schedule.chunks import Cells, Cut
 from compiler.schedule.groups import MatmulGroup
-from compiler.schedule.memory import MemoryPlan
 
 _NAME = re.compile(r"[a-z_]\w*")
 

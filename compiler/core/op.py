@@ -77,6 +77,22 @@ def refuse_more(name: str, function: Any, count: int) -> None:
         raise TypeError(f"{name}() takes {takes} but {count} were given")
 
 
+class _Own:
+    """An attribute of each op where its class has another, or none."""
+
+    __slots__ = ("_of_class", "_of_op")
+
+    def __init__(self, of_op: Callable[[Any], Any], of_class: Any = None) -> None:
+        self._of_op, self._of_class = of_op, of_class
+
+    def __get__(self, op: Any, kind: type) -> Any:
+        if op is not None:
+            return self._of_op(op)
+        if self._of_class is None:
+            raise AttributeError
+        return self._of_class
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Op:
     """One operation.
@@ -139,7 +155,8 @@ class Op:
 
         It becomes the call of a class of which this op is the only one: a step less in each call.
         """
-        namespace = {"__slots__": (), "__call__": staticmethod(shortcut), "__doc__": self.doc}
+        documentation = vars(Op)["__doc__"]
+        namespace = {"__slots__": (), "__call__": staticmethod(shortcut), "__doc__": documentation}
         object.__setattr__(self, "__class__", type(f"Op_{self.name}", (Op,), namespace))
 
     def general(self, *operands: Any, **attrs: Any) -> Any:
@@ -157,7 +174,8 @@ class Op:
         for operand in operands:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
-        return self.evaluate(*operands, **attrs)
+        given = _floating(operands, self.promotes) if self.floating else operands
+        return self.evaluate(*given, **attrs)
 
     def _check_names(self, attrs: Attrs) -> None:
         """TypeError for an argument that an op without a signature of its own does not take."""
@@ -172,7 +190,29 @@ class Op:
         for operand in operands:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
-        return self.evaluate(*operands, **attrs)
+        given = _floating(operands, self.promotes) if self.floating else operands
+        return self.evaluate(*given, **attrs)
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """How the op is called, on operands of any kind."""
+        if self.bind is not None:
+            found = inspect.signature(self.bind)
+            parameters = [
+                one.replace(annotation=one.empty) if one.annotation in ("Any", Any) else one
+                for one in found.parameters.values()
+            ]
+            return found.replace(parameters=parameters, return_annotation=found.empty)
+        if isinstance(self.evaluate, np.ufunc):
+            names = [chr(ord("a") + i) for i in range(self.evaluate.nin)]
+        else:
+            names = list(inspect.signature(self.expand or self.evaluate).parameters)
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        return inspect.Signature([inspect.Parameter(name, kind) for name in names if name != "out"])
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -206,6 +246,39 @@ class Op:
         """The letters of the values that the rule of one operand reads."""
         return self.saves[position] if position < len(self.saves) else ""
 
+
+def _floating(operands: Sequence[Any], promotes: slice | None) -> Sequence[Any]:
+    """Operands without handles, with integers cast as frontends cast them.
+
+    NumPy casts what has 8 or 16 bits to float16, or float32, or computes with integers.
+    """
+    for operand in operands:
+        if isinstance(operand, np.ndarray | np.generic) and operand.dtype.kind in "biu":
+            break
+    else:
+        return operands
+    shared = range(len(operands))[promotes] if promotes else ()
+    numbers = [
+        one if isinstance(one, bool | int | float) else np.asarray(one).dtype
+        for one in [operands[i] for i in shared]
+    ]
+    common = np.result_type(*numbers) if numbers else None
+    cast = []
+    for i, operand in enumerate(operands):
+        if isinstance(operand, np.ndarray | np.generic):
+            dtype = common if common is not None and i in shared else operand.dtype
+            operand = operand.astype(np.float64 if dtype.kind in "biu" else dtype, copy=False)
+        cast.append(operand)
+    return cast
+
+
+def _documentation(op: Op) -> str:
+    return f"{op.name}{op.signature}\n\n{op.doc}"
+
+
+# so that `help`, editors and `inspect` show an op as the function that it is
+setattr(Op, "__doc__", _Own(_documentation, Op.__doc__))  # noqa: B010
+setattr(Op, "__signature__", _Own(lambda op: op.signature))  # noqa: B010
 
 _registry: dict[str, Op] = {}
 

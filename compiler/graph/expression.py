@@ -6,13 +6,15 @@ import itertools
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, NoReturn
 
 import numpy as np
 
+from compiler.core import provided
+from compiler.core.arrays import as_array, refuse_masked
 from compiler.core.dims import Dim
 from compiler.core.errors import DTypeError, GraphError, StaticGraphError
 from compiler.core.op import Attrs, Op, Operand
@@ -21,7 +23,6 @@ from compiler.core.refusals import refuse, remembered
 from compiler.core.types import DType, Shape, TensorType, as_dtype
 from compiler.ops import arithmetic, leaves
 from compiler.ops.operators import Operators
-from compiler.runtime.arrays import as_array, refuse_masked
 
 _serials = itertools.count()
 _PACKAGES = tuple(
@@ -381,3 +382,13 @@ def ancestors(outputs: Sequence[Expression]) -> list[Expression]:
             seen[expression.serial] = expression
             stack.extend(expression.operands)
     return [seen[serial] for serial in sorted(seen)]
+
+
+@provided.type_of_expansion.provide
+def _type_of_expansion(
+    expand: Callable[..., Any], types: Sequence[TensorType], attrs: Mapping[str, Any]
+) -> TensorType:
+    # to infer a type must not add nodes to a pass's graph
+    with constructing(Expression), at_line("-"):
+        inferred: TensorType = expand(*(abstract(type) for type in types), **attrs).type
+    return inferred

@@ -23,9 +23,9 @@ from compiler.core.types import TensorType, TupleType, Type, as_dtype
 from compiler.graph.body import Body
 from compiler.graph.definition import define
 from compiler.graph.expression import Expression
+from compiler.graph.state import State
 from compiler.graph.view import Node, nodes_of
 from compiler.ops.leaves import Literal
-from compiler.runtime.state import State
 
 MAX_SIZE = 1 << 62
 """The most elements that a tensor may have."""

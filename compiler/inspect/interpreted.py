@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from compiler.core import fork
+from compiler.core.arrays import row_major
 from compiler.core.dims import Unknown, evaluate
 from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
+from compiler.graph.state import State, holding, write
 from compiler.inspect.interpret import Observer, interpret
 from compiler.ops import leaves
 from compiler.runtime.arguments import (
@@ -23,8 +25,6 @@ from compiler.runtime.arguments import (
     is_fed_out,
 )
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
-from compiler.runtime.state import State, holding
-from compiler.runtime.strided import row_major
 
 interpreting = threading.RLock()
 """Held by a call: what it reads of variables is not updated by another one meanwhile."""
@@ -61,15 +61,16 @@ class Interpreted:
         updates = self.definition.updates
         named = dict(kwargs)
         out = None if is_fed_out(self.feeds) else named.pop("out", None)
-        arrays, sizes = self._bound(args, named)
-        given = None if out is None else self._checked_outputs(out, arrays, sizes)
+        values = in_order(self.name, self.feeds, args, named)
+        arrays, sizes = self._bound(values)
+        taken = [*values, *arrays]  # the caller's, even of what is copied
+        given = None if out is None else self._checked_outputs(out, taken, sizes)
         with interpreting, holding(self._states(), changes=bool(updates)):
-            values = self._values(arrays, self._variables(), observe)
+            found = self._values(arrays, self._variables(), observe)
             # copies: a value may be an input, a variable, or a view of one
-            results = [np.array(value, order="C") for value in values]
+            results = [np.array(value, order="C") for value in found]
             count = len(self.definition.outputs)
-            for (variable, _), value in zip(updates, results[count:], strict=True):
-                self._made[variable].attrs["key"].array[...] = value
+            write([self._made[one].attrs["key"] for one, _ in updates], results[count:])
         del results[count:]
         if given is not None:
             for array, value in zip(given, results, strict=True):
@@ -78,18 +79,15 @@ class Interpreted:
 
     def watch(self, args: Sequence[Any], kwargs: Mapping[str, Any], observe: Observer) -> None:
         """Compute everything, and update nothing."""
-        arrays, _ = self._bound(args, kwargs)
+        arrays, _ = self._bound(in_order(self.name, self.feeds, args, kwargs))
         with interpreting, holding(self._states(), changes=False):
             # copies, since what the observer keeps must not change when a variable does
             variables = {node: value.copy() for node, value in self._variables().items()}
             self._values(arrays, variables, observe)
 
-    def _bound(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> tuple[list[Any], dict[Unknown, int]]:
-        """The inputs as row-major arrays, and the sizes that were unknown."""
-        given = as_inputs(self.name, self.feeds, in_order(self.name, self.feeds, args, kwargs))
-        arrays = list(map(row_major, given))
+    def _bound(self, values: Sequence[Any]) -> tuple[list[Any], dict[Unknown, int]]:
+        """The inputs as arrays, and the sizes that were unknown."""
+        arrays = as_inputs(self.name, self.feeds, values)
         sizes = sizes_of(self.feeds, arrays)
         if sizes != self._checked:
             check_sizes(self.definition, sizes)
@@ -97,7 +95,7 @@ class Interpreted:
         return arrays, sizes
 
     def _checked_outputs(
-        self, out: Any, arrays: Sequence[Any], sizes: Mapping[Unknown, int]
+        self, out: Any, taken: Sequence[Any], sizes: Mapping[Unknown, int]
     ) -> list[Any]:
         """The arrays that the results go to."""
         given = given_outputs(self.name, out)
@@ -105,7 +103,7 @@ class Interpreted:
         shapes = [tuple([evaluate(size, sizes) for size in type.shape]) for type in types]
         constants = [node.attrs["value"] for node in self._made if node.op is leaves.constant]
         fixed = [one.array for one in (*self._states(), *constants)]
-        check_outputs(self.name, given, types, shapes, [*arrays, *fixed])
+        check_outputs(self.name, given, types, shapes, [*taken, *fixed])
         return given
 
     def _states(self) -> list[State]:
@@ -124,5 +122,5 @@ class Interpreted:
         definition = self.definition
         inputs = [self._made[node] for node in definition.inputs]
         wanted = [*definition.outputs, *(new for _, new in definition.updates)]
-        feeds = {**variables, **dict(zip(inputs, arrays, strict=True))}
+        feeds = {**variables, **dict(zip(inputs, map(row_major, arrays), strict=True))}
         return list(interpret([self._made[node] for node in wanted], feeds, observe))

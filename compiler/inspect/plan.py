@@ -6,11 +6,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from compiler.codegen.memory import MemoryPlan
 from compiler.core.dims import Unknown, atoms
 from compiler.core.errors import OptionError
 from compiler.core.types import TensorType
 from compiler.schedule.groups import Fusion, computed
-from compiler.schedule.memory import MemoryPlan
 
 NOMINAL = 1024  # what str(plan) takes for a size that is unknown
 SHOWN = 5  # buffers of the peak that str(plan) lists

@@ -8,14 +8,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from compiler.graph.state import State, holding, write
 from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime.cache.loader import load_steps
-from compiler.runtime.state import State, holding
 
 if TYPE_CHECKING:
-    from compiler.runtime.executable import Executable
+    from compiler.executable import Executable
 
 LEAST = 5  # runs
 SECONDS = 0.5
@@ -84,12 +85,7 @@ def profile(executable: Executable, args: Sequence[Any], kwargs: Mapping[str, An
 @contextmanager
 def _restored(states: Sequence[State]) -> Iterator[Callable[[], None]]:
     """A function that gives variables the values that they had before, as the end of it does."""
-    before = [state.array.copy() for state in states]
-
-    def restore() -> None:
-        for state, value in zip(states, before, strict=True):
-            state.array[...] = value
-
+    restore = partial(write, states, [state.array.copy() for state in states])
     try:
         yield restore
     finally:

@@ -24,8 +24,15 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from compiler.llvm import watch
+from compiler.llvm.entry_words import (
+    CONSTANTS,
+    ENTRY_SYMBOL,
+    INPUT,
+    OUTPUT,
+    RUN_SYMBOL,
+    Fields,
+)
 from compiler.llvm.run import define_run
-from compiler.runtime.entry import CONSTANTS, ENTRY_SYMBOL, INPUT, OUTPUT, RUN_SYMBOL, Fields
 
 INT1, I8, I32, INT64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = I8.as_pointer()

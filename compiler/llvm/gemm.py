@@ -20,7 +20,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.runtime.blas import (
+from compiler.llvm.conventions import (
     CBLAS32,
     CBLAS64,
     CBLAS_COLUMN_MAJOR,

@@ -25,9 +25,9 @@ from compiler.core import fork
 from compiler.llvm.lower.functions import is_long
 from compiler.llvm.lower.translate import Translator, type_named
 from compiler.llvm.lower.values import INT64, Pointer
+from compiler.llvm.machine import target_machine
 from compiler.llvm.vecmath.deferred import KernelModule, define_deferred
 from compiler.llvm.vecmath.joint import join_calls
-from compiler.runtime.cache.objects import target_machine
 
 WORDS = INT64.ir.as_pointer()
 WITH_STRIDE_VERSIONS = range(20, 23)  # versions of LLVM that were seen to have the option
@@ -46,6 +46,18 @@ def compile_native(sources: Sequence[str]) -> bytes:
     are what IEEE 754 says.
     """
     machine = target_machine()
+    return bytes(machine.emit_object(_optimised(sources, machine)))
+
+
+def assembly(sources: Sequence[str]) -> tuple[str, str]:
+    """What units become, to be read: LLVM's text after all passes, and the assembly."""
+    machine = target_machine()
+    module = _optimised(sources, machine)
+    return str(module), str(machine.emit_assembly(module))
+
+
+def _optimised(sources: Sequence[str], machine: Any) -> Any:
+    """The module of units and their steps after LLVM's passes."""
     module = KernelModule("kernel")
     module.triple = machine.triple
     trees = [_tree(source) for source in sources]
@@ -58,8 +70,7 @@ def compile_native(sources: Sequence[str]) -> bytes:
     parsed = llvm.parse_assembly(str(module), llvm.create_context())
     optimise(parsed, machine)
     parsed = join_calls(parsed, module)
-    parsed = define_deferred(parsed, module, machine, optimise)
-    return bytes(machine.emit_object(parsed))
+    return define_deferred(parsed, module, machine, optimise)
 
 
 def step_symbol(position: int) -> str:

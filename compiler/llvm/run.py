@@ -4,7 +4,7 @@
 
 executes instructions in order and returns the first status of a step that is not 0, or else 0.
 `compiler.llvm.watch` says what the words of `watch` are, and what a program does that runs for
-long; `compiler.runtime.program` says what the words of the instructions are. It is written in the
+long; `compiler.codegen.words` says what the words of the instructions are. It is written in the
 emitted language.
 """
 
@@ -15,10 +15,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.llvm import host, pool, watch
-from compiler.llvm.lower.translate import Translator
-from compiler.llvm.lower.values import INT64, POINTERS
-from compiler.runtime.program import (
+from compiler.codegen.words import (
     CALL,
     CHANGE,
     END,
@@ -30,6 +27,9 @@ from compiler.runtime.program import (
     SHARE,
     WHILE,
 )
+from compiler.llvm import host, pool, watch
+from compiler.llvm.lower.translate import Translator
+from compiler.llvm.lower.values import INT64, POINTERS
 
 SOURCE = f"""
 def execute(program, t, watch):

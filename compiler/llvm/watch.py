@@ -7,7 +7,7 @@ What the handler raises ends the program: nothing was updated yet, since from th
 that changes a variable on nothing looks any more.
 
 While a call is without the lock, its variables are held: their words say so, and whoever needs one
-of them waits (`compiler.runtime.state`). A fork waits for those that are changing variables.
+of them waits (`compiler.graph.state`). A fork waits for those that are changing variables.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core import provided
 from compiler.core.dims import Size
 from compiler.core.errors import DTypeError, GraphError, ShapeError
 from compiler.core.lowering import Item, Nested
@@ -74,18 +75,12 @@ def _scan_numpy(
     return (*carry, *ys)
 
 
-def _scan_vjp(*args: Any, **attrs: Any) -> Any:
-    from compiler.control.gradients import scan_cotangents
-
-    return scan_cotangents(*args, **attrs)
-
-
 scan = register(
     Op(
         name="scan",
         infer_type=_scan_type,
         evaluate=_scan_numpy,
-        vjp_items=_scan_vjp,
+        vjp_items=provided.scan_cotangents,
         lowering=Nested(),
         doc="A loop: `body(consts, carry, slices of xs) -> (carry, ys)`, once per slice. The "
         "operands are the consts, the first carry and the xs; the value is the last carry and the "
@@ -141,12 +136,6 @@ def _cond_type(pred: TensorType, *types: TensorType, on_true: Any, on_false: Any
     return TupleType(left)
 
 
-def _cond_vjp(*args: Any, **attrs: Any) -> Any:
-    from compiler.control.gradients import cond_cotangents
-
-    return cond_cotangents(*args, **attrs)
-
-
 cond = register(
     Op(
         name="cond",
@@ -154,7 +143,7 @@ cond = register(
         evaluate=lambda pred, *arrays, on_true, on_false: tuple(
             (on_true if pred else on_false)(*arrays)
         ),
-        vjp_items=_cond_vjp,
+        vjp_items=provided.cond_cotangents,
         lowering=Nested(),
         doc="The value of one of two bodies that take the same operands, by a leading bool.",
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core import provided
 from compiler.core.op import Attrs, Op
 from compiler.core.types import DType, as_dtype
 from compiler.ops.along import axis_or_flat, host_along
@@ -126,8 +127,6 @@ def _log_sums(x: Any, *, axis: int) -> Any:
 
 def _logcumsumexp_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
     """The sums of g exp(a - o) from the end: no scale fits all, so each is made of the next."""
-    from compiler.control import scan  # which is made of ops
-
     order = (axis, *(i for i in range(a.ndim) if i != axis))
     back = tuple(order.index(i) for i in range(a.ndim))
     # in float64, for the rounding of a large o is a factor of its exponential
@@ -143,7 +142,7 @@ def _logcumsumexp_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
         return total, total
 
     by = transpose(astype(g, _F64), order)
-    _, totals = scan(step, zeros_like(sum(by, 0)), (by, falls), reverse=True)
+    _, totals = provided.scan(step, zeros_like(sum(by, 0)), (by, falls), reverse=True)
     return astype(transpose(totals * exp(wide - out), back), a.dtype)
 
 

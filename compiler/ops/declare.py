@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core import provided
 from compiler.core.dims import Dim, Size, product
 from compiler.core.errors import OptionError
 from compiler.core.lowering import Pointwise, Reduce
-from compiler.core.op import Attrs, Op, Operand, Rule, register
+from compiler.core.op import Attrs, Op, Operand, Rule, op_named, register
 from compiler.core.types import (
     TensorType,
     broadcast_shapes,
@@ -38,15 +39,9 @@ def unbroadcast(g: Any, operand: Any) -> Any:
         [i + extra for i, size in enumerate(target) if size == 1 and shape[i + extra] != 1]
     )
     if not ones:
-        return _ops().sum.bound((g,), {"axes": leading, "keepdims": False})
-    g = _ops().sum.bound((g,), {"axes": leading + ones, "keepdims": True})
-    return _ops().squeeze.bound((g,), {"axes": leading}) if extra else g
-
-
-def _ops() -> Any:
-    import compiler.ops
-
-    return compiler.ops
+        return op_named("sum").bound((g,), {"axes": leading, "keepdims": False})
+    g = op_named("sum").bound((g,), {"axes": leading + ones, "keepdims": True})
+    return op_named("squeeze").bound((g,), {"axes": leading}) if extra else g
 
 
 def elementwise(
@@ -230,16 +225,12 @@ def composite(
     )
 
     def infer_type(*types: TensorType, **attrs: Any) -> TensorType:
-        from compiler.graph.expression import Expression, abstract, at_line, constructing
-
         _require_arity(name, arity, types)
         if check is not None:
             check(name, *types, **attrs)
         if floating:
             require_float(name, *types)
-        # to infer a type must not add nodes to a pass's graph
-        with constructing(Expression), at_line("-"):
-            inferred: TensorType = expand(*(abstract(type) for type in types), **attrs).type
+        inferred: TensorType = provided.type_of_expansion(expand, types, attrs)
         return inferred
 
     return register(
@@ -271,13 +262,13 @@ def size_value(size: Size, like: Any) -> Any:
     """A size that computes with `like`: a Python int, or a scalar of like's dtype if unknown."""
     if not isinstance(size, Dim):
         return size
-    scalar = like.apply(_ops().size_of, (), {"size": size})
-    return _ops().astype(scalar, like.dtype)
+    scalar = like.apply(op_named("size_of"), (), {"size": size})
+    return op_named("astype")(scalar, like.dtype)
 
 
 def zeros_like(x: Any) -> Any:
     """Zeros of x's shape and dtype."""
     if isinstance(x, Operand):
         zero = x.constant(np.zeros((), x.dtype))
-        return _ops().broadcast_to(zero, x.shape)
+        return op_named("broadcast_to")(zero, x.shape)
     return np.zeros(x.shape, x.dtype)  # x may be what is left of an operand that was not saved

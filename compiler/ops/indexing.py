@@ -20,7 +20,7 @@ from compiler.ops.declare import as_operand, composite, one_axis, size_value
 from compiler.ops.reduction import positions
 from compiler.ops.shape import expand_dims, flip, reshape, squeeze
 from compiler.ops.slicing import strided_slice
-from compiler.reference.extremes import largest_of_all
+from compiler.reference.indices import check_range
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -144,19 +144,6 @@ def require_element(op: str, x: TensorType, axis: int, index: TensorType) -> Non
     """OutOfRangeError where every index is out of range: the kernel reads the axis at 0 instead."""
     if x.shape[axis] == 0 and isinstance(index.size, int) and index.size > 0:
         raise OutOfRangeError(f"{op}: index {index} points into axis {axis} of {x}, which is empty")
-
-
-def check_range(op: str, index: Any, size: int, wrap: bool = True) -> Any:
-    """The index as int64 >= 0; OutOfRangeError outside of [0, size), or [-size, size) if `wrap`."""
-    index = index.astype(np.int64, copy=False)  # a narrow dtype may not hold the size
-    # a negative index is a large one without its sign, so one sweep tells that all is well
-    if not index.size or largest_of_all(index.view(np.uint64)) < size:
-        return index
-    least = -size if wrap else 0
-    if index.min() < least or index.max() >= size:
-        bad = index[(index < least) | (index >= size)].flat[0]
-        raise OutOfRangeError(f"{op}: index {bad} is out of range for an axis of size {size}")
-    return np.where(index < 0, index + size, index)
 
 
 def _take_bind(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -70,6 +71,9 @@ def _with(op: str, **defaults: float | str) -> Callable[..., tuple[Sequence[Any]
         value = given.get(name, value)
         return (as_operand(x),), {name: value if isinstance(default, str) else float(value)}
 
+    both = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    shown = [inspect.Parameter("x", both), inspect.Parameter(name, both, default=default)]
+    bind.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     return bind
 
 
@@ -128,6 +132,10 @@ gelu = composite(
 )  # fmt: skip
 
 
+def _is_floating(bound: Any) -> bool:
+    return bound is not None and np.result_type(getattr(bound, "dtype", bound)).kind == "f"
+
+
 def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     """`x` limited to [min, max]; either may be None, a number or a tensor.
 
@@ -138,8 +146,9 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     x = as_operand(x)
     low = -math.inf if min is None else min
     high = math.inf if max is None else max
-    if np.dtype(x.dtype).kind in "iu":
-        info = np.iinfo(x.dtype)
+    kind = np.dtype(x.dtype).kind
+    if kind in "iub" and not (_is_floating(min) or _is_floating(max)):
+        info = np.iinfo(np.int64 if kind == "b" else x.dtype)
         low, high = (info.min if min is None else min), (info.max if max is None else max)
     return clamp(x, low, high)
 
@@ -167,15 +176,12 @@ clamp = composite(
 
 
 _LEAST_LOG = -100.0
-_LEAST = math.exp(_LEAST_LOG)
 _LEAST_SLOPE = float(np.float32(1e-12))  # PyTorch's, which it holds in float32
 
 
 def _binary_cross_entropy(x: Any, target: Any) -> Any:
     """-(t log(x) + (1 - t) log(1 - x)) with logarithms of at least -100."""
-    zero, one = less_equal(x, _LEAST), greater_equal(x, 1)
-    log_x = where(zero, _LEAST_LOG, log(where(zero, 1, x)))
-    log_rest = where(one, _LEAST_LOG, log1p(-where(one, 0, x)))
+    log_x, log_rest = maximum(log(x), _LEAST_LOG), maximum(log1p(-x), _LEAST_LOG)
     return (target - 1) * log_rest - target * log_x
 
 
@@ -188,7 +194,8 @@ binary_cross_entropy = composite(
     saves=("ab", "a"), elementwise=True, promotes=slice(None), floating=True,
     doc="""The negative log-likelihood of targets in [0, 1] under probabilities, element by element.
 
-    Its logarithms are at least -100, and its slopes by x at most 1e12, as PyTorch's.""",
+    Its logarithms are at least -100, and its slopes by x at most 1e12, as PyTorch's; it is nan
+    where x is outside of [0, 1].""",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from compiler.core.op import Attrs, Op, register
 from compiler.core.types import Shape, TensorType, broadcast_shapes
 from compiler.ops.comparison import equal, less, where
 from compiler.ops.declare import INT64, as_operand, composite, unbroadcast
-from compiler.ops.indexing import check_range, require_element, require_index, take
+from compiler.ops.indexing import require_element, require_index, take
 from compiler.ops.reduction import positions
 from compiler.ops.scattering import (
     copied_slices,
@@ -29,6 +29,7 @@ from compiler.ops.scattering import (
     writable,
 )
 from compiler.ops.shape import reshape
+from compiler.reference.indices import check_range
 
 
 def _flat_last(x: Any, index: Any) -> Any:

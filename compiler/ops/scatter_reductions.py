@@ -15,7 +15,7 @@ from compiler.core.types import DType, TensorType
 from compiler.ops.arithmetic import astype, floor_divide, maximum, minimum
 from compiler.ops.comparison import equal, less, logical_and, where
 from compiler.ops.declare import as_operand, composite, unbroadcast
-from compiler.ops.indexing import along_add, along_type, check_range, take_along_axis
+from compiler.ops.indexing import along_add, along_type, take_along_axis
 from compiler.ops.scattering import (
     added,
     along_bind,
@@ -29,6 +29,7 @@ from compiler.ops.scattering import (
     resized,
     writable,
 )
+from compiler.reference.indices import check_range
 
 
 def _bind(

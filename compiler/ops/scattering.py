@@ -20,7 +20,6 @@ from compiler.ops.comparison import equal, less, where
 from compiler.ops.declare import INT64, as_operand, composite, one_axis, size_value, unbroadcast
 from compiler.ops.indexing import (
     along_add,
-    check_range,
     require_element,
     require_index,
     take,
@@ -30,6 +29,7 @@ from compiler.ops.indexing import (
 from compiler.ops.reduction import positions
 from compiler.ops.shape import broadcast_to, expand_dims, reshape
 from compiler.ops.slicing import concatenate, embed, strided_slice
+from compiler.reference.indices import check_range
 
 
 def grid(index: Any, axis: int) -> tuple[Any, ...]:

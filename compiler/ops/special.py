@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from compiler.core.op import Op
-from compiler.ops.arithmetic import absolute, maximum, reciprocal, round
+from compiler.ops.arithmetic import absolute, astype, maximum, reciprocal, round
 from compiler.ops.comparison import (
     equal,
     greater,
@@ -28,6 +28,7 @@ from compiler.ops.exponential import cos, exp2, log, log1p, sigmoid, softplus
 from compiler.ops.nn import clip
 from compiler.reference import special_functions
 
+_F64 = np.dtype(np.float64)
 _LN2 = math.log(2)
 _LOG2_E = 1 / _LN2
 
@@ -41,11 +42,12 @@ _NEAR = 0.25
 def _sinc_vjp(g: Any, o: Any, a: Any) -> Any:
     """(cos(pi a) - sinc(a)) / a, whose difference is lost near 0: there it is a series."""
     near = less(absolute(a), _NEAR)
-    angle = a * math.pi
+    angle = where(near, a, 0) * math.pi  # of large ones powers overflow
     square, series = angle * angle, 0.0
     for coefficient in reversed(_SINC_SLOPE):
         series = series * square + coefficient
-    far = (cos(angle) - o) / where(near, 1, a)
+    turn = a - round(a * 0.5) * 2  # exactly, as o is reduced
+    far = (cos(turn * math.pi) - o) / where(near, 1, a)
     return g * where(near, angle * math.pi * series, far)
 
 
@@ -91,12 +93,15 @@ def _polygamma_bind(n: int, x: Any) -> tuple[tuple[Any], dict[str, Any]]:
 
 
 def _polygamma(x: Any, *, n: int) -> Any:
+    """In float64, whose range factorials and powers need."""
+    return digamma(x) if n == 0 else astype(_wide_polygamma(astype(x, _F64), n), x.dtype)
+
+
+def _wide_polygamma(x: Any, n: int) -> Any:
     """By recurrence to numbers of at least 10 + n, an asymptotic series there, and reflection.
 
     Abramowitz and Stegun 6.4.6, 6.4.7 and 6.4.11.
     """
-    if n == 0:
-        return digamma(x)
     negative = less(x, 0)
     a = where(negative, 1 - x, x)
     total: Any = 0
@@ -190,7 +195,10 @@ logaddexp = composite(
 )  # fmt: skip
 logaddexp2 = composite(
     "logaddexp2", _logaddexp2, evaluate=np.logaddexp2,
-    vjp=(lambda g, o, a, b: g / (1 + exp2(b - a)), lambda g, o, a, b: g / (1 + exp2(a - b))),
+    vjp=(
+        lambda g, o, a, b: g * sigmoid((a - b) * _LN2),
+        lambda g, o, a, b: g * sigmoid((b - a) * _LN2),
+    ),
     saves=("ab", "ab"), elementwise=True, promotes=slice(None), floating=True,
     doc="""log2(2**a + 2**b), without overflow.
 

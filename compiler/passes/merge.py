@@ -20,7 +20,7 @@ def merge_scans(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     """The graph in which scans with the same carries are one, with the ys of all.
 
     The gradient of a scan needs values of the forward steps: it makes a second scan that stacks
-    them (`compiler.control.gradients`), which takes the place of the first.
+    them (`compiler.transforms.control_gradients`), which takes the place of the first.
     """
     groups = _groups(nodes_of(graph))
     results: dict[int, list[Expression]] = {}

@@ -10,7 +10,6 @@ from typing import Any
 import networkx as nx
 
 from compiler import ops
-from compiler.control.gradients import stand_in
 from compiler.core.types import TensorType
 from compiler.graph.body import between, replaced
 from compiler.graph.expression import Expression, construct
@@ -22,6 +21,7 @@ from compiler.passes.lift import lift
 from compiler.passes.loops import rewrite_loops
 from compiler.passes.rules import scalar_value
 from compiler.transforms.batching import Example
+from compiler.transforms.control_gradients import stand_in
 
 _MOVES = frozenset(("expand_dims", "reshape", "squeeze", "transpose"))
 _LINEAR = _MOVES | {"broadcast_to", "embed", "negative"}

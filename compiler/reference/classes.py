@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ops.indexing import check_range
 from compiler.reference.extremes import largest
+from compiler.reference.indices import check_range
 from compiler.reference.totals import total, whole
 
 

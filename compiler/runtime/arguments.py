@@ -77,7 +77,7 @@ def check_outputs(
     shapes: Sequence[tuple[int, ...]],
     taken: Sequence[Any],
 ) -> None:
-    """Check arrays that results are to be written into, of which `taken` keep what they have.
+    """Check arrays that results are to be written into; the arrays in `taken` keep what they have.
 
     Raises:
         FeedError, DTypeError, ShapeError: too many or too few, or one that does not fit.
@@ -95,7 +95,7 @@ def check_outputs(
         if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):
             raise FeedError(f"{place}: an array that is row-major, aligned and writable expected")
         for other in (*taken, *given[:i]):
-            if _share_memory(array, other):
+            if isinstance(other, np.ndarray) and _share_memory(array, other):
                 raise FeedError(
                     f"{place}: shares memory with an input, a variable, a constant or another array"
                 )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,18 +22,20 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from compiler.core.once import Once
+from compiler.core.settings import BLAS
+from compiler.llvm.conventions import (
+    CBLAS32,
+    CBLAS64,
+    CBLAS_COLUMN_MAJOR,
+    CBLAS_NO_TRANS,
+    FORTRAN32,
+    GEMM,
+    GEMV,
+)
 
 _EXTENSION = Path(str(importlib.import_module("numpy._core._multiarray_umath").__file__))
 
 BACKENDS = ("numpy", "scipy", "python")
-
-# Calling conventions: cblas with 64-bit or 32-bit integers, Fortran with 32-bit integers.
-CBLAS64, CBLAS32, FORTRAN32 = 0, 1, 2
-CBLAS_COLUMN_MAJOR, CBLAS_NO_TRANS = 102, 111
-
-# One letter per argument: t transposition, i integer, s scalar, p pointer.
-GEMM = "ttiiispipispi"  # transa transb m n k alpha a lda b ldb beta c ldc
-GEMV = "tiispipispi"  # trans m n alpha a lda x incx beta y incy
 
 _SCALARS: dict[str, Any] = {"float32": ctypes.c_float, "float64": ctypes.c_double}
 _LETTERS = {"float32": "s", "float64": "d"}
@@ -89,7 +90,7 @@ def find_blas(backend: str | None = None) -> Blas:
 
     Raises OptionError if the backend that was asked for is unknown, missing or computes wrongly.
     """
-    wanted = backend or os.environ.get("STATICGRAPH_BLAS")
+    wanted = backend or BLAS.given
     if wanted and wanted not in BACKENDS:
         raise OptionError(f"blas: backend {wanted!r} is not one of {', '.join(BACKENDS)}")
     for name in (wanted,) if wanted else BACKENDS:

@@ -1,7 +1,7 @@
 """Image: all that running a kernel takes beside its object code, without the graph it comes from.
 
-Every start runs from an image: one that was just made of a kernel (`compiler.codegen.image`), or
-one out of the kernel cache.
+Every start runs from an image: one that was just made of a kernel (`runtime.kernel_image`),
+or one out of the kernel cache.
 """
 
 from __future__ import annotations

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from compiler.core.arrays import to_array
 from compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms, evaluate
 from compiler.core.errors import DTypeError, FeedError, OutOfRangeError, ShapeError
 from compiler.core.types import TensorType, Type, collecting_assumptions, mapped
 from compiler.graph.definition import Definition, Node
 from compiler.graph.expression import Expression, constructing
-from compiler.runtime.arrays import to_array
 
 
 @dataclass(frozen=True, slots=True)

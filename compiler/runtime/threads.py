@@ -16,6 +16,7 @@ import numpy as np
 from compiler.core import fork
 from compiler.core.errors import OptionError
 from compiler.core.once import Once
+from compiler.core.settings import NUM_THREADS
 from compiler.llvm import pool
 
 _FUNCTIONS = {
@@ -150,11 +151,11 @@ def default_count() -> int:
     Raises:
         OptionError: STATICGRAPH_NUM_THREADS is no number from 1.
     """
-    given = os.environ.get("STATICGRAPH_NUM_THREADS", "").strip()
+    given = (NUM_THREADS.given or "").strip()
     if given:
         if not (given.isascii() and given.isdecimal() and int(given) > 0):
             raise OptionError(
-                f"STATICGRAPH_NUM_THREADS: the number of threads is an int from 1, not {given!r}"
+                f"{NUM_THREADS.name}: the number of threads is an int from 1, not {given!r}"
             )
         return int(given)
     shared = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()

@@ -32,7 +32,6 @@ from compiler.core.lowering import (
 from compiler.core.types import Shape, TupleType
 from compiler.graph.definition import LEAVES, no_lowering
 from compiler.graph.view import Node, nodes_of
-from compiler.passes.products import is_reshape, is_turned, matrix_view, pack_of
 from compiler.schedule.beside import beside_source
 from compiler.schedule.demand import (
     broadcast_index,
@@ -58,6 +57,7 @@ from compiler.schedule.groups import (
     totals_rows,
     trailing_axes,
 )
+from compiler.schedule.products import is_reshape, is_turned, matrix_view, pack_of
 
 MOST_STREAMS = 16  # arrays that unrelated nodes may share a loop with
 RECENT = 8  # groups of one domain that are tried

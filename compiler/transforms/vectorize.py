@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler.control.batching import items_on_batches
 from compiler.core.dims import Size
 from compiler.core.errors import GraphError
 from compiler.core.types import TensorType
 from compiler.graph.expression import Expression, abstract, ancestors, at_line
 from compiler.ops.control import item, items
 from compiler.transforms.batching import Example, rule_of
+from compiler.transforms.control_batching import items_on_batches
 
 
 def batched(

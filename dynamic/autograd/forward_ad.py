@@ -11,10 +11,10 @@ import threading
 from typing import Any, NamedTuple
 
 from compiler.core.errors import OptionError
+from dynamic.core.dtypes import DTYPES
 from dynamic.errors import AutogradError
 from dynamic.func import dual as duals
 from dynamic.func.tracer import Level, enter_level, exit_level, settled
-from dynamic.tensors.dtypes import DTYPES
 
 
 class UnpackedDualTensor(NamedTuple):

@@ -7,12 +7,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from dynamic.autograd.function_node import FunctionNode, SavedTensor, place_outputs
 from dynamic.errors import ArgumentError, AutogradError, MissingMethodError
-from dynamic.tape.function_node import FunctionNode, SavedTensor, place_outputs
 from dynamic.tape.grad_mode import record_if
-from dynamic.tape.nodes import Failing
+from dynamic.tape.nodes import FREED, Failing
 from dynamic.tape.observers import announce
-from dynamic.tape.tape import FREED
 from dynamic.tensors.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
@@ -165,6 +164,18 @@ class Function:
         )
 
     @classmethod
+    def _reverse(cls) -> Callable[..., Any]:
+        """The one of `backward` and `vjp` that the subclass has."""
+        own = cls.backward is not Function.backward
+        other = cls.vjp is not Function.vjp
+        if own and other:
+            raise AutogradError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                "should only implement one of them."
+            )
+        return cls.vjp if other else cls.backward
+
+    @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call forward, and record it as one node if an argument requires grad."""
         apart = cls.setup_context is not Function.setup_context
@@ -175,7 +186,7 @@ class Function:
         if kwargs:
             raise ArgumentError(f"{cls.__name__}.apply() takes no keyword arguments")
         if any(getattr(arg, "_overwritten", None) is not None for arg in args):
-            from dynamic.func.custom import apply_traced
+            from dynamic.autograd.traced_function import apply_traced  # with the capture: rarely
 
             return apply_traced(cls, args)
         ctx = FunctionCtx()

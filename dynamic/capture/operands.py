@@ -13,8 +13,8 @@ from compiler.core.op import Attrs, Op
 from compiler.core.refusals import refuse
 from compiler.graph.expression import Expression, Handle, as_expression, construct
 from compiler.ops import leaves
+from dynamic.core.dtypes import get_default_dtype, result_type
 from dynamic.tape.grad_mode import mode
-from dynamic.tensors.dtypes import get_default_dtype, result_type
 from dynamic.tensors.tensor import Tensor
 
 _ELEMENT = {"b": False, "u": 0, "i": 0, "f": 0.0}

@@ -10,7 +10,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.op import Attrs, Op
 from compiler.core.refusals import refuse
-from dynamic.operations import eager_ops
+from dynamic.core import eager_ops
 
 _TRANSPOSES = (ops.transpose, eager_ops.swap, eager_ops.transpose_2d)
 _SAME_ORDER = (ops.reshape, ops.expand_dims, ops.squeeze, eager_ops.squeeze_dim)

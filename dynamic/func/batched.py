@@ -10,10 +10,11 @@ import numpy as np
 from compiler import ops
 from compiler.core.op import Attrs, Op
 from compiler.transforms.batching import Example
+from dynamic.core import eager_ops
 from dynamic.errors import AutogradError
 from dynamic.func.batching import rule_of
+from dynamic.func.pull import pull
 from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, open_batches
-from dynamic.operations import eager_ops
 from dynamic.tensors.inplace import overwrite
 from dynamic.tensors.tensor import Tensor
 
@@ -134,6 +135,23 @@ class Batched(Tracer, plain=False):
     @property
     def _array(self) -> Any:
         return Abstract(self._data._array)
+
+    def _pulled(
+        self,
+        outputs: Sequence[Any],
+        inputs: Sequence[Any],
+        cotangents: Sequence[Any],
+        record: bool | None,
+    ) -> list[Any]:
+        level = self._level
+        pairs = [
+            (out._held, batch_of(cotangent, level))
+            for out, cotangent in zip(outputs, cotangents, strict=True)
+            if isinstance(out, Tracer) and out._level is level
+        ]
+        batches = [x._held if isinstance(x, Tracer) and x._level is level else x for x in inputs]
+        found = pull([out for out, _ in pairs], batches, [u for _, u in pairs], record)
+        return [None if g is None else batched(g, level) for g in found]
 
     def _with(self, held: Any) -> Batched:
         return Batched(self._level, held)

@@ -24,7 +24,7 @@ from compiler.transforms.batching import (
     taken,
     widened,
 )
-from dynamic.operations import eager_ops
+from dynamic.core import eager_ops
 
 
 def _aligned_to_first(

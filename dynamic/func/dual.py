@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.core.op import Attrs, Op
+from dynamic.core import eager_ops
 from dynamic.errors import AutogradError
+from dynamic.func.pull import pull
 from dynamic.func.tangents import tangent_of_op, tangents_of_items
 from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of
-from dynamic.operations import eager_ops
 from dynamic.tensors.inplace import overwrite
 from dynamic.tensors.tensor import Tensor
 
@@ -64,6 +65,30 @@ class Dual(Tracer, plain=False):
         overwrite(self._primal, op, rest, attrs)
         overwrite(self._tangent, eager_ops.copy, [0.0 if tangent is None else tangent])
         return self
+
+    def _pulled(
+        self,
+        outputs: Sequence[Any],
+        inputs: Sequence[Any],
+        cotangents: Sequence[Any],
+        record: bool | None,
+    ) -> list[Any]:
+        level = self._level
+        values = [split(out, level) for out in outputs]
+        directions = [split(cotangent, level) for cotangent in cotangents]
+        variables = [split(x, level)[0] for x in inputs]
+        primals = pull([y for y, _ in values], variables, [u for u, _ in directions], record)
+        moving = [
+            (out, cotangent)
+            for (y, dy), (u, du) in zip(values, directions, strict=True)
+            for out, cotangent in ((dy, u), (y, du))
+            if out is not None and cotangent is not None
+        ]
+        tangents = pull([out for out, _ in moving], variables, [u for _, u in moving], record)
+        return [
+            g if dg is None else joined(zeros_of(dg) if g is None else g, dg, level)
+            for g, dg in zip(primals, tangents, strict=True)
+        ]
 
     def __repr__(self) -> str:
         text = repr(self._primal)

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from dynamic.core.upward import upward
 from dynamic.errors import AutogradError
-from dynamic.func.batched import batched
-from dynamic.func.dual import joined, split
-from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of
+from dynamic.func.tracer import Tracer, evaluated, innermost, zeros_of
 from dynamic.tape.engine import run
 from dynamic.tape.grad_mode import mode
 from dynamic.tensors.tensor import Tensor
@@ -54,41 +53,7 @@ def pull(
     top = innermost([*outputs, *inputs])
     if top is None:
         return _pull_plain(outputs, inputs, cotangents, record)
-    level = top._level
-    if level.size is None:
-        return _pull_dual(outputs, inputs, cotangents, level, record)
-    pairs = [
-        (out._held, batch_of(cotangent, level))
-        for out, cotangent in zip(outputs, cotangents, strict=True)
-        if isinstance(out, Tracer) and out._level is level
-    ]
-    batches = [x._held if isinstance(x, Tracer) and x._level is level else x for x in inputs]
-    found = pull([out for out, _ in pairs], batches, [u for _, u in pairs], record)
-    return [None if g is None else batched(g, level) for g in found]
-
-
-def _pull_dual(
-    outputs: Sequence[Any],
-    inputs: Sequence[Any],
-    cotangents: Sequence[Any],
-    level: Level,
-    record: bool | None,
-) -> list[Any]:
-    values = [split(out, level) for out in outputs]
-    directions = [split(cotangent, level) for cotangent in cotangents]
-    variables = [split(x, level)[0] for x in inputs]
-    primals = pull([y for y, _ in values], variables, [u for u, _ in directions], record)
-    moving = [
-        (out, cotangent)
-        for (y, dy), (u, du) in zip(values, directions, strict=True)
-        for out, cotangent in ((dy, u), (y, du))
-        if out is not None and cotangent is not None
-    ]
-    tangents = pull([out for out, _ in moving], variables, [u for _, u in moving], record)
-    return [
-        g if dg is None else joined(zeros_of(dg) if g is None else g, dg, level)
-        for g, dg in zip(primals, tangents, strict=True)
-    ]
+    return top._pulled(outputs, inputs, cotangents, record)
 
 
 def _pull_plain(
@@ -157,6 +122,9 @@ def gradients(
             )
         results.append(g)
     return tuple(results)
+
+
+upward.traced_gradients = gradients
 
 
 def depends_on_more(outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:

@@ -16,8 +16,9 @@ from typing import Any
 from compiler import ops
 from compiler.core.lowering import Pointwise
 from compiler.core.op import Attrs, Op
+from dynamic.core import eager_ops
+from dynamic.func.pull import lifted, pull
 from dynamic.func.tracer import evaluated, zeros_of
-from dynamic.operations import eager_ops
 from dynamic.tape.grad_mode import enable_grad
 
 _DIAGONAL = frozenset(
@@ -78,8 +79,6 @@ def tangents_of_items(
     op: Op, attrs: Attrs, primals: Sequence[Any], tangents: Sequence[Any], out: Sequence[Any]
 ) -> list[Any]:
     """The tangents of the results of an op whose value is a tuple, None where one is 0."""
-    from dynamic.func.pull import lifted, pull
-
     moving = [i for i, tangent in enumerate(tangents) if tangent is not None]
     if not moving:
         return [None] * len(out)
@@ -125,8 +124,6 @@ def _through_double_vjp(
     out: Any,
     moving: Sequence[int],
 ) -> Any:
-    from dynamic.func.pull import lifted, pull
-
     with enable_grad():
         # the values of u do not matter, only where it is a batch: as the output is
         u = lifted(out.detach())

@@ -16,9 +16,9 @@ from typing import Any
 
 from compiler import ops
 from compiler.core.op import Attrs, Op
+from dynamic.core import eager_ops
 from dynamic.errors import AutogradError
-from dynamic.kernels.short import METHODS
-from dynamic.operations import eager_ops
+from dynamic.fast_paths import METHODS
 from dynamic.tensors.tensor import Tensor, as_operands
 
 _numbers = itertools.count(1)
@@ -107,6 +107,16 @@ class Tracer(Tensor, plain=False):
 
     def _with(self, held: Any) -> Tracer:
         """The same kind of tracer of another primal or batch."""
+        raise NotImplementedError
+
+    def _pulled(
+        self,
+        outputs: Sequence[Any],
+        inputs: Sequence[Any],
+        cotangents: Sequence[Any],
+        record: bool | None,
+    ) -> list[Any]:
+        """What `dynamic.func.pull.pull` finds, where this is a tracer of the innermost level."""
         raise NotImplementedError
 
     def _exchanged(self, held: Any) -> Any:

@@ -12,7 +12,7 @@ from compiler.core.pytree import leaves, rebuilt, spread_over, structure
 from dynamic.errors import AutogradError
 from dynamic.func.batched import Batched, batched
 from dynamic.func.tracer import Level, Tracer, batch_of, new_level, settled
-from dynamic.tensors.creation import refusing_random_numbers
+from dynamic.tensors.random_numbers import refusing_random_numbers
 from dynamic.tensors.tensor import Tensor
 
 _REFUSAL = (

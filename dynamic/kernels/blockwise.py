@@ -20,10 +20,10 @@ import numpy as np
 from compiler import ops
 from compiler.core.op import Attrs, Op
 from compiler.reference.writing import is_writing, slices
+from dynamic.core.spec import Spec
 from dynamic.kernels import native, native_windows
 from dynamic.kernels.large_rules import RULES
 from dynamic.kernels.parallel import run
-from dynamic.tape.nodes import Spec
 
 LARGE = native.LEAST
 """The least number of elements that is worth a look at how an op is computed."""

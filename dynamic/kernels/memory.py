@@ -11,6 +11,8 @@ import ctypes
 import os
 import sys
 
+from compiler.core.settings import KEEP_FREED_MEMORY
+
 MAPPED_FROM = 32 << 20
 """Blocks of this many bytes are still mapped on their own: glibc's upper limit."""
 KEPT = 512 << 20
@@ -27,7 +29,7 @@ def keep_freed_memory() -> bool:
     names = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
     if any(name in os.environ for name in names):
         return False
-    if os.environ.get("DYNAMIC_KEEP_FREED_MEMORY") == "0":
+    if KEEP_FREED_MEMORY.is_off:
         return False
     if not sys.platform.startswith("linux"):
         return False

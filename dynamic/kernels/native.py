@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import os
 from collections.abc import Callable, Collection, Sequence
 from contextvars import Context
 from dataclasses import dataclass
@@ -25,10 +24,12 @@ import numpy as np
 from compiler import ops
 from compiler.core.dims import Size, unknown
 from compiler.core.errors import OutOfRangeError, ShapeError
+from compiler.core.log import log, told
 from compiler.core.op import Attrs, Op
+from compiler.core.settings import COMPILE_LARGE_OPS
 from compiler.ops import leaves
-from dynamic.operations import eager_ops
-from dynamic.tensors.dtypes import F32, F64
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import F32, F64
 
 LEAST = 1 << 17
 """The least number of elements that is worth a kernel.
@@ -70,7 +71,7 @@ class _State:
 
 
 def _allowed() -> bool:
-    if os.environ.get("DYNAMIC_COMPILE_LARGE_OPS") == "0":
+    if COMPILE_LARGE_OPS.is_off:
         return False
     return importlib.util.find_spec("llvmlite") is not None
 
@@ -189,7 +190,7 @@ def run(
         if len(_kernels) >= KEPT:
             _kernels.clear()
         # in a context of its own: the caller may be tracing a graph
-        kernel = Context().run(_compile, str(name), make, [Operand(*one) for one in kinds])
+        kernel = Context().run(_compile, _title(name), make, [Operand(*one) for one in kinds])
         _kernels[key] = kernel
     if kernel is None:
         return None
@@ -253,13 +254,20 @@ def _key(attrs: Attrs) -> Any:
     return tuple(found)
 
 
+def _title(name: Any) -> str:
+    """What a kernel is called: by its op, and whether it computes cotangents."""
+    if isinstance(name, tuple) and isinstance(name[0], Op):
+        return name[0].name if name[1] is None else f"cotangents of {name[0].name}"
+    return str(name)
+
+
 def _compile(name: str, make: Make, kinds: Sequence[Operand]) -> _Kernel | None:
     """The kernel; None if the sizes do not fit, or are neither known nor those of arrays."""
     from compiler.compile import compile_graph
     from compiler.core.options import Options
+    from compiler.executable import Executable
     from compiler.graph.definition import define
     from compiler.graph.expression import at_line
-    from compiler.runtime.executable import Executable
 
     numbers = {number for one in kinds for number in one.sizes}
     given = {number for one in kinds for number in one.held or ()}
@@ -277,6 +285,9 @@ def _compile(name: str, make: Make, kinds: Sequence[Operand]) -> _Kernel | None:
         return None
     # a value that is recomputed later is computed in a loop of its own; these all fit into one
     options = Options(disabled=frozenset(("recompute_values",)))
+    if "dispatch" in told:
+        operands = ", ".join(str(leaf.type) for leaf in inputs)
+        log("dispatch", f"{name}({operands}): computed by a kernel from now on")
     run = compile_graph(define(inputs, computed), list, name, options, Executable)
     return _Kernel(run, passed)
 

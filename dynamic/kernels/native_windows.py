@@ -18,8 +18,8 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Attrs, Op
+from dynamic.core.dtypes import F32, F64
 from dynamic.kernels import native
-from dynamic.tensors.dtypes import F32, F64
 
 LEAST_WORK = 1 << 18
 """The least number of multiplications that is worth a kernel.

@@ -18,7 +18,7 @@ def vector_norm(
 ) -> Any:
     """The p-norms of vectors along axes, of all elements if None: p is any number, inf or -inf."""
     x = x if dtype is None else x.to(dtype)
-    axes = axes_of("vector_norm", dim, x.ndim)
+    axes = axes_of("vector_norm", None if dim in ((), []) else dim, x.ndim)
     attrs = {"p": float(ord), "axes": axes, "keepdims": keepdim}
     return x.apply(ops.vector_norm, (x,), attrs)
 

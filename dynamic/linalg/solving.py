@@ -9,9 +9,9 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import LinAlgError
 from compiler.ops.systems import transposed
+from dynamic.core.results import named
 from dynamic.errors import AutogradError
 from dynamic.linalg.checks import require_matrices, require_square, singular
-from dynamic.tensors.results import named
 
 _INVERSION = "diagonal element {pivot} is zero, the inversion could not be completed"
 

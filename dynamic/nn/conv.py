@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.core.errors import OptionError
+from dynamic.core.results import Size
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.functional.windows import Sizes, per_axis
@@ -15,7 +16,6 @@ from dynamic.nn.parameter import Parameter
 from dynamic.tensors.constructors import copy_method
 from dynamic.tensors.creation import empty
 from dynamic.tensors.devices import check_device
-from dynamic.tensors.results import Size
 
 _MODES = ("zeros", "replicate", "circular", "reflect")
 

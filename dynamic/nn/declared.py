@@ -7,7 +7,8 @@
 has the constructor `ELU(alpha=1.0, inplace=False)`, and `forward(input)`, which returns
 `F.elu(input, self.alpha, self.inplace)`. Both are functions with signatures of their own, written
 as `dataclasses` writes constructors: help shows them, Python's errors about arguments name the
-class, and a call costs what a method written by hand does.
+class, and a call costs what a method written by hand does. They are written when they are first
+asked for, since most modules are never used.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ _KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 
 @dataclass(frozen=True, slots=True)
 class _Hyperparameter:
-    """Its annotation, and its default if it has one."""
+    """Its annotation, its default if it has one, and whether it is given by keyword alone."""
 
     type: str
     default: Any
+    keyword_only: bool
 
     @property
     def is_kept(self) -> bool:
@@ -41,8 +43,8 @@ class _Hyperparameter:
 class Declared(Module):
     """A module whose annotated names are its hyper-parameters; abstract.
 
-    Their order is that of a dataclass, those of the bases first; with `kw_only` they are given by
-    keyword alone. A subclass outside the package inherits the constructor, it gets none of its own.
+    Their order is that of a dataclass: those of the bases first, and after `_: KW_ONLY` those that
+    are given by keyword alone. A subclass outside the package inherits the constructor.
     """
 
     _hyperparameters: ClassVar[Mapping[str, _Hyperparameter]] = {}
@@ -53,16 +55,15 @@ class Declared(Module):
     _shown: ClassVar[tuple[str, ...]] = ()
     """The attributes that the representation shows."""
 
-    def __init_subclass__(
-        cls, functional: Callable[..., Any] | None = None, kw_only: bool = False
-    ) -> None:
+    _functional: ClassVar[Callable[..., Any]]
+
+    def __init_subclass__(cls, functional: Callable[..., Any] | None = None) -> None:
         if cls.__module__.startswith("dynamic."):
-            own = _declared(cls)
-            if own:
-                cls._hyperparameters = {**cls._hyperparameters, **own}
-                _add_constructor(cls, kw_only)
+            cls._hyperparameters = {**cls._hyperparameters, **_declared(cls)}
+            setattr(cls, "__init__", _Unwritten(cls, "__init__", _constructor))  # noqa: B010
             if functional is not None:
-                _add_forward(cls, functional)
+                cls._functional = staticmethod(functional)
+                setattr(cls, "forward", _Unwritten(cls, "forward", _forward))  # noqa: B010
         super().__init_subclass__()
 
     def _assign(self, values: dict[str, Any]) -> None:
@@ -78,34 +79,55 @@ class Declared(Module):
 
 def _declared(cls: type[Declared]) -> dict[str, _Hyperparameter]:
     """The hyper-parameters of a class itself; their defaults are no attributes of it any more."""
-    found = {}
+    found, keyword_only = {}, False
     for name, annotation in inspect.get_annotations(cls).items():
-        if not str(annotation).startswith("ClassVar"):
-            found[name] = _Hyperparameter(annotation, vars(cls).get(name, _NO_DEFAULT))
+        if annotation == "KW_ONLY":
+            keyword_only = True
+        elif not annotation.startswith("ClassVar"):
+            default = vars(cls).get(name, _NO_DEFAULT)
+            found[name] = _Hyperparameter(annotation, default, keyword_only)
             if name in vars(cls):
                 delattr(cls, name)
     return found
 
 
-def _add_constructor(cls: type[Declared], kw_only: bool) -> None:
-    parameters = ["*"] if kw_only else []
-    for name, one in cls._hyperparameters.items():
+class _Unwritten:
+    """Stands for a method until that is asked for, which then takes its place."""
+
+    def __init__(
+        self, cls: type[Declared], name: str, write: Callable[[type[Declared]], Any]
+    ) -> None:
+        self.cls, self.name, self.write = cls, name, write
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        method = self.write(self.cls)
+        method.__qualname__ = f"{self.cls.__qualname__}.{self.name}"
+        setattr(self.cls, self.name, method)
+        return method.__get__(instance, owner)
+
+
+def _constructor(cls: type[Declared]) -> Any:
+    parameters: list[str] = []
+    for name, one in sorted(cls._hyperparameters.items(), key=lambda pair: pair[1].keyword_only):
+        if one.keyword_only and "*" not in parameters:
+            parameters.append("*")
         has_default = one.default is not _NO_DEFAULT
         parameters.append(f"{name}=declared[{name!r}].default" if has_default else name)
     given = ", ".join(f"{name!r}: {name}" for name in cls._hyperparameters)
     names = {"declared": cls._hyperparameters}
-    types = {
+    method = _written(cls, "__init__", parameters, f"self._assign({{{given}}})", names)
+    method.__annotations__ = {
         name: one.type if one.is_kept else one.type.removeprefix("InitVar[").removesuffix("]")
         for name, one in cls._hyperparameters.items()
     }
-    _add_method(cls, "__init__", parameters, f"self._assign({{{given}}})", names, types)
+    return method
 
 
-def _add_forward(cls: type[Declared], functional: Callable[..., Any]) -> None:
-    """Make `forward`: its arguments are those of the functional that no attribute gives."""
+def _forward(cls: type[Declared]) -> Any:
+    """Its arguments are those of the functional that no attribute gives."""
     kept = {name for name, one in cls._hyperparameters.items() if one.is_kept}
     operands, given, in_order = {}, [], True
-    for name, parameter in inspect.signature(functional).parameters.items():
+    for name, parameter in inspect.signature(cls._functional).parameters.items():
         in_order = in_order and parameter.kind is not _KEYWORD_ONLY
         value = name
         if name in kept or name in cls._attributes:
@@ -118,23 +140,18 @@ def _add_forward(cls: type[Declared], functional: Callable[..., Any]) -> None:
             in_order = False  # left at its default: what follows is named
             continue
         given.append(value if in_order else f"{name}={value}")
-    body, types = f"return functional({', '.join(given)})", dict.fromkeys(operands, "Any")
-    names = {"functional": functional}
-    _add_method(cls, "forward", list(operands.values()), body, names, {**types, "return": "Any"})
-    cls.forward.__doc__ = functional.__doc__
+    body, names = f"return functional({', '.join(given)})", {"functional": cls._functional}
+    method = _written(cls, "forward", list(operands.values()), body, names)
+    method.__annotations__ = dict.fromkeys((*operands, "return"), "Any")
+    method.__doc__ = cls._functional.__doc__
+    return method
 
 
-def _add_method(
-    cls: type, name: str, parameters: list[str], body: str, names: dict[str, Any],
-    types: dict[str, str],
-) -> None:  # fmt: skip
+def _written(cls: type, name: str, parameters: list[str], body: str, names: dict[str, Any]) -> Any:
     source = f"def {name}({', '.join(['self', *parameters])}):\n    {body}\n"
     # named so that the line counts as the package's own, and shows in tracebacks
     file = f"{__file__}:{cls.__name__}.{name}"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     space = {"__name__": cls.__module__, **names}
     exec(compile(source, file, "exec"), space)
-    method: Any = space[name]
-    method.__qualname__ = f"{cls.__qualname__}.{name}"
-    method.__annotations__ = types
-    setattr(cls, name, method)
+    return space[name]

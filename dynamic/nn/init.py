@@ -12,7 +12,7 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.creation import generator as thread_generator
+from dynamic.tensors.random_numbers import generator as thread_generator
 from dynamic.user_warnings import warn
 
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}

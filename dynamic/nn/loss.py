@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import InitVar
+from dataclasses import KW_ONLY, InitVar
 from typing import Any
 
 from compiler.core.errors import OptionError
@@ -127,9 +127,10 @@ class PoissonNLLLoss(_Loss):
         return F.poisson_nll_loss(log_input, target, *options)
 
 
-class GaussianNLLLoss(_Loss, functional=F.gaussian_nll_loss, kw_only=True):
+class GaussianNLLLoss(_Loss, functional=F.gaussian_nll_loss):
     """The negative log-likelihood under a mean and a variance."""
 
+    _: KW_ONLY
     full: bool = False
     eps: float = 1e-6
     reduction: str = "mean"
@@ -197,11 +198,10 @@ class TripletMarginLoss(_TripletLoss, functional=F.triplet_margin_loss):
     reduction: str = "mean"
 
 
-class TripletMarginWithDistanceLoss(
-    _TripletLoss, functional=F.triplet_margin_with_distance_loss, kw_only=True
-):
+class TripletMarginWithDistanceLoss(_TripletLoss, functional=F.triplet_margin_with_distance_loss):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin) for any distance d."""
 
+    _: KW_ONLY
     distance_function: Any = None
     margin: float = 1.0
     swap: bool = False

@@ -2,106 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, InitVar
+from typing import Any, ClassVar
 
 from compiler.core.errors import OptionError
 from compiler.core.refusals import refuse
+from dynamic.core.dtypes import INT64
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn import init
 from dynamic.nn.declared import Declared
-from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
 from dynamic.tensors.creation import ones, tensor, zeros
 from dynamic.tensors.devices import check_device
-from dynamic.tensors.dtypes import INT64
 from dynamic.tensors.tensor import has_values
 
 
-def _parameter(wanted: bool, make: Any, shape: Any, dtype: Any) -> Parameter | None:
-    return Parameter(make(shape, dtype=dtype)) if wanted else None
-
-
-class _Affine(Module):
+class _Affine(Declared):
     """A weight that begins with ones and a bias that begins with zeros, or None; abstract."""
 
-    weight: Any
-    bias: Any
+    _attributes: ClassVar[tuple[str, ...]] = ("weight", "bias")
 
-    def _register(self, shape: Any, weight: bool, bias: bool, dtype: Any) -> None:
-        self.register_parameter("weight", _parameter(weight, ones, shape, dtype))
-        self.register_parameter("bias", _parameter(bias, zeros, shape, dtype))
+    def _assign(self, values: dict[str, Any]) -> None:
+        check_device(values.pop("device"))
+        dtype, bias = values.pop("dtype"), values.pop("bias", True)
+        super()._assign(values)
+        shape, affine = self._sizes()
+        wanted = {"weight": (ones, affine), "bias": (zeros, affine and bias)}
+        for name in self._attributes:
+            make, present = wanted[name]
+            self.register_parameter(name, Parameter(make(shape, dtype=dtype)) if present else None)
+
+    def _sizes(self) -> tuple[tuple[int, ...], bool]:
+        """The shape of the parameters, and whether there are any."""
+        raise NotImplementedError
 
     def reset_parameters(self) -> None:
         """Set the weight to ones and the bias to zeros."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
+            parameter = self._parameters.get(name)
+            if parameter is not None:
+                fill(parameter)
 
 
-def _shape(normalized_shape: Any) -> tuple[int, ...]:
-    return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+class _OfLastAxes(_Affine):
+    """Over the last axes, of the shape `normalized_shape`; abstract."""
 
-
-class LayerNorm(_Affine):
-    """x scaled to mean 0 and variance 1 over its last axes (Ba, Kiros, Hinton 2016)."""
-
-    def __init__(
-        self,
-        normalized_shape: Any,
-        eps: float = 1e-5,
-        elementwise_affine: bool = True,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        check_device(device)
-        super().__init__()
-        self.normalized_shape = _shape(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        affine = elementwise_affine
-        self._register(self.normalized_shape, affine, affine and bias, dtype)
-
-    def forward(self, input: Any) -> Any:
-        """The input, normalised."""
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        """The shape and the options."""
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
-        )
-
-
-class RMSNorm(_Affine):
-    """x / sqrt(mean(x**2) + eps) over its last axes, times weight (Zhang, Sennrich 2019)."""
-
-    def __init__(
-        self,
-        normalized_shape: Any,
-        eps: float | None = None,
-        elementwise_affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        check_device(device)
-        super().__init__()
-        self.normalized_shape = _shape(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        weight = _parameter(elementwise_affine, ones, self.normalized_shape, dtype)
-        self.register_parameter("weight", weight)
-
-    def reset_parameters(self) -> None:
-        """Set the weight to ones."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-
-    def forward(self, input: Any) -> Any:
-        """The input, normalised."""
-        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+    def _sizes(self) -> tuple[tuple[int, ...], bool]:
+        shape: Any = self.normalized_shape
+        self.normalized_shape: Any = (shape,) if isinstance(shape, int) else tuple(shape)
+        return self.normalized_shape, self.elementwise_affine
 
     def extra_repr(self) -> str:
         """The shape and the options."""
@@ -110,35 +59,51 @@ class RMSNorm(_Affine):
         )
 
 
-class GroupNorm(_Affine):
+class LayerNorm(_OfLastAxes, functional=F.layer_norm):
+    """x scaled to mean 0 and variance 1 over its last axes (Ba, Kiros, Hinton 2016)."""
+
+    normalized_shape: Any
+    eps: float = 1e-5
+    elementwise_affine: bool = True
+    bias: InitVar[bool] = True
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
+
+    def extra_repr(self) -> str:
+        """The shape and the options."""
+        return f"{super().extra_repr()}, bias={self.bias is not None}"
+
+
+class RMSNorm(_OfLastAxes, functional=F.rms_norm):
+    """x / sqrt(mean(x**2) + eps) over its last axes, times weight (Zhang, Sennrich 2019)."""
+
+    normalized_shape: Any
+    eps: float | None = None
+    elementwise_affine: bool = True
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
+    _attributes = ("weight",)
+
+
+class GroupNorm(_Affine, functional=F.group_norm):
     """x scaled to mean 0 and variance 1 over groups of channels: (n, c, ...) (Wu, He 2018)."""
 
-    def __init__(
-        self,
-        num_groups: int,
-        num_channels: int,
-        eps: float = 1e-5,
-        affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        check_device(device)
-        super().__init__()
-        if num_channels % num_groups:
-            raise OptionError(
-                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
-            )
-        self.num_groups = num_groups
-        self.num_channels = num_channels
-        self.eps = eps
-        self.affine = affine
-        self._register((num_channels,), affine, affine and bias, dtype)
+    num_groups: int
+    num_channels: int
+    eps: float = 1e-5
+    affine: bool = True
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
+    _: KW_ONLY
+    bias: InitVar[bool] = True
 
-    def forward(self, input: Any) -> Any:
-        """The input, normalised."""
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+    def _sizes(self) -> tuple[tuple[int, ...], bool]:
+        if self.num_channels % self.num_groups:
+            raise OptionError(
+                f"num_channels ({self.num_channels}) must be divisible by num_groups "
+                f"({self.num_groups})"
+            )
+        return (self.num_channels,), self.affine
 
     def extra_repr(self) -> str:
         """The sizes and the options."""
@@ -148,42 +113,23 @@ class GroupNorm(_Affine):
         )
 
 
-class _BatchNorm(_Affine):
-    """x scaled to mean 0 and variance 1 for each channel: (n, c, ...) (Ioffe, Szegedy 2015).
+class _RunningStatistics(_Affine):
+    """A weight, a bias, and running statistics if they are tracked, for each channel; abstract."""
 
-    In training by the statistics of the batch, towards which the running ones move by `momentum`
-    (None: their plain average); in evaluation by the running ones, if they are tracked.
-    """
+    running_mean: ClassVar[Any]
+    running_var: ClassVar[Any]
+    num_batches_tracked: ClassVar[Any]
 
-    _ndims: tuple[int, ...]
-    running_mean: Any
-    running_var: Any
-    num_batches_tracked: Any
-
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        check_device(device)
-        super().__init__()
-        self.num_features = num_features
-        self.eps = eps
-        self.momentum = momentum
-        self.affine = affine
-        self.track_running_stats = track_running_stats
-        self._register((num_features,), affine, affine and bias, dtype)
-        tracked = track_running_stats
-        self.register_buffer("running_mean", zeros(num_features, dtype=dtype) if tracked else None)
-        self.register_buffer("running_var", ones(num_features, dtype=dtype) if tracked else None)
+    def _assign(self, values: dict[str, Any]) -> None:
+        dtype, sizes = values["dtype"], values["num_features"]
+        super()._assign(values)
+        tracked = self.track_running_stats
+        self.register_buffer("running_mean", zeros(sizes, dtype=dtype) if tracked else None)
+        self.register_buffer("running_var", ones(sizes, dtype=dtype) if tracked else None)
         self.register_buffer("num_batches_tracked", tensor(0, dtype=INT64) if tracked else None)
+
+    def _sizes(self) -> tuple[tuple[int, ...], bool]:
+        return (self.num_features,), self.affine
 
     def reset_running_stats(self) -> None:
         """Forget the batches seen so far."""
@@ -196,6 +142,33 @@ class _BatchNorm(_Affine):
         """Forget the batches seen so far, and reset weight and bias."""
         self.reset_running_stats()
         super().reset_parameters()
+
+    def extra_repr(self) -> str:
+        """The number of channels and the options."""
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+            f"affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_RunningStatistics):
+    """x scaled to mean 0 and variance 1 for each channel: (n, c, ...) (Ioffe, Szegedy 2015).
+
+    In training by the statistics of the batch, towards which the running ones move by `momentum`
+    (None: their plain average); in evaluation by the running ones, if they are tracked.
+    """
+
+    _ndims: ClassVar[tuple[int, ...]]
+    num_features: int
+    eps: float = 1e-5
+    momentum: float | None = 0.1
+    affine: bool = True
+    track_running_stats: bool = True
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
+    _: KW_ONLY
+    bias: InitVar[bool] = True
 
     def forward(self, input: Any) -> Any:
         """The input, normalised."""
@@ -224,14 +197,6 @@ class _BatchNorm(_Affine):
             self.eps,
         )
 
-    def extra_repr(self) -> str:
-        """The number of channels and the options."""
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-            f"affine={self.affine}, bias={self.bias is not None}, "
-            f"track_running_stats={self.track_running_stats}"
-        )
-
 
 class BatchNorm1d(_BatchNorm):
     """Batch normalisation of (n, c) or (n, c, length): see `_BatchNorm`."""
@@ -251,25 +216,20 @@ class BatchNorm3d(_BatchNorm):
     _ndims = (5,)
 
 
-class _InstanceNorm(_BatchNorm):
+class _InstanceNorm(_RunningStatistics):
     """x scaled to mean 0 and variance 1 per sample and channel; abstract.
 
     The running statistics, where they are tracked, are used in evaluation.
     """
 
-    axes = 0
-
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = False,
-        track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+    axes: ClassVar[int]
+    num_features: int
+    eps: float = 1e-5
+    momentum: float = 0.1
+    affine: bool = False
+    track_running_stats: bool = False
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
 
     def forward(self, input: Any) -> Any:
         """The normalised input; the axis of the samples is optional."""

@@ -11,13 +11,15 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
+from compiler.core.op import Op
+from compiler.core.types import TensorType
+from dynamic.core import eager_ops
+from dynamic.core.results import sizes_of
 from dynamic.errors import AutogradError
-from dynamic.operations import eager_ops
 from dynamic.tensors import strided
 from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.dims import axis_of
-from dynamic.tensors.results import sizes_of
-from dynamic.tensors.tensor import PLAIN, Tensor, strided_view, wrap
+from dynamic.tensors.tensor import PLAIN, Tensor, as_one_node, strided_view, wrap
 from dynamic.tensors.views import computed
 
 __all__ = [
@@ -256,26 +258,55 @@ def repeat_interleave(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{np.size(times)} and input.size(0) = {size}"
         )
+    if type(times) is int and times >= 0:  # as in PyTorch without indices that the tape would hold
+        shape = tuple(input.shape)
+        grown = (*shape[: axis + 1], times, *shape[axis + 1 :])
+        repeated = ops.broadcast_to(ops.expand_dims(input, axis + 1), grown)
+        return ops.reshape(repeated, (*shape[:axis], size * times, *shape[axis + 1 :]))
     return ops.take(input, np.repeat(np.arange(size), times), axis)
 
 
-def _triangle(input: Any, diagonal: int, lower: bool) -> Any:
+def _lower(x: Any, *, diagonal: int) -> Any:
+    rows, columns = x.shape[-2:]
+    return ops.where(np.tri(rows, columns, diagonal, dtype=np.bool_), x, 0)
+
+
+def _upper(x: Any, *, diagonal: int) -> Any:
+    rows, columns = x.shape[-2:]
+    return ops.where(np.tri(rows, columns, diagonal - 1, dtype=np.bool_), 0, x)
+
+
+def _triangle_op(name: str, function: Any, doc: str) -> Op:
+    """The op of a triangle, which is its own gradient and saves nothing."""
+
+    def vjp(g: Any, o: Any, a: Any, *, diagonal: int) -> Any:
+        return as_one_node(op, g, diagonal=diagonal)
+
+    op = Op(
+        name=name, infer_type=lambda x, diagonal: x, evaluate=function, vjp=(vjp,), saves=("",),
+        expand=function, doc=doc,
+    )  # fmt: skip
+    return op
+
+
+_tril = _triangle_op("tril", _lower, "Matrices with zeros above a diagonal.")
+_triu = _triangle_op("triu", _upper, "Matrices with zeros below a diagonal.")
+
+
+def _triangle(op: Op, input: Any, diagonal: int) -> Any:
     if input.ndim < 2:
-        name = "tril" if lower else "triu"
-        raise AutogradError(f"{name}: input tensor must have at least 2 dimensions")
-    rows, columns = input.shape[-2:]
-    mask = np.tri(rows, columns, diagonal if lower else diagonal - 1, dtype=np.bool_)
-    return ops.where(mask, input, 0) if lower else ops.where(mask, 0, input)
+        raise AutogradError(f"{op.name}: input tensor must have at least 2 dimensions")
+    return as_one_node(op, input, diagonal=diagonal)
 
 
 def tril(input: Any, diagonal: int = 0) -> Any:
     """Matrices with zeros above a diagonal."""
-    return _triangle(input, diagonal, True)
+    return _triangle(_tril, input, diagonal)
 
 
 def triu(input: Any, diagonal: int = 0) -> Any:
     """Matrices with zeros below a diagonal."""
-    return _triangle(input, diagonal, False)
+    return _triangle(_triu, input, diagonal)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Any:
@@ -296,6 +327,9 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     if type(input) in PLAIN:
         return strided_view(strided.diagonal, input, input._array.diagonal(offset, first, second))
     return as_view(_copied_diagonal(input, offset, first, second), input)
+
+
+_diagonal = diagonal  # `diag` has an argument of that name
 
 
 def as_view(result: Any, input: Any) -> Any:
@@ -322,14 +356,34 @@ def as_strided(
     return strided_view(strided.as_strided, input, strided.strided(array, size, stride, start))
 
 
+def _planes(x: Any, *, offset: int) -> Any:
+    size = x.shape[-1] + abs(offset)
+    widths = [(0, 0)] * (x.ndim - 1) + [(max(-offset, 0), max(offset, 0))]
+    rows = ops.expand_dims(ops.pad(x, widths), -1)
+    return ops.where(np.eye(size, k=offset, dtype=np.bool_), rows, 0)
+
+
+def _planes_type(x: TensorType, *, offset: int) -> TensorType:
+    size = x.shape[-1] + abs(offset)
+    return TensorType((*x.shape[:-1], size, size), x.dtype)
+
+
+_diagonal_planes = Op(
+    name="diag_embed",
+    infer_type=_planes_type,
+    evaluate=_planes,
+    vjp=(lambda g, o, a, *, offset: g.diagonal(offset, -2, -1),),
+    saves=("",),
+    expand=_planes,
+    doc="Planes of two new last axes with the last axis on a diagonal, zeros elsewhere.",
+)
+
+
 @computed
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Planes of two new axes with the elements of the last axis on a diagonal, zeros elsewhere."""
-    last = axis_of("diag_embed", -1, input.ndim, of_number=False)
-    size = input.shape[last] + abs(offset)
-    widths = [(0, 0)] * (input.ndim - 1) + [(max(-offset, 0), max(offset, 0))]
-    rows = ops.expand_dims(ops.pad(input, widths), -1)
-    planes = ops.where(np.eye(size, k=offset, dtype=np.bool_), rows, 0)
+    axis_of("diag_embed", -1, input.ndim, of_number=False)
+    planes = as_one_node(_diagonal_planes, input, offset=offset)
     return movedim(planes, (-2, -1), (dim1, dim2))
 
 
@@ -340,14 +394,14 @@ def diag(input: Any, diagonal: int = 0) -> Any:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
         raise AutogradError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    return _copied_diagonal(input, diagonal)
+    return _diagonal(input, diagonal)
 
 
 def trace(input: Any) -> Any:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:
         raise AutogradError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    return ops.sum(_copied_diagonal(input, 0))
+    return ops.sum(diagonal(input))
 
 
 def block_diag(*tensors: Any) -> Any:

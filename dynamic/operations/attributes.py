@@ -6,10 +6,10 @@ from typing import Any
 
 from compiler import ops
 from compiler.core.op import Op
+from dynamic.core.results import sizes_of
 from dynamic.tensors import creation
 from dynamic.tensors.devices import device
 from dynamic.tensors.dims import axis_of
-from dynamic.tensors.results import sizes_of
 from dynamic.tensors.strided import address, layout
 
 __all__ = [

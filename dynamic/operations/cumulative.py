@@ -8,10 +8,10 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Op
+from dynamic.core.dtypes import INT64
+from dynamic.core.results import named
 from dynamic.errors import AutogradError
 from dynamic.tensors.dims import along, axis_of
-from dynamic.tensors.dtypes import INT64
-from dynamic.tensors.results import named
 from dynamic.tensors.tensor import wrap
 from dynamic.tensors.views import alone
 

@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 from compiler import ops
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import F64
 from dynamic.errors import AutogradError
 from dynamic.tensors.creation import as_tensor
-from dynamic.tensors.dtypes import F64
-from dynamic.tensors.tensor import Tensor
+from dynamic.tensors.tensor import Tensor, as_one_node
 
 __all__ = [
     "float_power", "heaviside", "isneginf", "isposinf", "isreal", "ldexp", "rsub", "signbit",
@@ -62,4 +63,4 @@ def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
 
 def threshold(input: Any, threshold: float, value: float) -> Any:
     """The elements above a threshold, `value` elsewhere."""
-    return ops.where(ops.greater(input, threshold), input, value)
+    return as_one_node(eager_ops.threshold, input, least=threshold, value=value)

@@ -13,7 +13,7 @@ from typing import Any
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.core.op import Operand
-from dynamic.operations import eager_ops
+from dynamic.core import eager_ops
 from dynamic.operations.places import concat
 from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.dims import axis_of

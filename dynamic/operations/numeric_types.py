@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from dynamic.core import dtypes
+from dynamic.core.dtypes import DTYPES, DType, as_numpy_dtype, get_default_dtype
 from dynamic.errors import ArgumentError
-from dynamic.tensors import dtypes
-from dynamic.tensors.dtypes import DTYPES, DType, as_numpy_dtype, get_default_dtype
 from dynamic.tensors.tensor import Tensor
 
 __all__ = [

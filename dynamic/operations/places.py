@@ -9,13 +9,16 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import AxisError
+from compiler.core.op import Attrs, Op
+from dynamic.core.dtypes import require_index
+from dynamic.core.results import Size
 from dynamic.errors import AutogradError, SizeError
 from dynamic.operations.arranging import as_view, diag_embed
 from dynamic.tensors import strided
-from dynamic.tensors.creation import as_tensor
+from dynamic.tensors.creation import as_tensor, linspace
 from dynamic.tensors.dims import axis_of
 from dynamic.tensors.tensor import PLAIN, strided_view, wrap
-from dynamic.tensors.views import computed
+from dynamic.tensors.views import computed, writable
 
 __all__ = [
     "atleast_3d", "broadcast_shapes", "combinations", "concat", "diagflat", "diagonal_scatter",
@@ -23,9 +26,12 @@ __all__ = [
     "split_with_sizes", "unfold", "vander", "vsplit",
 ]  # fmt: skip
 
+_ALL = slice(None)
+
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """The input with the elements of `source` at places in the flat tensor, or added there."""
+    require_index("put_(): Expected a long tensor for index, but got {0}", index, True)
     source = ops.reshape(source, tuple(index.shape))
     if not accumulate:
         return ops.put.bound((input, source, index), {})
@@ -46,11 +52,55 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     return input + ops.reshape(flat, tuple(input.shape))
 
 
+def _scatter_op(name: str, cut: Any) -> Op:
+    """The op that replaces the part of a tensor that `cut(x, **attrs)` is a view of."""
+
+    def scattered(x: Any, src: Any, **attrs: Any) -> Any:
+        result = np.array(x)
+        writable(cut(result, **attrs))[...] = src
+        return result
+
+    def by_x(g: Any, o: Any, a: Any, b: Any, **attrs: Any) -> Any:
+        zeros = np.zeros(b.shape, np.dtype(g.dtype))
+        return scattered(g, zeros, **attrs) if isinstance(g, np.ndarray) else g.apply(
+            op, (g, g.constant(zeros)), attrs
+        )  # fmt: skip
+
+    def by_src(g: Any, o: Any, a: Any, b: Any, **attrs: Any) -> Any:
+        part = cut(g, **attrs)
+        return part if part.dtype == b.dtype else ops.astype(part, b.dtype)
+
+    op = Op(
+        name=name, infer_type=lambda x, src, **attrs: x, evaluate=scattered, vjp=(by_x, by_src),
+        saves=("", ""), doc="x with `src` in the place of a view.",
+    )  # fmt: skip
+    return op
+
+
+_select_scatter = _scatter_op("select_scatter", lambda x, *, key: x[key])
+_slice_scatter = _scatter_op("slice_scatter", lambda x, *, key: x[key])
+_diagonal_scatter = _scatter_op("diagonal_scatter", lambda x, *, axes: x.diagonal(*axes))
+
+
+def _scattered(op: Op, input: Any, src: Any, attrs: Attrs, part: Any) -> Any:
+    """The op where both are plain tensors; else `src` written to the part of a copy."""
+    if tuple(part.shape) != tuple(src.shape):
+        raise AutogradError(
+            "expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(part.shape)}"
+        )
+    return input.apply(op, (input, src), attrs)
+
+
 def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
-    """The input with `src` at one index of an axis."""
-    result = input.clone()
-    result.select(dim, index).copy_(src)
-    return result
+    """The input with `src`, of the shape that is left without the axis, at one index of an axis."""
+    if type(input) not in PLAIN or type(src) not in PLAIN:
+        result = input.clone()
+        result.select(dim, index).copy_(src)
+        return result
+    axis = axis_of("select_scatter", dim, input.ndim)
+    part = input.detach().select(dim, index)
+    return _scattered(_select_scatter, input, src, {"key": (_ALL,) * axis + (index,)}, part)
 
 
 def slice_scatter(
@@ -61,16 +111,23 @@ def slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Any:
-    """The input with `src` in a slice of an axis."""
-    result = input.clone()
+    """The input with `src`, of the slice's shape, in a slice of an axis."""
     axis = axis_of("slice_scatter", dim, input.ndim, of_number=False)
-    result[(slice(None),) * axis + (slice(start, end, step),)] = src
-    return result
+    key = (_ALL,) * axis + (slice(start, end, step),)
+    if type(input) not in PLAIN or type(src) not in PLAIN:
+        result = input.clone()
+        result[key] = src
+        return result
+    return _scattered(_slice_scatter, input, src, {"key": key}, input.detach()[key])
 
 
 def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The input with `src` on the diagonals of the planes of two axes."""
     dim1, dim2 = (axis_of("diagonal_scatter", dim, input.ndim) for dim in (dim1, dim2))
+    if type(input) in PLAIN and type(src) in PLAIN:
+        axes = (offset, dim1, dim2)
+        part = input.detach().diagonal(*axes)
+        return _scattered(_diagonal_scatter, input, src, {"axes": axes}, part)
     mask = diag_embed(wrap(np.ones(src.shape, np.bool_)), offset, dim1, dim2)
     placed = diag_embed(src, offset, dim1, dim2)
     rows, columns = input.shape[dim1], input.shape[dim2]
@@ -162,8 +219,6 @@ def atleast_3d(input: Any) -> Any:
 
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that tensors of these shapes broadcast to."""
-    from dynamic.tensors.results import Size
-
     return Size(np.broadcast_shapes(*shapes))
 
 
@@ -186,6 +241,4 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 def logspace(start: float, end: float, steps: int, base: float = 10.0, **options: Any) -> Any:
     """`steps` numbers from base**start to base**end, evenly spaced in their exponents."""
-    from dynamic.tensors.creation import linspace
-
     return base ** linspace(start, end, steps, **options)

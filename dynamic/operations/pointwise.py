@@ -11,9 +11,9 @@ from compiler import ops
 from compiler.core.op import Op, Operand
 from compiler.core.types import TensorType, broadcast_shapes
 from compiler.ops.declare import unbroadcast
+from dynamic.core.dtypes import require_dtype
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.tensors.dtypes import require_dtype
-from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.tensors.tensor import PLAIN, Tensor, wrap
 
 __all__ = [
     "absolute", "addcdiv", "addcmul", "allclose", "arccos", "arccosh", "arcsin", "arcsinh",
@@ -74,10 +74,35 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
     return input + (product if value == 1 else product * value)
 
 
+def _added_quotient(x: Any, a: Any, b: Any, *, value: float) -> Any:
+    quotient = a / b
+    return x + (quotient if value == 1 else quotient * value)
+
+
+_addcdiv = Op(
+    name="addcdiv",
+    infer_type=lambda *types, value: TensorType(
+        broadcast_shapes("addcdiv", *types), types[0].dtype
+    ),
+    evaluate=_added_quotient,
+    vjp=(
+        lambda g, o, x, a, b, *, value: unbroadcast(g, x),
+        lambda g, o, x, a, b, *, value: unbroadcast(g * (value / b), a),
+        lambda g, o, x, a, b, *, value: unbroadcast(-g * (value * a / (b * b)), b),
+    ),
+    saves=("c", "c", "bc"),  # PyTorch's node saves the divisor for x too, and so is freed
+    promotes=slice(None),
+    floating=True,
+    expand=_added_quotient,
+    doc="x + value * a / b.",
+)
+
+
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
     """input + value * tensor1 / tensor2."""
-    quotient = tensor1 / tensor2
-    return input + (quotient if value == 1 else quotient * value)
+    if all(type(one) in PLAIN for one in (input, tensor1, tensor2)):
+        return input.apply(_addcdiv, (input, tensor1, tensor2), {"value": value})
+    return _added_quotient(input, tensor1, tensor2, value=value)
 
 
 def clamp_min(input: Any, min: Any) -> Any:

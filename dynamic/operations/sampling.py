@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from dynamic.core.dtypes import INT64, get_default_dtype
 from dynamic.errors import AutogradError
 from dynamic.tensors import creation
-from dynamic.tensors.dtypes import INT64, get_default_dtype
+from dynamic.tensors.random_numbers import source_of
 from dynamic.tensors.tensor import Tensor, wrap
 
 __all__ = ["bernoulli", "multinomial", "normal", "poisson"]
@@ -19,7 +20,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
     chance = input._array if p is None else p
     if np.any((np.asarray(chance) < 0) | (np.asarray(chance) > 1)):
         raise AutogradError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-    drawn = creation.source_of(generator).random(input._array.shape) < chance
+    drawn = source_of(generator).random(input._array.shape) < chance
     return wrap(np.asarray(drawn, input._array.dtype))
 
 
@@ -45,7 +46,7 @@ def multinomial(
     if replacement:
         ends = np.cumsum(rows / totals, 1)
         ends[:, -1] = 1.0
-        points = creation.source_of(generator).random((len(rows), num_samples))
+        points = source_of(generator).random((len(rows), num_samples))
         drawn = [
             np.searchsorted(end, point, side="right")
             for end, point in zip(ends, points, strict=True)
@@ -53,7 +54,7 @@ def multinomial(
     else:
         # the largest of log(weight) plus Gumbel noise (Efraimidis, Spirakis 2006)
         with np.errstate(divide="ignore"):
-            keys = np.log(rows) + creation.source_of(generator).gumbel(size=rows.shape)
+            keys = np.log(rows) + source_of(generator).gumbel(size=rows.shape)
         drawn = list(np.argsort(-keys, 1, kind="stable")[:, :num_samples])
     return wrap(np.asarray(drawn, INT64).reshape(*weights.shape[:-1], num_samples))
 
@@ -85,5 +86,5 @@ def normal(
 
 def poisson(input: Any, generator: Any = None) -> Any:
     """Numbers from Poisson distributions with the elements as their means."""
-    drawn = creation.source_of(generator).poisson(input._array)
+    drawn = source_of(generator).poisson(input._array)
     return wrap(np.asarray(drawn, input._array.dtype))

@@ -9,9 +9,15 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.ops.scattering import cut
+from dynamic.core.dtypes import (
+    element,
+    require_dtype,
+    require_index,
+    require_mask,
+    require_places,
+)
 from dynamic.errors import AutogradError
 from dynamic.tensors.dims import along, axis_of
-from dynamic.tensors.dtypes import element, require_dtype
 from dynamic.tensors.tensor import Tensor, has_values, wrap
 from dynamic.tensors.views import computed
 
@@ -25,8 +31,7 @@ __all__ = [
 def _check(name: str, x: Any, dim: int, index: Any) -> int:
     """The axis; RuntimeError unless `index` is int64, of x's rank, and no larger off the axis."""
     axis = axis_of(name, dim, x.ndim)
-    if index._array.dtype.kind != "i":
-        raise AutogradError(f"{name}(): Expected dtype int32/int64 for index")
+    require_index(f"{name}(): Expected dtype int32/int64 for index", index)
     if name != "gather" and not index._array.size:
         return axis
     if index.ndim != x.ndim:
@@ -63,6 +68,8 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
 @along
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """The elements at `indices` along one axis, of which the others broadcast; flat if None."""
+    text = "torch.take_along_dim(): dtype of indices should be Long but got {0}"
+    require_index(text, indices, True)
     if dim is None:
         return ops.take(ops.reshape(input, (-1,)), ops.reshape(indices, (-1,)), 0)
     axis = axis_of("take_along_dim", dim, input.ndim)
@@ -154,6 +161,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
             f"index_add_(): Number of indices ({index.shape[0]}) should be equal to "
             f"source.size(dim): ({source.shape[axis]}), for dim: {dim}"
         )
+    require_index("index_add_(): Expected dtype int32/int64 for index but got: {0}", index)
     require_dtype(
         "index_add_(): self ({0}) and source ({1}) must have the same scalar type", input, source
     )
@@ -163,6 +171,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 @along
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """The input with `value`, a number or a 0-d tensor, in the slices at `index` of one axis."""
+    require_places(index)
     value = _number(value, input)
     value = value if not value.ndim else ops.reshape(value, ())
     return _slices(ops.index_fill, input, axis_of("index", dim, input.ndim), index, value)
@@ -171,6 +180,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
 @along
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """The input with the slices of `source` at `index` along one axis."""
+    require_index("index_copy_(): Expected a long tensor for index, but got {0}", index, True)
     axis = axis_of("index", dim, input.ndim)
     require_dtype(
         "index_copy_(): self and source expected to have the same dtype, but got (self) {0} and "
@@ -194,6 +204,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
         "masked_scatter: expected self and source to have same dtypes but got {0} and {1}",
         input, source,
     )  # fmt: skip
+    require_mask(mask, "masked_scatter_ only supports boolean masks, but got mask with dtype {0}")
     shape = np.broadcast_shapes(input.shape, mask.shape)
     holds = ops.broadcast_to(mask, shape)
     places = ops.cumsum(ops.reshape(holds, (-1,)), 0) - 1
@@ -216,7 +227,7 @@ def argwhere(input: Any) -> Any:
 @along
 def count_nonzero(input: Any, dim: Any = None) -> Any:
     """How many elements are not 0, along axes or of all."""
-    return ops.sum(ops.astype(ops.not_equal(input, 0), "int64"), dim)
+    return ops.astype(ops.not_equal(input, 0), "int64").sum(dim)
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler import ops
+from dynamic.core.dtypes import INT64
+from dynamic.core.results import named
 from dynamic.errors import AutogradError
 from dynamic.operations.sorting import argsort
 from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.dims import along, axis_of
-from dynamic.tensors.dtypes import INT64
-from dynamic.tensors.results import named
 from dynamic.tensors.tensor import Tensor, wrap
 from dynamic.tensors.views import computed
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
 from dynamic.optim.blocks import average_square, descend, descent, in_blocks, scalar
-from dynamic.optim.optimizer import Optimizer, count, new_count
-from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
-from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.optim.hyperparameters import EPS, LR, RHO, WEIGHT_DECAY, checked, number
+from dynamic.optim.optimizer import Optimizer, begin, count
+from dynamic.tensors.tensor import Tensor
 
 
 class Adadelta(Optimizer):
@@ -21,37 +20,20 @@ class Adadelta(Optimizer):
     """
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: Any = 1.0,
-        rho: float = 0.9,
-        eps: float = 1e-6,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        *,
-        capturable: bool = False,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        check_rate(lr)
-        if not 0 <= rho <= 1:
-            raise OptionError(f"Invalid rho value: {rho}")
-        check_not_negative(**{"epsilon value": eps, "weight_decay value": weight_decay})
-        check_single_tensor(
-            self, foreach=foreach, capturable=capturable, differentiable=differentiable
-        )
+        self, params: Iterable[Any], lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6,
+        weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
+        maximize: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
         options = {
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
             "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
         }  # fmt: skip
-        super().__init__(params, options)
+        super().__init__(params, checked(self, options, LR, RHO, EPS, WEIGHT_DECAY))
 
     def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
         values, state = param._array, self.state[param]
         if not state:
-            state["step"] = new_count()
-            state["square_avg"] = wrap(np.zeros_like(values))
-            state["acc_delta"] = wrap(np.zeros_like(values))
+            begin(state, values, "square_avg", "acc_delta")
         count(state)
         lr, rho, eps = number(group["lr"]), group["rho"], scalar(group["eps"], values.dtype)
         arrays = (values, g, state["square_avg"]._array, state["acc_delta"]._array)

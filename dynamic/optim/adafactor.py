@@ -9,9 +9,27 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import OptionError
-from dynamic.optim.optimizer import Optimizer, count, new_count
-from dynamic.optim.options import check_single_tensor, number
-from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.optim.hyperparameters import Options, checked, number, one_rate, within
+from dynamic.optim.optimizer import Optimizer, begin, count
+from dynamic.tensors.tensor import Tensor
+
+
+def _epsilons(options: Options) -> None:
+    first, second = options["eps"][0], options["eps"][1]
+    if first is not None and not first >= 0:
+        raise OptionError(f"epsilon1 should be >= 0 but is: {first}")
+    if not second >= 0:
+        raise OptionError(f"epsilon2 should be >= 0 but is: {second}")
+
+
+_RANGES = (
+    one_rate,
+    within("lr", "Learning rate should be >= 0 but is: {}"),
+    within("beta2_decay", "beta2_decay should be <= 0 but is: {}", -math.inf, 0),
+    _epsilons,
+    within("d", "Clipping threshold d should be >= 1 but is: {}", 1),
+    within("weight_decay", "weight_decay should be >= 0 but is: {}"),
+)
 
 
 class Adafactor(Optimizer):
@@ -23,52 +41,24 @@ class Adafactor(Optimizer):
     """
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: Any = 1e-2,
-        beta2_decay: float = -0.8,
-        eps: tuple[float | None, float] = (None, 1e-3),
-        d: float = 1.0,
-        weight_decay: float = 0.0,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-    ) -> None:
-        if isinstance(lr, Tensor) and lr.numel() != 1:
-            raise OptionError("Tensor lr must be 1-element")
-        for text, value, holds in (
-            ("Learning rate should be >= 0", lr, number(lr) >= 0),
-            ("beta2_decay should be <= 0", beta2_decay, beta2_decay <= 0),
-            ("epsilon1 should be >= 0", eps[0], eps[0] is None or eps[0] >= 0),
-            ("epsilon2 should be >= 0", eps[1], eps[1] >= 0),
-            ("Clipping threshold d should be >= 1", d, d >= 1),
-            ("weight_decay should be >= 0", weight_decay, weight_decay >= 0),
-        ):
-            if not holds:
-                raise OptionError(f"{text} but is: {value}")
-        check_single_tensor(self, foreach=foreach)
+        self, params: Iterable[Any], lr: Any = 1e-2, beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0,
+        *, foreach: bool | None = None, maximize: bool = False,
+    ) -> None:  # fmt: skip
         options = {
             "lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d,
             "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
         }  # fmt: skip
-        super().__init__(params, options)
-
-    def _start(self, g: Any) -> dict[str, Tensor]:
-        """The state of a parameter before its first step."""
-        if g.ndim < 2:
-            return {"step": new_count(), "variance": wrap(np.zeros_like(g))}
-        rows, columns = list(g.shape), list(g.shape)
-        rows[-1] = columns[-2] = 1
-        return {
-            "step": new_count(),
-            "row_var": wrap(np.zeros(rows, g.dtype)),
-            "col_var": wrap(np.zeros(columns, g.dtype)),
-        }
+        super().__init__(params, checked(self, options, *_RANGES))
 
     def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
         state = self.state[param]
         if not state:
-            state.update(self._start(g))
+            if g.ndim < 2:
+                begin(state, g, "variance")
+            else:
+                begin(state, g[..., :1], "row_var")
+                begin(state, g[..., :1, :], "col_var")
         steps, p, lr = count(state), param._array, number(group["lr"])
         first, second = group["eps"]
         first = float(np.finfo(p.dtype).eps) if first is None else first

@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 
 from dynamic.optim.blocks import descend, descent, in_blocks, scalar
+from dynamic.optim.hyperparameters import (
+    EPS,
+    INITIAL_VALUE,
+    LR,
+    LR_DECAY,
+    WEIGHT_DECAY,
+    checked,
+    number,
+)
 from dynamic.optim.optimizer import Optimizer, count, new_count
-from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
 from dynamic.tensors.tensor import Tensor, wrap
 
 
@@ -21,34 +29,18 @@ class Adagrad(Optimizer):
     """
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: Any = 1e-2,
-        lr_decay: float = 0,
-        weight_decay: float = 0,
-        initial_accumulator_value: float = 0,
-        eps: float = 1e-10,
-        foreach: bool | None = None,
-        *,
-        maximize: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        check_rate(lr)
-        check_not_negative(
-            **{
-                "lr_decay value": lr_decay, "weight_decay value": weight_decay,
-                "initial_accumulator_value value": initial_accumulator_value,
-                "epsilon value": eps,
-            }
-        )  # fmt: skip
-        check_single_tensor(self, foreach=foreach, differentiable=differentiable, fused=fused)
+        self, params: Iterable[Any], lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+        initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
+        maximize: bool = False, differentiable: bool = False, fused: bool | None = None,
+    ) -> None:  # fmt: skip
         options = {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "fused": fused,
         }  # fmt: skip
-        super().__init__(params, options)
+        super().__init__(
+            params, checked(self, options, LR, LR_DECAY, WEIGHT_DECAY, INITIAL_VALUE, EPS)
+        )
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters with options of their own, and the state of each."""

@@ -9,15 +9,15 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from dynamic.optim.blocks import average, average_square, descend, descent, in_blocks, scalar
-from dynamic.optim.optimizer import Optimizer, count, new_count
-from dynamic.optim.options import (
-    check_betas,
-    check_not_negative,
-    check_rate,
-    check_single_tensor,
-    number,
-)
-from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.optim.hyperparameters import BETAS, EPS, LR, WEIGHT_DECAY, Options, checked, number
+from dynamic.optim.optimizer import Optimizer, begin, count
+from dynamic.tensors.tensor import Tensor
+
+
+def _alike(options: Options) -> None:
+    betas = options["betas"]
+    if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+        raise OptionError("betas must be either both floats or both Tensors")
 
 
 class Adam(Optimizer):
@@ -30,46 +30,25 @@ class Adam(Optimizer):
     """
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: Any = 1e-3,
-        betas: tuple[Any, Any] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        amsgrad: bool = False,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
+        self, params: Iterable[Any], lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *,
+        foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
+        differentiable: bool = False, fused: bool | None = None,
         decoupled_weight_decay: bool = False,
-    ) -> None:
-        check_rate(lr)
-        check_not_negative(**{"epsilon value": eps})
-        check_betas(betas)
-        check_not_negative(**{"weight_decay value": weight_decay})
-        if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
-            raise OptionError("betas must be either both floats or both Tensors")
-        check_single_tensor(
-            self, foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused
-        )
+    ) -> None:  # fmt: skip
         options = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
             "maximize": maximize, "foreach": foreach, "capturable": capturable,
             "differentiable": differentiable, "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay,
         }  # fmt: skip
-        super().__init__(params, options)
+        super().__init__(params, checked(self, options, LR, EPS, BETAS, WEIGHT_DECAY, _alike))
 
     def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
         values, state = param._array, self.state[param]
         if not state:
-            state["step"] = new_count()
-            state["exp_avg"] = wrap(np.zeros_like(values))
-            state["exp_avg_sq"] = wrap(np.zeros_like(values))
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = wrap(np.zeros_like(values))
+            largest = ("max_exp_avg_sq",) if group["amsgrad"] else ()
+            begin(state, values, "exp_avg", "exp_avg_sq", *largest)
         steps = count(state)
         lr, decay = number(group["lr"]), group["weight_decay"]
         keep_first, keep_second = number(group["betas"][0]), number(group["betas"][1])
@@ -98,20 +77,11 @@ class AdamW(Adam):
     """Adam whose weight decay does not pass through the averages (Loshchilov and Hutter 2019)."""
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: Any = 1e-3,
-        betas: tuple[Any, Any] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
+        self, params: Iterable[Any], lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,
+        maximize: bool = False, foreach: bool | None = None, capturable: bool = False,
+        differentiable: bool = False, fused: bool | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize,
             capturable=capturable, differentiable=differentiable, fused=fused,

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dynamic.core.dtypes import get_default_dtype
 from dynamic.optim.blocks import average, descend, descent, in_blocks, scalar
-from dynamic.optim.optimizer import Optimizer, count, new_count
-from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
-from dynamic.tensors.dtypes import get_default_dtype
+from dynamic.optim.hyperparameters import LR, WEIGHT_DECAY, checked, number
+from dynamic.optim.optimizer import Optimizer, begin, count, new_count
 from dynamic.tensors.tensor import Tensor, wrap
 
 
@@ -22,29 +22,16 @@ class ASGD(Optimizer):
     """
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: Any = 1e-2,
-        lambd: float = 1e-4,
-        alpha: float = 0.75,
-        t0: float = 1e6,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-        capturable: bool = False,
-    ) -> None:
-        check_rate(lr)
-        check_not_negative(**{"weight_decay value": weight_decay})
-        check_single_tensor(
-            self, foreach=foreach, capturable=capturable, differentiable=differentiable
-        )
+        self, params: Iterable[Any], lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
+        t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None,
+        maximize: bool = False, differentiable: bool = False, capturable: bool = False,
+    ) -> None:  # fmt: skip
         options = {
             "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
             "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
             "capturable": capturable,
         }  # fmt: skip
-        super().__init__(params, options)
+        super().__init__(params, checked(self, options, LR, WEIGHT_DECAY))
 
     def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
         values, state = param._array, self.state[param]
@@ -53,7 +40,7 @@ class ASGD(Optimizer):
             state["step"] = new_count()
             state["eta"] = wrap(np.array(lr, get_default_dtype().dtype))
             state["mu"] = wrap(np.ones((), get_default_dtype().dtype))
-            state["ax"] = wrap(np.zeros_like(values))
+            begin(state, values, "ax")
         steps = count(state)
         eta, weight = state["eta"].item(), state["mu"].item()
 

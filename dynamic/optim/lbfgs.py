@@ -10,9 +10,9 @@ import numpy as np
 from compiler.core.errors import OptionError
 from dynamic.errors import AutogradError
 from dynamic.optim.errors import GroupCountError
+from dynamic.optim.hyperparameters import LR, checked, number
 from dynamic.optim.line_search import Point, StrongWolfe
 from dynamic.optim.optimizer import Optimizer
-from dynamic.optim.options import check_rate, number
 from dynamic.tape.grad_mode import enable_grad
 from dynamic.tape.versions import user_place
 from dynamic.tensors.tensor import wrap
@@ -40,14 +40,13 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        check_rate(lr)
         options = {
             "lr": lr, "max_iter": max_iter,
             "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
             "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
             "history_size": history_size, "line_search_fn": line_search_fn,
         }  # fmt: skip
-        super().__init__(params, options)
+        super().__init__(params, checked(self, options, LR))
         if len(self.param_groups) != 1:
             raise OptionError("LBFGS doesn't support per-parameter options (parameter groups)")
 

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from dynamic.optim.blocks import average, average_square, descend, descent, in_blocks, scalar
-from dynamic.optim.optimizer import Optimizer, count, new_count
-from dynamic.optim.options import (
-    check_betas,
-    check_not_negative,
-    check_rate,
-    check_single_tensor,
+from dynamic.optim.hyperparameters import (
+    BETAS,
+    EPS,
+    LR,
+    MOMENTUM_DECAY,
+    WEIGHT_DECAY,
+    checked,
     number,
 )
+from dynamic.optim.optimizer import Optimizer, begin, count, new_count
 from dynamic.tensors.tensor import Tensor, wrap
 
 
@@ -28,44 +30,27 @@ class NAdam(Optimizer):
     """
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: Any = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum_decay: float = 4e-3,
-        decoupled_weight_decay: bool = False,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        capturable: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        check_rate(lr)
-        check_not_negative(**{"epsilon value": eps})
-        check_betas(betas)
-        check_not_negative(
-            **{"weight_decay value": weight_decay, "momentum_decay value": momentum_decay}
-        )
-        check_single_tensor(
-            self, foreach=foreach, capturable=capturable, differentiable=differentiable
-        )
+        self, params: Iterable[Any], lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
+        maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
         options = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
             "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
             "maximize": maximize, "foreach": foreach, "capturable": capturable,
             "differentiable": differentiable,
         }  # fmt: skip
-        super().__init__(params, options)
+        super().__init__(
+            params, checked(self, options, LR, EPS, BETAS, WEIGHT_DECAY, MOMENTUM_DECAY)
+        )
 
     def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
         values, state = param._array, self.state[param]
         if not state:
             state["step"] = new_count()
             state["mu_product"] = wrap(np.ones_like(state["step"]._array))
-            state["exp_avg"] = wrap(np.zeros_like(values))
-            state["exp_avg_sq"] = wrap(np.zeros_like(values))
+            begin(state, values, "exp_avg", "exp_avg_sq")
         steps = count(state)
         lr, decay, (keep_first, keep_second) = (
             number(group["lr"]), group["weight_decay"], group["betas"],

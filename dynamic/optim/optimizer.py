@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import OptionError
+from dynamic.core.dtypes import get_default_dtype
 from dynamic.errors import ArgumentError
-from dynamic.optim.checkpoint import Checkpoints
 from dynamic.optim.errors import AbstractMethodError
 from dynamic.optim.hooks import Hook, with_hooks
+from dynamic.optim.state import State
 from dynamic.tape.grad_mode import enable_grad
 from dynamic.tape.handles import Hooks, RemovableHandle
 from dynamic.tape.versions import user_place
-from dynamic.tensors.dtypes import get_default_dtype
 from dynamic.tensors.tensor import Tensor, wrap
 from dynamic.user_warnings import warn
 
 
-class Optimizer(Checkpoints):
+class Optimizer(State):
     """Changes parameters by their gradients; abstract: a subclass defines `step` or `_update`.
 
     Args:
@@ -174,6 +174,13 @@ def _check_param(param: Any) -> None:
 def new_count() -> Tensor:
     """The number of steps so far, 0: a 0-d tensor of the default dtype, as PyTorch keeps it."""
     return wrap(np.zeros((), get_default_dtype().dtype))
+
+
+def begin(state: dict[str, Any], values: Any, *names: str) -> None:
+    """The state of a parameter before its first step: no steps, and zeros like its values."""
+    state.setdefault("step", new_count())
+    for name in names:
+        state[name] = wrap(np.zeros_like(values))
 
 
 def count(state: dict[str, Any]) -> float:

@@ -8,15 +8,9 @@ from typing import Any
 import numpy as np
 
 from dynamic.optim.blocks import average, average_square, descend, descent, in_blocks, scalar
-from dynamic.optim.optimizer import Optimizer, count, new_count
-from dynamic.optim.options import (
-    check_betas,
-    check_not_negative,
-    check_rate,
-    check_single_tensor,
-    number,
-)
-from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.optim.hyperparameters import BETAS, EPS, LR, WEIGHT_DECAY, checked, number
+from dynamic.optim.optimizer import Optimizer, begin, count
+from dynamic.tensors.tensor import Tensor
 
 
 class RAdam(Optimizer):
@@ -26,39 +20,22 @@ class RAdam(Optimizer):
     """
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: Any = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        decoupled_weight_decay: bool = False,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        capturable: bool = False,
+        self, params: Iterable[Any], lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
+        foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
         differentiable: bool = False,
-    ) -> None:
-        check_rate(lr)
-        check_not_negative(**{"epsilon value": eps})
-        check_betas(betas)
-        check_not_negative(**{"weight_decay value": weight_decay})
-        check_single_tensor(
-            self, foreach=foreach, capturable=capturable, differentiable=differentiable
-        )
+    ) -> None:  # fmt: skip
         options = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
             "maximize": maximize, "foreach": foreach, "capturable": capturable,
             "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable,
         }  # fmt: skip
-        super().__init__(params, options)
+        super().__init__(params, checked(self, options, LR, EPS, BETAS, WEIGHT_DECAY))
 
     def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
         values, state = param._array, self.state[param]
         if not state:
-            state["step"] = new_count()
-            state["exp_avg"] = wrap(np.zeros_like(values))
-            state["exp_avg_sq"] = wrap(np.zeros_like(values))
+            begin(state, values, "exp_avg", "exp_avg_sq")
         steps = count(state)
         lr, decay = number(group["lr"]), group["weight_decay"]
         keep_first, keep_second = group["betas"]

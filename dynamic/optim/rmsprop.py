@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dynamic.optim.blocks import average, average_square, descend, descent, in_blocks, scalar
-from dynamic.optim.optimizer import Optimizer, count, new_count
-from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
-from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.optim.hyperparameters import ALPHA, EPS, LR, MOMENTUM, WEIGHT_DECAY, checked, number
+from dynamic.optim.optimizer import Optimizer, begin, count
+from dynamic.tensors.tensor import Tensor
 
 
 class RMSprop(Optimizer):
@@ -22,46 +22,24 @@ class RMSprop(Optimizer):
     """
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: Any = 1e-2,
-        alpha: float = 0.99,
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum: float = 0,
-        centered: bool = False,
-        capturable: bool = False,
-        foreach: bool | None = None,
-        maximize: bool = False,
+        self, params: Iterable[Any], lr: Any = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+        weight_decay: float = 0, momentum: float = 0, centered: bool = False,
+        capturable: bool = False, foreach: bool | None = None, maximize: bool = False,
         differentiable: bool = False,
-    ) -> None:
-        check_rate(lr)
-        check_not_negative(
-            **{
-                "epsilon value": eps, "momentum value": momentum,
-                "weight_decay value": weight_decay, "alpha value": alpha,
-            }
-        )  # fmt: skip
-        check_single_tensor(
-            self, foreach=foreach, capturable=capturable, differentiable=differentiable
-        )
+    ) -> None:  # fmt: skip
         options = {
             "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
             "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable,
         }  # fmt: skip
-        super().__init__(params, options)
+        super().__init__(params, checked(self, options, LR, EPS, MOMENTUM, WEIGHT_DECAY, ALPHA))
 
     def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
         values, state = param._array, self.state[param]
         momentum, centered, alpha = group["momentum"], group["centered"], group["alpha"]
         if not state:
-            state["step"] = new_count()
-            state["square_avg"] = wrap(np.zeros_like(values))
-            if momentum:
-                state["momentum_buffer"] = wrap(np.zeros_like(values))
-            if centered:
-                state["grad_avg"] = wrap(np.zeros_like(values))
+            wanted = {"square_avg": True, "momentum_buffer": momentum, "grad_avg": centered}
+            begin(state, values, *(name for name, needed in wanted.items() if needed))
         count(state)
         lr, dtype = number(group["lr"]), values.dtype
         arrays = [values, g, state["square_avg"]._array]

@@ -9,9 +9,15 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from dynamic.optim.blocks import descent, in_blocks, scalar
-from dynamic.optim.optimizer import Optimizer, count, new_count
-from dynamic.optim.options import check_rate, check_single_tensor, number
+from dynamic.optim.hyperparameters import LR, Options, checked, number
+from dynamic.optim.optimizer import Optimizer, begin, count
 from dynamic.tensors.tensor import Tensor, wrap
+
+
+def _etas(options: Options) -> None:
+    etas = options["etas"]
+    if not 0 < etas[0] < 1 < etas[1]:
+        raise OptionError(f"Invalid eta values: {etas[0]}, {etas[1]}")
 
 
 class Rprop(Optimizer):
@@ -23,34 +29,20 @@ class Rprop(Optimizer):
     """
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: Any = 1e-2,
-        etas: tuple[float, float] = (0.5, 1.2),
-        step_sizes: tuple[float, float] = (1e-6, 50),
-        *,
-        capturable: bool = False,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        check_rate(lr)
-        if not 0 < etas[0] < 1 < etas[1]:
-            raise OptionError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        check_single_tensor(
-            self, foreach=foreach, capturable=capturable, differentiable=differentiable
-        )
+        self, params: Iterable[Any], lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
+        foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
         options = {
             "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
         }  # fmt: skip
-        super().__init__(params, options)
+        super().__init__(params, checked(self, options, LR, _etas))
 
     def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
         values, state = param._array, self.state[param]
         if not state:
-            state["step"] = new_count()
-            state["prev"] = wrap(np.zeros_like(values))
+            begin(state, values, "prev")
             state["step_size"] = wrap(np.full_like(values, number(group["lr"])))
         count(state)
         shrink, grow = (scalar(eta, values.dtype) for eta in group["etas"])

@@ -9,9 +9,14 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from dynamic.optim.blocks import descend, descent, in_blocks, scalar
+from dynamic.optim.hyperparameters import LR, MOMENTUM, WEIGHT_DECAY, Options, checked, number
 from dynamic.optim.optimizer import Optimizer
-from dynamic.optim.options import check_not_negative, check_rate, check_single_tensor, number
 from dynamic.tensors.tensor import Tensor, wrap
+
+
+def _nesterov(options: Options) -> None:
+    if options["nesterov"] and (options["momentum"] <= 0 or options["dampening"] != 0):
+        raise OptionError("Nesterov momentum requires a momentum and zero dampening")
 
 
 class SGD(Optimizer):
@@ -23,30 +28,16 @@ class SGD(Optimizer):
     """
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: Any = 1e-3,
-        momentum: float = 0,
-        dampening: float = 0,
-        weight_decay: float = 0,
-        nesterov: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        check_rate(lr)
-        check_not_negative(**{"momentum value": momentum, "weight_decay value": weight_decay})
-        if nesterov and (momentum <= 0 or dampening != 0):
-            raise OptionError("Nesterov momentum requires a momentum and zero dampening")
-        check_single_tensor(self, foreach=foreach, differentiable=differentiable, fused=fused)
+        self, params: Iterable[Any], lr: Any = 1e-3, momentum: float = 0, dampening: float = 0,
+        weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
+        foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None,
+    ) -> None:  # fmt: skip
         options = {
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
             "nesterov": nesterov, "maximize": maximize, "foreach": foreach,
             "differentiable": differentiable, "fused": fused,
         }  # fmt: skip
-        super().__init__(params, options)
+        super().__init__(params, checked(self, options, LR, MOMENTUM, WEIGHT_DECAY, _nesterov))
 
     def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
         lr, momentum = number(group["lr"]), group["momentum"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.tensors.indexing import is_all
+from dynamic.core.eager_ops import is_all
 
 _NAMES = {
     "abs": "Abs",
@@ -34,11 +34,14 @@ _NAMES = {
     "max_pool2d": "MaxPool2DWithIndices",
     "mean_dim": "Mean",
     "mse_loss": "MseLoss",
+    "mirrored": "Index",
     "multiply": "Mul",
     "negative": "Neg",
     "norm": "LinalgVectorNorm",
     "outer": "Mul",
+    "picked": "Gather",
     "pinv": "LinalgPinv",
+    "prelu": "PreluKernel",
     "prod_dim": "Prod",
     "put": "IndexPut",
     "qr": "LinalgQr",

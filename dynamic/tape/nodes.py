@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
-import numpy as np
-
+from dynamic.core.spec import Spec
 from dynamic.tape.handles import RemovableHandle
 from dynamic.tape.hooks import Hook, Hooks, hooks_of
-from dynamic.tensors.dtypes import NumpyDType
+
+PackHooks: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
+"""What makes something of a saved tensor, and what makes the tensor of that again."""
 
 _numbers = itertools.count()
 next_number = _numbers.__next__
@@ -19,24 +21,13 @@ next_number = _numbers.__next__
 _metadata: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
-class Spec:
-    """The shape and dtype of an operand whose values were not saved."""
-
-    __slots__ = ("dtype", "shape")
-
-    def __init__(self, shape: tuple[int, ...], dtype: NumpyDType) -> None:
-        self.shape = shape
-        self.dtype = dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return int(np.prod(self.shape))
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you "
+    "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+    "through the graph a second time or if you need to access saved tensors after calling "
+    "backward."
+)
 
 
 class GraphNode(Spec):
@@ -62,6 +53,13 @@ class GraphNode(Spec):
     def name(self) -> str:
         """PyTorch's name of the node."""
         return type(self).__name__
+
+    def shown(self) -> Any:
+        """The node as tools that look at the graph see it."""
+        return self
+
+    def pack(self, pair: PackHooks) -> None:
+        """Keep what the first function makes of each saved tensor; the second one reverts it."""
 
     def places(self) -> tuple[int, ...]:
         """The operand that each of the cotangents that `pull` finds belongs to."""
@@ -103,12 +101,12 @@ def noted(node: Any) -> dict[Any, Any] | None:
 
 
 def graph_edge(node: Any) -> tuple[Any, int]:
-    """A node as users see it, and which of its outputs is meant."""
-    from dynamic.tape.introspection import named
-
+    """A node, or None, as users see it, and which of its outputs is meant."""
+    if node is None:
+        return None, 0
     if type(node) is Output:
-        return named(node.edges[0]), node.index
-    return named(node), 0
+        return node.edges[0].shown(), node.index
+    return node.shown(), 0
 
 
 class Cotangents:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from compiler.core.op import Operand
+from dynamic.core.upward import upward
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.tape.grad_mode import mode, record_if
+from dynamic.tape.grad_mode import decorated, mode, record_if
+from dynamic.tape.leaf import AccumulateGrad
+from dynamic.tape.nodes import PackHooks
 from dynamic.tape.observers import observe
-from dynamic.tape.tape import FREED, Node
-
-_Function = Callable[[Any], Any]
 
 
 class Packed:
@@ -21,7 +19,7 @@ class Packed:
 
     __slots__ = ("unpack", "value")
 
-    def __init__(self, tensor: Any, pair: tuple[_Function, _Function]) -> None:
+    def __init__(self, tensor: Any, pair: PackHooks) -> None:
         pack, self.unpack = pair
         version = tensor._counter[0]
         before = record_if(False)
@@ -47,52 +45,23 @@ class Packed:
         return result
 
 
-class PackedNode(Node):
-    """A node whose saved arrays are packed."""
-
-    __slots__ = ()
-
-    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
-        """The cotangents of the operands, with what is saved unpacked for as long as it takes."""
-        saved = self.saved
-        if saved is None:
-            raise AutogradError(FREED)
-        unpacked = [one.unpacked()._array if type(one) is Packed else one for one in saved]
-        try:
-            self.saved = tuple(unpacked)
-            return super().pull(g, create_graph)
-        finally:
-            self.saved = saved
-
-
 def pack_saved(node: Any) -> None:
     """Pack what a new node saves with the functions that are in force in this thread."""
-    if not mode.packing or type(node) is not Node or not node.recipe.holds:
-        return
-    pair = mode.packing[-1]
-    saved: list[Any] = []
-    for value, maker, counter in zip(
-        node.saved or (), (*node.edges, None), node.guards, strict=True
-    ):
-        if isinstance(value, np.ndarray) and isinstance(counter, list):
-            saved.append(Packed(_tensor(value, maker, counter), pair))
-        else:
-            saved.append(value)
-    node.__class__ = PackedNode
-    node.saved = tuple(saved)
-    node.guards = node.versions = ()
+    if mode.packing:
+        node.pack(mode.packing[-1])
 
 
-def _tensor(array: Any, maker: Any, counter: list[Any]) -> Any:
-    """The tensor that is saved; an output comes without its node, which would hold itself."""
-    from dynamic.tape.leaf import AccumulateGrad
-    from dynamic.tensors.tensor import wrap
+def saved_tensor(array: Any, maker: Any, counter: Any) -> Any:
+    """The tensor that is saved, made by the node `maker`, with the version that `counter` counts.
 
+    An output comes without its node, which would hold itself.
+    """
     if type(maker) is AccumulateGrad and maker.leaf() is not None:
         return maker.leaf()
-    result = wrap(array)
+    result = upward.wrap(array)
     result._node = maker
-    result._counter = counter
+    if isinstance(counter, list):
+        result._counter = counter
     return result
 
 
@@ -103,7 +72,7 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
     TypeError if `unpack_hook` does not return a tensor.
     """
 
-    def __init__(self, pack_hook: _Function, unpack_hook: _Function) -> None:
+    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
@@ -136,6 +105,4 @@ class disable_saved_tensors_hooks:  # noqa: N801 - PyTorch's name
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function`, run in such a context."""
-        from dynamic.tape.grad_mode import decorated
-
         return decorated(function, lambda: disable_saved_tensors_hooks(self.error_message))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dynamic.errors import ArgumentError, AutogradError, MissingAttributeError
-from dynamic.tape.saved_tensors import Packed, PackedNode
-from dynamic.tape.tape import FREED, Node
+from dynamic.tape.nodes import FREED
+from dynamic.tape.saved_tensors import Packed, saved_tensor
+
+if TYPE_CHECKING:
+    from dynamic.tape.tape import Node
 
 _OPERANDS = {
     "power": ("self", "exponent"),
@@ -198,7 +201,7 @@ class SavedTensor:
                 return _plain(value.item())
             if name in ("weight", "bias"):
                 return None  # what stands in for one that is not there
-        return _tensor(value, maker, counter)
+        return saved_tensor(value, maker, counter)
 
     def register_hooks(
         self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
@@ -227,24 +230,13 @@ class SavedTensor:
         if position == len(node.edges):
             tensor = tensor.detach()  # with its node the packed tensor would hold itself
         packed = Packed(tensor, (pack_hook, unpack_hook))
-        node.__class__ = PackedNode
-        node.saved = (*node.saved[:position], packed, *node.saved[position + 1 :])
-        node.guards = (*node.guards[:position], None, *node.guards[position + 1 :])
+        node.keep_packed(
+            (*node.saved[:position], packed, *node.saved[position + 1 :]),
+            (*node.guards[:position], None, *node.guards[position + 1 :]),
+            node.versions,
+        )
 
 
 def _plain(number: float) -> float:
     """2.0 as 2, as the user wrote it more often than not."""
     return int(number) if float(number).is_integer() else number
-
-
-def _tensor(value: Any, maker: Any, counter: Any) -> Any:
-    from dynamic.tape.leaf import AccumulateGrad
-    from dynamic.tensors.tensor import wrap
-
-    if type(maker) is AccumulateGrad and maker.leaf() is not None:
-        return maker.leaf()
-    result = wrap(value)
-    result._node = maker
-    if isinstance(counter, list):
-        result._counter = counter
-    return result

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from compiler.core.op import Attrs, Op
+from dynamic.core.spec import Spec
 from dynamic.errors import AutogradError
 from dynamic.tape.names import stem_of
-from dynamic.tape.nodes import Cotangents, SeveralOutputs, Spec, next_number
+from dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
 from dynamic.tape.observers import announce, observers
-from dynamic.tape.tape import FREED, mutated
+from dynamic.tape.tape import mutated
 
 
 class SeveralNode(SeveralOutputs):

@@ -16,24 +16,19 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Attrs, Op, Rule
+from dynamic.core.dtypes import DTYPES
+from dynamic.core.eager_ops import BENT, hardsigmoid, tied
+from dynamic.core.spec import Spec
 from dynamic.errors import AutogradError, MissingAttributeError
 from dynamic.kernels.blockwise import LARGE, cotangents
 from dynamic.kernels.native import REDUCING
 from dynamic.kernels.native_windows import WINDOWED, is_large
-from dynamic.operations.eager_ops import tied
 from dynamic.tape.names import node_name
-from dynamic.tape.nodes import GraphNode, Output, Spec, next_number
+from dynamic.tape.nodes import FREED, Failing, GraphNode, Output, PackHooks, next_number
 from dynamic.tape.observers import announce, observers
+from dynamic.tape.saved_tensors import Packed, saved_tensor
+from dynamic.tape.saved_values import saved_names, saved_value
 from dynamic.tape.versions import line_of
-from dynamic.tensors.dtypes import DTYPES
-
-FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after "
-    "they have already been freed). Saved intermediate values of the graph are freed when you "
-    "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
-    "through the graph a second time or if you need to access saved tensors after calling "
-    "backward."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +58,6 @@ class Recipe:
     number: bool = False
 
 
-BENT = frozenset((ops.relu, ops.leaky_relu))
-"""The ops of one operand whose derivative is piecewise constant, and that PyTorch derives twice."""
-
 _recipes: dict[tuple[Op, tuple[bool, ...], bool], Recipe] = {}
 
 
@@ -85,6 +77,9 @@ def recipe(op: Op, needs: tuple[bool, ...], number: bool = False) -> Recipe:
     )  # fmt: skip
     _recipes[op, needs, number] = made
     return made
+
+
+_NOT_DERIVED = "derivative for aten::hardsigmoid_backward is not implemented"
 
 
 class Node(GraphNode):
@@ -129,7 +124,7 @@ class Node(GraphNode):
         if create_graph or (arrays is None and not large):
             if create_graph:
                 if plan.op in BENT:
-                    return [(edges[0], self._tied(g, out, operands))]
+                    return self._tied(g, out, operands)
                 if plan.number and plan.op is ops.power and self._is_one():
                     return [(edges[0], g.constant(np.zeros(self.shape, self.dtype)))]
             if attrs:
@@ -150,16 +145,24 @@ class Node(GraphNode):
         exponent = self.saved[1]
         return self.edges[1] is None and not exponent.ndim and not exponent
 
-    def _tied(self, g: Any, out: Any, operands: Sequence[Any]) -> Any:
-        """The cotangent of the operand, which requires grad: its derivative is 0, and can be asked.
+    def _tied(self, g: Any, out: Any, operands: Sequence[Any]) -> list[tuple[Any, Any]]:
+        """The cotangents, which depend on operand 0 if on nothing else: their derivative is 0.
 
         So it is in PyTorch, where a penalty on the gradient of a network of such ops has one.
         """
-        ((position, rule),) = self.recipe.steps
-        part = rule(g, out, *operands, **self.attrs)
-        if part._node is not None:
-            return part
-        return part.apply(tied, (part, out if self.recipe.keeps_output else operands[position]), {})
+        parts, edge = [], self.edges[0]
+        for i, rule in self.recipe.steps:
+            part = rule(g, out, *operands, **self.attrs)
+            if edge is not None and (self.recipe.op is hardsigmoid or part._node is None):
+                like = part.constant(np.broadcast_to(np.zeros((), edge.dtype), edge.shape))
+                like._node = edge
+                part = part.apply(tied, (part, like), {})
+                if self.recipe.op is hardsigmoid:
+                    node = Failing(part._array, AutogradError(_NOT_DERIVED), "NotImplemented")
+                    node.edges = part._node.edges
+                    part._node = node
+            parts.append((self.edges[i], part))
+        return parts
 
     def _tensors(self, like: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         """The saved arrays as tensors that belong to the graph."""
@@ -197,17 +200,68 @@ class Node(GraphNode):
         """The operand that each of the cotangents that `pull` finds belongs to."""
         return tuple([i for i, _ in self.recipe.steps])
 
+    def shown(self) -> Any:
+        """The node, with its name as the name of its class, which tools that draw graphs print."""
+        kind = type(self)
+        base = kind if "name_" not in kind.__dict__ else kind.__mro__[1]
+        name = self.name()
+        made = _classes.get((base, name))
+        if made is None:
+            members = {"__slots__": (), "__doc__": Node.__doc__, "name_": name}
+            made = _classes[base, name] = type(name, (base,), members)
+        if made is not kind:
+            self.__class__ = made
+        return self
+
+    def pack(self, pair: PackHooks) -> None:
+        """Keep what the first function makes of each saved tensor; the second one reverts it."""
+        if type(self) is not Node or not self.recipe.holds:
+            return
+        makers = (*self.edges, None)
+        saved = [
+            Packed(saved_tensor(value, maker, counter), pair)
+            if isinstance(value, np.ndarray) and isinstance(counter, list)
+            else value
+            for value, maker, counter in zip(self.saved or (), makers, self.guards, strict=True)
+        ]
+        self.keep_packed(tuple(saved), (), ())
+
+    def keep_packed(
+        self, saved: tuple[Any, ...], guards: tuple[Any, ...], versions: tuple[Any, ...]
+    ) -> None:
+        """Keep this, some of which is packed, instead of what is saved."""
+        self.__class__ = PackedNode
+        self.saved, self.guards, self.versions = saved, guards, versions
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("_saved_", "_raw_saved_")):
-            from dynamic.tape.saved_values import saved_value
-
             return saved_value(self, name)
         raise MissingAttributeError(f"{self.name()!r} object has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
-        from dynamic.tape.saved_values import saved_names
-
         return sorted({*super().__dir__(), *saved_names(self)})
+
+
+class PackedNode(Node):
+    """A node whose saved arrays are packed."""
+
+    __slots__ = ()
+
+    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+        """The cotangents of the operands, with what is saved unpacked for as long as it takes."""
+        saved = self.saved
+        if saved is None:
+            raise AutogradError(FREED)
+        unpacked = [one.unpacked()._array if type(one) is Packed else one for one in saved]
+        try:
+            self.saved = tuple(unpacked)
+            return super().pull(g, create_graph)
+        finally:
+            self.saved = saved
+
+
+_classes: dict[tuple[type, str], type] = {}
+"""The classes that `Node.shown` made, by what they are based on and their names."""
 
 
 def mutated(array: Any, maker: Any, counter: Any, version: int, saver: str) -> str:

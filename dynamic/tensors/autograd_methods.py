@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from compiler.core.op import Operand
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import DTYPES
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.operations import eager_ops
 from dynamic.tape.grad_mode import mode
 from dynamic.tape.gradients import backward
 from dynamic.tape.handles import RemovableHandle
@@ -17,7 +17,6 @@ from dynamic.tape.hooks import Cell, hooks_of
 from dynamic.tape.leaf import AccumulateGrad, freeze, leaf_node
 from dynamic.tape.nodes import Failing, graph_edge
 from dynamic.tape.versions import UNTRACKED, TrackedInference
-from dynamic.tensors.dtypes import DTYPES
 from dynamic.tensors.printing import tensor_text
 from dynamic.user_warnings import warn
 
@@ -159,7 +158,7 @@ class Autograd(Operand):
         """Have backward passes put the gradient of this tensor, not a leaf, into `grad` too."""
         if not self.requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._maker is not None and not self.is_leaf:
+        if self._node is not None and not self.is_leaf:
             hooks = hooks_of(self._node)
             if hooks.cell is None:
                 home = self._home
@@ -265,34 +264,6 @@ class Autograd(Operand):
     def clone(self) -> Any:
         """A recorded copy."""
         return self.apply(eager_ops.clone, (self,), {})
-
-    @staticmethod
-    def call(function: Any, operands: Sequence[Any]) -> list[Any]:
-        """The results of a compiled function, recorded as one node."""
-        from dynamic.calls import call
-
-        return call(function, operands)
-
-    @classmethod
-    def traced(cls, expression: Any, argument: bool = False) -> Any:
-        """What stands for an expression while a function of tensors is captured."""
-        from dynamic.capture import traced
-
-        return traced(cls, expression, argument)
-
-    @staticmethod
-    def capturing() -> Any:
-        """A context in which a function of tensors is captured."""
-        from dynamic.capture import capturing
-
-        return capturing()
-
-    @staticmethod
-    def arrays(operands: Sequence[Any]) -> list[Any]:
-        """The arrays of tensors; what is no tensor as it is."""
-        from dynamic.calls import arrays
-
-        return arrays(operands)
 
     def numpy(self, *, force: bool = False) -> Any:
         """The ndarray on the tensor's memory; RuntimeError if what is done to it would be recorded.

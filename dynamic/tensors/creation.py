@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from compiler.core.errors import OptionError, ShapeError
-from dynamic.errors import ArgumentError, AutogradError
-from dynamic.tape.grad_mode import mode
-from dynamic.tensors.devices import check_device
-from dynamic.tensors.dtypes import (
+from dynamic.core.dtypes import (
     DTYPES,
     INT64,
     as_numpy_dtype,
@@ -22,7 +16,10 @@ from dynamic.tensors.dtypes import (
     element,
     get_default_dtype,
 )
-from dynamic.tensors.results import sizes_of
+from dynamic.core.results import sizes_of
+from dynamic.errors import ArgumentError, AutogradError
+from dynamic.tensors.devices import check_device
+from dynamic.tensors.random_numbers import source_of
 from dynamic.tensors.tensor import Tensor, wrap
 from dynamic.user_warnings import keep_silent
 
@@ -76,6 +73,8 @@ def _as_array(data: Any, dtype: Any) -> Any:
         array = np.array(_plain(data), None if dtype is None else as_numpy_dtype(dtype))
     except ValueError as error:
         raise ShapeError(f"tensor: rows of different lengths: {error}") from None
+    except OverflowError:
+        return _narrowed(np.array(_plain(data)), as_numpy_dtype(dtype))
     if dtype is not None:
         return array
     if array.dtype.kind == "f" or not array.size:
@@ -83,6 +82,20 @@ def _as_array(data: Any, dtype: Any) -> Any:
     if array.dtype.kind not in "biu":
         raise ArgumentError(f"tensor: cannot make a tensor of {type(data).__name__}: {data!r}")
     return array if array.dtype.kind == "b" else array.astype(INT64)
+
+
+def _narrowed(numbers: Any, dtype: Any) -> Any:
+    """Numbers as elements of a dtype that not all of them fit; as of `fill_`, -1 is 255 to uint8.
+
+    RuntimeError for a number that no element is.
+    """
+    try:
+        elements = [element(one, dtype) for one in numbers.reshape(-1).tolist()]
+    except AutogradError:
+        raise AutogradError(
+            f"value cannot be converted to type {dtype.name} without overflow"
+        ) from None
+    return np.array(elements, dtype).reshape(numbers.shape)
 
 
 def _first_dtype(data: Any) -> Any:
@@ -270,55 +283,6 @@ def eye(
     """The identity matrix, of n rows and m columns (n)."""
     _check("eye", options)
     return _leaf(np.eye(n, m, dtype=_float(dtype)), requires_grad)
-
-
-class _Random(threading.local):
-    refusal: str | None = None
-
-    def __init__(self) -> None:
-        self.generator = np.random.default_rng()
-
-
-_random = _Random()
-
-
-def manual_seed(seed: int) -> None:
-    """Start this thread's stream of random numbers anew; it is NumPy's, not PyTorch's."""
-    if mode.capture is not None:
-        mode.capture.refuse_random()
-    _random.generator = np.random.default_rng(int(seed))
-
-
-def generator() -> np.random.Generator:
-    """The source of random numbers of this thread; RuntimeError where it is refused."""
-    if mode.capture is not None:
-        mode.capture.refuse_random()
-    if _random.refusal is not None:
-        raise AutogradError(_random.refusal)
-    return _random.generator
-
-
-def source_of(given: Any) -> np.random.Generator:
-    """The generator of a call, NumPy's, or else that of this thread; TypeError for another."""
-    if given is None:
-        return generator()
-    if mode.capture is not None:
-        mode.capture.refuse_random()
-    if not isinstance(given, np.random.Generator):
-        raise ArgumentError(
-            f"generator: expected a numpy.random.Generator, got {type(given).__name__}"
-        )
-    return given
-
-
-@contextmanager
-def refusing_random_numbers(message: str | None) -> Iterator[None]:
-    """Refuse random numbers to this thread with a message (None: allow them) for a block."""
-    before, _random.refusal = _random.refusal, message
-    try:
-        yield
-    finally:
-        _random.refusal = before
 
 
 def rand(

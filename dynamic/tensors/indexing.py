@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from compiler import ops
-from compiler.core.errors import OutOfRangeError
+from compiler.core.errors import OutOfRangeError, StaticGraphError
 from compiler.core.op import Operand
-from dynamic.operations import eager_ops
+from dynamic.core import eager_ops
+from dynamic.core.eager_ops import is_all
+from dynamic.user_warnings import warn
 
 _ALL = slice(None)
 _WHOLE = (Ellipsis,)
+_PLACES = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_))
+"""The dtypes of tensors of indices, and of masks."""
+
+
+class StepError(StaticGraphError, ValueError):
+    """A slice that goes backwards, which PyTorch has no view of."""
 
 
 class Indexing(Operand):
@@ -49,7 +57,7 @@ class Indexing(Operand):
             _check_key_of_number(key)
         if isinstance(key, Indexing) and 0 < key._array.ndim <= self._array.ndim:
             return _WHOLE, (_index_of(key),)
-        keys = key if type(key) is tuple else (key,)
+        keys = _keys_of(key)
         basic: list[Any] = []
         advanced: list[Any] = []
         indexed = whole = False
@@ -58,6 +66,8 @@ class Indexing(Operand):
             if kind is int or isinstance(one, np.integer):
                 basic.append(one)
             elif kind is slice:
+                if one.step is not None and one.step.__index__() < 0:
+                    raise StepError("step must be greater than zero")
                 basic.append(one)
                 advanced.append(_ALL)
             elif one is None:
@@ -95,19 +105,57 @@ class Indexing(Operand):
             raise OutOfRangeError(_index_text(error, array)) from None
 
 
+def _keys_of(key: Any) -> tuple[Any, ...]:
+    """A key as one index per entry: a list of what are indices themselves counts as a tuple."""
+    if type(key) is tuple:
+        return key
+    if type(key) is not list or len(key) >= _LISTED or not any(map(_is_index, key)):
+        return (key,)
+    warn(
+        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be "
+        "changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be "
+        "interpreted as tensor index, x[torch.tensor(seq)], which will result either in an error "
+        "or a different result"
+    )
+    return tuple(key)
+
+
+_LISTED = 32
+"""A list of so many entries is never taken for a tuple (NumPy's old rule, which PyTorch has)."""
+
+
+def _is_index(one: Any) -> bool:
+    """Whether an entry of a list is no plain number."""
+    known = isinstance(one, Indexing | list | tuple | np.ndarray | slice)
+    return known or one is None or one is Ellipsis
+
+
 def _index_of(one: Any) -> Any:
-    """What is no number, slice, None or Ellipsis as an array; None if it is used as a number."""
+    """What is no number, slice, None or Ellipsis as an array; None if it is used as a number.
+
+    Elements of uint8 are those of a mask.
+    """
     array = one._array if isinstance(one, Indexing) else np.asarray(one)
     kind = array.dtype.kind
-    if kind in "iub":
+    if kind == "u" and array.dtype.itemsize == 1:
+        if array.ndim:
+            warn(
+                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
+                "instead."
+            )
+        return array != 0
+    if array.ndim and array.dtype not in _PLACES and isinstance(one, Indexing | np.ndarray):
+        raise OutOfRangeError("tensors used as indices must be long, int, byte or bool tensors")
+    if kind in "iub" and not isinstance(one, np.bool_):
         return array if array.ndim or kind == "b" else None
     if isinstance(one, Indexing | np.ndarray):
         raise OutOfRangeError("tensors used as indices must be long, int, byte or bool tensors")
     if isinstance(one, list | tuple) and not array.size:
         return array.astype(np.intp)
+    name = "numpy.bool" if isinstance(one, np.bool_) else type(one).__name__
     raise OutOfRangeError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
-        f"indices (got {type(one).__name__})"
+        f"indices (got {name})"
     )
 
 
@@ -156,16 +204,6 @@ def is_whole(basic: tuple[Any, ...], array: Any) -> bool:
         else:
             axis += 1
     return True
-
-
-def is_all(one: Any, size: int) -> bool:
-    """Whether a slice is the whole of an axis, and says so from the front."""
-    start, stop, step = one.start, one.stop, one.step
-    return (
-        (start is None or start == 0)
-        and (stop is None or stop >= size)
-        and (step is None or step == 1)
-    )
 
 
 def _check_key_of_number(key: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,13 +10,13 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Attrs, Op, Operand, refuse_more
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import DTYPES, MASKS, element
 from dynamic.errors import AutogradError, SizeError
-from dynamic.operations import eager_ops
 from dynamic.tape.grad_mode import copying, mode
 from dynamic.tape.leaf import AccumulateGrad
 from dynamic.tape.tape import Node, record
 from dynamic.tape.versions import UNTRACKED, user_place
-from dynamic.tensors.dtypes import DTYPES, element
 from dynamic.tensors.indexing import is_whole
 from dynamic.tensors.strided import may_overlap
 from dynamic.tensors.views import OVERLAPPING, rebase, refusal, writable
@@ -235,31 +236,56 @@ def _without_leading_ones(value: Any, ndim: int) -> Any:
     return ops.reshape(value, tuple(value.shape[extra:]))
 
 
-def assign(tensor: Any, key: Any, value: Any) -> None:
-    """`tensor[key] = value`: recorded on the tensor, which the key makes a view of."""
+def refuse_axes(array: Any, source: Any) -> None:
+    """RuntimeError for a source that has more axes than what it is copied to."""
+    try:
+        shape = np.broadcast_shapes(array.shape, tuple(source.shape))
+    except ValueError:
+        return  # another error says why
+    raise AutogradError(
+        f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(shape)}"
+    )
+
+
+def assign(tensor: Any, key: Any, value: Any, exact: bool = False) -> None:
+    """`tensor[key] = value`: recorded on the tensor, which the key makes a view of.
+
+    `exact`: whether the values may have no axes of size 1 in front that their place has not.
+    """
     if key is False:
         return
     basic, advanced = tensor._parts(None if key is True else key)
     if not is_whole(basic, tensor._array):
         tensor = tensor._selected(basic)
     if advanced is not None:
-        _put(tensor, advanced, value)
+        _refuse_bytes(key, advanced, value)
+        _put(tensor, advanced, value, exact)
     elif isinstance(value, bool | int | float):
         value = element(value, tensor._array.dtype).item()
         replace(tensor, eager_ops.fill_of_tensor, (), {"value": value}, value)
     else:
         if not isinstance(value, Operand):
             value = tensor.constant(np.asarray(value))
-        tensor.copy_(_without_leading_ones(value, tensor._array.ndim))
+        value = _without_leading_ones(value, tensor._array.ndim)
+        if value.ndim > tensor._array.ndim:
+            raise AutogradError(
+                f"expand({value.type()}{{{list(value.shape)}}}, "
+                f"size={list(tensor._array.shape)}): the number of sizes provided "
+                f"({tensor._array.ndim}) must be greater or equal to the number of dimensions in "
+                f"the tensor ({value.ndim})"
+            )
+        tensor.copy_(value)
 
 
-def _put(tensor: Any, key: tuple[Any, ...], value: Any) -> None:
+def _put(tensor: Any, key: tuple[Any, ...], value: Any, exact: bool) -> None:
     """Set the elements that tensors, lists and masks select."""
-    if not isinstance(value, Operand):
+    if isinstance(value, bool | int | float):
+        value = tensor.constant(element(value, tensor._array.dtype))
+    elif not isinstance(value, Operand):
         value = tensor.constant(np.asarray(value, tensor._array.dtype))
     if tensor._overwritten is not None:  # a tracer
         places = tensor._places(key)
-        given = _as_given(value, np.shape(places), tensor._array.dtype)
+        given = _as_given(value, np.shape(places), tensor._array.dtype, exact)
         overwrite(tensor, ops.put, (given, tensor.constant(places)))
         return
     check_writable(tensor, (value,), overlapping=True)
@@ -276,16 +302,19 @@ def _put(tensor: Any, key: tuple[Any, ...], value: Any) -> None:
     if not array.flags.c_contiguous and may_overlap(array.shape, array.strides):
         written = np.zeros(array.shape, np.bool_)
         written.reshape(-1)[places] = True
-    given = _as_given(value, np.shape(places), tensor._array.dtype)
+    given = _as_given(value, np.shape(places), tensor._array.dtype, exact)
     _overwrite(tensor, ops.put, (given, tensor.constant(places)), {}, written)
 
 
-def _as_given(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """A value of the dtype that is written to places of this shape; RuntimeError if it has more."""
+def _as_given(value: Any, shape: tuple[int, ...], dtype: Any, exact: bool) -> Any:
+    """A value of the dtype that is written to places of this shape; RuntimeError if it has more.
+
+    `exact`: see `assign`.
+    """
     array = value._array
     if array.dtype is dtype and (not array.ndim or array.shape == shape):
         return value
-    given = _without_leading_ones(value, len(shape))
+    given = value if exact else _without_leading_ones(value, len(shape))
     pairs = zip(reversed(given.shape), reversed(shape), strict=False)
     if given.ndim > len(shape) or any(a not in (1, b) for a, b in pairs):
         raise SizeError(
@@ -293,6 +322,15 @@ def _as_given(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
             f"indexing result of shape {list(shape)}"
         )
     return given if given._array.dtype == dtype else ops.astype(given, dtype)
+
+
+def _refuse_bytes(key: Any, advanced: tuple[Any, ...], value: Any) -> None:
+    """RuntimeError for one number where a mask of uint8 holds: PyTorch fills where bools do."""
+    if _is_mask(advanced) and (not isinstance(value, Operand) or math.prod(value.shape) == 1):
+        for one in key if isinstance(key, tuple | list) else (key,):
+            array = getattr(one, "_array", one)
+            if isinstance(array, np.ndarray) and array.ndim and array.dtype == np.uint8:
+                raise AutogradError(MASKS.format("Byte", "unsigned char"))
 
 
 def _is_mask(key: tuple[Any, ...]) -> bool:

@@ -10,14 +10,22 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.core.op import Op, Operand
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import (
+    DTYPES,
+    as_element,
+    require_dtype,
+    require_index,
+    require_mask,
+    require_places,
+)
+from dynamic.core.results import sizes_of
 from dynamic.errors import ArgumentError, AutogradError
-from dynamic.operations import eager_ops
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.dims import axis_of
-from dynamic.tensors.dtypes import DTYPES, require_dtype
-from dynamic.tensors.inplace import assign, check_writable, fill, overwrite, replace
+from dynamic.tensors.inplace import assign, check_writable, fill, overwrite, refuse_axes, replace
 from dynamic.tensors.methods import bits
-from dynamic.tensors.results import sizes_of
+from dynamic.tensors.random_numbers import source_of
 from dynamic.tensors.strided import address, may_overlap
 
 
@@ -96,7 +104,11 @@ class InPlace(Operand):
     def copy_(self, source: Any, non_blocking: bool = False) -> Any:
         """Copy from `source`, which broadcasts to the shape and is cast to the dtype."""
         source = source if isinstance(source, Operand) else self.constant(np.asarray(source))
-        same = self._overwritten is None and _is_same(self._array, source._array)
+        same = False
+        if self._overwritten is None:
+            same = _is_same(self._array, source._array)
+            if source.ndim > self._array.ndim:
+                refuse_axes(self._array, source)
         return replace(self, eager_ops.copy, (source,), {}, source._array, same)
 
     def clamp_(self, min: Any = None, max: Any = None) -> Any:
@@ -123,6 +135,9 @@ class InPlace(Operand):
 
     def masked_fill_(self, mask: Any, value: Any) -> Any:
         """Set the elements where the mask holds to one number, or a 0-d tensor."""
+        require_mask(mask)
+        if self._overwritten is None:
+            value = as_element(value, self)
         written = None
         if self._overwritten is None and may_overlap(self._array.shape, self._array.strides):
             written = np.broadcast_to(mask._array, self._array.shape)
@@ -130,6 +145,8 @@ class InPlace(Operand):
 
     def masked_scatter_(self, mask: Any, source: Any) -> Any:
         """Set the elements where the mask holds to the first elements of `source`, in order."""
+        text = "masked_scatter_ only supports boolean masks, but got mask with dtype {0}"
+        require_mask(mask, text)
         require_dtype(
             "masked_scatter: expected self and source to have same dtypes but got {0} and {1}",
             self, source,
@@ -140,6 +157,7 @@ class InPlace(Operand):
 
     def index_fill_(self, dim: int, index: Any, value: Any) -> Any:
         """Set the slices at `index` along one axis to one number."""
+        require_places(index)
         assign(*self._slices(dim, index, overlapping=True), value)
         return self
 
@@ -149,12 +167,14 @@ class InPlace(Operand):
             "index_copy_(): self and source expected to have the same dtype, but got (self) {0} "
             "and (source) {1}", self, source,
         )  # fmt: skip
+        require_index("index_copy_(): Expected a long tensor for index, but got {0}", index, True)
         assign(*self._slices(dim, index), source)
         return self
 
     def index_put_(self, indices: Sequence[Any], values: Any) -> Any:
         """`self[indices] = values`."""
-        assign(self, tuple(slice(None) if one is None else one for one in indices), values)
+        key = tuple(slice(None) if one is None else one for one in indices)
+        assign(self, key, values, exact=True)
         return self
 
     def scatter_(self, dim: int, index: Any, src: Any) -> Any:
@@ -227,8 +247,6 @@ class InPlace(Operand):
         return self._draw(generator, "integers", low, high)
 
     def _draw(self, generator: Any, name: str, *args: Any) -> Any:
-        from dynamic.tensors.creation import source_of
-
         source = source_of(generator)
         values = np.asarray(getattr(source, name)(*args, self._array.shape))
         return self.copy_(self.constant(values))

@@ -10,15 +10,27 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import AxisError, OutOfRangeError
 from compiler.core.op import Op, Operand
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import (
+    BOOL,
+    DTYPES,
+    F32,
+    F64,
+    INT64,
+    DType,
+    as_element,
+    as_numpy_dtype,
+    require_index,
+    require_mask,
+    result_type,
+)
+from dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
 from dynamic.errors import ArgumentError, AutogradError, SizeError
-from dynamic.operations import eager_ops
-from dynamic.operations.division import floor_divide
-from dynamic.operations.reductions import extremum, over, spread, total, truth
 from dynamic.tensors.devices import dtype_of_target
 from dynamic.tensors.dims import along, axes_of, axis_of, exchanged
-from dynamic.tensors.dtypes import BOOL, DTYPES, F32, F64, INT64, DType, as_numpy_dtype, result_type
+from dynamic.tensors.division import floor_divide
 from dynamic.tensors.indexing import Indexing
-from dynamic.tensors.results import Max, Min, Size, no_view_of_nothing, sizes_of
+from dynamic.tensors.reductions import extremum, over, spread, total, truth
 from dynamic.tensors.views import pieces, shares_memory
 
 
@@ -331,7 +343,7 @@ class Methods(Indexing):
         """The p-norm of the elements; its gradient at 0 is 0."""
         if p in (2, 2.0, "fro"):
             return over(eager_ops.norm, self, dim, keepdim)
-        axes = axes_of("norm", dim, self._array.ndim)
+        axes = axes_of("norm", None if dim in ((), []) else dim, self._array.ndim)
         attrs = {"p": float(p), "axes": axes, "keepdims": keepdim}
         return self.apply(ops.vector_norm, (self,), attrs)
 
@@ -369,7 +381,8 @@ class Methods(Indexing):
 
     def masked_fill(self, mask: Any, value: Any) -> Any:
         """`value` where the mask holds, the elements elsewhere."""
-        return eager_ops.masked_fill(mask, value, self)
+        require_mask(mask)
+        return eager_ops.masked_fill(mask, as_element(value, self), self)
 
     def where(self, condition: Any, other: Any) -> Any:
         """The elements where the condition holds, else those of `other`."""
@@ -410,6 +423,7 @@ class Methods(Indexing):
 
 @along
 def _index_select(input: Any, dim: int, index: Any) -> Any:
+    require_index("index_select(): Expected dtype int32 or int64 for index", index)
     return eager_ops.index_select(input, index, dim)
 
 

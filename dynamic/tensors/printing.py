@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dynamic.core.dtypes import BOOL, DTYPES, INT64, get_default_dtype
 from dynamic.errors import ArgumentError
-from dynamic.tensors.dtypes import BOOL, DTYPES, INT64, get_default_dtype
 
 
 @dataclass(slots=True)

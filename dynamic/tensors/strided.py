@@ -15,8 +15,8 @@ import numpy as np
 from compiler.core.op import Op, Operand
 from compiler.core.types import TensorType
 from compiler.ops import reshape, take_add
+from dynamic.core.dtypes import INT64, NumpyDType
 from dynamic.errors import AutogradError
-from dynamic.tensors.dtypes import INT64, NumpyDType
 
 
 def owner(array: Any) -> Any:

@@ -13,17 +13,18 @@ from compiler.core.op import Attrs, Op, Operand
 from compiler.core.types import type_of
 from compiler.graph.expression import Handle
 from compiler.ops.operators import Operators
+from dynamic.core.dtypes import element, get_default_dtype, result_type
+from dynamic.core.eager_ops import PLACING, VIEWS, clone
+from dynamic.core.upward import upward
 from dynamic.errors import SizeError
 from dynamic.kernels.blockwise import LARGE
 from dynamic.kernels.blockwise import evaluate as evaluate_large
 from dynamic.kernels.native_windows import WINDOWED
-from dynamic.operations.eager_ops import VIEWS, clone
 from dynamic.tape.grad_mode import mode, paused, recording
 from dynamic.tape.several import record_several
 from dynamic.tape.tape import Recipe, new_node, recipe, record, record_one
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.autograd_methods import Autograd
-from dynamic.tensors.dtypes import get_default_dtype, result_type
 from dynamic.tensors.inplace import into
 from dynamic.tensors.inplace_methods import InPlace
 from dynamic.tensors.methods import Methods
@@ -228,6 +229,17 @@ def strided_view(op: Op, operand: Tensor, array: Any) -> Tensor:
     return new_view(recipe(op, (True,)), operand, array, attrs)
 
 
+def as_one_node(op: Op, input: Any, **attrs: Any) -> Any:
+    """An op of this engine on a plain floating tensor; of all else, what the op expands to."""
+    attrs = {
+        name: value.item() if isinstance(value, Tensor) else value for name, value in attrs.items()
+    }
+    if type(input) in PLAIN and input._array.dtype.kind == "f":
+        return input.apply(op, (input,), attrs)
+    assert op.expand is not None
+    return op.expand(input, **attrs)
+
+
 def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool]:
     """The arrays of tensors, their dtype, whether one requires grad, whether they need a cast."""
     arrays: list[Any] = []
@@ -268,6 +280,9 @@ def wrap(array: Any) -> Tensor:
     return result
 
 
+upward.wrap = wrap
+
+
 def _own(array: Any, arrays: Sequence[Any]) -> Any:
     """`array`, copied if it is on the memory of an operand: only views may share memory."""
     if any(array is one or shares_memory(array, one) for one in arrays):
@@ -297,8 +312,13 @@ def as_operands(op: Op, operands: Sequence[Any]) -> tuple[Sequence[Tensor], bool
         wanted = dtype if i in shared else None
         if not isinstance(value, Tensor):
             number = True
-            array = np.asarray(value)
-            values[i] = wrap(array if wanted is None else array.astype(wanted))
+            if wanted is None:
+                array = np.asarray(value)
+            elif op in PLACING:
+                array = element(value, wanted)
+            else:
+                array = np.asarray(value).astype(wanted)
+            values[i] = wrap(array)
             continue
         if wanted is None and op.floating and value._array.dtype.kind != "f":
             wanted = get_default_dtype().dtype

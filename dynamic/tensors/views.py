@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler.ops import concatenate, reshape, take, where
+from dynamic.core import eager_ops
 from dynamic.errors import AutogradError
-from dynamic.operations import eager_ops
 from dynamic.tape.grad_mode import mode, paused
 from dynamic.tape.hooks import hooks_of
 from dynamic.tape.leaf import AccumulateGrad
-from dynamic.tape.nodes import Cotangents, Failing, GraphNode, Output, next_number
+from dynamic.tape.nodes import FREED, Cotangents, Failing, GraphNode, Output, next_number
 from dynamic.tape.observers import announce
-from dynamic.tape.tape import FREED, Node, new_node, recipe, short_name
+from dynamic.tape.tape import Node, new_node, recipe, short_name
 from dynamic.tensors.strided import Region, as_strided, spread
 
 OVERLAPPING = (

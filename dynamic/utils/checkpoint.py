@@ -20,7 +20,7 @@ from dynamic.tape.observers import observe
 from dynamic.tape.saved_tensors import Packed, saved_tensors_hooks
 from dynamic.tape.tape import Node
 from dynamic.tape.versions import line_of
-from dynamic.tensors.creation import generator, refusing_random_numbers
+from dynamic.tensors.random_numbers import generator, refusing_random_numbers
 from dynamic.tensors.tensor import Tensor
 from dynamic.user_warnings import warn
 

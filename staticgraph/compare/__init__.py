@@ -7,3 +7,6 @@ A workload is a module of `workloads/` and a line in its table; a contender is a
 and an adapter. Every contender runs in a process of its own (`server.py`, driven by `process.py`);
 `race.py` measures them in turn.
 """
+
+INTERRUPTED = 130
+"""What a command returns that Ctrl-C ended."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from compiler.core.errors import MissingExtraError, OptionError
+from staticgraph.compare import INTERRUPTED
 
 ROUNDS, SECONDS, STARTS = 9, 0.3, 3
-INTERRUPTED = 130
 
 
 def add_commands(commands: Any) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from compiler.core.errors import OptionError, StaticGraphError
+from compiler.core.settings import PEERS_DIR
 
 PEERS = {
     "torch": ("torch==2.13.0", "numpy==2.4.6"),
@@ -26,7 +27,7 @@ MARK = "installed.txt"  # written last: an environment without it is not complet
 
 def directory() -> Path:
     """The folder of the environments."""
-    given = os.environ.get("STATICGRAPH_PEERS_DIR")
+    given = PEERS_DIR.given
     if given:
         return Path(given).absolute()
     if sys.platform == "darwin":

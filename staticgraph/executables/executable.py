@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from compiler import executable
 from compiler.graph.definition import Definition
-from compiler.runtime import executable
-from compiler.runtime.state import State, holding
+from compiler.graph.state import State, holding
 from staticgraph.leaves import Variable
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ class Executable(executable.Executable):
 
     __slots__ = ()
 
+    remake: ClassVar[Callable[..., Executable]]
+    """What a pickle calls: `executable_of`, which `staticgraph.compilation` sets as it makes
+    executables of every kind."""
+
     def __copy__(self) -> Executable:
         return self._over(self._copied(copy.copy))
 
@@ -42,15 +46,13 @@ class Executable(executable.Executable):
         """The same over other variables."""
         made = Executable(
             definition, self.image, self.native, self.feeds, self.restructure, self.name,
-            self.options,
+            self.options, self.compile,
         )  # fmt: skip
         made.waits = self.waits
         return made
 
     def __reduce__(self) -> Any:
-        from staticgraph.compilation import executable_of  # which makes executables
-
-        return executable_of, (*self._made_of(), not self.waits, False)
+        return self.remake, (*self._made_of(), not self.waits, False)
 
     def _made_of(self) -> tuple[Any, ...]:
         return self.definition, self.restructure, self.name, self.options

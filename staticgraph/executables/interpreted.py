@@ -13,10 +13,9 @@ from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
 from compiler.inspect.debug import NonFinite, Step, step_of
 from compiler.inspect.interpreted import Interpreted, interpreting
-from compiler.passes.pipeline import pipeline
+from compiler.pipeline import pipeline
 from compiler.runtime.background import Compilation
 from compiler.runtime.sizes import feeds_of
-from staticgraph.compilation import executable_of
 from staticgraph.executables.executable import Executable
 
 _FIELDS = frozenset(field.name for field in dataclasses.fields(Executable))
@@ -99,7 +98,7 @@ class BackgroundExecutable(Executable):
         )
 
     def __reduce__(self) -> Any:
-        return executable_of, (*self._made_of(), True, False)
+        return self.remake, (*self._made_of(), True, False)
 
     def _switch(self) -> bool:
         """Become what was compiled, if it is there; under the lock, so that no call is running."""
@@ -147,7 +146,7 @@ class DebugExecutable(Executable):
         )
 
     def __reduce__(self) -> Any:
-        return executable_of, (*self._made_of(), False, self._show or True)
+        return self.remake, (*self._made_of(), False, self._show or True)
 
     def _observe(self, node: Expression, operands: Sequence[Any], value: Any) -> None:
         if self._show is not None:

@@ -45,6 +45,7 @@ def test_functions_are_not_hidden_by_modules() -> None:
         "tracing.functions",
         "regions",
         "executables.saving",
+        "loading",
         "compilation",
         "transforms",
     ):

@@ -64,7 +64,9 @@ def lgamma_negative(x: Lane) -> Lane:
     _, t = from_integer(a)
     sine = abs(sine_of_half_turns(t))
     reflected = LOG_PI - log(a * sine) - lgamma_positive(a, coarse=False)
-    result = select(a < TINY, -log(a), select(a.equals(INF), a, reflected))
+    # a pole, as all numbers are whose lgamma overflows: there is no difference to take
+    infinite = a.equals(INF) | sine.equals(0.0)
+    result = select(a < TINY, -log(a), select(infinite, a.constant(INF), reflected))
     return result.to_format(x.format)
 
 

@@ -13,10 +13,9 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-import compiler
 from compiler.core.options import Options
 
-PACKAGE = Path(compiler.__file__).parent
+PACKAGE = Path(__file__).parents[2]
 APART = {"viz"}  # rooms that no code depends on
 CONFIGURATION = Path(".numba_config.yaml")  # Numba reads it where the process runs
 

@@ -15,20 +15,21 @@ import numpy as np
 
 from compiler.core import fork
 from compiler.core.errors import FormatError
+from compiler.core.log import log
 from compiler.core.once import Once
 from compiler.core.options import Options
 from compiler.graph.canonical import Canonical, canonical
 from compiler.graph.definition import Definition
+from compiler.llvm.entry_words import ENTRY_SYMBOL, RUN_SYMBOL
+from compiler.llvm.machine import target_machine
 from compiler.llvm.pool import SYMBOL as WORK_SYMBOL
 from compiler.runtime.cache.images import KEY_BYTES, read_image, write_image
 from compiler.runtime.cache.key import entry_key, image_key, kernel_key
-from compiler.runtime.cache.objects import Loaded, load_object, target_machine
+from compiler.runtime.cache.objects import Loaded, load_object
 from compiler.runtime.cache.settings import open_store
 from compiler.runtime.cache.store import Code, Store
 from compiler.runtime.entry import (
-    ENTRY_SYMBOL,
     FIELDS,
-    RUN_SYMBOL,
     Entry,
     fields_are_right,
     native_entry,
@@ -111,8 +112,8 @@ def load_with_numba(source: str, image: Image, changes: bool) -> Entries:
     """
     with fork.importing:
         from compiler.codegen.program import Call, Change
+        from compiler.codegen.words import program_words
         from compiler.llvm.with_numba import compile_with_numba
-        from compiler.runtime.program import program_words
 
     step = compile_with_numba(source)
     program: list[Instruction] = [Change(), Call(0, ())] if changes else [Call(0, ())]
@@ -136,7 +137,7 @@ def load_steps(kernel: Kernel) -> tuple[list[Callable[[int], int]], Any]:
 
 
 def _words(program: Sequence[Instruction], code: Loaded, kernel: Kernel) -> list[int]:
-    from compiler.runtime.program import program_words, with_products
+    from compiler.codegen.words import program_words, with_products
 
     words = program_words(program, code.addresses, kernel.table.pool)
     return with_products(words, kernel.table.pool) if kernel.calls_blas else words
@@ -166,6 +167,7 @@ def _units(units: Sequence[str]) -> tuple[Loaded, bytes]:
     loaded = _stored(store, key)
     if loaded is not None:
         counts["loaded"] += 1
+        log("cache", f"code of {len(units)} units: loaded, {key.hex()[:12]}")
         return loaded, key
     with fork.importing:
         from compiler.llvm.native import compile_native, step_symbol
@@ -173,7 +175,9 @@ def _units(units: Sequence[str]) -> tuple[Loaded, bytes]:
     code = Code(tuple(map(step_symbol, range(len(units)))), compile_native(units))
     counts["compiled"] += 1
     if store is not None:
-        store.put(key, code)
+        stored = "stored" if store.put(key, code) else "not stored"
+        size = len(code.object)
+        log("cache", f"code of {len(units)} units: {stored}, {key.hex()[:12]}, {size} bytes")
     return load_object(code), key
 
 

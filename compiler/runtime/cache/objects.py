@@ -10,19 +10,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
-from llvmlite.binding import ffi
 
-from compiler.core import fork
+from compiler.llvm.machine import target_machine
 from compiler.runtime.cache.store import Code
 
 ELF, ELF_SYMBOL_TABLE = b"\x7fELF\x02\x01", 2
 MACH_O, MACH_O_SYMBOL_TABLE = b"\xcf\xfa\xed\xfe", 2
-
-fork.hold(fork.Rank.LLVM, ffi.lib._lock)  # which llvmlite holds during each call of LLVM
 
 C_LIBRARY = frozenset({
     "__bzero", "bzero", "fmod", "fmodf", "memcpy", "memmove", "memset", "memset_pattern16",
@@ -60,37 +56,6 @@ def load_object(code: Code) -> Loaded:
     engine.add_object_file(llvm.ObjectFileRef.from_data(code.object))
     engine.finalize_object()
     return Loaded(tuple(map(engine.get_function_address, code.symbols)), engine)
-
-
-def target_machine() -> Any:
-    """LLVM's machine for this process; whoever makes an engine of it owns it."""
-    return _target().create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=_features(),
-        opt=2,
-        reloc="default",
-        codemodel="jitdefault",
-        jit=True,
-    )
-
-
-@cache
-def _features() -> str:
-    """What the processor has, which may be less than its name says.
-
-    LLVM keeps to half of the widest vectors on some processors, for the sake of code that uses
-    them seldom. Measured on an Emerald Rapids: whole vectors are 1.2 times as fast in kernels.
-    """
-    found = llvm.get_host_cpu_features()
-    wide = ",-prefer-256-bit" if found.get("avx512f") else ""
-    return str(found.flatten()) + wide
-
-
-@cache
-def _target() -> Any:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm.Target.from_default_triple()
 
 
 def symbols_of(code: bytes) -> tuple[set[str], set[str]]:

@@ -13,20 +13,20 @@ from functools import cache
 from pathlib import Path
 
 from compiler.core.errors import OptionError
+from compiler.core.settings import CACHE, CACHE_DIR, CACHE_MB
 from compiler.runtime.cache.store import Store, is_private
 
-DEFAULT_MEGABYTES = 256.0
 _UNSAFE = "not used: it is not a directory of yours, or others can write to it"
 
 
 def is_enabled() -> bool:
     """Whether the environment leaves the cache switched on."""
-    return os.environ.get("STATICGRAPH_CACHE", "1") != "0"
+    return not CACHE.is_off
 
 
 def directory() -> Path:
     """Where the cache is: STATICGRAPH_CACHE_DIR, or in the platform's place for caches."""
-    given = os.environ.get("STATICGRAPH_CACHE_DIR")
+    given = CACHE_DIR.given
     if given:
         return Path(given)
     if sys.platform == "win32":
@@ -41,9 +41,9 @@ def directory() -> Path:
 
 def limit() -> int:
     """The largest size in bytes; OptionError if STATICGRAPH_CACHE_MB is no number from 0."""
-    given = os.environ.get("STATICGRAPH_CACHE_MB", "")
+    given = CACHE_MB.given or ""
     try:
-        megabytes = float(given or DEFAULT_MEGABYTES)
+        megabytes = float(given or CACHE_MB.default)
     except ValueError:
         megabytes = -1.0
     if not 0 <= megabytes < float("inf"):

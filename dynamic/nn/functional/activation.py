@@ -11,10 +11,12 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.ops import sigmoid, tanh
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import DTYPES, as_numpy_dtype
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.sizes import differ
-from dynamic.tensors.creation import generator
-from dynamic.tensors.dtypes import DTYPES, as_numpy_dtype
+from dynamic.tensors.random_numbers import generator
+from dynamic.tensors.tensor import PLAIN, as_one_node
 from dynamic.user_warnings import warn
 
 __all__ = [
@@ -57,7 +59,7 @@ def rrelu(
         slope = input.constant(drawn.astype(input._array.dtype))
     else:
         slope = (lower + upper) / 2
-    result = ops.where(ops.greater(input, 0), input, input * slope)
+    result = sloped(input, slope)
     return input.copy_(result) if inplace else result
 
 
@@ -123,20 +125,18 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
             f"lambda must be in range [0, {np.finfo(dtype).max:g}] for input dtype "
             f"{DTYPES[dtype].legacy}, but found {lambd:g}"
         )
-    within = ops.where(ops.isnan(input), input, 0)
-    above = ops.where(ops.greater(input, lambd), input - lambd, within)
-    return ops.where(ops.less(input, -lambd), input + lambd, above)
+    return as_one_node(eager_ops.softshrink, input, width=lambd)
 
 
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """x where abs(x) is above lambd, 0 elsewhere."""
-    within = ops.logical_and(ops.greater_equal(input, -lambd), ops.less_equal(input, lambd))
-    return ops.where(within, 0, input)
+    return as_one_node(eager_ops.hardshrink, input, width=lambd)
 
 
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """x where it is above the threshold, `value` elsewhere."""
-    return _applied(lambda x: ops.where(ops.less_equal(x, threshold), value, x), input, inplace)
+    attrs = {"least": threshold, "value": value}
+    return _applied(lambda x: as_one_node(eager_ops.threshold, x, **attrs), input, inplace)
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
@@ -144,11 +144,8 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     if min_val > max_val:
         raise OptionError("min_val cannot be greater than max_val")
 
-    def limited(x: Any) -> Any:
-        above = ops.where(ops.greater_equal(x, max_val), max_val, x)
-        return ops.where(ops.less_equal(x, min_val), min_val, above)
-
-    return _applied(limited, input, inplace)
+    attrs = {"low": min_val, "high": max_val}
+    return _applied(lambda x: as_one_node(eager_ops.hardtanh, x, **attrs), input, inplace)
 
 
 def relu6(input: Any, inplace: bool = False) -> Any:
@@ -158,7 +155,7 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     """(x + 3) / 6 limited to [0, 1] (Howard et al. 2019)."""
-    return _applied(lambda x: relu6(x + 3) / 6, input, inplace)
+    return _applied(lambda x: as_one_node(eager_ops.hardsigmoid, x), input, inplace)
 
 
 def hardswish(input: Any, inplace: bool = False) -> Any:
@@ -179,6 +176,16 @@ def prelu(input: Any, weight: Any) -> Any:
                 f"{number} and channel size = {channels}."
             )
         slopes = ops.reshape(weight, (-1,) + (1,) * (input.ndim - 2))
+    return sloped(input, slopes)
+
+
+def sloped(input: Any, slopes: Any) -> Any:
+    """x above 0, slopes * x below; the slopes are a number or broadcast."""
+    if type(input) in PLAIN and input._array.dtype.kind == "f":
+        if isinstance(slopes, float):
+            slopes = input.constant(np.asarray(slopes, input._array.dtype))
+        if type(slopes) in PLAIN and slopes.dtype == input.dtype:
+            return input.apply(eager_ops.prelu, (input, slopes), {})
     return ops.where(ops.greater(input, 0), input, slopes * input)
 
 

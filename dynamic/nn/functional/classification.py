@@ -9,11 +9,12 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError, OutOfRangeError
 from compiler.ops.declare import size_value
+from dynamic.core import eager_ops
 from dynamic.errors import AutogradError
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.reduction import reduced, reduction_of
 from dynamic.nn.functional.sizes import differ
-from dynamic.tensors.tensor import has_values
+from dynamic.tensors.tensor import PLAIN, has_values
 from dynamic.user_warnings import warn
 
 __all__ = [
@@ -145,7 +146,8 @@ def nll_loss(
 
 
 def _picked(input: Any, index: Any, axis: int) -> Any:
-    return ops.take_along_axis(input, ops.expand_dims(index, axis), axis, wrap=False)
+    take = eager_ops.picked if type(input) in PLAIN else ops.take_along_axis
+    return take(input, ops.expand_dims(index, axis), axis, wrap=False)
 
 
 def _in_bounds(function: Any, input: Any, target: Any, option: Any) -> Any:

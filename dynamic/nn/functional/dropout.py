@@ -10,7 +10,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.core.refusals import refuse
-from dynamic.tensors.creation import generator
+from dynamic.tensors.random_numbers import generator
 from dynamic.tensors.tensor import Tensor, has_values
 
 __all__ = [

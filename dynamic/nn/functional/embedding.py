@@ -40,7 +40,7 @@ def embedding(
         padding_idx %= rows
     if has_values(input):
         indices = input._array
-        if indices.dtype.kind not in "iu":
+        if indices.dtype not in (np.int64, np.int32):
             raise AutogradError(
                 "Expected tensor for argument #1 'indices' to have one of the following scalar "
                 f"types: Long, Int; but got {input.type()} instead (while checking arguments for "

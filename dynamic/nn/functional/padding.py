@@ -9,8 +9,10 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import StaticGraphError
+from dynamic.core import eager_ops
 from dynamic.errors import AutogradError
 from dynamic.nn.functional.windows import listed
+from dynamic.tensors.tensor import PLAIN
 
 __all__ = ["pad"]
 
@@ -58,11 +60,13 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
     shape = tuple(input.shape)
+    mirrored = mode != "circular" and type(input) in PLAIN
+    take = eager_ops.mirrored if mirrored else ops.take
     for i in range(axes):
         axis, before, after = input.ndim - 1 - i, widths[2 * i], widths[2 * i + 1]
         if before or after:
             places = _INDICES[mode](shape, axis, before, after)
-            input = ops.take(input, places, axis)
+            input = take(input, places, axis)
     return input
 
 

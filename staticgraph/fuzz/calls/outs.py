@@ -12,7 +12,7 @@ from staticgraph.fuzz.calls.feeds import Fed, backwards, locked, mapped_file, st
 
 Array = Any
 MARGIN = 64  # bytes before and after an array
-FITS, UNFIT, EITHER = "fits", "unfit", "either"
+FITS, UNFIT = "fits", "unfit"
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class Outs:
     Attributes:
         value: the argument.
         arrays: the same, flat.
-        verdict: FITS, UNFIT, or EITHER for what may be refused.
+        verdict: FITS or UNFIT.
     """
 
     value: Any
@@ -84,7 +84,8 @@ def _guarded(like: Array) -> tuple[Array, Array]:
 def _inside(given: Array, like: Array) -> Array:
     """An array like another one in the memory of a given one, if it has as much."""
     whole = given.base if isinstance(given.base, np.ndarray) else given
-    if not whole.flags.c_contiguous or whole.nbytes < like.nbytes or type(whole) is not np.ndarray:
+    is_memory = type(whole) is np.ndarray and whole.flags.c_contiguous and not whole.dtype.hasobject
+    if not is_memory or whole.nbytes < like.nbytes:
         return given
     return whole.reshape(-1).view(np.uint8)[: like.nbytes].view(like.dtype).reshape(like.shape)
 
@@ -92,7 +93,6 @@ def _inside(given: Array, like: Array) -> Array:
 def _verdict(arrays: Sequence[Any], like: Sequence[Array], fed: Sequence[Fed]) -> str:
     if len(arrays) != len(like):
         return UNFIT
-    verdict = FITS
     for i, (one, wanted) in enumerate(zip(arrays, like, strict=True)):
         if type(one) is not np.ndarray or (one.dtype, one.shape) != (wanted.dtype, wanted.shape):
             return UNFIT
@@ -101,12 +101,10 @@ def _verdict(arrays: Sequence[Any], like: Sequence[Array], fed: Sequence[Fed]) -
             return UNFIT
         if any(np.may_share_memory(one, other) for other in arrays[:i]):
             return UNFIT
-        for given in fed:
-            if isinstance(given.value, np.ndarray) and np.may_share_memory(one, given.value):
-                if one is given.value:
-                    return UNFIT
-                verdict = EITHER  # an input that was converted, or whose gaps the array is in
-    return verdict
+        for given in fed:  # whose gaps the array may be in
+            if isinstance(given.value, np.ndarray) and np.shares_memory(one, given.value):
+                return UNFIT
+    return FITS
 
 
 _CHANGED: dict[str, Callable[[Array], Any]] = {

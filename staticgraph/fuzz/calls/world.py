@@ -17,7 +17,7 @@ import staticgraph as sg
 from compiler.core.errors import StaticGraphError
 from staticgraph.fuzz.calls.feeds import ARRAYS, FAR, Fed, fed, values
 from staticgraph.fuzz.calls.kinds import KINDS, WAYS, Function, Kind, flat
-from staticgraph.fuzz.calls.outs import EITHER, FITS, UNFIT, Outs, outs
+from staticgraph.fuzz.calls.outs import FITS, UNFIT, Outs, outs
 
 Array = Any
 Step = dict[str, Any]
@@ -71,7 +71,7 @@ class Call:
     """A call that is prepared: its arguments, and what must come of it.
 
     Attributes:
-        verdict: FITS, UNFIT or EITHER.
+        verdict: FITS or UNFIT.
         expected: outputs, and the next values of variables; None if it must be refused.
         far: whether an index points outside its axis.
     """
@@ -134,8 +134,7 @@ class Call:
 
     def untouched(self, finished: bool) -> None:
         """WrongError unless inputs, and what lies around arrays of `out`, are as before."""
-        into_inputs = finished and self.verdict == EITHER
-        if not into_inputs and any(one.changed() for one in self.fed):
+        if any(one.changed() for one in self.fed):
             raise WrongError("an input was changed")
         if self.out is not None and self.out.overrun():
             raise WrongError("memory beside an array of out was changed")
@@ -186,8 +185,8 @@ class World:
             form, at = step["out"]
             out = outs(form, at, like, feeds, self.kept[-1][0] if self.kept else None)
             kwargs["out"] = out.value
-            if out.verdict == UNFIT or (out.verdict == EITHER and verdict == FITS):
-                verdict = out.verdict
+            if out.verdict == UNFIT:
+                verdict = UNFIT
         return Call(group, name, args, kwargs, feeds, out, verdict, expected, far)
 
     def _fed(self, shape: Sequence[int | str], dtype: str, spec: Step) -> Fed:

@@ -61,10 +61,6 @@ def _matrix(g: Values) -> list[Any]:
     return [_positive(g, g.choose.choice((2, 3)))]
 
 
-def _matrix_and_columns(g: Values) -> list[Any]:
-    return [_positive(g), _float(g, 3, 2)]
-
-
 KNOWN: dict[str, Arguments] = {
     "can_cast": _dtypes, "promote_types": _dtypes, "get_default_dtype": lambda g: [],
     "is_anomaly_check_nan_enabled": lambda g: [], "is_anomaly_enabled": lambda g: [],
@@ -84,12 +80,14 @@ KNOWN: dict[str, Arguments] = {
     "cosine_embedding_loss": lambda g: [
         _float(g, 3, 2), _float(g, 3, 2), g.given("float64", [3], [1.0, -1.0, 1.0]),
     ],
-    "sliding_windows": lambda g: [_float(g, 3, 4), {"tuple": [2, 2]}],
+    "sliding_windows": lambda g: [
+        _float(g, 3, 4), {"tuple": [2, 2]}, {"tuple": [1, 2]}, {"tuple": [1, 1]},
+    ],
     "logdet": _matrix, "slogdet": _matrix, "cholesky": _matrix, "eigh": _matrix, "det": _matrix,
     "inverse": _matrix, "inv": _matrix, "matrix_exp": _matrix, "qr": _matrix,
     "matrix_power": lambda g: [_positive(g), g.choose.choice((0, 1, 2, 3, -1))],
-    "cholesky_solve": _matrix_and_columns, "solve": _matrix_and_columns,
-    "solve_triangular": lambda g: [_positive(g), _float(g, 3, 2)],
+    "cholesky_solve": lambda g: [_float(g, 3, 2), _positive(g)],
+    "solve": lambda g: [_positive(g), _float(g, 3, 2)],
     "multi_dot": lambda g: [[_float(g, 2, 3), _float(g, 3, 3), _float(g, 3, 2)]],
     "scatter": _scattered(), "scatter_": _scattered(), "scatter_add": _scattered(),
     "scatter_add_": _scattered(), "scatter_reduce": _scattered("sum"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+import numpy as np
 
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.eager.numpy_ops import COMPUTED
@@ -26,6 +29,47 @@ def refused_as_leaf(step: Step, theirs: Any, expected: Answer) -> bool:
         return False
     target = _state(expected, step["args"][0][1:])
     return target.get("_is_view") is True and target.get("is_leaf") is False
+
+
+def left_as_leaf(step: Step, ours: Any, theirs: Any, expected: Answer) -> bool:
+    """Whether PyTorch takes `requires_grad_(False)` of such a view, as of a leaf.
+
+    Of a view that is deleted later, the state is not known.
+    """
+    if step.get("of") != "requires_grad_" or not isinstance(ours, dict) or theirs is not None:
+        return False
+    target = _state(expected, step["args"][0][1:])
+    stale = target.get("_is_view", True) is True and target.get("is_leaf", False) is False
+    return stale and ours.get("text", "").startswith("you can only change requires_grad flags")
+
+
+def refused_twice(ours: Any, theirs: Any) -> bool:
+    """Whether a view that was saved was changed in two ways that forbid a reverse pass.
+
+    Its version is another, which `dynamic` says; and its base was overwritten, though it was made
+    without gradients or among several views: PyTorch looks at that first.
+    """
+    if not isinstance(ours, dict) or not isinstance(theirs, dict):
+        return False
+    text = theirs.get("text", "")
+    viewed = text.startswith("A view was created in") or re.match(
+        r"Output \d+ of \w+ is a view", text
+    )
+    return bool(viewed) and ours.get("text", "").startswith("one of the variables needed")
+
+
+def given_data(program: Program) -> set[str]:
+    """The names that the program gave other `data`, and with them what is made of those.
+
+    To PyTorch an inference tensor with the data of another is none; to `dynamic` it stays one.
+    """
+    found: set[str] = set()
+    for step in program["steps"]:
+        if step["do"] == "assign" and step["of"] == "data":
+            found.add(step["args"][0][1:])
+        elif reads(step.get("args", [])) & found:
+            found.update(names(step))
+    return found
 
 
 def written_in_part(step: Step, theirs: Any) -> bool:
@@ -120,6 +164,32 @@ def replaced_after_saved(program: Program, found: Answer) -> int | None:
         elif step["do"] in ("method", "function", "augment"):
             used |= read
     return None
+
+
+def written_twice(program: Program) -> int | None:
+    """The first reverse pass after a tensor was written to one place more than once by an index.
+
+    PyTorch says that its gradient is then wrong: it counts each place as often as it is named. To
+    `dynamic` only what is written last has one.
+    """
+    twice = False
+    for number, step in enumerate(program["steps"]):
+        if step["do"] == "set" and isinstance(step["args"][2], str):
+            key = step["args"][1]
+            parts = key["tuple"] if isinstance(key, dict) and "tuple" in key else [key]
+            twice = twice or any(_may_repeat(one) for one in parts)
+        elif twice and step.get("of") in PASSES:
+            return number
+    return None
+
+
+def _may_repeat(index: Any) -> bool:
+    """Whether places of an index may be one: they are equal, or some are counted from the end."""
+    if isinstance(index, dict) and "tensor" in index:
+        index = index["tensor"][0] if index["tensor"][1] == "int64" else []
+    places = np.asarray(index if isinstance(index, list) else []).reshape(-1)
+    signs = {bool(place < 0) for place in places}
+    return len(set(places.tolist())) < len(places) or len(signs) > 1
 
 
 def held_as_gradient(program: Program, expected: Answer) -> set[str]:

@@ -239,7 +239,7 @@ def got(array: Array, key: Any) -> Array:
     """What an index gives: a view, unless arrays are among the index."""
     basic, advanced = _parts(array, key)
     found = array[basic]
-    return found if advanced is None else np.array(found[advanced])
+    return found if advanced is None else np.array(found[advanced], order="C")
 
 
 def put(array: Array, key: Any, value: Any) -> None:

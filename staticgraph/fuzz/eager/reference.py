@@ -7,22 +7,21 @@ environment which `staticgraph peers install torch` makes. An empty value: none.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from compiler.core.settings import FUZZ_TORCH
 from staticgraph.compare import peers
 from staticgraph.fuzz.campaign import Program
 
 MACHINE = Path(__file__).with_name("machine.py")
-VARIABLE = "STATICGRAPH_FUZZ_TORCH"
 
 
 def interpreter() -> str | None:
     """The Python that has PyTorch; None if there is none."""
-    given = os.environ.get(VARIABLE)
+    given = FUZZ_TORCH.given
     if given is not None:
         return given or None
     found = peers.interpreter("torch")

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
+from compiler import strided
 from compiler.core.errors import StaticGraphError
-from compiler.passes.pipeline import rule_names
 from compiler.passes.rules import RULES
-from compiler.runtime import strided
-from staticgraph.fuzz.graphs.check import Case, DifferenceError, Graph
+from compiler.pipeline import rule_names
+from staticgraph.fuzz.graphs.case import Case, DifferenceError, Graph
 
 Array = Any
 STABLE = sorted(rule.name for rule in RULES if rule.kind == "stable")

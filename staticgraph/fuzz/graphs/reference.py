@@ -301,7 +301,11 @@ MOVEMENT: dict[str, Callable[..., Any]] = {
 
 
 def _take(x: Array, index: Array, axis: int | None = None) -> Array:
-    return np.take(x, np.asarray(index).astype(np.int64), axis)
+    index = np.asarray(index).astype(np.int64)
+    size = x.size if axis is None else x.shape[axis]
+    if ((index < -size) | (index >= size)).any():  # NumPy takes nothing from anywhere
+        raise IndexError(f"an index is out of bounds for size {size}")
+    return np.take(x, index, axis)
 
 
 def _take_add(g: Array, index: Array, axis: int, size: int) -> Array:
@@ -412,7 +416,7 @@ def _reduced(x: Array, reduction: str) -> Array:
 
 def _cross_entropy(x: Array, target: Array, reduction: str = "mean") -> Array:
     axis = 1 if x.ndim > 1 else 0
-    logs = _log_softmax(x, axis)
+    logs = _log_softmax(_floating(x), axis)  # the target stays of integers
     picked = -np.squeeze(_along(logs, np.expand_dims(target, axis), axis), axis)
     return _reduced(picked, reduction)
 
@@ -439,7 +443,7 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "one_hot": _one_hot, "matmul": _matmul, "dot": _matmul, "gemm": _gemm,
     "outer": lambda x, y: x[:, None] * y[None, :], "conv2d": _conv2d,
     "conv_transpose2d": _conv_transpose2d, "max_pool2d": _pool(np.max, -math.inf),
-    "avg_pool2d": _pool(np.mean, 0.0), "cross_entropy": _floats(_cross_entropy),
+    "avg_pool2d": _pool(np.mean, 0.0), "cross_entropy": _cross_entropy,
     "mse_loss": _floats(_mse_loss), "layer_norm": _floats(_layer_norm),
     "binary_cross_entropy_with_logits": _floats(_binary_cross_entropy),
 }  # fmt: skip

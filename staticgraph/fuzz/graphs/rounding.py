@@ -10,6 +10,7 @@ import numpy as np
 from compiler.core import dims
 from compiler.core.dims import Unknown
 from compiler.core.types import mapped
+from compiler.graph.body import Body
 from compiler.graph.expression import Expression, abstract, ancestors
 from compiler.inspect.interpret import interpret
 from compiler.ops.regions import checkpoint
@@ -78,16 +79,35 @@ def _noisy(
             fed = dict(zip(leaves, map(np.asarray, given), strict=True))
             (value,) = _noisy([expanded], fed, sizes, rng)
         else:
-            value = _evaluated(node, given, sizes)
+            value = _evaluated(node, given, sizes, rng)
         values[node] = _moved(value, rng) if node.operands else value
     return [np.asarray(values[root]) for root in roots]
 
 
-def _evaluated(node: Expression, operands: Sequence[Any], sizes: Mapping[Unknown, int]) -> Any:
+class _NoisyBody:
+    """The body of a loop or a branch, in which every value is moved too."""
+
+    def __init__(self, body: Body, rng: np.random.Generator) -> None:
+        self.outputs = body.outputs
+        self._inputs, self._results = body.expressions()
+        self._rng = rng
+
+    def __call__(self, *arrays: Any) -> list[Array]:
+        fed = dict(zip(self._inputs, map(np.asarray, arrays), strict=True))
+        return _noisy(self._results, fed, {}, self._rng)
+
+
+def _evaluated(
+    node: Expression,
+    operands: Sequence[Any],
+    sizes: Mapping[Unknown, int],
+    rng: np.random.Generator,
+) -> Any:
     attrs = {
         name: mapped(value, lambda size: dims.evaluate(size, sizes))
         for name, value in node.attrs.items()
     }
+    attrs |= {name: _NoisyBody(body, rng) for name, body in attrs.items() if isinstance(body, Body)}
     with np.errstate(all="ignore"):
         return node.op.evaluate(*operands, **attrs)
 
@@ -116,9 +136,9 @@ def _moved(value: Any, rng: np.random.Generator, terms: float = 1) -> Any:
         noise += step * rng.uniform(-1, 1) * terms / 64
     with np.errstate(all="ignore"):
         moved = np.asarray(value * (1 + noise), value.dtype)
-    # rules of gradients may give either zero
+    # rules of gradients may give either zero, and nobody says which sign a nan has
     signs = rng.uniform(-1, 1, value.shape).astype(value.dtype)
-    return np.where(value == 0, np.copysign(value, signs), moved)
+    return np.where((value == 0) | np.isnan(value), np.copysign(value, signs), moved)
 
 
 def _stirred(value: Any, rng: np.random.Generator, terms: float) -> Any:
@@ -137,7 +157,7 @@ def _terms(node: Expression, operands: Sequence[Array]) -> float:
     shape = np.shape(operands[0])
     if node.op.name == "matmul":
         return float(shape[-1]) if shape else 1
-    if node.op.name in ("cross_entropy", "layer_norm"):
+    if node.op.name in ("cross_entropy", "layer_norm", "take_add", "along_add"):
         return float(np.size(operands[0]))
     axes = node.attrs.get("axes", (node.attrs.get("axis", len(shape)),))
     if not isinstance(axes, tuple):

@@ -127,13 +127,25 @@ def _ravel_multi_index(indices: Any, shape: Any) -> Array:
     return np.asarray(first.astype(np.int64) * shape[1] + second.astype(np.int64))
 
 
-REFERENCE: dict[str, Callable[..., Any]] = {
+def _promoted(function: Callable[..., Array]) -> Callable[..., Array]:
+    """The function of x and of values that are written into it, in their common dtype."""
+
+    def promoting(x: Array, index: Any, values: Any, *more: Any, **named: Any) -> Array:
+        return function(x.astype(np.result_type(x, values)), index, values, *more, **named)
+
+    return promoting
+
+
+_WRITING: dict[str, Callable[..., Any]] = {
     "scatter": _scatter(False), "scatter_add": _scatter(True),
     "put_along_axis": _put_along_axis, "scatter_reduce": _scatter_reduce,
+    "index_add": _index_into(True), "index_copy": _index_into(False),
+    "index_fill": _index_into(False), "put": _put, "index_put": _index_put,
+}  # fmt: skip
+REFERENCE: dict[str, Callable[..., Any]] = {
+    **{name: _promoted(function) for name, function in _WRITING.items()},
     "along_prod": _along_prod, "along_extremum": _along_extremum,
-    "last_positions": _last_positions, "index_add": _index_into(True),
-    "index_copy": _index_into(False), "index_fill": _index_into(False), "put": _put,
-    "index_put": _index_put, "ravel_multi_index": _ravel_multi_index,
+    "last_positions": _last_positions, "ravel_multi_index": _ravel_multi_index,
     "masked_fill": lambda x, mask, value: np.where(mask, value, x),
 }  # fmt: skip
 """What they mean."""

@@ -39,7 +39,8 @@ def _pi_times(function: Any, x: Array) -> Array:
 def sinc(x: Array) -> Array:
     """sin(pi x) / (pi x)."""
     found = _pi_times(np.sin, x) / (x.dtype.type(np.pi) * x)
-    return np.where(x == 0, x.dtype.type(1), np.where(x == np.rint(x), x.dtype.type(0), found))
+    whole = np.isfinite(x) & (x == np.rint(x))
+    return np.where(x == 0, x.dtype.type(1), np.where(whole, x.dtype.type(0), found))
 
 
 def digamma(x: Array) -> Array:
@@ -78,7 +79,7 @@ def polygamma(n: int, x: Array) -> Array:
 
 def xlogy(x: Array, y: Array) -> Array:
     """x log(y), 0 where x is 0 and y is a number."""
-    found = x * np.log(y)
+    found = x * np.log(np.asarray(y, np.result_type(x, y)))  # a number takes the dtype of x
     return np.where((x == 0) & ~np.isnan(y), found.dtype.type(0), found)
 
 

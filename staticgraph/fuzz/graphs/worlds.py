@@ -13,8 +13,10 @@ import numpy as np
 import dynamic
 import staticgraph as sg
 from compiler import ops
-from compiler.control.eager import own
+from compiler.core.errors import OutOfRangeError
+from compiler.transforms.control_eager import own
 from dynamic.errors import AutogradError
+from dynamic.tensors.indexing import StepError
 from dynamic.utils.checkpoint import CheckpointError, checkpoint
 from staticgraph.fuzz.graphs import control, reference
 from staticgraph.fuzz.graphs.program import Step, names, reads, run
@@ -37,6 +39,14 @@ def repeated(limit: Any, body: Callable[..., Any], init: Any) -> Any:
         return [carry[0] + 1, *body(*carry[1:])]
 
     return sg.while_loop(test, step, [np.zeros((), np.int64), *init])[1:]
+
+
+def _getitem(x: Any, key: Any) -> Any:
+    """`x[key]`, or the op where PyTorch refuses the key: backwards, or by int8."""
+    try:
+        return x[key]
+    except (StepError, OutOfRangeError):
+        return ops.getitem(x, key)
 
 
 def _squared(name: str) -> Callable[..., Any]:
@@ -67,7 +77,7 @@ _SYMBOLIC: dict[str, Callable[..., Any]] = SIGNLESS | {
     "jvp": lambda f, x, t: sg.jvp(f, (x,), (t,)), "vmap": lambda f, *xs: sg.vmap(f)(*xs),
 }  # fmt: skip
 _EAGER: dict[str, Callable[..., Any]] = _SYMBOLIC | {
-    "getitem": lambda x, key: x[key], "arange": dynamic.arange,
+    "getitem": _getitem, "arange": dynamic.arange,
     "zeros": lambda shape, dtype: dynamic.tensor(np.zeros(shape, dtype)),
     "size_of": lambda x, axis, dtype: dynamic.tensor(np.asarray(x.shape[axis], dtype)),
     # one that hands an operand on gives that tensor, as PyTorch's does

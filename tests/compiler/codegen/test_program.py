@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from compiler.codegen.program import Branch, Call, Instruction, Loop, Operand, Set, While
+from compiler.codegen.words import program_words
 from compiler.runtime.cache import loader
-from compiler.runtime.program import program_words
 from compiler.runtime.signals import words_of_a_call
 
 UNITS = [

@@ -24,9 +24,9 @@ from compiler.graph.build import (
     to_text,
     verify,
 )
-from compiler.passes.pipeline import optimise, pipeline
 from compiler.passes.roots import separate_roots
 from compiler.passes.sizes import unify_sizes
+from compiler.pipeline import optimise, pipeline
 from tests.graphs import DEFINITIONS, built, kernel
 
 each = pytest.mark.parametrize("name", DEFINITIONS)

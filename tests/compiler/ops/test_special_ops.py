@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic as torch
 import staticgraph as sg
+from compiler import ops
 from compiler.core.errors import DTypeError, OptionError
 from compiler.core.op import Op, all_ops
 from tests.samples import elementwise
@@ -134,6 +135,65 @@ def test_polygamma_is_accurate_on_both_sides_of_zero() -> None:
     second = zeta3 * np.array([-2.0, -14, -14, -14]) + [0, 0, 16, 16 + 16 / 27]
     assert_allclose(sg.polygamma(1, x), first, rtol=1e-14)
     assert_allclose(sg.polygamma(2, x), second, rtol=2e-14)
+
+
+def test_lgamma_is_infinite_where_every_number_is_a_pole() -> None:
+    # above 2.6e305 lgamma(-x) overflows too: an infinity was taken from another
+    x = -np.array([1e300, 2.5e305, 2.6e305, 1e307, np.finfo(float).max, np.inf])
+    assert_array_equal(sg.function(sg.lgamma)(x), np.full(6, np.inf))
+    assert_array_equal(sg.lgamma(x), np.full(6, np.inf))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_there_is_no_entropy_outside_of_probabilities(dtype: str) -> None:
+    x = np.array([-1.25, -1e-40, 1 + 1e-6, 2, np.nan, 0, -0.0, 1, 1e-45], dtype)
+    with np.errstate(all="ignore"):
+        for target in (0.0, 1.0, 0.5):
+            for found in (
+                ops.binary_cross_entropy(x, target),
+                sg.function(lambda x, t=target: ops.binary_cross_entropy(x, t))(x),
+            ):
+                logs = np.array([np.log(x), np.log1p(-x)], np.float64).clip(-100)
+                expected = -target * logs[0] - (1 - target) * logs[1]
+                assert np.isnan(found[:5]).all()
+                assert_allclose(found[5:], expected[5:], rtol=1e-6)
+
+
+def second(function: Callable[[Any], Any], x: Any) -> Any:
+    return np.stack([sg.grad(sg.grad(function))(one) for one in x])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_second_derivatives_far_out_are_numbers(dtype: str) -> None:
+    far = np.array([0.25, 0.75, 12345.75, 2.0**23, 1e30, np.finfo(dtype).max], dtype)
+    # sinc'(n) is cos(pi n) / n, and sinc''(n) -2 cos(pi n) / n^2: all large floats are even
+    slopes = np.stack([sg.grad(sg.sinc)(x) for x in far[3:]])
+    assert_allclose(slopes, 1 / far[3:], rtol=1e-6)
+    assert_allclose(second(sg.sinc, far)[3:], -2 / far[3:] / far[3:], rtol=1e-6)
+    angle = math.pi * far[:3].astype(np.float64)
+    bend = 2 * (np.sin(angle) - angle * np.cos(angle)) - angle**2 * np.sin(angle)
+    assert_allclose(second(sg.sinc, far)[:3], bend * math.pi**2 / angle**3, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_second_derivatives_of_sums_that_one_term_outweighs(name: str, dtype: str) -> None:
+    function = getattr(sg, name)
+    x = np.array([-5000, -200, 0, 200, 5000], dtype)
+    zero = np.zeros((), dtype)
+    slope = math.log(2) / 4 if name == "logaddexp2" else 1 / 4
+    for given in (lambda x: function(x, zero), lambda x: function(zero, x)):
+        assert_allclose(second(given, x), [0, 0, slope, 0, 0], atol=1e-15)
+
+
+@pytest.mark.parametrize("n", [12, 20, 30, 100])
+def test_float32_polygamma_is_in_range_where_its_value_is(n: int) -> None:
+    x = np.array([0.75, 20, 127, -2.25], np.float32)
+    exact = sg.polygamma(n, x.astype(np.float64))
+    with np.errstate(over="ignore"):
+        expected = exact.astype(np.float32)
+        assert_array_equal(sg.polygamma(n, x), expected)
+    assert_allclose(sg.function(lambda x: sg.polygamma(n, x))(x), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["isposinf", "isneginf", "signbit", "isreal"])

@@ -15,9 +15,9 @@ from compiler.graph.strided import view_inputs
 from compiler.inspect.interpret import interpret
 from compiler.ops import add, divide, power
 from compiler.passes.accumulate import accumulate_products
-from compiler.passes.arrange import arrange_rows
-from compiler.passes.pipeline import LOOPS, optimise, recompute_regions, rule_names
 from compiler.passes.rules import RULES
+from compiler.pipeline import LOOPS, optimise, recompute_regions, rule_names
+from compiler.schedule.arrange import arrange_rows
 from compiler.schedule.recompute import recompute_values
 
 # the others: test_control_passes.py, test_accumulate.py, test_recompute.py, test_arrange.py,

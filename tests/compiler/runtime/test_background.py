@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
 import staticgraph.executables.interpreted
-from compiler.runtime import executable
+from compiler import executable
 from staticgraph.executables.interpreted import BackgroundExecutable
 
 compile_graph = staticgraph.executables.interpreted.compile_graph

@@ -15,9 +15,9 @@ import pytest
 
 import staticgraph as sg
 from compiler.codegen.program import Call, Operand
+from compiler.codegen.words import program_words
 from compiler.runtime import entry
 from compiler.runtime.cache import loader
-from compiler.runtime.program import program_words
 
 FLOAT32, INT64, BOOL = np.dtype("float32"), np.dtype("int64"), np.dtype("bool")
 

@@ -18,12 +18,12 @@ from compiler.compile import compile_graph
 from compiler.core.dims import Unknown, atoms
 from compiler.core.errors import FeedError, GraphError, OutOfRangeError, ShapeError
 from compiler.core.options import Options
+from compiler.executable import Executable
 from compiler.graph.build import to_text
 from compiler.graph.definition import define
 from compiler.graph.expression import Expression
 from compiler.runtime.cache.loader import counts
-from compiler.runtime.executable import Executable
-from staticgraph.fuzz.graphs.check import cases_of
+from staticgraph.fuzz.graphs.case import cases_of
 from tests.compiler.transforms.test_control_values import symbolic
 from tests.graphs import DEFINITIONS, random_graph
 from tests.loops import PROGRAMS

@@ -21,6 +21,7 @@ from compiler.core.errors import FormatError
 from compiler.core.op import Op, op_named
 from compiler.core.options import Options
 from compiler.core.types import TensorType
+from compiler.executable import Executable
 from compiler.graph.canonical import Canonical, canonical
 from compiler.graph.definition import Definition, define
 from compiler.graph.expression import Expression
@@ -28,7 +29,6 @@ from compiler.runtime.cache import key, loader
 from compiler.runtime.cache.images import read_image
 from compiler.runtime.cache.loader import counts
 from compiler.runtime.cache.store import HEADER, MAGIC, SUFFIX, Store
-from compiler.runtime.executable import Executable
 
 
 @pytest.fixture(autouse=True)

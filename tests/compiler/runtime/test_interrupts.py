@@ -12,7 +12,7 @@ import pytest
 
 import staticgraph as sg
 from compiler.codegen.program import Change
-from compiler.runtime.state import holding
+from compiler.graph.state import holding
 from tests.paths import ROOT
 
 BEGIN = """
@@ -320,3 +320,47 @@ for count in range(1, 400):
 print(count > 20 and count < 400)
 """
     assert printed(script) == "True\n"
+
+
+@pytest.mark.slow
+def test_an_exception_at_any_line_of_a_call_that_is_interpreted() -> None:
+    """Variables change together or not at all, and are free afterwards."""
+    script = """
+a, b = (sg.variable(np.full(3, value, "float32"), name="v") for value in (1, 2))
+x = sg.placeholder("x", (3,))
+calls = {
+    "swapped": sg.compile([x], a + x, updates=[(a, b), (b, a)], debug=True),
+    "profiled": sg.compile([x], a + x, updates=[(a, b), (b, a)]).profile,
+}
+left = 0
+FILES = "interpreted.py", "state.py", "profile.py"
+
+
+def line(frame, event, argument):
+    global left
+    if frame.f_code.co_filename.endswith(FILES):
+        left -= event == "line"
+        if not left:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+    return line
+
+
+for name, call in calls.items():
+    call(x=np.ones(3, "float32"))
+    for count in [*range(1, 300), *range(300, 100_000, 997)]:
+        before = a.value[0], b.value[0]
+        left = count
+        sys.settrace(line)
+        try:
+            call(x=np.ones(3, "float32"))
+            break
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        now = a.value[0], b.value[0]
+        assert now == before or (name, now) == ("swapped", before[::-1]), (name, count, now)
+    print(count > 50)
+"""
+    assert printed(script) == "True\nTrue\n"

@@ -164,6 +164,21 @@ def test_memory_between_the_elements_of_an_input_may_be_written(options: Any) ->
     np.testing.assert_array_equal(matrix, [[5, 0, 0, 0, 4, 8, 0, 0], [9, 0, 0, 0, 0, 0, 0, 0]])
 
 
+@every
+@pytest.mark.parametrize("size", [3, 300])
+def test_inputs_that_are_copied_are_not_written_either(options: Any, size: int) -> None:
+    x = sg.placeholder("x", (None, None))
+    f = sg.compile([x], x * 2, **options)
+    f.wait()
+    memory = np.arange(size * size, dtype="float32").reshape(size, size)
+    swapped = memory.view(">f4")
+    for given in (memory.T, memory[::-1], memory[:, ::-1], swapped):
+        before = memory.copy()
+        with pytest.raises(FeedError, match=r"out\[0\]: shares memory with an input"):
+            f(given, out=memory)
+        np.testing.assert_array_equal(memory.view("int32"), before.view("int32"))
+
+
 UNFIT = """
 import faulthandler, sys, tempfile
 import numpy as np

@@ -14,10 +14,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
+from compiler import strided
 from compiler.core.errors import FeedError, OutOfRangeError, ShapeError
 from compiler.graph.strided import Order
 from compiler.inspect.interpret import interpret
-from compiler.runtime import strided
 from compiler.runtime.background import Compilation
 from compiler.runtime.cache.loader import counts
 from tests.layouts import all_in_place, laid_out, shuffled

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 import staticgraph as sg
 from compiler.codegen.kernel import Kernel
+from compiler.codegen.memory import MemoryPlan, Slot
 from compiler.core.dims import atoms
 from compiler.graph.build import build
 from compiler.graph.expression import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.schedule.arena import ALIGNMENT
 from compiler.schedule.groups import computed
-from compiler.schedule.memory import MemoryPlan, Slot
 from tests.graphs import DEFINITIONS, kernel, lowered, random_graph
 
 BYTE = np.dtype(np.uint8)

@@ -13,7 +13,6 @@ from numpy.testing import assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler.control.checks import line_of
 from compiler.core.dims import Dim
 from compiler.core.types import TensorType, TupleType, collecting_assumptions
 from compiler.graph.body import Body
@@ -21,6 +20,7 @@ from compiler.graph.build import build, to_text, verify
 from compiler.graph.expression import Expression
 from compiler.inspect.interpret import interpret
 from compiler.ops import control
+from compiler.transforms.control_checks import line_of
 from staticgraph.draw import draw
 from tests.trace import placeholder
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
 from compiler.codegen.program import Branch, Loop, While
-from compiler.passes.pipeline import rule_names
+from compiler.pipeline import rule_names
 from tests.compiler.transforms.test_control_values import CLOSE, RECORDED, recorded, symbolic
 from tests.loops import PROGRAMS, values
 

@@ -20,9 +20,9 @@ from compiler.inspect.interpret import interpret
 from compiler.ops import control
 from compiler.passes.hoist import hoist_invariants, hoist_products
 from compiler.passes.merge import merge_scans
-from compiler.passes.pipeline import optimise, pipeline
 from compiler.passes.prune import prune_loops
 from compiler.passes.sink import sink_products, sink_sums
+from compiler.pipeline import optimise, pipeline
 from tests.compiler.transforms.test_control_values import symbolic
 from tests.loops import PROGRAMS, values
 

@@ -18,7 +18,7 @@ import dynamic
 import staticgraph as sg
 from compiler.graph.expression import Expression
 from compiler.inspect.interpret import interpret
-from compiler.passes.pipeline import rule_names
+from compiler.pipeline import rule_names
 
 pytestmark = pytest.mark.slow
 

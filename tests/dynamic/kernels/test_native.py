@@ -16,8 +16,8 @@ import dynamic as torch
 import staticgraph as sg
 from compiler import ops
 from compiler.runtime import threads as pool
+from dynamic.core import eager_ops
 from dynamic.kernels import blockwise, native
-from dynamic.operations import eager_ops
 
 
 @pytest.fixture(autouse=True)

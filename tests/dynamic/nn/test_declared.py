@@ -30,8 +30,9 @@ def test_the_table_is_not_empty() -> None:
 def test_a_declared_module_looks_as_if_written_by_hand(kind: Any) -> None:
     name = kind.__name__
     assert kind.__doc__
-    assert vars(kind)["forward"].__qualname__ == f"{name}.forward"
-    assert vars(kind)["__init__"].__qualname__ == f"{name}.__init__"
+    if "Norm" not in name or "forward" in vars(kind):  # PyTorch's shares that of channels
+        assert kind.forward.__qualname__ == f"{name}.forward"
+    assert kind.__init__.__qualname__ == f"{name}.__init__"
     assert kind.forward.__doc__
     for parameter in inspect.signature(kind).parameters.values():
         assert not hasattr(kind, parameter.name)  # a default is no attribute of the class

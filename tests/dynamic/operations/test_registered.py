@@ -12,7 +12,7 @@ import pytest
 import dynamic
 import staticgraph as sg
 from compiler.core.op import Op, is_registered
-from dynamic.operations.eager_ops import REPLACED
+from dynamic.core.eager_ops import REPLACED
 
 _MEMORY = "about memory, which an expression has none of: a graph has what it expands to, or x"
 _NAME = "a registered op under the name of PyTorch's node; a graph has the registered one"

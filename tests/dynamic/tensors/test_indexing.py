@@ -210,3 +210,120 @@ def test_axes_of_another_number():
     assert torch.ones(()).mT.shape == ()
     with pytest.raises(IndexError, match=r"^amin\(\): Expected reduction dim 0 to have non-zero"):
         torch.ones(0, 2).amin(0)
+
+
+Y = torch.arange(24).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("key", "same"),
+    [
+        ([[0, 1]], ([0, 1],)),
+        ([[0, 1], [1, 0]], ([0, 1], [1, 0])),
+        ([[[0, 1]]], ([[0, 1]],)),
+        ([(0, 1), (1, 0)], ([0, 1], [1, 0])),
+        ([torch.tensor(0), torch.tensor(1)], (0, 1)),
+        ([0, torch.tensor(1)], (0, 1)),
+        ([torch.tensor([0, 1])], ([0, 1],)),
+        ([slice(None), 0], (slice(None), 0)),
+        ([None], (None,)),
+        ([[0, 1], ...], ([0, 1], ...)),
+        ([1, [0, 1]], (1, [0, 1])),
+        ([[0, 1], [0]], ([0, 1], [0])),
+        ([[]], ([],)),
+    ],
+)
+def test_a_list_of_indices_is_a_tuple_of_them(key, same):
+    with pytest.warns(UserWarning, match=r"^Using a non-tuple sequence for multidimensional"):
+        found = Y[key]
+    assert found.tolist() == Y[same].tolist()
+    written, expected = Y.clone(), Y.clone()
+    with pytest.warns(UserWarning, match=r"^Using a non-tuple sequence"):
+        written[key] = -1
+    expected[same] = -1
+    assert written.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("key", [[0, 1], [True, False], [], [1], [0] * 32, [[0]] * 32])
+def test_a_list_of_numbers_or_a_long_one_is_one_index(key):
+    assert Y[key].tolist() == Y[torch.tensor(key, dtype=None if key else torch.int64)].tolist()
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        slice(None, None, -1),
+        (slice(None), slice(None, None, -2)),
+        (..., slice(None, None, -1)),
+        (None, slice(None, None, -1)),
+        ([0], slice(None, None, -1)),
+    ],
+)
+def test_no_slice_goes_backwards(key):
+    with pytest.raises(ValueError, match=r"^step must be greater than zero$"):
+        Y[key]
+    with pytest.raises(ValueError, match=r"^step must be greater than zero$"):
+        Y.clone()[key] = 0
+    assert Y[::2, 1::2].shape == (1, 1, 4)
+
+
+def test_elements_of_uint8_are_a_mask():
+    bytes_ = torch.tensor([1, 0, 2], dtype=torch.uint8)
+    with pytest.warns(UserWarning, match=r"^indexing with dtype torch.uint8 is now deprecated"):
+        assert Y[0, bytes_].tolist() == Y[0, [0, 2]].tolist()
+    assert Y[torch.tensor(1, dtype=torch.uint8)].shape == (1, 2, 3, 4)
+    assert Y[torch.tensor(0, dtype=torch.uint8)].shape == (0, 2, 3, 4)
+    x = Y.clone()
+    with pytest.warns(UserWarning, match="indexing with dtype torch.uint8"):
+        x[0, bytes_] = torch.tensor([[-1], [-2]])
+    assert x[0, :, 0].tolist() == [-1, 4, -2]
+    text = r"^masked_fill_ only supports boolean masks, but got mask with dtype unsigned char$"
+    for value in (1, torch.tensor(1)):
+        with (
+            pytest.warns(UserWarning, match="indexing with dtype torch.uint8"),
+            pytest.raises(RuntimeError, match=text),
+        ):
+            x[0, bytes_] = value
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.float32])
+def test_elements_of_other_dtypes_are_no_indices(dtype):
+    places = torch.tensor([0, 1], dtype=dtype)
+    text = r"^tensors used as indices must be long, int, byte or bool tensors$"
+    with pytest.raises(IndexError, match=text):
+        Y[places]
+    with pytest.raises(IndexError, match=text):
+        Y.clone()[places] = 1
+
+
+def test_masks_and_indices_of_functions_have_the_dtype_that_pytorch_wants():
+    x, ints = torch.ones(2), torch.tensor([1, 0], dtype=torch.int32)
+    cases = (
+        (lambda: x.masked_fill(ints, 0.0), "masked_fill_ only supports boolean masks, but got mask "
+         "with dtype int"),
+        (lambda: x.masked_fill_(ints, 0.0), "masked_fill_ only supports boolean masks, but got "
+         "mask with dtype int"),
+        (lambda: x.masked_scatter(ints, x), "masked_scatter_ only supports boolean masks, but got "
+         "mask with dtype Int"),
+        (lambda: torch.where(ints, x, x), "where expected condition to be a boolean tensor, but "
+         "got a tensor with dtype Int"),
+        (lambda: x.index_copy(0, ints, x), "index_copy_(): Expected a long tensor for index, but "
+         "got Int"),
+        (lambda: x.put(ints, x), "put_(): Expected a long tensor for index, but got Int"),
+        (lambda: x.take_along_dim(ints, 0), "torch.take_along_dim(): dtype of indices should be "
+         "Long but got Int"),
+        (lambda: x.index_select(0, ints.to(torch.int8)), "index_select(): Expected dtype int32 or "
+         "int64 for index"),
+        (lambda: x.index_add(0, ints.to(torch.int8), x), "index_add_(): Expected dtype "
+         "int32/int64 for index but got: Char"),
+        (lambda: x.gather(0, ints.to(torch.int8)), "gather(): Expected dtype int32/int64 for "
+         "index"),
+    )  # fmt: skip
+    for call, text in cases:
+        with pytest.raises(RuntimeError) as caught:
+            call()
+        assert str(caught.value) == text
+    with pytest.raises(IndexError, match=r"^index_fill_\(\): Expected dtype int64 for index.$"):
+        x.index_fill(0, ints, 1.0)
+    with pytest.warns(UserWarning, match="^where received a uint8 condition tensor"):
+        assert torch.where(ints.to(torch.uint8), x, x * 2).tolist() == [1.0, 2.0]

@@ -475,3 +475,14 @@ def test_a_gradient_through_a_written_view_is_on_memory_of_its_own():
     ((y + k) * torch.arange(12.0).reshape(4, 3)).sum().backward()
     h.grad.zero_()
     assert k.grad.tolist() == np.arange(12.0).reshape(4, 3).tolist()
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_a_view_that_became_recorded_retains_its_gradient(size):
+    x = torch.tensor(3.0, requires_grad=True)
+    view = torch.ones(2, 3).narrow(1, 1, size)
+    view.mul_(x)
+    view.retain_grad()  # before anything else has asked for its node
+    assert view.retains_grad
+    (view * 2).sum().backward()
+    assert view.grad.tolist() == [[2.0] * size] * 2

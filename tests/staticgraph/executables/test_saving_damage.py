@@ -17,7 +17,7 @@ import staticgraph as sg
 from compiler import ops
 from compiler.graph.build import build
 from compiler.graph.expression import Expression
-from staticgraph.executables.saving import check_graph
+from staticgraph.loading import check_graph
 
 
 def _small(path: Path) -> Path:

@@ -218,7 +218,7 @@ def test_an_assignment_of_anything_is_noticed(monkeypatch: pytest.MonkeyPatch) -
     steps = [{"do": "assign", "group": 0, "variable": 0, "form": form, "seed": 1}
              for form in ("plain", "masked")]  # fmt: skip
     assert checked("swap", *steps) is None
-    monkeypatch.setattr("compiler.runtime.state.to_array", np.asarray)
+    monkeypatch.setattr("compiler.graph.state.to_array", np.asarray)
     assert checked("swap", *steps) == "a value that must be refused is not"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
@@ -14,7 +15,10 @@ from dynamic.capture.traced import Traced
 from staticgraph.fuzz import server
 from staticgraph.fuzz.capture import CAMPAIGN
 from staticgraph.fuzz.capture.arguments import NAMES
+from staticgraph.fuzz.capture.generate import _applied, _keep, _runs, _subject
+from staticgraph.fuzz.capture.known import KNOWN
 from staticgraph.fuzz.capture.program import source
+from staticgraph.fuzz.capture.values import Values
 from staticgraph.fuzz.shrink import Shrinker
 
 
@@ -35,6 +39,20 @@ def program(*steps: Any, again: Any = None) -> Any:
 
 def checked(one: Any) -> str | None:
     return server.run(CAMPAIGN, {"program": one})
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.rpartition(".")[2] in KNOWN])
+def test_what_guesses_do_not_find_is_said(name: str) -> None:
+    """The arguments in `known` are taken, so that programs reach the name."""
+    taken = 0
+    for seed in range(4):
+        g = Values(random.Random(seed))
+        g.leaf()
+        _keep(g)
+        g.subject = _subject(g, name)
+        given = KNOWN[name.rpartition(".")[2]](g)
+        taken += _runs(g, _applied(g, name, given, {}))
+    assert taken
 
 
 def test_programs_are_of_many_kinds() -> None:

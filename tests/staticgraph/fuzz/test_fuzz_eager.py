@@ -13,6 +13,7 @@ import pytest
 
 import dynamic
 from compiler.core.errors import OptionError
+from compiler.core.settings import FUZZ_TORCH
 from staticgraph.compare import peers
 from staticgraph.fuzz import server, shrink
 from staticgraph.fuzz.eager import CAMPAIGN, __main__, compare, memory, numpy_ops, reference
@@ -26,7 +27,7 @@ from staticgraph.fuzz.failures import Failure, load_failure
 
 @pytest.fixture(autouse=True)
 def without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(reference.VARIABLE, "")
+    monkeypatch.setenv(FUZZ_TORCH.name, "")
 
 
 def leaf(name: str, *values: float, grad: bool = True) -> Any:
@@ -264,7 +265,7 @@ def other_python(folder: Path, code: str) -> str:
 
 def test_the_reference_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = other_python(tmp_path, "dynamic.Tensor.sin = dynamic.Tensor.cos")
-    monkeypatch.setenv(reference.VARIABLE, python)
+    monkeypatch.setenv(FUZZ_TORCH.name, python)
     try:
         assert found(SINE).startswith("grad differs from PyTorch\nx")
         failure = Failure("eager", 1, "text", SINE)
@@ -272,7 +273,7 @@ def test_the_reference_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         __main__.main([str(tmp_path / "one.json")])
     finally:
         reference.process(python).close()
-    monkeypatch.setenv(reference.VARIABLE, "")
+    monkeypatch.setenv(FUZZ_TORCH.name, "")
     stored = load_failure(tmp_path / "one.json")
     assert found(stored.program).startswith("grad differs from PyTorch\nx")
 
@@ -285,7 +286,7 @@ def test_a_reference_that_dies_says_nothing(tmp_path: Path) -> None:
 
 
 def test_the_interpreter_is_that_of_the_peers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(reference.VARIABLE)
+    monkeypatch.delenv(FUZZ_TORCH.name)
     for place, text in ((None, None), (Path("/p/bin/python"), "/p/bin/python")):
         monkeypatch.setattr(peers, "interpreter", lambda peer, place=place: place)
         assert reference.interpreter() == text

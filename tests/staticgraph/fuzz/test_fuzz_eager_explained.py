@@ -160,3 +160,68 @@ def test_copies_of_what_is_strided() -> None:
     program = {"steps": [method("ravel", "$a", name="x"), method("sin", "$a", name="y")]}
     assert explained.copied_if_strided(program, {"a"}) == {"x"}
     assert explained.copied_if_strided(program, {"b"}) == set()
+
+
+def test_a_view_that_is_left_as_a_leaf() -> None:
+    step = method("requires_grad_", "$v", False)
+    ours = {"error": ["RuntimeError"], "text": "you can only change requires_grad flags of leaf"}
+    stale, leaf = (answer(1, v={"_is_view": True, "is_leaf": one}) for one in (False, True))
+    assert explained.left_as_leaf(step, ours, None, stale)
+    assert explained.left_as_leaf(step, ours, None, answer(1))
+    assert not explained.left_as_leaf(step, ours, None, leaf)
+    assert not explained.left_as_leaf(step, ours, ours, stale)
+    assert not explained.left_as_leaf(step, {**ours, "text": "another"}, None, stale)
+    assert not explained.left_as_leaf(method("mul_", "$v", 2.0), ours, None, stale)
+
+
+def test_a_saved_view_that_is_refused_for_two_reasons() -> None:
+    ours = {"error": ["RuntimeError"], "text": "one of the variables needed for gradient"}
+    for text, known in (
+        ("A view was created in no_grad mode and its base", True),
+        ("A view was created in inference mode and its base", True),
+        ("Output 0 of SplitWithSizes is a view and its base", True),
+        ("one of the variables needed for gradient", False),
+        ("Trying to backward through the graph a second time", False),
+    ):
+        theirs = {"error": ["RuntimeError"], "text": text}
+        assert explained.refused_twice(ours, theirs) is known
+        assert not explained.refused_twice(None, theirs)
+    assert not explained.refused_twice({**ours, "text": "a leaf Variable"}, theirs)
+
+
+def test_an_inference_tensor_that_was_given_other_data() -> None:
+    plain = {"_is_view": False}
+    ours, theirs = ({"x": {**plain, "is_inference": one}} for one in (True, False))
+    given = {"do": "assign", "of": "data", "args": ["$x", "$y"]}
+    assert found([given], ours, theirs) == []
+    assert found([method("sin", "$x")], ours, theirs) == ["is_inference differs from PyTorch"]
+
+
+def test_an_error_of_pytorchs_own_is_no_answer() -> None:
+    program = {"steps": [method("mul_", "$x", 2.0)], "mode": "results"}
+    for text, known in (
+        ("old_fn INTERNAL ASSERT FAILED at variable.cpp, please report a bug", True),
+        ("expected a matrix", False),
+    ):
+        theirs = {**answer(1), "steps": [{"error": ["RuntimeError"], "text": text}]}
+        assert (not list(differences(program, answer(1), theirs))) is known
+
+
+@pytest.mark.parametrize(
+    ("key", "known"),
+    [
+        ([0, 0], True),
+        ({"tensor": [[-1, 0], "int64"]}, True),
+        ({"tuple": [0, {"tensor": [[[1], [1]], "int64"]}]}, True),
+        ({"tensor": [[0, 1], "int64"]}, False),
+        ({"tensor": [[True, True], "bool"]}, False),
+        ({"slice": [None, None, None]}, False),
+        (0, False),
+    ],
+)
+def test_a_tensor_that_is_written_to_one_place_twice(key: Any, known: bool) -> None:
+    write, run = {"do": "set", "args": ["$y", key, "$x"]}, method("backward", "$y")
+    program = {"steps": [run, write, run], "mode": "results"}
+    assert explained.written_twice(program) == (2 if known else None)
+    number = {"do": "set", "args": ["$y", key, 1.5]}
+    assert explained.written_twice({**program, "steps": [number, run]}) is None

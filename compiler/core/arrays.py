@@ -1,0 +1,85 @@
+"""What a user gives as an array of a dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.core.errors import DTypeError
+from compiler.core.types import DType
+
+_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2}
+
+
+def refuse_masked(value: Any) -> None:
+    """DTypeError for masked elements, of which an array would keep what lies below the mask."""
+    if isinstance(value, np.ndarray) and type(value) is not np.ndarray and np.ma.is_masked(value):
+        raise DTypeError(
+            "a masked array has elements without a value: fill them, or feed data and mask"
+        )
+
+
+def as_array(value: Any) -> Any:
+    """`value` as an array that means the same.
+
+    Raises:
+        DTypeError: elements of it are masked.
+        TypeError, ValueError: as NumPy, for what is no array.
+    """
+    refuse_masked(value)
+    return np.asarray(value)
+
+
+def to_array(value: Any, dtype: DType) -> Any:
+    """`value` as an array, which has the dtype if `value` may become it without being asked.
+
+    Python numbers and nested lists of them may where the kind (bool, int, float) does not sink and
+    the dtype's range holds them; of an array, only the byte order is changed.
+
+    Raises:
+        OverflowError, TypeError, ValueError: for what is no array, has masked elements or does not
+            fit.
+    """
+    array = as_array(value)
+    if hasattr(value, "dtype") or hasattr(value, "__array__"):
+        return array.astype(dtype, copy=False) if array.dtype.newbyteorder("=") == dtype else array
+    whole = array.dtype.kind == "O" and all(type(one) is int for one in array.flat)
+    if array.size and not whole and _RANKS.get(array.dtype.kind, 3) > _RANKS[dtype.kind]:
+        return array
+    with np.errstate(over="ignore"):
+        made = np.asarray(value, dtype)
+    if not _holds(made, array):
+        raise OverflowError(f"{value!r:.80} is out of bounds for {dtype.name}")
+    return made
+
+
+def converted(value: Any, array: Any, dtype: DType) -> Any:
+    """`value`, which is `array` in NumPy's dtype, in one that was asked for.
+
+    Raises:
+        DTypeError: the dtype cannot hold the values, but for the rounding of floats.
+    """
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            made = np.asarray(value, dtype)
+    except OverflowError as error:
+        raise DTypeError(f"{value!r:.80} as {dtype.name}: {error}") from None
+    if array.dtype.kind in _RANKS and not _holds(made, array):
+        raise DTypeError(f"{value!r:.80} does not fit {dtype.name}: cast it with astype")
+    return made
+
+
+def _holds(made: Any, array: Any) -> bool:
+    """Whether numbers are what they were, up to the rounding of floats."""
+    if made.dtype.kind != "f":
+        return bool(np.array_equal(made, array))
+    infinite = np.isinf(made)
+    if not infinite.any():
+        return True
+    return array.dtype.kind == "f" and bool(np.array_equal(infinite, np.isinf(array)))
+
+
+def row_major(array: Any) -> Any:
+    """An array, copied unless it is row-major and aligned."""
+    return np.require(array, requirements=["C", "A"])

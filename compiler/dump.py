@@ -1,0 +1,45 @@
+"""Files of what a graph becomes on its way to machine code, where STATICGRAPH_DUMP asks for them.
+
+Each graph that is compiled has a folder of its own in STATICGRAPH_DUMP_DIR, named by the number of
+the process and a count.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from compiler.core.settings import DUMP, DUMP_DIR
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from compiler.codegen.kernel import Kernel
+
+FORMS = ("ir", "source", "llvm", "asm")
+wanted = DUMP.listed(FORMS)
+"""The forms that are asked for."""
+_counted = itertools.count()
+
+
+def dump(name: str, graph: nx.MultiDiGraph[int], kernel: Kernel) -> Path:
+    """Write the forms of a kernel; the folder that they are in."""
+    from compiler.graph.build import to_text
+    from compiler.llvm.native import assembly
+
+    folder = Path(DUMP_DIR.given or "staticgraph_dump") / f"{os.getpid()}-{next(_counted)}"
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {"name.txt": f"{name}\n"}
+    if "ir" in wanted:
+        texts["graph.txt"] = to_text(graph)
+    if "source" in wanted:
+        texts["kernel.py"] = kernel.source
+    if kernel.units and wanted & {"llvm", "asm"}:
+        llvm, asm = assembly(kernel.units)
+        texts |= {"kernel.ll": llvm} if "llvm" in wanted else {}
+        texts |= {"kernel.s": asm} if "asm" in wanted else {}
+    for file, text in texts.items():
+        (folder / file).write_text(text, encoding="utf-8")
+    return folder

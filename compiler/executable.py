@@ -1,0 +1,445 @@
+"""Executable: a compiled graph that is run many times and cannot be modified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from compiler.core import fork
+from compiler.core.arrays import row_major
+from compiler.core.dims import Unknown, atoms
+from compiler.core.errors import GraphError, OutOfRangeError
+from compiler.core.options import Options
+from compiler.graph.build import graph_of
+from compiler.graph.definition import Definition
+from compiler.graph.state import State, holding
+from compiler.graph.strided import Order, view_inputs
+from compiler.llvm.watch import BUSY
+from compiler.runtime import threads
+from compiler.runtime.arguments import (
+    as_inputs,
+    check_outputs,
+    given_outputs,
+    in_order,
+    is_fed_out,
+)
+from compiler.runtime.background import Compilation
+from compiler.runtime.blas import find_blas, limit_threads
+from compiler.runtime.cache.loader import Entries
+from compiler.runtime.entry import are_apart
+from compiler.runtime.host import HostStep
+from compiler.runtime.image import Image, Layout
+from compiler.runtime.signals import process_address
+from compiler.runtime.sizes import Feed, check_sizes, sizes_of
+from compiler.schedule.arena import ALIGNMENT
+from compiler.strided import MOST_KERNELS, Strided, compile_strided, order_of
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from compiler.codegen.kernel import Kernel
+    from compiler.inspect.plan import Plan
+    from compiler.inspect.profile import Profile
+
+REMEMBERED = 128  # layouts for different sizes
+
+
+@dataclass(slots=True, eq=False)
+class Workspace:
+    """The table and the arena of one call at a time, set up for one layout."""
+
+    table: Any
+    arena: Any = None
+    layout: Layout | None = None
+    hosts: Sequence[HostStep] = ()
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Executable:
+    """A function of arrays, compiled.
+
+    Attributes:
+        definition: what it computes.
+        image: how it is run.
+        options: how it was compiled.
+        compile: compiles another definition, with a name and options.
+        threads: how many threads a call may use, the BLAS included; None for as many as are set.
+        waits: whether a call waits for a kernel for its inputs' order, or copies them until then.
+    """
+
+    definition: Definition
+    image: Image
+    native: Entries
+    feeds: tuple[Feed, ...]
+    restructure: Callable[[list[Any]], Any]
+    name: str
+    options: Options
+    compile: Callable[[Definition, str, Options], Executable]
+    threads: int | None = field(init=False)
+    waits: bool = field(default=True, init=False)
+    _graph: nx.MultiDiGraph[int] | None = None
+    _lowering: tuple[nx.MultiDiGraph[int], Kernel] | None = None
+    call: Any = field(init=False)
+    _is_fed_out: bool = field(init=False)
+    _idle: list[Workspace] = field(default_factory=list)
+    _layouts: dict[tuple[int, ...], Layout] = field(default_factory=dict)
+    _strided: dict[tuple[Order | None, ...], Strided | Compilation[Strided]] = field(
+        default_factory=dict
+    )
+    _fixed: list[Any] | None = None
+    _guards: Any = field(init=False)  # how many variables there are, their guards' addresses
+    _blas_threads: int | None = None  # to which a call has to limit the BLAS
+
+    def __post_init__(self) -> None:
+        self.threads = self.options.threads
+        self.call = self.native.call  # one step less in every call
+        self._is_fed_out = is_fed_out(self.feeds)
+        addresses = [state.guard.ctypes.data for state in self.states]
+        self._guards = np.array([len(addresses), *addresses], np.int64)
+
+    @property
+    def graph(self) -> nx.MultiDiGraph[int]:
+        """The networkx DAG as it was defined, frozen."""
+        if self._graph is None:
+            self._graph = graph_of(self.definition)
+        return self._graph
+
+    @property
+    def lowered(self) -> nx.MultiDiGraph[int]:
+        """The DAG after the passes: what the kernel computes."""
+        return self._lowered()[0]
+
+    @property
+    def kernel(self) -> Kernel:
+        """What was known of the graph before it was compiled natively."""
+        return self._lowered()[1]
+
+    def _lowered(self) -> tuple[nx.MultiDiGraph[int], Kernel]:
+        """The graph after the passes and its kernel, made again after a start from the cache."""
+        if self._lowering is None:
+            with fork.importing:
+                from compiler.driver import lower
+                from compiler.runtime.kernel_image import image_of
+
+            lowering = lower(self.graph, self.options)
+            if image_of(lowering[1], self.definition) != self.image:
+                raise GraphError(
+                    f"{self.name}: the kernel cache has another kernel for this graph: a defect; "
+                    "with STATICGRAPH_CACHE=0 it is not used"
+                )
+            self._lowering = lowering
+        return self._lowering
+
+    @property
+    def source(self) -> str:
+        """The kernel's source: Python, with the user's lines as comments."""
+        return self.kernel.source
+
+    @property
+    def plan(self) -> Plan:
+        """The buffers, and the bytes that they take for given sizes."""
+        from compiler.inspect.plan import Plan
+
+        return Plan(self.kernel.memory, self.kernel.fusion)
+
+    def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
+        """How long each step of the kernel takes on some inputs; `print` shows a table.
+
+        Steps are fused ops; each is run by itself, in their order, for half a second in all. A loop
+        or branch is one step. Nothing is updated.
+        """
+        from compiler.inspect.profile import profile
+
+        return profile(self, args, kwargs)
+
+    def __repr__(self) -> str:
+        feeds = ", ".join(f"{feed.name}: {feed.type}" for feed in self.feeds)
+        return f"<executable {self.name}({feeds})>"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Run on arrays, by position or by the placeholders' names.
+
+        Args:
+            out: unless a placeholder has this name: where the results go, an array or a list or
+                tuple of arrays in the order of the outputs; None for new arrays. Each is row-major,
+                writable, of the shape and dtype of its output, and shares no memory with another,
+                with an input, a variable or a constant.
+
+        Returns:
+            New arrays, or those of `out`, in the structure that was compiled. Variables are updated
+            in place.
+
+        Raises:
+            FeedError, DTypeError, ShapeError: the inputs or `out` do not fit; nothing was updated.
+            OutOfRangeError: an index operand points outside its axis; no variable was updated, but
+                arrays of `out` may have been written to.
+            KeyboardInterrupt, or what else the handler of a signal raises: the same.
+
+        A call that takes long lets other threads go on. Calls that use a variable follow one
+        another.
+        """
+        if kwargs:
+            if "out" in kwargs and not self._is_fed_out:
+                out = kwargs.pop("out")
+                if out is not None:
+                    return self._call_into(given_outputs(self.name, out), args, kwargs)
+            args = in_order(self.name, self.feeds, args, kwargs)
+        try:
+            workspace = self._idle.pop()
+        except IndexError:
+            workspace = self._new_workspace()
+        try:
+            if self._blas_threads is None:
+                results = self.call(workspace.table, *args)
+                if results.__class__ is int:
+                    results = self._run_checked(workspace, args)
+            else:
+                with limit_threads(self._blas_threads):
+                    results = self._run(workspace, args)
+        finally:
+            self._idle.append(workspace)
+        return self.restructure(results)
+
+    def _call_into(self, given: list[Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Run with the results in the arrays that are given."""
+        if kwargs:
+            args = in_order(self.name, self.feeds, args, kwargs)
+        counts_fit = (len(args), len(given)) == (len(self.feeds), len(self.image.outputs))
+        if counts_fit and self._blas_threads is None and self._are_kept_from(given):
+            try:
+                workspace = self._idle.pop()
+            except IndexError:
+                workspace = self._new_workspace()
+            try:
+                if self.native.fill(workspace.table, *args, *given).__class__ is not int:
+                    return self.restructure(given)
+            finally:
+                self._idle.append(workspace)
+        return self._call_into_checked(given, args)
+
+    def _call_into_checked(self, given: list[Any], args: Sequence[Any]) -> Any:
+        """The same for what did not fit the kernel as it was: what is wrong is found here."""
+        inputs = as_inputs(self.name, self.feeds, args)
+        kernel, arrays, sizes = self.suited(inputs)
+        layout = kernel._layout_for(sizes)
+        taken = [*args, *inputs, *self._memory()]  # the caller's, even of what is copied
+        check_outputs(self.name, given, kernel.image.outputs, layout.outputs, taken)
+        if not are_apart(given, arrays):  # it lies in the gaps of an input
+            kernel, arrays = self, list(map(row_major, inputs))
+            layout = self._layout_for(sizes_of(self.feeds, inputs))
+        kernel._run_with(layout, kernel.native.fill, [*arrays, *given])
+        return self.restructure(given)
+
+    def _run_with(self, layout: Layout, entry: Any, arrays: Sequence[Any]) -> list[Any]:
+        """Run on validated arrays in a workspace of its own."""
+        try:
+            workspace = self._idle.pop()
+        except IndexError:
+            workspace = self._new_workspace()
+        try:
+            self._set_up(workspace, layout)
+            limit = self._blas_threads
+            with nullcontext() if limit is None else limit_threads(limit):
+                return self._entered(workspace, entry, arrays)
+        finally:
+            self._idle.append(workspace)
+
+    def _run(self, workspace: Workspace, args: Sequence[Any]) -> list[Any]:
+        results = self.call(workspace.table, *args)
+        if results.__class__ is int:
+            results = self._run_checked(workspace, args)
+        return results
+
+    def _run_checked(self, workspace: Workspace, args: Sequence[Any]) -> list[Any]:
+        """Validate the inputs, set the workspace up for their sizes, and run."""
+        kernel, arrays, sizes = self.suited(as_inputs(self.name, self.feeds, args))
+        layout = kernel._layout_for(sizes)
+        if kernel is not self:
+            return kernel._run_with(layout, kernel.call, arrays)
+        self._set_up(workspace, layout)
+        return self.run_in(workspace, arrays)
+
+    def suited(self, arrays: Sequence[Any]) -> tuple[Executable, Sequence[Any], dict[Unknown, int]]:
+        """What runs on validated inputs: this or the kernel for their order, its inputs and sizes.
+
+        Inputs that are not row-major are copied unless such a kernel reads them in place.
+        """
+        sizes = sizes_of(self.feeds, arrays)
+        orders = tuple([order_of(array) for array in arrays])
+        if any(orders) and view_inputs.__name__ not in self.options.disabled:
+            strided = self._strided_for(orders)
+            if strided is not None:
+                sizes = strided.sizes(sizes, arrays)
+                return strided.executable, strided.arrays(arrays), sizes
+        return self, list(map(row_major, arrays)), sizes
+
+    def _strided_for(self, orders: tuple[Order | None, ...]) -> Strided | None:
+        """The kernel for inputs in these orders; None if they are copied."""
+        found = self._strided.get(orders)
+        if found is None and len(self._strided) < MOST_KERNELS:
+            make = partial(compile_strided, self, orders)
+            copied = "inputs that are not row-major are copied"
+            made = make() if self.waits else Compilation(make, self.name, copied)
+            found = self._strided.setdefault(orders, made)
+        if isinstance(found, Compilation):
+            found.tell()
+            if not found.ready:
+                return None
+            found = self._strided[orders] = found.value()
+        return found
+
+    def workspace_for(self, sizes: Mapping[Unknown, int]) -> Workspace:
+        """A new workspace, set up for some sizes."""
+        workspace = self._new_workspace()
+        self._set_up(workspace, self._layout_for(sizes))
+        return workspace
+
+    @property
+    def states(self) -> list[State]:
+        """The variables that the kernel reads or updates."""
+        nodes = self.definition.nodes
+        return [nodes[node].attrs["key"] for _, node in self.image.variables]
+
+    def run_in(self, workspace: Workspace, arrays: Sequence[Any]) -> list[Any]:
+        """Run on validated inputs, in a workspace that is set up for their sizes."""
+        return self._entered(workspace, self.call, arrays)
+
+    def run_held(self, workspace: Workspace, arrays: Sequence[Any]) -> list[Any]:
+        """The same in a thread that holds the variables."""
+        return self._checked(workspace, self._unguarded(workspace, self.call, arrays))
+
+    def _entered(self, workspace: Workspace, entry: Any, arrays: Sequence[Any]) -> list[Any]:
+        results = entry(workspace.table, *arrays)
+        if isinstance(results, int) and results == BUSY:
+            with holding(self.states, changes=bool(self.definition.updates)):
+                results = self._unguarded(workspace, entry, arrays)
+        return self._checked(workspace, results)
+
+    def _checked(self, workspace: Workspace, results: Any) -> list[Any]:
+        if not isinstance(results, int):
+            return results
+        if results > 0:
+            raise self._out_of_range(workspace, results - 1)
+        raise GraphError(f"{self.name}: validated inputs do not fit the kernel: a defect")
+
+    def _unguarded(self, workspace: Workspace, entry: Any, arrays: Sequence[Any]) -> Any:
+        """Run for a thread that holds the variables."""
+        at = self.image.unlocks + 1
+        guards, workspace.table[at] = int(workspace.table[at]), 0
+        try:
+            return entry(workspace.table, *arrays)
+        finally:
+            workspace.table[at] = guards
+
+    def _out_of_range(self, workspace: Workspace, node: int) -> OutOfRangeError:
+        sizes = {atom: int(workspace.table[at]) for atom, at in self.image.unknowns}
+        from compiler.runtime.out_of_range import out_of_range
+
+        index = int(workspace.table[self.image.failed])
+        return out_of_range(self.graph, *self.kernel.located(node), index, sizes)
+
+    def _set_up_hosts(self, workspace: Workspace) -> None:
+        """Make the objects that the program calls."""
+        image, table = self.image, workspace.table
+        sizes = {atom: int(table[at]) for atom, at in image.unknowns}
+        line = partial(_line, self.definition, self.options)
+        workspace.hosts = [HostStep(call, table, sizes, line) for call in image.hosts]
+        for call, step in zip(image.hosts, workspace.hosts, strict=True):
+            table[call.at], table[call.at + 1] = id(step), process_address()
+
+    def _layout_for(self, sizes: Mapping[Unknown, int]) -> Layout:
+        key = tuple(sizes.values())
+        layout = self._layouts.get(key)
+        if layout is None:
+            check_sizes(self.definition, sizes)
+            layout = self.image.layout(sizes)
+            if len(self._layouts) >= REMEMBERED:
+                # of a copy, since other threads may change it, or have forgotten the same one
+                self._layouts.pop(next(iter(list(self._layouts))), None)
+            self._layouts[key] = layout
+        return layout
+
+    def _new_workspace(self) -> Workspace:
+        image = self.image
+        words = np.full(image.length, -1, np.int64)
+        for at, array in self._leaves():
+            words[at] = array.ctypes.data
+        pool = threads.pool_address()
+        if image.gemm or image.hosts:
+            blas = find_blas()
+            for dtype, at in image.gemm:
+                words[at] = blas.gemm[dtype]
+            threads.share_products(blas.control)
+            self._blas_threads = None if threads.hold_products() else self.threads
+            pool = pool if blas.is_native else 0
+        words[image.own] = words.ctypes.data
+        words[image.unlocks] = 0
+        words[image.unlocks + 1] = self._guards.ctypes.data if image.variables else 0
+        words[image.pool], words[image.pool + 1] = pool, self.threads or 0
+        workspace = Workspace(words)
+        if not any(atoms(feed.type.shape) for feed in self.feeds):
+            # nothing is unknown: no input would be found not to fit a table without sizes
+            self._set_up(workspace, self._layout_for({}))
+        return workspace
+
+    def _memory(self) -> Sequence[Any]:
+        """The arrays of variables and constants, which no call may write its results into."""
+        if self._fixed is None:
+            self._fixed = [array for _, array in self._leaves()]
+        return self._fixed
+
+    def _are_kept_from(self, given: Sequence[Any]) -> bool:
+        """Whether arrays that are given share none of that memory."""
+        kept = self._memory()
+        if not kept:
+            return True
+        return all(type(one) is np.ndarray for one in given) and are_apart(given, kept)
+
+    def _leaves(self) -> Iterator[tuple[int, Any]]:
+        """The entries and arrays of variables and constants."""
+        nodes = self.definition.nodes
+        for at, node in self.image.variables:
+            yield at, nodes[node].attrs["key"].array
+        for at, node in self.image.constants:
+            yield at, nodes[node].attrs["value"].array
+        for at, literal in self.image.folded:
+            yield at, literal.array
+
+    def _set_up(self, workspace: Workspace, layout: Layout) -> None:
+        if workspace.layout is layout:
+            return
+        # an exception may come between any two lines: until all is set up, no input fits
+        workspace.layout = None
+        for at, _ in layout.checked:
+            workspace.table[at] = -1
+        if layout.shares:
+            threads.start(self.threads)
+        if workspace.arena is None or workspace.arena.size < layout.arena + ALIGNMENT:
+            workspace.arena = np.empty(layout.arena + ALIGNMENT, np.uint8)
+        for at, value in layout.entries:
+            workspace.table[at] = value
+        base = -(-workspace.arena.ctypes.data // ALIGNMENT) * ALIGNMENT
+        for at, offset in layout.offsets:
+            workspace.table[at] = base + offset
+        # what Numba compiled is one step, which cannot let go of the interpreter's lock later
+        unlocks = layout.shares or self.options.backend == "numba"
+        workspace.table[self.image.unlocks] = unlocks
+        if self.image.hosts:
+            self._set_up_hosts(workspace)
+        for at, size in layout.checked:
+            workspace.table[at] = size
+        workspace.layout = layout
+
+
+def _line(definition: Definition, options: Options, number: int) -> str:
+    """The user's line of a node of the kernel."""
+    with fork.importing:
+        from compiler.driver import lower
+
+    graph, node = lower(graph_of(definition), options)[1].located(number)
+    return str(graph.nodes[node]["source"])

@@ -1,0 +1,40 @@
+"""What the entry of kernels is told by its `self`: words, and where the fields of objects are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ENTRY_SYMBOL, RUN_SYMBOL = "staticgraph_entry", "staticgraph_run"
+
+# Words of the entry's `self`: addresses, how many arrays, and a record per input and per output.
+PYTHON_FUNCTIONS = (
+    "PyLong_FromLongLong", "PyList_New", "PyList_SetItem", "Py_IncRef", "Py_DecRef",
+)  # fmt: skip
+CONSTANTS = (
+    "program", "unlocks", "process", "ndarray", *PYTHON_FUNCTIONS, "PyArray_NewFromDescr", "inputs",
+    "written", "outputs",
+)  # fmt: skip
+INPUT = ("at", "ndim", "kind", "itemsize", "flags")
+OUTPUT = ("at", "ndim", "descr")
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Where the fields of an object, an ndarray and its dtype are: offsets in bytes.
+
+    `kind` is the four chars kind, type, byteorder and one unused, of which `kind_mask` keeps the
+    kind and the byte order, with the last bit left out that tells "=" from "<". `required` are the
+    flags of an aligned row-major array, `writable` those of one that may be written too.
+    """
+
+    type: int
+    data: int
+    ndim: int
+    shape: int
+    descr: int
+    flags: int
+    kind: int
+    itemsize: int
+    kind_mask: int = 0x00FE00FF
+    required: int = 0x0101  # NPY_ARRAY_ALIGNED | NPY_ARRAY_C_CONTIGUOUS
+    writable: int = 0x0501  # and NPY_ARRAY_WRITEABLE

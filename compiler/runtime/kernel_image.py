@@ -1,0 +1,89 @@
+"""From a kernel to its image: what running it takes."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from compiler.codegen.kernel import Kernel
+from compiler.codegen.memory import Slot
+from compiler.codegen.words import program_words, with_products
+from compiler.graph.definition import Definition
+from compiler.ops import leaves
+from compiler.runtime.image import Array, Image, Piece
+from compiler.schedule.chunks import Cut
+
+
+class _Unit(int):
+    """A unit's number, which its class tells from the other words."""
+
+
+def image_of(kernel: Kernel, definition: Definition) -> Image:
+    """The image of the kernel of a definition."""
+    table = kernel.table
+    words = program_words(kernel.program, list(map(_Unit, range(len(kernel.units)))), table.pool)
+    if kernel.calls_blas:
+        words = with_products(words, table.pool)
+    address = dict(zip(map(id, kernel.memory.slots), table.address, strict=True))
+    inputs, outputs = (
+        tuple(
+            Array(address[id(slot)], slot.shape, slot.dtype)
+            for slot in kernel.arguments
+            if slot.kind == kind
+        )
+        for kind in ("input", "output")
+    )
+    sizes = [(at, one) for at, one in table.computed if not isinstance(one, Cut)]
+    counts = [(at, one) for at, one in table.computed if isinstance(one, Cut)]
+    variables, constants, folded = _leaves(kernel, definition)
+    return Image(
+        words=tuple(map(int, words)),
+        links=tuple(at for at, word in enumerate(words) if isinstance(word, _Unit)),
+        units=len(kernel.units),
+        length=table.length,
+        own=table.own,
+        failed=table.failed,
+        pool=table.pool,
+        unlocks=table.unlocks,
+        gemm=tuple(table.gemm.items()),
+        unknowns=tuple(table.unknown.items()),
+        computed=tuple(sizes),
+        chunks=tuple(counts),
+        inputs=inputs,
+        outputs=outputs,
+        variables=variables,
+        constants=constants,
+        folded=folded,
+        hosts=kernel.hosts,
+        arena=tuple(
+            _piece(at, slot)
+            for at, slot in zip(table.address, kernel.memory.slots, strict=True)
+            if slot.kind == "arena"
+        ),
+    )
+
+
+def _piece(at: int, slot: Slot) -> Piece:
+    return Piece(at, (slot.dtype.itemsize, *slot.shape), slot.chunks, slot.begin, slot.end)
+
+
+Pairs: TypeAlias = "tuple[tuple[int, int], ...]"
+
+
+def _leaves(kernel: Kernel, definition: Definition) -> tuple[Pairs, Pairs, tuple[Any, ...]]:
+    """The entries of variables, of constants of the definition, and of others."""
+    nodes = definition.nodes
+    states = {id(node.attrs["key"]): node.id for node in nodes if node.op is leaves.variable}
+    literals = {node.attrs["value"]: node.id for node in nodes if node.op is leaves.constant}
+    variables, constants, folded = [], [], []
+    for at, slot in zip(kernel.table.address, kernel.memory.slots, strict=True):
+        if slot.kind not in ("variable", "constant"):
+            continue
+        graph, node = kernel.located(slot.position)
+        attrs = graph.nodes[node]["attrs"]
+        if slot.kind == "variable":
+            variables.append((at, states[id(attrs["key"])]))
+        elif attrs["value"] in literals:
+            constants.append((at, literals[attrs["value"]]))
+        else:
+            folded.append((at, attrs["value"]))
+    return tuple(variables), tuple(constants), tuple(folded)

@@ -1,0 +1,127 @@
+"""Loops in Python over what has values: eager tensors, which record them, and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.errors import DTypeError
+from compiler.core.op import Operand
+from compiler.core.pytree import leaves, mapped, rebuilt, structure
+from compiler.graph.expression import is_symbolic
+from compiler.transforms.control_checks import aligned, leaf_type, pair_of, require_same
+
+
+class SymbolicResultError(Exception):
+    """A function of values gave an expression: it reads expressions around it."""
+
+
+def scan(
+    step: Callable[..., Any], init: Any, xs: Any, length: int, reverse: bool
+) -> tuple[Any, Any]:
+    """`compiler.transforms.control_flow.scan` of tensors and arrays."""
+    carry, ys = init, [None] * length
+    for index in reversed(range(length)) if reverse else range(length):
+        carry, ys[index] = _one_step(step, carry, _slices(xs, index), init)
+    if length:
+        return own(carry), _stacked(ys, step)
+    with np.errstate(all="ignore"):
+        _, y = _one_step(step, init, mapped(_zeros, xs), init)
+    return own(mapped(_array, init)), mapped(_no_slices, y)
+
+
+def _one_step(step: Callable[..., Any], carry: Any, x: Any, init: Any) -> tuple[Any, Any]:
+    after, y = pair_of(step(carry, x), step)
+    return _checked("scan: carry", carry, after, step, init, y), y
+
+
+def _checked(
+    what: str, carry: Any, after: Any, function: Callable[..., Any], init: Any, *others: Any
+) -> Any:
+    """The next carry, if it fits. Python numbers in the first carry may become any dtype."""
+    after = _with_arrays(aligned(after, carry), carry)
+    if carry is not init:
+        require_same(what, carry, after, function)
+        return after
+    if any(is_symbolic(leaf) for leaf in leaves((after, *others))):
+        raise SymbolicResultError
+    numbers = [i for i, leaf in enumerate(leaves(init)) if is_number(leaf)]
+    require_same(what, carry, after, function, numbers)
+    return after
+
+
+def _with_arrays(after: Any, carry: Any) -> Any:
+    """The next carry with numbers as arrays of the dtype of the carry."""
+    if structure(after) != structure(carry):
+        return after
+    pairs = zip(leaves(after), leaves(carry), strict=True)
+    return rebuilt(after, [_array(leaf, before) for leaf, before in pairs])
+
+
+def is_number(leaf: Any) -> bool:
+    """Whether a leaf is a Python number, whose dtype what it meets decides."""
+    return isinstance(leaf, bool | int | float)
+
+
+def _slices(xs: Any, index: int) -> Any:
+    return mapped(lambda x: x[index], xs)
+
+
+def _array(leaf: Any, like: Any = 0) -> Any:
+    if not is_number(leaf):
+        return leaf
+    return np.asarray(leaf, None if is_number(like) else leaf_type(like).dtype)
+
+
+def _zeros(x: Any) -> Any:
+    """Zeros in place of a slice where there is none: only the types of the ys are wanted."""
+    return _like(x, np.zeros(x.shape[1:], leaf_type(x).dtype))
+
+
+def _no_slices(y: Any) -> Any:
+    type = leaf_type(y)
+    return _like(y, np.zeros((0, *type.shape), type.dtype))
+
+
+def _like(x: Any, array: Any) -> Any:
+    return x.constant(array) if isinstance(x, Operand) else array
+
+
+def _stacked(ys: list[Any], step: Callable[..., Any]) -> Any:
+    for y in ys[1:]:
+        require_same("scan: y", ys[0], y, step)
+    columns = zip(*map(leaves, ys), strict=True)
+    return rebuilt(ys[0], [ops.stack(list(map(_array, column))) for column in columns])
+
+
+def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) -> Any:
+    """`compiler.transforms.control_flow.while_loop` of tensors and arrays."""
+    carry = init
+    while truth("while_loop: the condition", cond(carry)):
+        carry = _checked("while_loop: carry", carry, body(carry), body, init)
+    return own(carry)
+
+
+def own(tree: Any) -> Any:
+    """Results as tensors of their own: a loop or branch that hands an operand on is a step of the
+    graph, so that a gradient by its result is not one by the operand.
+    """
+
+    def view(leaf: Any) -> Any:
+        eager = isinstance(leaf, Operand) and not is_symbolic(leaf)
+        return leaf[...] if eager else leaf
+
+    return mapped(view, tree)
+
+
+def truth(what: str, value: Any) -> bool:
+    """The value of a bool scalar."""
+    if is_symbolic(value):
+        raise SymbolicResultError
+    type = leaf_type(value)
+    if type.ndim or type.dtype.kind != "b":
+        raise DTypeError(f"{what} is {type}, not bool[]")
+    return bool(value)

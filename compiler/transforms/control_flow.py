@@ -1,0 +1,165 @@
+"""`scan`, `while_loop` and `cond`: the functions of both paradigms.
+
+Of symbolic expressions they make a node (`compiler.transforms.control_symbolic`). Of what has
+values they are loops and branches in Python, which eager tensors record.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from compiler.core import provided
+from compiler.core.dims import Dim, Size
+from compiler.core.errors import OptionError, ShapeError
+from compiler.core.pytree import leaves, mapped
+from compiler.core.types import unify
+from compiler.graph.expression import Handle, closed, handle_among, is_symbolic, opened
+from compiler.transforms import control_eager as eager
+from compiler.transforms.control_checks import paths
+
+
+@provided.scan.provide
+def scan(
+    step: Callable[..., Any],
+    init: Any,
+    xs: Any = None,
+    length: Size | None = None,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """Repeat `carry, y = step(carry, x)` for each slice x of xs along the first axis.
+
+    Carry, xs and y are arrays (tensors, expressions) or any nesting of tuples, lists, dicts and
+    None of them. Differentiable to any order. As `jax.lax.scan`.
+
+    Args:
+        step: a function of the carry and a slice that returns a pair of the next carry, which has
+            the same structure, shapes and dtypes, and y. It is called once if anything is symbolic,
+            and may read expressions around it.
+        init: the first carry; Python numbers in it take the dtype that the step gives them.
+        xs: what is sliced; None: the step is repeated `length` times, with x None.
+        length: the number of steps; needed only without xs. It may be unknown until run time.
+        reverse: begin with the last slice. The ys are in the order of the xs all the same.
+
+    Returns:
+        The last carry, and the ys, stacked along a new first axis. After no steps, that is `init`,
+        and arrays without elements.
+
+    Raises:
+        OptionError, ShapeError, DTypeError: the lengths differ, or the carry or y changes.
+    """
+    if not isinstance(reverse, bool):
+        raise OptionError(f"scan: reverse is True or False, not {reverse!r}")
+    handle = handle_among(leaves((init, xs)))
+    if handle is not None:
+        given = mapped(opened, (init, xs))
+        carry, ys = scan(on_handles(step, handle), given[0], given[1], length, reverse)
+        return _closed(carry, handle), _closed(ys, handle)
+    size = _length(xs, length)
+    if not _is_symbolic((init, xs)) and not isinstance(size, Dim):
+        try:
+            return eager.scan(step, init, xs, size, reverse)
+        except eager.SymbolicResultError:
+            pass  # the step reads expressions around it
+    from compiler.transforms import control_symbolic as symbolic
+
+    return symbolic.scan(step, init, xs, size, reverse)
+
+
+def _length(xs: Any, length: Size | None) -> Size:
+    """The common size of the first axes of xs."""
+    if isinstance(length, bool) or not (length is None or isinstance(length, int | Dim)):
+        raise OptionError(f"scan: the length is an int or a size, not {length!r}")
+    if isinstance(length, int) and length < 0:
+        raise OptionError(f"scan: the length {length} is negative")
+    for path, leaf in zip(paths(xs), leaves(xs), strict=True):
+        shape: Any = getattr(leaf, "shape", ())
+        if not len(shape):
+            raise ShapeError(f"scan: xs{path} has no axis to take slices of")
+        common = shape[0] if length is None else unify(length, shape[0])
+        if common is None:
+            raise ShapeError(f"scan: xs{path} has {shape[0]} slices, not {length}")
+        length = common
+    if length is None:
+        raise OptionError("scan: needs xs or a length")
+    return length
+
+
+def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) -> Any:
+    """Repeat `carry = body(carry)` as long as `cond(carry)` holds.
+
+    As `jax.lax.while_loop`. Without a gradient if symbolic: the number of steps is not known before
+    it runs.
+
+    Args:
+        cond: a function of the carry that returns a bool scalar.
+        body: a function of the carry that returns the next one, of the same structure, shapes and
+            dtypes.
+        init: the first carry: arrays or any nesting of tuples, lists, dicts and None of them.
+
+    Returns:
+        The last carry.
+
+    Raises:
+        OptionError, ShapeError, DTypeError: the carry changes, or `cond` gives no bool scalar.
+    """
+    handle = handle_among(leaves(init))
+    if handle is not None:
+        test, step = on_handles(cond, handle), on_handles(body, handle)
+        return _closed(while_loop(test, step, mapped(opened, init)), handle)
+    if not _is_symbolic(init):
+        try:
+            return eager.while_loop(cond, body, init)
+        except eager.SymbolicResultError:
+            pass
+    from compiler.transforms import control_symbolic as symbolic
+
+    return symbolic.while_loop(cond, body, init)
+
+
+def cond(
+    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any
+) -> Any:
+    """`true_fn(*operands)` where `pred` holds, else `false_fn(*operands)`.
+
+    Only one of them is computed, also when the predicate is symbolic; differentiable to any order.
+    As `jax.lax.cond`.
+
+    Args:
+        pred: a bool scalar.
+        true_fn, false_fn: functions whose results have the same structure, shapes and dtypes.
+        operands: arrays or any nesting of tuples, lists, dicts and None of them.
+
+    Raises:
+        OptionError, ShapeError, DTypeError: the results differ, or `pred` is no bool scalar.
+    """
+    handle = handle_among(leaves((pred, operands)))
+    if handle is not None:
+        on_true, on_false = on_handles(true_fn, handle), on_handles(false_fn, handle)
+        return _closed(cond(opened(pred), on_true, on_false, *mapped(opened, operands)), handle)
+    if is_symbolic(pred):
+        from compiler.transforms import control_symbolic as symbolic
+
+        return symbolic.cond(pred, true_fn, false_fn, operands)
+    chosen = true_fn if eager.truth("cond: the predicate", pred) else false_fn
+    return eager.own(chosen(*operands))
+
+
+def on_handles(function: Callable[..., Any], handle: Handle) -> Callable[..., Any]:
+    """The function of expressions that calls `function` on handles of the same kind."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any) -> Any:
+        with handle.in_body():
+            return mapped(opened, function(*_closed(args, handle)))
+
+    return wrapper
+
+
+def _closed(tree: Any, handle: Handle) -> Any:
+    return mapped(lambda leaf: closed(leaf, handle), tree)
+
+
+def _is_symbolic(tree: Any) -> bool:
+    return any(is_symbolic(leaf) for leaf in leaves(tree))

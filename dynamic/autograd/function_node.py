@@ -1,0 +1,225 @@
+"""The node of a `Function`: it calls the user's backward and checks what that returns."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from compiler.core.op import Operand
+from compiler.ops import astype
+from compiler.ops.declare import unbroadcast
+from dynamic.core.spec import Spec
+from dynamic.errors import AutogradError
+from dynamic.tape.grad_mode import mode
+from dynamic.tape.hooks import as_tensor
+from dynamic.tape.leaf import AccumulateGrad
+from dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
+from dynamic.tape.saved_tensors import Packed
+from dynamic.tape.tape import mutated
+from dynamic.tensors.inplace import touch
+from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.tensors.views import CUSTOM, MULTI_OUTPUT, make_view, rebase
+
+
+class SavedTensor:
+    """A tensor that `save_for_backward` kept, or of an output only its memory: it has the node."""
+
+    __slots__ = ("_counter", "_kept", "_number", "_version")
+
+    def __init__(self, tensor: Any, number: int | None) -> None:
+        self._counter = tensor._counter
+        self._version = tensor._counter[0]
+        self._number = number
+        self._kept = tensor if number is None else tensor._array
+        if mode.packing:
+            given = tensor if number is None else tensor.detach()
+            self._kept = Packed(given, mode.packing[-1])
+
+    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
+        """Keep `pack_hook(tensor)` instead; RuntimeError if there are hooks already."""
+        if type(self._kept) is Packed:
+            raise AutogradError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. "
+                "Hint: only one pair of hooks is allowed at a time."
+            )
+        given = self._kept if self._number is None else wrap(self._kept)
+        self._kept = Packed(given, (pack_hook, unpack_hook))
+
+    def tensor(self, node: Any) -> Any:
+        """The tensor, as an output of `node` if it is one."""
+        kept = self._kept
+        if type(kept) is Packed:
+            return kept.unpacked()
+        maker = kept._node if self._number is None else node
+        if self._counter[0] != self._version:
+            array = kept._array if self._number is None else kept
+            raise AutogradError(mutated(array, maker, self._counter, self._version, node.name()))
+        if self._number is None:
+            return kept
+        result = wrap(kept)
+        result._counter = self._counter
+        result._node = node.head(self._number, kept)
+        return result
+
+
+class FunctionNode(SeveralOutputs):
+    """One call of a Function; attributes that it has not itself are those of its ctx."""
+
+    __slots__ = ("ctx", "found", "function", "outputs", "specs")
+
+    def __init__(
+        self,
+        ctx: Any,
+        function: Any,
+        edges: tuple[Any, ...],
+        args: tuple[Any, ...],
+        outputs: tuple[Any, ...],
+    ) -> None:
+        super().__init__((), np.dtype(np.float32))
+        self.edges = edges
+        self.hooks = None
+        self.ctx = ctx
+        self.function = function
+        self.count = len(outputs)
+        self.outputs = tuple(
+            Spec(one._array.shape, one._array.dtype) if isinstance(one, Tensor) else None
+            for one in outputs
+        )
+        self.specs = tuple(
+            None if edge is None else Spec(arg._array.shape, arg._array.dtype)
+            for edge, arg in zip(edges, args, strict=True)
+        )
+        self.found: list[int] = []
+        self.heads = {}
+        self.serial = next_number()
+        ctx._node = weakref.ref(self)
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        if self.ctx._saved is None:
+            raise AutogradError(FREED)
+        return tuple(self.ctx._saved)
+
+    def save(self, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        """Keep what forward asked to save; an output without its node, which would hold itself."""
+        ctx = self.ctx
+        passed_on = {id(one) for one in args} - {id(one) for one in ctx._dirty}
+        numbers = {id(one): i for i, one in enumerate(outputs) if id(one) not in passed_on}
+        ctx._saved = tuple(
+            None if one is None else SavedTensor(one, numbers.get(id(one))) for one in ctx._to_save
+        )
+        ctx._to_save = ctx._dirty = ctx._constant = ()
+
+    def pull(self, g: Cotangents, create_graph: bool) -> list[tuple[Any, Any]]:
+        """The cotangents that the user's backward returns, checked."""
+        given = [as_tensor(one) for one in g.listed(self.count)]
+        if self.ctx._materialize:
+            for i, spec in enumerate(self.outputs):
+                if given[i] is None and spec is not None:
+                    given[i] = wrap(np.zeros(spec.shape, spec.dtype))
+        results = self.function._reverse()(self.ctx, *given)
+        if not isinstance(results, tuple | list):
+            results = (results,)
+        expected = len(self.edges)
+        if len(results) > expected and all(one is None for one in results[expected:]):
+            results = results[:expected]
+        if len(results) != expected:
+            raise AutogradError(
+                f"function {self.name()} returned an incorrect number of gradients (expected "
+                f"{expected}, got {len(results)})"
+            )
+        parts = []
+        self.found = []
+        for i, (edge, result) in enumerate(zip(self.edges, results, strict=True)):
+            if edge is not None and result is not None:
+                result = self._fitted(i, result)
+                # a view: the user may hold the array
+                self.found.append(i)
+                parts.append((edge, result if create_graph else result._array[...]))
+        return parts
+
+    def _fitted(self, i: int, result: Any) -> Any:
+        """One result, summed to the shape of its argument and cast to its dtype."""
+        if not isinstance(result, Operand):
+            raise AutogradError(f"expected Variable or None (got {type(result).__name__})")
+        spec: Any = self.specs[i]
+        if result.shape != spec.shape:
+            try:
+                fits = np.broadcast_shapes(result.shape, spec.shape) == tuple(result.shape)
+            except ValueError:
+                fits = False
+            if not fits:
+                raise AutogradError(
+                    f"Function {self.name()} returned an invalid gradient at index {i} - got "
+                    f"{list(result.shape)} but expected shape compatible with {list(spec.shape)}"
+                )
+            result = unbroadcast(result, spec)
+        return result if result._array.dtype == spec.dtype else astype(result, spec.dtype)
+
+    def places(self) -> tuple[int, ...]:
+        """The arguments for which backward returned a gradient when it ran last."""
+        return tuple(self.found)
+
+    def release(self) -> None:
+        """Let go of what was saved."""
+        if self.ctx._saved:
+            self.ctx._saved = None
+
+    def name(self) -> str:
+        """The name of the Function and Backward, as PyTorch has it."""
+        return f"{self.function.__name__}Backward"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.ctx, name)
+
+
+def place_outputs(
+    ctx: Any, node: FunctionNode | None, args: tuple[Any, ...], outputs: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """The outputs as those of the node; an argument that forward returns as it is as a view.
+
+    RuntimeError if a dirty argument is a leaf that requires grad, or is not returned.
+    """
+    inputs = {id(arg) for arg in args if isinstance(arg, Tensor)}
+    dirty = {id(one) for one in ctx._dirty}
+    if not dirty <= {id(one) for one in outputs}:
+        raise AutogradError(
+            "Some elements marked as dirty during the forward method were not returned as output. "
+            "The inputs that are modified inplace must all be outputs of the Function."
+        )
+    constant = {id(one) for one in ctx._constant}
+    several = sum(isinstance(one, Tensor) for one in outputs) > 1
+    placed = []
+    for i, output in enumerate(outputs):
+        if isinstance(output, Tensor):
+            origin = MULTI_OUTPUT if several else CUSTOM
+            if id(output) in dirty:
+                _overwritten(output, node, i)
+            else:
+                if id(output) in inputs:
+                    output = _view_of(output, origin)
+                recorded = node is not None and id(output) not in constant
+                floating = output._array.dtype.kind == "f"
+                output._node = node.head(i, output._array) if recorded and floating else None  # type: ignore[union-attr]
+                if output._view is not None:
+                    output._note = (output._view.base, origin, output._counter[0])
+        placed.append(output)
+    return tuple(placed)
+
+
+def _overwritten(tensor: Any, node: FunctionNode | None, number: int) -> None:
+    if node is not None and type(tensor._node) is AccumulateGrad:
+        raise AutogradError(
+            "a leaf Variable that requires grad has been used in an in-place operation."
+        )
+    touch(tensor)
+    if node is not None:
+        rebase(tensor, node.head(number, tensor._array))
+
+
+def _view_of(tensor: Any, origin: str) -> Any:
+    view = wrap(tensor._array[...])
+    make_view(view, tensor, origin)
+    return view

@@ -1,0 +1,158 @@
+"""Calls of compiled functions: each is one node of the tape, whatever it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dynamic.core.spec import Spec
+from dynamic.errors import AutogradError
+from dynamic.func.tracer import Tracer
+from dynamic.tape.grad_mode import mode
+from dynamic.tape.nodes import FREED, Cotangents, GraphNode, Output, next_number
+from dynamic.tape.observers import announce
+from dynamic.tape.tape import mutated
+from dynamic.tensors.tensor import Tensor, wrap
+
+
+def call(function: Any, operands: Sequence[Any]) -> list[Any]:
+    """The results of a compiled function on tensors, arrays and numbers.
+
+    Recorded as one node if an operand requires grad. On tracers of `dynamic.func` the function is
+    applied op by op.
+    """
+    values: list[Any] = []
+    edges: list[Any] = []
+    needed = False
+    for one in operands:
+        node = None
+        if isinstance(one, Tensor):
+            if isinstance(one, Tracer):
+                return list(function.expand(as_tensors(operands)))
+            values.append(one._array)
+            node = one._node
+            needed = needed or node is not None
+        else:
+            values.append(one)
+        edges.append(node)
+    if not needed or not mode.enabled or mode.inference:
+        return [wrap(result) for result in function.forward(values)]
+    needs = tuple([i for i, edge in enumerate(edges) if edge is not None])
+    reverse = function.reverse(needs)
+    if not reverse.floating:
+        return [wrap(result) for result in function.forward(values)]
+    results, kept = reverse.forward(values)
+    tensors = [wrap(result) for result in results]
+    node = CallNode(function.name, reverse, tuple(edges), needs, operands, values, kept, results)
+    announce(node)
+    for i in reverse.floating:
+        tensors[i]._node = node.head(i)
+    return tensors
+
+
+def arrays(operands: Sequence[Any]) -> list[Any]:
+    """The arrays of tensors; what is no tensor as it is."""
+    return [one._array if isinstance(one, Tensor) else one for one in operands]
+
+
+def as_tensors(operands: Sequence[Any]) -> list[Any]:
+    """The operands as tensors."""
+    return [one if isinstance(one, Tensor) else wrap(np.asarray(one)) for one in operands]
+
+
+class CallNode(GraphNode):
+    """One call of a compiled function; its shape and dtype are those of its first output."""
+
+    __slots__ = (
+        "_guards", "_kept", "_name", "_needs", "_outputs", "_reverse", "_saved", "count",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        reverse: Any,
+        edges: tuple[Any, ...],
+        needs: tuple[int, ...],
+        operands: Sequence[Any],
+        values: Sequence[Any],
+        kept: Sequence[Any],
+        results: Sequence[Any],
+    ) -> None:
+        super().__init__(results[0].shape, results[0].dtype)
+        self.edges = edges
+        self.hooks = None
+        self.serial = next_number()
+        self.count = len(results)
+        self._name = name
+        self._reverse = reverse
+        self._needs = needs
+        self._kept = kept
+        self._outputs = [Spec(one.shape, one.dtype) for one in results]
+        self._saved: list[Any] | None = [
+            value if i in reverse.reads else Spec(value.shape, value.dtype)
+            for i, value in enumerate(values)
+        ]
+        self._guards = [
+            (i, operands[i]._counter, operands[i]._counter[0])
+            for i in reverse.reads
+            if isinstance(operands[i], Tensor)
+        ]
+
+    def head(self, number: int) -> Any:
+        """The node of one output: this one if there is only one."""
+        if self.count == 1:
+            return self
+        return Output(self, number, self._outputs[number])
+
+    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+        """The cotangents of the operands, computed by compiled code."""
+        saved = self._saved
+        if saved is None:
+            raise AutogradError(FREED)
+        for i, counter, version in self._guards:
+            if counter[0] != version:
+                raise AutogradError(mutated(saved[i], self.edges[i], counter, version, self.name()))
+        parts = g.listed(self.count) if type(g) is Cotangents else (g,)
+        given = [
+            _zeros(self._outputs[i]) if parts[i] is None else parts[i]
+            for i in self._reverse.floating
+        ]
+        if create_graph:
+            found = self._pull_tensors(given, saved)
+        else:
+            found = self._reverse.backward(given, saved, self._kept)
+        return [(self.edges[i], part) for i, part in zip(self._needs, found, strict=True)]
+
+    def _pull_tensors(self, cotangents: list[Any], saved: Sequence[Any]) -> list[Any]:
+        """The same as tensors that are recorded: a call of the compiled reverse pass."""
+        counters = {i: counter for i, counter, _ in self._guards}
+        operands = []
+        for i, value in enumerate(saved):
+            if isinstance(value, Spec):
+                # only its shape is read
+                value = np.broadcast_to(np.zeros((), value.dtype), value.shape)
+            tensor = wrap(value)
+            if i in counters:
+                tensor._node, tensor._counter = self.edges[i], counters[i]
+            operands.append(tensor)
+        return call(self._reverse.pullback, [*as_tensors(cotangents), *operands])
+
+    def places(self) -> tuple[int, ...]:
+        """The operands that require grad."""
+        return self._needs
+
+    def release(self) -> None:
+        """Let go of what is saved."""
+        if self._reverse.reads or self._kept:
+            self._saved = None
+            self._kept = ()
+
+    def name(self) -> str:
+        """The name of the function and Backward, as PyTorch names those of a Function."""
+        return f"{self._name}Backward"
+
+
+def _zeros(like: Spec) -> Any:
+    return np.zeros(like.shape, like.dtype)

@@ -1,0 +1,1 @@
+"""What every other room builds on: errors, dtypes, shapes, and ops that only tensors have."""

@@ -1,0 +1,216 @@
+"""Dtypes that print as PyTorch's, the default dtype, and PyTorch's type promotion.
+
+Promotion goes by category (bool < int < float): a tensor of a higher category wins, whatever its
+width; within a category, tensors with axes outweigh 0-d tensors, and these Python numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from compiler.core.errors import OutOfRangeError
+from dynamic.errors import ArgumentError, AutogradError
+
+NumpyDType = np.dtype[Any]
+
+
+class DType:
+    """A dtype of a tensor: `name`, its NumPy `dtype`, and what follows from it. Final.
+
+    NumPy accepts it wherever it takes a dtype, and it equals its NumPy dtype.
+    """
+
+    __slots__ = ("category", "dtype", "is_floating_point", "itemsize", "kind", "legacy", "name")
+
+    def __init__(self, name: str, legacy: str) -> None:
+        self.name = name
+        self.legacy = legacy
+        self.dtype: NumpyDType = np.dtype(name)
+        self.kind = self.dtype.kind
+        self.itemsize = self.dtype.itemsize
+        self.is_floating_point = self.kind == "f"
+        self.category = _CATEGORY[self.kind]
+
+    is_complex = False
+
+    @property
+    def type(self) -> Any:
+        """NumPy's scalar type."""
+        return self.dtype.type
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or isinstance(other, DType):
+            return self is other
+        return isinstance(other, np.dtype) and self.dtype == other
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"  # as PyTorch prints it, which scripts import as `torch`
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return (dtype_named, (self.name,))
+
+
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2}
+
+boolean = DType("bool", "Bool")
+uint8 = DType("uint8", "Byte")
+int8 = DType("int8", "Char")
+int16 = DType("int16", "Short")
+int32 = DType("int32", "Int")
+int64 = DType("int64", "Long")
+float32 = DType("float32", "Float")
+float64 = DType("float64", "Double")
+
+DTYPES = {t.dtype: t for t in (boolean, uint8, int8, int16, int32, int64, float32, float64)}
+BOOL, INT64, F32, F64 = boolean.dtype, int64.dtype, float32.dtype, float64.dtype
+_ALIASES = {"float": F32, "double": F64, "long": INT64, "int": int32.dtype, "short": int16.dtype}
+_default = [float32]
+
+
+_C_NAMES = {
+    "Bool": "bool", "Byte": "unsigned char", "Char": "signed char", "Short": "short int",
+    "Int": "int", "Long": "long int", "Float": "float", "Double": "double",
+}  # fmt: skip
+
+
+def dtype_named(name: str) -> DType:
+    """The dtype of this name."""
+    return DTYPES[np.dtype(name)]
+
+
+def as_numpy_dtype(dtype: Any) -> NumpyDType:
+    """`dtype` (ours, NumPy's, or one of Python's types) as a NumPy dtype that tensors may have."""
+    if isinstance(dtype, DType):
+        return dtype.dtype
+    try:
+        found = _default[0].dtype if dtype is float else np.dtype(dtype)
+        return DTYPES[found].dtype
+    except (TypeError, KeyError):
+        known = ", ".join(str(one) for one in DTYPES.values())
+        raise ArgumentError(f"dtype: no dtype {dtype!r}: known are {known}") from None
+
+
+def get_default_dtype() -> DType:
+    """The dtype of floats that a factory is given without a dtype: float32 unless set."""
+    return _default[0]
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Set the dtype of new floats: float32 or float64; TypeError otherwise."""
+    numpy = as_numpy_dtype(dtype)
+    if numpy.kind != "f":
+        raise ArgumentError("only floating-point types are supported as the default type")
+    _default[0] = DTYPES[numpy]
+
+
+def promote_types(first: NumpyDType, second: NumpyDType) -> NumpyDType:
+    """The dtype of an op on two tensors of equal standing."""
+    if first == second:
+        return first
+    if (first.kind == "f") != (second.kind == "f"):
+        return first if first.kind == "f" else second
+    return np.promote_types(first, second)
+
+
+def dtype_of_number(value: Any) -> NumpyDType:
+    """The dtype of a Python number as a tensor."""
+    if isinstance(value, bool):
+        return BOOL
+    return INT64 if isinstance(value, int) else _default[0].dtype
+
+
+_SCALARS = {
+    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
+    "float32": "float",
+}  # fmt: skip
+MOST_F32 = float(np.finfo(np.float32).max)
+"""The largest finite float32."""
+
+
+def element(value: bool | int | float, dtype: NumpyDType) -> Any:
+    """A number as an array of a dtype; of uint8, down to -255 it counts from 256.
+
+    RuntimeError for a number that no element of the dtype is.
+    """
+    if type(value) is int and not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert")
+    if dtype.kind in "iu":
+        most = int(np.iinfo(dtype).max)
+        least = -most if dtype.kind == "u" else -most - 1
+        fits = least <= value <= most
+    else:
+        fits = dtype != F32 or not MOST_F32 < abs(value) < np.inf
+    if not fits:
+        name = _SCALARS[dtype.name]
+        raise AutogradError(f"value cannot be converted to type {name} without overflow")
+    return np.asarray(value).astype(dtype)
+
+
+def as_element(value: Any, x: Any) -> Any:
+    """A number that is to be an element of a tensor, which keeps its dtype; a tensor as it is."""
+    if not isinstance(value, bool | int | float):
+        return value
+    dtype = x._array.dtype
+    if dtype.kind == "f" and abs(value) <= MOST_F32:
+        return value
+    return x.constant(element(value, dtype))
+
+
+def result_type(operands: Iterable[Any]) -> NumpyDType:
+    """The dtype that arrays and Python numbers are cast to before an op combines them."""
+    standing: list[NumpyDType | None] = [None, None, None]  # with axes, 0-d, Python numbers
+    for operand in operands:
+        if not isinstance(operand, bool | int | float):
+            rank, dtype = (0 if operand.ndim else 1), operand.dtype
+        else:
+            rank, dtype = 2, dtype_of_number(operand)
+        before = standing[rank]
+        standing[rank] = dtype if before is None else promote_types(before, dtype)
+    result: NumpyDType | None = None
+    for dtype in standing:
+        if result is None or (dtype is not None and _CATEGORY[dtype.kind] > _CATEGORY[result.kind]):
+            result = dtype
+    return F32 if result is None else result
+
+
+MASKS = "masked_fill_ only supports boolean masks, but got mask with dtype {1}"
+
+
+def require_mask(mask: Any, text: str = MASKS) -> None:
+    """RuntimeError unless the elements of a tensor are bools: {0} and {1} as in `require_dtype`."""
+    _require(text, mask, (BOOL,))
+
+
+def require_index(text: str, index: Any, only_long: bool = False) -> None:
+    """RuntimeError unless a tensor is int64, or also int32; {0} is PyTorch's name of the dtype."""
+    _require(text, index, (INT64,) if only_long else (INT64, int32.dtype))
+
+
+def require_places(index: Any) -> None:
+    """IndexError unless the index of what is filled is int64."""
+    if index._array.dtype != INT64:
+        raise OutOfRangeError("index_fill_(): Expected dtype int64 for index.")
+
+
+def _require(text: str, x: Any, dtypes: tuple[NumpyDType, ...]) -> None:
+    dtype = x._array.dtype
+    if dtype not in dtypes:
+        name = DTYPES[dtype].legacy
+        raise AutogradError(text.format(name, _C_NAMES[name]))
+
+
+def require_dtype(text: str, x: Any, other: Any) -> None:
+    """RuntimeError unless `other`, if it has a dtype, has that of x.
+
+    In the text {0} and {1} are PyTorch's names of the dtypes, {2} and {3} those of C.
+    """
+    given = getattr(other, "dtype", None)
+    if given is not None and given != x.dtype:
+        names = [DTYPES[np.dtype(one)].legacy for one in (x.dtype, given)]
+        raise AutogradError(text.format(*names, *(_C_NAMES[one] for one in names)))

@@ -1,0 +1,344 @@
+"""Ops that only an eager engine has: about memory, or named apart as PyTorch names them.
+
+They are not part of the shared library: a symbolic expression has no memory to copy or fill.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.errors import ShapeError
+from compiler.core.op import Op, Operand
+from compiler.core.types import TensorType, require_same_dtype
+from compiler.ops.declare import unbroadcast, zeros_like
+
+
+def _same_type(x: TensorType, *others: TensorType, **attrs: Any) -> TensorType:
+    return x
+
+
+def _fitted(g: Any, operand: Any) -> Any:
+    """The cotangent of an operand that was broadcast and cast."""
+    extra = len(operand.shape) - g.ndim
+    if extra > 0:  # what is assigned may have axes of size 1 in front that its place has not
+        g = ops.reshape(g, (1,) * extra + tuple(g.shape))
+    g = unbroadcast(g, operand)
+    return g if g.dtype == operand.dtype else ops.astype(g, operand.dtype)
+
+
+def _nothing(g: Any) -> Any:
+    return zeros_like(g) if isinstance(g, Operand) else np.broadcast_to(g.dtype.type(0), g.shape)
+
+
+def _apply(op: Op, x: Any, **attrs: Any) -> Any:
+    return x.apply(op, (x,), attrs) if isinstance(x, Operand) else op.evaluate(x, **attrs)
+
+
+def _place(x: Any, key: Any, shape: tuple[int, ...]) -> Any:
+    result = np.zeros(shape, x.dtype)
+    result[key] = x
+    return result
+
+
+def _select_type(x: TensorType, *, key: Any) -> TensorType:
+    shape = np.broadcast_to(np.empty((), x.dtype), x.shape)[key].shape  # type: ignore[arg-type]
+    return TensorType(shape, x.dtype)
+
+
+select: Op = Op(
+    name="select",
+    infer_type=_select_type,
+    evaluate=lambda x, key: x[key],
+    vjp=(lambda g, o, a, *, key: _apply(place, g, key=key, shape=a.shape),),
+    saves=("",),
+    expand=lambda x, *, key: ops.getitem(x, key),
+    doc="x[key] for a basic index, as one view.",
+)
+place: Op = Op(
+    name="place",
+    infer_type=lambda x, key, shape: TensorType(shape, x.dtype),
+    evaluate=_place,
+    vjp=(lambda g, o, a, *, key, shape: _apply(select, g, key=key),),
+    saves=("",),
+    doc="Zeros of `shape` with x at the basic index `key`: the adjoint of `select`.",
+)
+
+
+def is_all(one: Any, size: int) -> bool:
+    """Whether a slice is the whole of an axis, and says so from the front."""
+    start, stop, step = one.start, one.stop, one.step
+    return (
+        (start is None or start == 0)
+        and (stop is None or stop >= size)
+        and (step is None or step == 1)
+    )
+
+
+def _cloned(x: Any) -> Any:
+    """A copy laid out as x is where that has no gaps and no repetition, else in row-major order."""
+    copy = np.copy(x)
+    if copy.flags.c_contiguous or all(
+        n == 1 or a == b for n, a, b in zip(x.shape, x.strides, copy.strides, strict=True)
+    ):
+        return copy
+    return np.array(x, order="C")
+
+
+clone = Op(
+    name="clone",
+    infer_type=_same_type,
+    evaluate=_cloned,
+    vjp=(lambda g, o, a: g,),
+    saves=("",),
+    expand=lambda x: x,
+    doc="A copy of x with memory of its own.",
+)
+tied = Op(
+    name="tied",
+    infer_type=_same_type,
+    evaluate=lambda x, other: np.copy(x),
+    vjp=(lambda g, o, a, b: g, lambda g, o, a, b: _nothing(g)),
+    saves=("", ""),
+    expand=lambda x, other: x,
+    doc="x, which counts as depending on `other`, with gradient 0.",
+)
+contiguous = replace(clone, evaluate=lambda x: np.array(x, order="C"))
+copy = Op(
+    name="copy",
+    infer_type=_same_type,
+    evaluate=lambda x, source: np.broadcast_to(source, x.shape).astype(x.dtype),
+    vjp=(lambda g, o, a, b: _nothing(g), lambda g, o, a, b: _fitted(g, b)),
+    saves=("", ""),
+    expand=lambda x, source: ops.broadcast_to(ops.astype(source, x.dtype), x.shape),
+    doc="`source` broadcast to x's shape and cast to its dtype: what x becomes in place.",
+)
+fill = Op(
+    name="fill",
+    infer_type=_same_type,
+    evaluate=lambda x, value: np.full(x.shape, value, x.dtype),
+    vjp=(lambda g, o, a, *, value: _nothing(g),),
+    saves=("",),
+    expand=lambda x, value: ops.broadcast_to(x.constant(np.asarray(value, x.dtype)), x.shape),
+    doc="`value` in x's shape and dtype.",
+)
+fill_of_tensor = replace(fill, name="fill_of_tensor")
+zero = replace(fill, name="zero")
+fill_where = Op(
+    name="masked_fill",
+    infer_type=_same_type,
+    evaluate=lambda x, mask, value: np.asarray(np.where(mask, value, x), x.dtype),
+    vjp=(
+        lambda g, o, a, b, c: ops.where(b, 0.0, g),
+        None,
+        lambda g, o, a, b, c: _fitted(ops.where(b, g, 0.0), c),
+    ),
+    saves=("b", "", "b"),
+    expand=lambda x, mask, value: ops.where(mask, ops.astype(value, x.dtype), x),
+    doc="x with `value` where the mask holds: what x becomes in place.",
+)
+
+
+def _rolled_back(g: Any, o: Any, a: Any, *, shifts: Any, axes: Any) -> Any:
+    return _apply(roll, g, shifts=tuple(-shift for shift in shifts), axes=axes)
+
+
+def _roll_expanded(x: Any, *, shifts: Any, axes: Any) -> Any:
+    for shift, axis in zip(shifts, axes, strict=True):
+        x = ops.take(x, np.roll(np.arange(x.shape[axis]), shift), axis)
+    return x
+
+
+roll: Op = Op(
+    name="roll",
+    infer_type=_same_type,
+    evaluate=lambda x, shifts, axes: np.roll(x, shifts, axes),
+    vjp=(_rolled_back,),
+    saves=("",),
+    expand=_roll_expanded,
+    doc="The elements moved by `shifts` along `axes`; those past the end come first.",
+)
+
+
+def _norm(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return ops.sqrt(ops.sum(ops.square(x), axis=axes, keepdims=keepdims))
+
+
+def _norm_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    slope = ops.where(ops.equal(o, 0), 0, g / ops.where(ops.equal(o, 0), 1, o))
+    return a * (slope if keepdims else ops.expand_dims(slope, axes))
+
+
+def _norm_expanded(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    squares = ops.sum(ops.square(x), axis=axes, keepdims=keepdims)
+    zero = ops.equal(squares, 0)
+    return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, squares)))
+
+
+norm = Op(
+    name="norm",
+    infer_type=ops.sum.infer_type,
+    evaluate=_norm,
+    vjp=(_norm_vjp,),
+    saves=("ao",),
+    bind=ops.sum.bind,
+    floating=True,
+    expand=_norm_expanded,
+    doc="The square root of the sum of squares; its gradient at 0 is 0, as PyTorch's.",
+)
+
+
+def _stack_type(*types: TensorType, axis: int) -> TensorType:
+    dtype = require_same_dtype("stack", *types)
+    for one in types[1:]:
+        if one.shape != types[0].shape:
+            raise ShapeError(f"stack: {types[0]} and {one} differ in shape")
+    shape = list(types[0].shape)
+    shape.insert(axis, len(types))
+    return TensorType(tuple(shape), dtype)
+
+
+def _stack_vjp(i: int, g: Any, o: Any, *operands: Any, axis: int) -> Any:
+    return _apply(select, g, key=(slice(None),) * axis + (i, Ellipsis))
+
+
+stack = Op(
+    name="stack",
+    infer_type=_stack_type,
+    evaluate=lambda *arrays, axis: np.stack(arrays, axis),
+    vjp=_stack_vjp,
+    promotes=slice(None),
+    expand=lambda *xs, axis: ops.concatenate([ops.expand_dims(x, axis) for x in xs], axis),
+    doc="Tensors of one shape joined along a new axis.",
+)
+
+
+def _renamed(op: Op, name: str) -> Op:
+    return replace(op, name=name, expand=lambda *xs, **attrs: op.bound(xs, attrs))
+
+
+transpose_2d = _renamed(ops.transpose, "t")
+swap = _renamed(ops.transpose, "swap")
+squeeze_dim = _renamed(ops.squeeze, "squeeze_dim")
+sum_dim = _renamed(ops.sum, "sum_dim")
+mean_dim = _renamed(ops.mean, "mean_dim")
+prod_dim = _renamed(ops.prod, "prod_dim")
+index_select = _renamed(ops.take, "index_select")
+masked_fill = replace(
+    _renamed(ops.where, "masked_fill"),
+    evaluate=lambda *operands: np.asarray(ops.where.evaluate(*operands), order="C"),
+)
+bmm = _renamed(ops.matmul, "bmm")
+
+
+def _piecewise(name: str, expand: Any, vjp: Any, doc: str) -> Op:
+    """An op of one floating operand, each of whose pieces is linear."""
+    return Op(
+        name=name, infer_type=_same_type, evaluate=expand, vjp=(vjp,), saves=("a",),
+        elementwise=True, expand=expand, doc=doc,
+    )  # fmt: skip
+
+
+def _inside(x: Any, low: float, high: float) -> Any:
+    return ops.logical_and(ops.greater(x, low), ops.less(x, high))
+
+
+def _hardtanh(x: Any, *, low: float, high: float) -> Any:
+    below = ops.where(ops.greater_equal(x, high), high, x)
+    return ops.where(ops.less_equal(x, low), low, below)
+
+
+def _softshrink(x: Any, *, width: float) -> Any:
+    within = ops.where(ops.isnan(x), x, 0.0)
+    above = ops.where(ops.greater(x, width), x - width, within)
+    return ops.where(ops.less(x, -width), x + width, above)
+
+
+def _within(x: Any, width: float) -> Any:
+    return ops.logical_and(ops.greater_equal(x, -width), ops.less_equal(x, width))
+
+
+def _shrink_vjp(g: Any, o: Any, a: Any, *, width: float) -> Any:
+    return ops.where(_within(a, width), 0.0, g)
+
+
+hardtanh = _piecewise(
+    "hardtanh", _hardtanh,
+    lambda g, o, a, *, low, high: ops.where(_inside(a, low, high), g, 0.0),
+    "x limited to [low, high]; the gradient at the limits is 0.",
+)  # fmt: skip
+threshold = _piecewise(
+    "threshold", lambda x, *, least, value: ops.where(ops.less_equal(x, least), value, x),
+    lambda g, o, a, *, least, value: ops.where(ops.less_equal(a, least), 0.0, g),
+    "x where it is above `least`, `value` elsewhere.",
+)  # fmt: skip
+softshrink = _piecewise(
+    "softshrink", _softshrink, _shrink_vjp,
+    "x moved towards 0 by `width`; 0 where it is not farther than that.",
+)  # fmt: skip
+hardshrink = _piecewise(
+    "hardshrink", lambda x, *, width: ops.where(_within(x, width), 0.0, x), _shrink_vjp,
+    "x where abs(x) is above `width`, 0 elsewhere.",
+)  # fmt: skip
+hardsigmoid = _piecewise(
+    "hardsigmoid", lambda x: _hardtanh(x + 3.0, low=0.0, high=6.0) / 6.0,
+    lambda g, o, a: ops.where(_inside(a, -3.0, 3.0), g / 6.0, 0.0),
+    "(x + 3) / 6 limited to [0, 1].",
+)  # fmt: skip
+picked = _renamed(ops.take_along_axis, "picked")
+mirrored = _renamed(ops.take, "mirrored")
+
+
+def _slope_by_x(g: Any, o: Any, a: Any, b: Any) -> Any:
+    return ops.where(ops.greater(a, 0), g, g * b)
+
+
+def _slope_by_b(g: Any, o: Any, a: Any, b: Any) -> Any:
+    return unbroadcast(ops.where(ops.greater(a, 0), 0.0, g * a), b)
+
+
+prelu = Op(
+    name="prelu",
+    infer_type=lambda x, slope: x,
+    evaluate=lambda x, slope: ops.where(ops.greater(x, 0), x, slope * x),
+    vjp=(_slope_by_x, _slope_by_b),
+    saves=("ab", "ab"),
+    elementwise=True,
+    expand=lambda x, slope: ops.where(ops.greater(x, 0), x, slope * x),
+    doc="x above 0, slope * x elsewhere; slope broadcasts to the shape of x.",
+)
+
+BENT = frozenset(
+    (
+        ops.relu, ops.leaky_relu, ops.max_pool2d, ops.avg_pool2d, hardtanh, threshold, softshrink,
+        hardshrink, hardsigmoid, prelu, picked, mirrored,
+    )
+)  # fmt: skip
+"""The ops whose derivative PyTorch derives again, though it is constant or has constant pieces."""
+
+REPLACED = frozenset(
+    (
+        select, clone, contiguous, copy, fill, fill_of_tensor, zero, fill_where, norm, stack,
+        transpose_2d, swap, squeeze_dim, sum_dim, mean_dim, prod_dim, index_select, masked_fill,
+        bmm, roll, hardtanh, threshold, softshrink, hardshrink, hardsigmoid, prelu, picked,
+        mirrored,
+    )
+)  # fmt: skip
+"""The ops of which a graph has not a node, but what they expand to."""
+
+ERASING = frozenset((copy, fill, fill_of_tensor, zero))
+"""The ops whose value does not depend on their operand 0."""
+
+PLACING = frozenset((ops.where, ops.clamp))
+"""The ops that put numbers among elements, whose dtype must have a place for them."""
+
+VIEWS = frozenset(
+    (
+        select, transpose_2d, swap, squeeze_dim, ops.transpose, ops.reshape, ops.expand_dims,
+        ops.squeeze, ops.broadcast_to, ops.strided_slice,
+    )
+)  # fmt: skip
+"""The ops whose value may share the memory of their operand, and is then a view of it."""

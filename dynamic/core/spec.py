@@ -1,0 +1,27 @@
+"""What stands in for an array that nobody reads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dynamic.core.dtypes import NumpyDType
+
+
+class Spec:
+    """The shape and dtype of an operand whose values were not saved."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: NumpyDType) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape))

@@ -1,0 +1,60 @@
+"""The short ways: ops on plain tensors, straight to NumPy, each family from one function.
+
+`Tensor.apply` provides for all that an op may meet: tracers, casts, numbers, several operands,
+memory that is shared or not. What is made here looks at the operand that a call usually gets, and
+leaves every other to the op. So a call is one Python function, NumPy's own, and `new_value` or
+`new_view`. Importing this package gives Tensor its short ways.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.op import Op
+from dynamic.core.dtypes import BOOL, require_mask
+from dynamic.fast_paths import inplace, pairs, single, views
+from dynamic.tensors.dims import along
+from dynamic.tensors.tensor import Tensor
+from dynamic.user_warnings import warn
+
+
+def _where(condition: Any, *operands: Any, **options: Any) -> Any:
+    """`where(condition, a, b)`, or the places where a condition alone is not 0, per axis."""
+    if isinstance(condition, Tensor):
+        if not operands and not options:
+            return condition.nonzero(as_tuple=True)
+        if condition._array.dtype is not BOOL:
+            _check_condition(condition)
+    return ops.where.general(condition, *operands, **options)
+
+
+def _check_condition(condition: Any) -> None:
+    if condition._array.dtype == np.uint8:
+        warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be "
+            "removed in a future version of PyTorch. Use a boolean condition instead."
+        )
+    else:
+        text = "where expected condition to be a boolean tensor, but got a tensor with dtype {0}"
+        require_mask(condition, text)
+
+
+SHORT: dict[Op, Any] = {
+    **pairs.PAIRS, **single.UNARY, **single.ALONG_AXIS, ops.where: _where,
+    **{op: along(op.general, op.name) for op in (ops.argmax, ops.argmin, ops.flip, ops.logsumexp)},
+}  # fmt: skip
+"""The way of an op as a function, for the ops that have a short one, or numbers of their own."""
+
+METHODS = pairs.METHODS | single.METHODS | views.METHODS | inplace.METHODS
+"""What Tensor inherits in a general form as well, which tracers take."""
+
+for _name, _method in METHODS.items():
+    _own = getattr(_method, "__qualname__", "")
+    if "<locals>" in _own or _own.startswith("_"):
+        _method.__name__ = _method.__qualname__ = _name
+    setattr(Tensor, _name, _method)
+for _op, _function in SHORT.items():
+    _op.shorten(_function)

@@ -1,0 +1,127 @@
+"""In-place arithmetic of which nothing is recorded: NumPy writes into the tensor's own array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dynamic.core.dtypes import BOOL, F32, F64, INT64, MOST_F32
+from dynamic.tape.grad_mode import copying, paused, recording
+from dynamic.tape.versions import UNTRACKED
+from dynamic.tensors.inplace import touch
+from dynamic.tensors.tensor import PLAIN, Tensor
+
+
+def _is_free(tensor: Any, other: Any) -> bool:
+    """Whether a tensor may be overwritten without a look at the tape; `other` is an operand."""
+    if copying or tensor._cell is UNTRACKED:
+        return False
+    if paused and not recording():
+        return True
+    if tensor._maker is not None or tensor._note is not None:
+        return False
+    return type(other) not in PLAIN or (other._maker is None and other._note is None)
+
+
+def in_place(ufunc: Any, general: Any) -> Any:
+    """The method that overwrites a floating tensor by `ufunc` of it and a tensor or number.
+
+    `general` is the method for every other call: what is recorded, cast or refused.
+    """
+
+    def method(self: Any, other: Any, **options: Any) -> Any:
+        x = self._array
+        if (x.dtype is F32 or x.dtype is F64) and not options:
+            if type(other) in PLAIN:
+                y = other._array
+                fits = y.dtype is x.dtype and (y.shape == x.shape or y.ndim < x.ndim)
+            else:
+                y = other
+                fits = type(y) is float or type(y) is int
+            if fits and _is_free(self, other):
+                try:
+                    ufunc(x, y, x)
+                except ValueError:  # read-only, or not of one shape
+                    return general(self, other)
+                touch(self)
+                return self
+        return general(self, other, **options)
+
+    method.__doc__ = general.__doc__
+    return method
+
+
+_NAMES = {
+    np.add: ("__iadd__", "add_"),
+    np.subtract: ("__isub__", "sub_", "subtract_"),
+    np.multiply: ("__imul__", "mul_", "multiply_"),
+    np.true_divide: ("__itruediv__", "div_", "divide_", "true_divide_"),
+}
+
+
+def _fill(self: Any, value: Any) -> Any:
+    """Fill with one number or a 0-d tensor; RuntimeError for a tensor with axes."""
+    if _is_free(self, None) and _is_small(value):
+        try:
+            self._array.fill(value)
+        except (OverflowError, TypeError, ValueError):
+            return _general_fill(self, value)
+        touch(self)
+        return self
+    return _general_fill(self, value)
+
+
+def _zero(self: Any) -> Any:
+    """Fill with zeros."""
+    return _general_zero(self) if not _is_free(self, None) else _fill(self, 0)
+
+
+def _is_small(value: Any) -> bool:
+    """Whether a value is a number that every floating dtype has a place for."""
+    return (type(value) is float or type(value) is int) and -MOST_F32 <= value <= MOST_F32
+
+
+def _setitem(self: Any, key: Any, value: Any) -> None:
+    """`self[key] = value`; where a mask of the tensor's shape holds, a number at once.
+
+    So are the rows that a tensor of indices names, a number or a tensor of the same dtype.
+    """
+    x = self._array
+    if type(key) in PLAIN and (x.dtype is F32 or x.dtype is F64):
+        index, flags = key._array, x.flags
+        number = _is_small(value)
+        if index.dtype is BOOL:
+            fits = number and index.shape == x.shape and flags.writeable
+        elif index.dtype is INT64 and index.ndim:
+            other = type(value) in PLAIN and value._array.dtype is x.dtype
+            fits = (number or other) and flags.c_contiguous and flags.writeable
+        else:
+            fits = False
+        if fits and _is_free(self, value):
+            try:
+                x[index] = value if number else value._array
+            except (IndexError, ValueError):  # of which PyTorch says something else
+                pass
+            else:
+                touch(self)
+                return
+    _general_setitem(self, key, value)
+
+
+_general_setitem: Any = Tensor.__setitem__
+_general_fill: Any = Tensor.fill_
+_general_zero: Any = Tensor.zero_
+
+
+METHODS: dict[str, Any] = {
+    **{
+        name: in_place(ufunc, getattr(Tensor, name))
+        for ufunc, names in _NAMES.items()
+        for name in names
+    },
+    "__setitem__": _setitem,
+    "zero_": _zero,
+    "fill_": _fill,
+}
+"""Operators and methods of Tensor."""

@@ -1,0 +1,177 @@
+"""Functions of one floating tensor: of its elements, along one axis, and reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler import ops
+from compiler.core.op import Attrs, Op, all_ops
+from compiler.ops.declare import one_axis
+from compiler.reference import totals
+from compiler.reference.extremes import largest_of_all, smallest_of_all
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import F32, F64
+from dynamic.kernels.blockwise import LARGE
+from dynamic.tape.tape import recipe
+from dynamic.tensors import dims
+from dynamic.tensors.tensor import PLAIN, Tensor, new_value
+
+_NO_ATTRS: Attrs = {}
+_ANY = object()  # the axis that the op takes where none is given
+_RANKS = range(9)
+"""The numbers of axes for which attributes are kept ready."""
+
+
+def _described(function: Any, op: Op) -> Any:
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = op.doc
+    return function
+
+
+def unary(op: Op) -> Any:
+    """A function of each element."""
+    evaluate, plan = op.evaluate, recipe(op, (True,))
+
+    def function(*operands: Any, **options: Any) -> Any:
+        if not options and len(operands) == 1 and type(operands[0]) in PLAIN:
+            (input,) = operands
+            x = input._array
+            if (x.dtype is F32 or x.dtype is F64) and x.size < LARGE:
+                return new_value(plan, input, evaluate(x), _NO_ATTRS)
+        return op.general(*operands, **options)
+
+    return _described(function, op)
+
+
+def along_axis(op: Op) -> Any:
+    """A function of the rows along one axis, such as softmax."""
+    evaluate, plan = op.evaluate, recipe(op, (True,))
+    general = dims.along(op.general, op.name)
+    ready = [[{"axis": axis} for axis in range(ndim)] for ndim in _RANKS]
+
+    def function(input: Any, dim: Any = _ANY, **options: Any) -> Any:
+        if not options and type(dim) is int and type(input) in PLAIN:
+            x = input._array
+            if (x.dtype is F32 or x.dtype is F64) and 0 < x.size < LARGE and x.flags.c_contiguous:
+                try:
+                    attrs = ready[x.ndim][dim]
+                except IndexError:  # many axes, none or no such axis
+                    return general(input, dim)
+                return new_value(plan, input, evaluate(x, axis=attrs["axis"]), attrs)
+        given = () if dim is _ANY else (dim,)
+        return general(input, *given, **options)
+
+    return _described(function, op)
+
+
+def _ready(options: Attrs) -> tuple[list[Attrs], list[list[list[Attrs]]]]:
+    """The attributes of reductions: by the number of axes; by `keepdims`, that number, the axis."""
+    every = [{"axes": tuple(range(n)), "keepdims": False, **options} for n in _RANKS]
+    single = [
+        [[{"axes": (i,), "keepdims": kept, **options} for i in range(n)] for n in _RANKS]
+        for kept in (False, True)
+    ]
+    return every, single
+
+
+def reduction(
+    op: Op, along: Op | None, general: Callable[..., Any], whole: Any = None, **options: Any
+) -> Any:
+    """A method that reduces all axes, or one; `general` is the method for every other call.
+
+    `along` is the op where an axis is given, None if `general` makes something else of it; `whole`
+    a shorter form of the op on all axes; the `options` are attributes beside the axes, which only
+    the gradient rule reads.
+    """
+    evaluate, floating = op.evaluate, op.floating
+    along_plan = None if along is None else recipe(along, (True,))
+    plan = recipe(op, (True,))
+    every, single = _ready(options)
+    if whole is None:
+
+        def whole(x: Any) -> Any:
+            return evaluate(x, axes=every[x.ndim]["axes"], keepdims=False)
+
+    def method(
+        self: Any,
+        dim: Any = None,
+        keepdim: bool = False,
+        *,
+        dtype: Any = None,
+        axis: Any = None,
+        keepdims: bool = False,
+    ) -> Any:
+        if axis is not None or keepdims is not False:  # NumPy's names
+            dim = one_axis(op.name, axis, dim)
+            return method(self, dim, keepdims if keepdim is False else keepdim, dtype=dtype)
+        if dtype is not None:
+            return general(self, dim, keepdim, dtype=dtype)
+        if keepdim is not False and keepdim is not True:
+            return general(self, dim, keepdim)
+        x = self._array
+        if x.size < LARGE and (not floating or x.dtype.kind == "f"):
+            try:
+                if dim is None and keepdim is False:
+                    return new_value(plan, self, whole(x), every[x.ndim])
+                if type(dim) is int and along_plan is not None:
+                    attrs = single[keepdim][x.ndim][dim]
+                    value = evaluate(x, axes=attrs["axes"], keepdims=attrs["keepdims"])
+                    return new_value(along_plan, self, value, attrs)
+            except (IndexError, ValueError):  # no such axis, more than are ready, or no element
+                pass
+        return general(self, dim, keepdim)
+
+    method.__doc__ = general.__doc__
+    return method
+
+
+def _mean(x: Any) -> Any:
+    return totals.whole(x) / x.size
+
+
+def _has_one_operand(op: Op) -> bool:
+    return isinstance(op.vjp, tuple) and len(op.vjp) == 1
+
+
+UNARY: dict[Op, Any] = {
+    op: unary(op) for op in all_ops() if op.elementwise and op.bind is None and _has_one_operand(op)
+}
+"""The short way of an op that maps elements, as a function."""
+ALONG_AXIS: dict[Op, Any] = {op: along_axis(op) for op in (ops.softmax, ops.log_softmax)}
+"""The short way of an op along one axis, as a function."""
+
+
+_SHARED = {"ties": "even"}
+_REDUCTIONS: tuple[tuple[str, Op, Op | None, Any, Attrs], ...] = (
+    ("sum", ops.sum, eager_ops.sum_dim, totals.whole, {}),
+    ("mean", ops.mean, eager_ops.mean_dim, _mean, {}),
+    ("prod", ops.prod, eager_ops.prod_dim, None, {}),
+    ("amax", ops.max, ops.max, largest_of_all, _SHARED),
+    ("amin", ops.min, ops.min, smallest_of_all, _SHARED),
+    ("max", ops.max, None, largest_of_all, _SHARED),
+    ("min", ops.min, None, smallest_of_all, _SHARED),
+    ("argmax", ops.argmax, ops.argmax, lambda x: x.argmax(), {}),
+    ("argmin", ops.argmin, ops.argmin, lambda x: x.argmin(), {}),
+    ("any", ops.any, ops.any, None, {}),
+    ("all", ops.all, ops.all, None, {}),
+    ("logsumexp", ops.logsumexp, ops.logsumexp, None, {}),
+)
+
+
+_functions = UNARY | ALONG_AXIS
+METHODS: dict[str, Any] = {
+    name: _functions[op]
+    for name, op in vars(ops).items()
+    if isinstance(op, Op) and op in _functions and op is not ops.round  # it takes decimals
+}
+METHODS |= {
+    "neg": UNARY[ops.negative],
+    "__neg__": UNARY[ops.negative],
+    "__abs__": UNARY[ops.abs],
+    **{
+        name: reduction(op, along, getattr(Tensor, name), whole, **options)
+        for name, op, along, whole, options in _REDUCTIONS
+    },
+}
+"""Operators and methods of Tensor."""

@@ -1,0 +1,213 @@
+"""Views: indexing by numbers and slices, other shapes, and other orders of the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler import ops
+from compiler.core.op import Attrs, Op
+from dynamic.core import eager_ops
+from dynamic.core.results import missing
+from dynamic.tape.tape import recipe
+from dynamic.tensors.indexing import Indexing
+from dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_view
+
+_RANKS = range(9)
+"""The numbers of axes for which attributes are kept ready."""
+_INDICES = frozenset((int, slice, type(None)))
+"""The types of keys that make a view, beside an Ellipsis."""
+_SEQUENCES = (tuple, list)
+_FLAT = (-1,)
+_select = recipe(eager_ops.select, (True,))
+_reshape = recipe(ops.reshape, (True,))
+
+Arranged = tuple[Any, Attrs]
+
+
+def _getitem(self: Any, key: Any) -> Any:
+    """`self[key]`: a view for an int, a slice, None, or several of them."""
+    basic: Any
+    if type(key) is slice and (key.step is None or key.step == 1):
+        basic = key
+    elif type(key) is int or key is None:
+        basic = (key, Ellipsis)  # without it, an index of the only axis makes a NumPy scalar
+    elif type(key) is tuple:
+        for one in key:
+            if type(one) not in _INDICES or (type(one) is slice and one.step is not None):
+                return Indexing.__getitem__(self, key)
+        basic = (*key, Ellipsis)
+    else:
+        return Indexing.__getitem__(self, key)
+    try:
+        array = self._array[basic]
+    except IndexError:
+        return Indexing.__getitem__(self, key)
+    return new_view(_select, self, array, {"key": basic})
+
+
+def _has_less_than_one(shape: tuple[Any, ...]) -> bool:
+    """Whether a size, given one by one or in a sequence, is negative and not -1."""
+    first = shape[0]
+    sizes = first if len(shape) == 1 and isinstance(first, _SEQUENCES) else shape
+    return bool(min(sizes, default=0) < -1)
+
+
+def reshaping(general: Callable[..., Any], copies: bool) -> Any:
+    """A function of a tensor and a shape; where no view has that shape, a copy if it `copies`."""
+
+    def function(input: Any, *shape: Any) -> Any:
+        if type(input) in PLAIN and shape:
+            x = input._array
+            try:
+                array = x.reshape(*shape)
+            except (TypeError, ValueError):
+                return general(input, *shape)
+            if shape != _FLAT and array.shape != shape and _has_less_than_one(shape):
+                return general(input, *shape)  # NumPy takes any negative size for -1
+            base = array.base
+            if base is x or (base is not None and base is x.base):
+                return new_view(_reshape, input, array, {"shape": array.shape})
+            if copies:
+                return new_value(_reshape, input, array, {"shape": array.shape})
+        if copies and not shape:
+            raise missing("reshape", "shape")
+        return general(input, *shape)
+
+    function.__name__ = function.__qualname__ = "reshape" if copies else "view"
+    function.__doc__ = getattr(general, "doc", general.__doc__)
+    return function
+
+
+reshape = reshaping(ops.reshape, copies=True)
+_inherited: Any = Tensor
+
+
+def _flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """The axes from `start_dim` to `end_dim` as one."""
+    if type(start_dim) is int and start_dim == 0 and end_dim == -1 and self._array.ndim > 1:
+        return reshape(self, -1)
+    return _general_flatten(self, start_dim, end_dim)
+
+
+_general_flatten: Any = Tensor.flatten
+
+
+def arranging(op: Op, general: Callable[..., Any], arranged: Callable[..., Arranged | None]) -> Any:
+    """A method that makes a view by `op`.
+
+    `arranged(array, *args)` makes the array and the attributes; where it gives None or fails,
+    `general`, the method for every other call, goes on or says why.
+    """
+    plan = recipe(op, (True,))
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        if options:
+            return general(self, *args, **options)
+        try:
+            made = arranged(self._array, *args)
+        except (IndexError, TypeError, ValueError):
+            made = None
+        return general(self, *args) if made is None else new_view(plan, self, *made)
+
+    method.__doc__ = general.__doc__
+    return method
+
+
+_REVERSED: tuple[Attrs, ...] = tuple({"axes": tuple(range(n))[::-1]} for n in _RANKS)
+
+
+def _exchanged(n: int, i: int, j: int) -> Attrs:
+    axes = list(range(n))
+    axes[i], axes[j] = axes[j], axes[i]
+    return {"axes": tuple(axes)}
+
+
+_EXCHANGED = [[[_exchanged(n, i, j) for j in range(n)] for i in range(n)] for n in _RANKS]
+_NEW_AXIS = [
+    [((slice(None),) * i + (None, Ellipsis), {"axes": (i,)}) for i in range(n + 1)] for n in _RANKS
+]
+
+
+def _reversed(x: Any) -> Arranged:
+    return x.T, _REVERSED[x.ndim]
+
+
+def _reversed_matrix(x: Any) -> Arranged | None:
+    return (x.T, _REVERSED[x.ndim]) if x.ndim <= 2 else None
+
+
+def _swapped(x: Any, dim0: int, dim1: int) -> Arranged | None:
+    if type(dim0) is not int or type(dim1) is not int:
+        return None
+    attrs = _EXCHANGED[x.ndim][dim0][dim1]
+    return x.transpose(attrs["axes"]), attrs
+
+
+def _last_swapped(x: Any) -> Arranged:
+    attrs = _EXCHANGED[x.ndim][-2][-1]
+    return x.transpose(attrs["axes"]), attrs
+
+
+def _permuted(x: Any, *dims: Any) -> Arranged:
+    array = x.transpose(*dims) if dims else None
+    ndim = x.ndim
+    listed = dims if len(dims) == ndim and type(dims[0]) is int else dims[0]
+    return array, {"axes": tuple([dim % ndim for dim in listed])}
+
+
+def _unsqueezed(x: Any, dim: int) -> Arranged | None:
+    if type(dim) is not int:
+        return None
+    key, attrs = _NEW_AXIS[x.ndim][dim]
+    return x[key], attrs
+
+
+def _squeezed(x: Any) -> Arranged:
+    return x.squeeze(), {"axes": tuple([i for i, size in enumerate(x.shape) if size == 1])}
+
+
+def _squeezed_along(x: Any, dim: int) -> Arranged | None:
+    if type(dim) is not int:
+        return None
+    axes = (dim % x.ndim,) if x.shape[dim] == 1 else ()
+    return x.squeeze(axes), {"axes": axes}
+
+
+def _expanded(x: Any, *sizes: Any) -> Arranged | None:
+    if type(sizes[0]) is int:
+        wanted = sizes
+    elif len(sizes) == 1:
+        wanted = tuple(sizes[0])
+    else:
+        return None
+    shape = (1,) * (len(wanted) - x.ndim) + x.shape
+    shape = tuple([n if size == -1 else size for n, size in zip(shape, wanted, strict=True)])
+    return ops.broadcast_to.evaluate(x, shape), {"shape": shape}
+
+
+_squeeze_all = arranging(ops.squeeze, Tensor.squeeze, _squeezed)
+_squeeze_one = arranging(eager_ops.squeeze_dim, Tensor.squeeze, _squeezed_along)
+
+
+def _squeeze(self: Any, dim: Any = None) -> Any:
+    """A view without the axes of size 1: all, or those of `dim` that have size 1."""
+    return _squeeze_all(self) if dim is None else _squeeze_one(self, dim)
+
+
+METHODS: dict[str, Any] = {
+    "__getitem__": _getitem,
+    "reshape": reshape,
+    "view": reshaping(Tensor.view, copies=False),
+    "flatten": _flatten,
+    "squeeze": _squeeze,
+    "t": arranging(eager_ops.transpose_2d, Tensor.t, _reversed_matrix),
+    "transpose": arranging(eager_ops.swap, Tensor.transpose, _swapped),
+    "swapaxes": arranging(eager_ops.swap, Tensor.transpose, _swapped),
+    "permute": arranging(ops.transpose, _inherited.permute, _permuted),
+    "unsqueeze": arranging(ops.expand_dims, Tensor.unsqueeze, _unsqueezed),
+    "expand": arranging(ops.broadcast_to, Tensor.expand, _expanded),
+    "T": property(arranging(ops.transpose, _inherited.T.fget, _reversed)),
+    "mT": property(arranging(eager_ops.swap, _inherited.mT.fget, _last_swapped)),
+}
+"""Operators, methods and properties of Tensor."""

@@ -1,0 +1,47 @@
+"""What staticgraph asks of tensors as handles (`compiler.core.op.Operand`).
+
+It needs the capture, which most programs never use: it is imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from dynamic.tensors.tensor import Tensor
+
+
+def call(function: Any, operands: Sequence[Any]) -> list[Any]:
+    """The results of a compiled function, recorded as one node."""
+    from dynamic.capture import calls
+
+    return calls.call(function, operands)
+
+
+def arrays(operands: Sequence[Any]) -> list[Any]:
+    """The arrays of tensors; what is no tensor as it is."""
+    from dynamic.capture import calls
+
+    return calls.arrays(operands)
+
+
+def traced(cls: type[Tensor], expression: Any, argument: bool = False) -> Any:
+    """What stands for an expression while a function of tensors is captured."""
+    from dynamic.capture import traced
+
+    return traced(cls, expression, argument)
+
+
+def capturing() -> AbstractContextManager[None]:
+    """A context in which a function of tensors is captured."""
+    from dynamic.capture import capturing
+
+    return capturing()
+
+
+def complete(cls: type[Tensor]) -> None:
+    """Give tensors these methods, which their room, below the capture, cannot have."""
+    for method in (call, arrays, capturing):
+        setattr(cls, method.__name__, staticmethod(method))
+    setattr(cls, traced.__name__, classmethod(traced))

@@ -1,0 +1,113 @@
+"""Methods that reduce along `dim`, with PyTorch's arguments and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler import ops
+from compiler.core.errors import AxisError
+from compiler.core.op import Op, Operand
+from dynamic.core.dtypes import BOOL, DTYPES
+from dynamic.errors import ArgumentError, AutogradError
+from dynamic.tensors.dims import axes_of
+
+
+def over(op: Op, x: Any, dim: Any, keepdim: bool, **attrs: Any) -> Any:
+    """`op` along `dim`, with PyTorch's error where there is no such axis; of a number itself.
+
+    No axis means all of them, as in PyTorch, except to `all` and `any`.
+    """
+    if isinstance(dim, list | tuple) and not dim and op is not ops.all and op is not ops.any:
+        dim = None
+    try:
+        return op(x, dim, keepdim, **attrs)
+    except AxisError:
+        axes_of(op.name, dim, x.ndim)
+        return op(x, None, keepdim, **attrs)
+
+
+def _with_numpy_names(name: str, method: Any) -> Any:
+    """The method, which takes NumPy's names of `dim` and `keepdim` as well (as PyTorch's do)."""
+    method.__name__ = method.__qualname__ = name  # Python's errors name it
+
+    def named(self: Any, *args: Any, **options: Any) -> Any:
+        if options:
+            options = {_NAMES.get(key, key): value for key, value in options.items()}
+        return method(self, *args, **options)
+
+    named.__doc__ = method.__doc__
+    return named
+
+
+_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def total(op: Op, over_dims: Op) -> Any:
+    """The method of a sum, mean or product; `over_dims` is the op where `dim` is given."""
+    needs_float = op is ops.mean
+
+    def method(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+        x = self if dtype is None else self.to(dtype)
+        if needs_float and x._array.dtype.kind != "f":
+            raise AutogradError(
+                "mean(): could not infer output dtype. Input dtype must be either a floating "
+                f"point or complex dtype. Got: {DTYPES[x._array.dtype].legacy}"
+            )
+        if op is ops.prod and isinstance(dim, list | tuple):
+            raise ArgumentError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
+        if dim is None and keepdim is False:
+            attrs = {"axes": tuple(range(x._array.ndim)), "keepdims": False}
+            return x.apply(op, (x,), attrs)
+        return over(over_dims, x, dim, keepdim)
+
+    method.__doc__ = op.doc
+    return _with_numpy_names(op.name, method)
+
+
+def extremum(op: Op, position: Op, pairwise: Op, result: Any) -> Any:
+    """The method of a maximum or minimum, of which `position` finds the index."""
+
+    def method(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if isinstance(dim, Operand):
+            return pairwise(self, dim)
+        if dim is None and keepdim is False:
+            return op(self)
+        if dim is None:
+            raise ArgumentError(f"{op.name}(): keepdim={keepdim!r} without a dim")
+        return result(over(op, self, dim, keepdim), over(position, self, dim, keepdim))
+
+    method.__doc__ = (
+        f"{op.doc} With `dim`, a named tuple (values, indices); with a tensor, element by element."
+    )
+    return _with_numpy_names(op.name, method)
+
+
+def spread(op: Op) -> Any:
+    """The method of a variance or standard deviation."""
+
+    def method(
+        self: Any,
+        dim: Any = None,
+        unbiased: bool | None = None,
+        keepdim: bool = False,
+        *,
+        correction: int = 1,
+    ) -> Any:
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        degrees = correction if unbiased is None else int(unbiased)
+        return over(op, self, dim, keepdim, correction=degrees)
+
+    method.__doc__ = f"{op.doc} Divided by n - 1 unless told otherwise, as PyTorch's."
+    return _with_numpy_names(op.name, method)
+
+
+def truth(op: Op) -> Any:
+    """The method of `all` or `any`, of numbers too."""
+
+    def method(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        x = self if self._array.dtype == BOOL else ops.not_equal(self, 0)
+        return over(op, x, dim, keepdim)
+
+    method.__doc__ = op.doc
+    return _with_numpy_names(op.name, method)

@@ -1,0 +1,72 @@
+"""Ops as functions: what `help`, editors and `inspect` say of them."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import dynamic
+import staticgraph as sg
+from compiler.core.op import Op
+from tests.paths import ROOT
+
+OPS = [name for name in sg.__all__ if isinstance(getattr(sg, name), Op)]
+OF_SIZES = {"broadcast_to", "reshape", "transpose"}  # x.reshape(2, 3) as x.reshape((2, 3))
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_a_public_op_shows_its_own_signature_and_documentation(name: str) -> None:
+    op = getattr(sg, name)
+    parameters = inspect.signature(op).parameters.values()
+    assert parameters
+    variadic = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    assert name in OF_SIZES or not variadic & {one.kind for one in parameters}
+    text = inspect.getdoc(op)
+    assert text is not None
+    assert text.startswith(f"{op.name}{inspect.signature(op)}\n\n{op.doc}")
+    assert op.doc
+    assert op.__name__ == op.name
+
+
+@pytest.mark.parametrize(
+    ("op", "signature"),
+    [
+        (sg.softmax, "(x, axis=None, *, dim=None)"),
+        (sg.exp, "(a, /)"),
+        (sg.hypot, "(a, b, /)"),
+        (sg.leaky_relu, "(x, negative_slope=0.01)"),
+        (sg.where, "(condition, x, y, /)"),
+    ],
+)
+def test_signatures(op: Any, signature: str) -> None:
+    assert str(inspect.signature(op)) == signature
+
+
+def test_help_shows_the_op_and_not_the_class() -> None:
+    text = pydoc.plain(pydoc.render_doc(sg.softmax))
+    assert "softmax(x, axis=None, *, dim=None)" in text
+    assert sg.softmax.doc in text
+    assert "Attributes" not in text
+
+
+def test_help_is_the_same_with_the_eager_engine() -> None:
+    """Which puts a shorter call into the class of an op."""
+    code = "import pydoc, staticgraph as sg; print(pydoc.plain(pydoc.render_doc(sg.exp)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    assert dynamic.exp is not None
+    alone, beside = done.stdout, pydoc.plain(pydoc.render_doc(sg.exp))
+    assert alone.splitlines()[2:6] == beside.splitlines()[2:6]  # after the name of the class
+    assert "exp(a, /)" in alone.splitlines()[3]
+
+
+def test_the_class_has_its_own() -> None:
+    assert Op.__name__ == "Op"
+    assert inspect.getdoc(Op).startswith("One operation.")
+    assert "infer_type" in inspect.signature(Op).parameters
