@@ -777,12 +777,12 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(0, 2, 2)),
     ],
     "qr": [
-        call(regular(3, 3), sizes=False),
-        call(tall(2, 3, 2), sizes=False),
+        call(regular(3, 3)),
+        call(tall(2, 3, 2)),
         call(tall(3, 2).T.copy(), "complete", sizes=False),
-        call(tall(2, 4, 3).swapaxes(-1, -2).copy(), sizes=False),
-        call(tall(3, 2).T.copy(), "r", sizes=False),
-        call(spread(0, 2, 2), sizes=False),
+        call(tall(2, 4, 3).swapaxes(-1, -2).copy()),
+        call(tall(3, 2).T.copy(), "r"),
+        call(spread(0, 2, 2)),
     ],
     "lstsq": [
         call(tall(4, 2), spread(4, 3)),

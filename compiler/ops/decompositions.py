@@ -326,19 +326,16 @@ def _qr_vjp(gs: Sequence[Any], out: Sequence[Any], a: Any, *, complete: bool) ->
     gq = zeros_like(q) if gq is None else gq
     gr = zeros_like(r) if gr is None else gr
     rows, columns = a.shape[-2:]
-    if _is_known(columns - rows):  # the first columns have the factor, the others are turned by it
-        rest = getitem(a, (Ellipsis, slice(rows, None)))
-        gq = gq + matmul(rest, transposed(getitem(gr, (Ellipsis, slice(rows, None)))))
-        first = _tall(q, _first_columns(r, rows), gq, _first_columns(gr, rows))
-        others = matmul(q, getitem(gr, (Ellipsis, slice(rows, None))))
-        return concatenate([first, others], a.ndim - 1)
-    if not _is_known(rows - columns):
-        raise GraphError(
-            f"qr: the gradient of matrices {rows} by {columns} needs to know which is larger"
-        )
-    if complete and rows != columns:
+    if complete and not _is_known(columns - rows):
         raise GraphError(COMPLETE)
-    return _tall(q, r, gq, gr)
+    if _is_known(rows - columns):
+        return _tall(q, r, gq, gr)
+    # the first columns have the factor, the others, of which there may be none, are turned by it
+    short = dims.minimum(rows, columns)
+    behind = (Ellipsis, slice(short, None))
+    gq = gq + matmul(getitem(a, behind), transposed(getitem(gr, behind)))
+    first = _tall(q, _first_columns(r, short), gq, _first_columns(gr, short))
+    return concatenate([first, matmul(q, getitem(gr, behind))], a.ndim - 1)
 
 
 def _is_known(difference: Any) -> bool:

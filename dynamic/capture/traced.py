@@ -137,6 +137,8 @@ class Traced(Handle, Tracer, plain=False):
 
     def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
         """The value of `op`: an expression, or an array if all operands are known."""
+        if not operands:  # what gradient rules and compositions make of sizes alone
+            return Traced.made(_expression(op, [], attrs))
         values = [settled(operand) for operand in operands]
         top = innermost(values)
         if not isinstance(top, Traced):
