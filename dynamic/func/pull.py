@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from dynamic.core.upward import upward
+from dynamic.core import provided
 from dynamic.errors import AutogradError
 from dynamic.func.tracer import Tracer, evaluated, innermost, zeros_of
 from dynamic.tape.engine import run
@@ -86,6 +86,7 @@ def _pull_plain(
     return [None if g is None else g.detach() if traced else inputs[0].constant(g) for g in results]
 
 
+@provided.traced_gradients.provide
 def gradients(
     outputs: Sequence[Any],
     inputs: Sequence[Any],
@@ -122,9 +123,6 @@ def gradients(
             )
         results.append(g)
     return tuple(results)
-
-
-upward.traced_gradients = gradients
 
 
 def depends_on_more(outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:

@@ -10,9 +10,9 @@ import numpy as np
 from compiler.core.errors import OptionError
 from compiler.core.op import Operand
 from compiler.ops import astype
+from dynamic.core import provided
 from dynamic.core.eager_ops import stack
 from dynamic.core.results import Size
-from dynamic.core.upward import upward
 from dynamic.errors import AutogradError
 from dynamic.tape.edges import GradientEdge
 from dynamic.tape.engine import run
@@ -102,7 +102,7 @@ def grad(
     retain = create_graph if retain_graph is None else retain_graph
     inputs = _listed(inputs)
     if any(getattr(one, "_overwritten", None) is not None for one in (*inputs, *_listed(outputs))):
-        return upward.traced_gradients(
+        return provided.traced_gradients(
             _listed(outputs), inputs, grad_outputs, create_graph, allow_unused, materialize_grads
         )
     roots = _roots(_listed(outputs), grad_outputs, create_graph)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from compiler.core.op import Operand
+from dynamic.core import provided
 from dynamic.core.dtypes import DTYPES
-from dynamic.core.upward import upward
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.tape import handles
 
@@ -70,7 +70,7 @@ def hooks_of(node: Any) -> Hooks:
 
 def as_tensor(g: Any) -> Any:
     """A cotangent as a tensor."""
-    return g if g is None or isinstance(g, Operand) else upward.wrap(g)
+    return g if g is None or isinstance(g, Operand) else provided.wrap(g)
 
 
 def _replacement(hook: Hook, before: Any, after: Any) -> Any:

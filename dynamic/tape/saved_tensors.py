@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.core.op import Operand
-from dynamic.core.upward import upward
+from dynamic.core import provided
 from dynamic.errors import ArgumentError, AutogradError
 from dynamic.tape.grad_mode import decorated, mode, record_if
 from dynamic.tape.leaf import AccumulateGrad
@@ -58,7 +58,7 @@ def saved_tensor(array: Any, maker: Any, counter: Any) -> Any:
     """
     if type(maker) is AccumulateGrad and maker.leaf() is not None:
         return maker.leaf()
-    result = upward.wrap(array)
+    result = provided.wrap(array)
     result._node = maker
     if isinstance(counter, list):
         result._counter = counter

@@ -13,9 +13,9 @@ from compiler.core.op import Attrs, Op, Operand
 from compiler.core.types import type_of
 from compiler.graph.expression import Handle
 from compiler.ops.operators import Operators
+from dynamic.core import provided
 from dynamic.core.dtypes import element, get_default_dtype, result_type
 from dynamic.core.eager_ops import PLACING, VIEWS, clone
-from dynamic.core.upward import upward
 from dynamic.errors import SizeError
 from dynamic.kernels.blockwise import LARGE
 from dynamic.kernels.blockwise import evaluate as evaluate_large
@@ -267,6 +267,7 @@ def has_values(x: Any) -> bool:
     return isinstance(x, Tensor) and not isinstance(x, Handle)
 
 
+@provided.wrap.provide
 def wrap(array: Any) -> Tensor:
     """A tensor on the memory of an array, without a gradient."""
     if paused and mode.capture is not None:
@@ -278,9 +279,6 @@ def wrap(array: Any) -> Tensor:
     if paused and mode.inference:
         result._cell = UNTRACKED
     return result
-
-
-upward.wrap = wrap
 
 
 def _own(array: Any, arrays: Sequence[Any]) -> Any:

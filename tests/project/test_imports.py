@@ -2,50 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.paths import ROOT
+from tests.project.rooms import imported, modules
 
 PACKAGES = ("compiler", "staticgraph", "dynamic")
-
-
-def _modules() -> dict[str, Path]:
-    """Every module of the three packages by its dotted name."""
-    found = {}
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            parts = path.relative_to(ROOT).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
-
-
-def _imported(name: str, path: Path, *, lazy: bool = True) -> Iterator[str]:
-    """The dotted names that a module imports, with those inside functions if `lazy`."""
-    tree = ast.parse(path.read_text())
-    inside = {
-        node
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for node in ast.walk(function)
-    }
-    for node in ast.walk(tree):
-        if not lazy and node in inside:
-            continue
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{name}: relative import in line {node.lineno}"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-MODULES = _modules()
-IMPORTS = {name: set(_imported(name, path)) for name, path in MODULES.items()}
+MODULES = {name: path for package in PACKAGES for name, path in modules(ROOT, package).items()}
+IMPORTS = {name: set(imported(path)) for name, path in MODULES.items()}
 
 
 def _within(name: str, package: str) -> bool:
@@ -100,22 +67,6 @@ def test_nothing_but_another_command_imports_a_command(command: str) -> None:
         and breach.split()[0] != "staticgraph.__main__"  # the command line loads it when called
     ]
     assert not users
-
-
-@pytest.mark.parametrize("layer", ["graph", "emit", "runtime", "passes", "autodiff"])
-def test_the_op_library_does_not_know_what_uses_it(layer: str) -> None:
-    # composites infer their type by applying their expansion to symbolic operands
-    allowed = "compiler.ops.declare imports compiler.graph.expression."
-    breaches = _breaches("compiler.ops", f"compiler.{layer}")
-    assert not [breach for breach in breaches if not breach.startswith(allowed)]
-    eager = _imported("compiler.ops.declare", MODULES["compiler.ops.declare"], lazy=False)
-    assert not [name for name in eager if _within(name, "compiler.graph")]
-
-
-@pytest.mark.parametrize("module", ["errors", "dims", "types", "affine", "lowering", "op"])
-def test_records_and_rules_import_no_higher_layer(module: str) -> None:
-    higher = [f"compiler.{name}" for name in ("ops", "graph", "emit", "runtime", "passes")]
-    assert not _breaches(f"compiler.{module}", *higher, "compiler.transforms.autodiff")
 
 
 @pytest.mark.parametrize(

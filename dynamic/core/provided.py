@@ -1,0 +1,16 @@
+"""What lower rooms need of higher ones: see `compiler.core.provided`.
+
+An import points to the same room or a lower one (`docs/architecture.md`). These are the calls that
+go the other way; `fast_paths`, `operations` and `handle` give Tensor methods too.
+"""
+
+from __future__ import annotations
+
+from compiler.core.provided import Provided
+
+wrap = Provided("dynamic.tensors.tensor")
+"""`wrap(array)`: a tensor on the memory of an array, without a gradient. The tape shows cotangents
+and saved arrays as tensors."""
+
+traced_gradients = Provided("dynamic.func.pull")
+"""`autograd.grad` where some of the tensors are tracers; `gradients` there says what it takes."""

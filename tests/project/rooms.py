@@ -1,0 +1,193 @@
+"""The rooms of the three packages, in order, and what the sources import.
+
+A room is a folder, or the files at a package's root. An import points to the same room or a lower
+one, at the top of a file and inside functions alike; what a lower room needs of a higher one is
+provided to it (`compiler/core/provided.py`). `test_rooms.py` enforces that.
+
+`python -m tests.project.rooms` draws the rooms in docs/architecture.md, with what each imports.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.paths import ROOT
+
+DOCUMENT = ROOT / "docs" / "architecture.md"
+BEGIN, END = "<!-- rooms: python -m tests.project.rooms -->\n", "<!-- end of rooms -->\n"
+
+
+class Room(NamedTuple):
+    """A room of a package.
+
+    Attributes:
+        name: that of its folder, or what the files at the root are called together.
+        about: what is in it.
+        modules: its folder and files, by their names in the package; "" is the package itself.
+    """
+
+    name: str
+    about: str
+    modules: tuple[str, ...]
+
+
+def _room(name: str, about: str, *modules: str) -> Room:
+    return Room(name, about, modules or (name,))
+
+
+ROOMS: dict[str, tuple[Room, ...]] = {
+    "compiler": (
+        _room("core", "types, sizes, errors, the record of an op, options, settings"),
+        _room("reference", "ops on plain arrays, with NumPy"),
+        _room("ops", "the declarations: type, evaluation, gradient, lowering"),
+        _room("graph", "expressions, definitions, the networkx graph, files"),
+        _room("transforms", "derivatives, batches, loops and branches"),
+        _room("passes", "graph to graph"),
+        _room("schedule", "fusion: what is computed together, and in which order"),
+        _room("codegen", "groups to Python source, memory, the program"),
+        _room("llvm", "source to machine code, vector maths, the thread pool"),
+        _room("runtime", "inputs, threads, the BLAS, the kernel cache"),
+        _room("inspect", "interpreter, debugging, profiles, plans"),
+        _room("viz", "layout of graphs, SVG"),
+        _room(
+            "root", "`compile_graph` and executables",
+            "", "compile", "driver", "dump", "executable", "pipeline", "strided",
+        ),
+    ),
+    "dynamic": (
+        _room(
+            "core", "errors, warnings, dtypes, ops that only tensors have",
+            "core", "errors", "user_warnings",
+        ),
+        _room("kernels", "how ops on large arrays are computed: compiled, in blocks, by threads"),
+        _room("tape", "nodes, hooks, grad modes, the reverse pass"),
+        _room("tensors", "`Tensor`, its methods, views, in-place operations, factories"),
+        _room("fast_paths", "ops on small plain tensors, straight to NumPy"),
+        _room("operations", "PyTorch's functions, composed of shared ops"),
+        _room("func", "`grad`, `vjp`, `jvp`, `vmap` of functions: tracers"),
+        _room("capture", "what stands for tensors in a function that is compiled"),
+        _room("autograd", "`Function`, forward mode, gradient checks, functional"),
+        _room("linalg", "`torch.linalg`"),
+        _room("nn", "modules and their functions"),
+        _room("optim", "optimizers and schedulers"),
+        _room("utils", "checkpoints that recompute"),
+        _room(
+            "root", "the public names, files, drawing", "", "drawing", "handle", "serialization",
+        ),
+    ),
+    "staticgraph": (
+        _room(
+            "leaves", "placeholders, variables, constants; optimizers, regions",
+            "leaves", "linalg", "optim", "regions",
+        ),
+        _room("draw", "drawings of graphs"),
+        _room("executables", "what `compile` returns, and how it is saved"),
+        _room("compilation", "`compile`, `run`, `load`", "compilation", "loading"),
+        _room("tracing", "`function`: graphs from Python functions"),
+        _room("transforms", "`grad`, `vjp`, `jvp`, `vmap` of expressions and functions"),
+        _room("root", "the public names, most of them loaded when they are asked for", ""),
+        _room("compare", "the comparison with other frameworks"),
+        _room("fuzz", "the campaigns of random programs"),
+        _room("commands", "the command line", "__main__"),
+    ),
+}  # fmt: skip
+"""Per package its rooms, the lowest first."""
+
+Imports = Mapping[str, set[str]]
+
+
+def modules(root: Path, package: str) -> dict[str, Path]:
+    """Every module of a package by its dotted name."""
+    found = {}
+    for path in sorted((root / package).rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported(path: Path, *, types: bool = True) -> Iterator[str]:
+    """The dotted names that a file imports, in functions too; with those for types alone or not."""
+    tree = ast.parse(path.read_text())
+    unread = set() if types else {inner for node in _for_types(tree) for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if node in unread:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import in line {node.lineno}"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _for_types(tree: ast.AST) -> Iterator[ast.stmt]:
+    """The statements under `if TYPE_CHECKING`, which no run executes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            yield from node.body
+
+
+@functools.cache
+def imports_within(root: Path, package: str) -> dict[str, set[str]]:
+    """Per module of a package the other modules of it that it imports when it runs."""
+    known = modules(root, package)
+    found = {}
+    for name, path in known.items():
+        targets = {
+            one if one in known else one.rpartition(".")[0] for one in imported(path, types=False)
+        }
+        found[name] = {one for one in targets if one in known and one != name}
+    return found
+
+
+def room_of(module: str, rooms: tuple[Room, ...]) -> int | None:
+    """The place of a module's room in the order; None if the module belongs to no room."""
+    inside = module.partition(".")[2]
+    first = inside.partition(".")[0]
+    return next((i for i, room in enumerate(rooms) if first in room.modules), None)
+
+
+def upward(imports: Imports, rooms: tuple[Room, ...]) -> list[str]:
+    """The imports that point to a higher room."""
+    return [
+        f"{module} ({rooms[here].name}) imports {target} ({rooms[there].name})"
+        for module, targets in imports.items()
+        for target in sorted(targets)
+        if (here := room_of(module, rooms)) is not None
+        and (there := room_of(target, rooms)) is not None
+        and here < there
+    ]
+
+
+def drawing() -> str:
+    """A table for each package: its rooms, what is in them, and which others each imports."""
+    return "\n".join(
+        _table(package, rooms, imports_within(ROOT, package)) for package, rooms in ROOMS.items()
+    )
+
+
+def _table(package: str, rooms: tuple[Room, ...], imports: Imports) -> str:
+    used: list[set[int]] = [set() for _ in rooms]
+    for module, targets in imports.items():
+        here = room_of(module, rooms)
+        assert here is not None, f"{module} belongs to no room"
+        used[here] |= {there for one in targets if (there := room_of(one, rooms)) is not None}
+    rows = [f"| `{package}/` | what is in it | imports |", "|---|---|---|"]
+    for i, room in enumerate(rooms):
+        others = ", ".join(rooms[one].name for one in sorted(used[i] - {i}))
+        rows.append(f"| {room.name} | {room.about} | {others} |")
+    return "\n".join(rows) + "\n"
+
+
+def drawn(document: str) -> str:
+    """A document with the drawing in its place."""
+    before, _, rest = document.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{drawing()}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(drawn(DOCUMENT.read_text()))
