@@ -3,8 +3,29 @@
 What is compiled calls the LAPACK that NumPy ships, as a step of the program.
 """
 
-from compiler.ops import cholesky, det, inv, matmul, outer, pinv, slogdet, solve, vector_norm
+from compiler.ops import (
+    cholesky,
+    det,
+    eigh,
+    eigvalsh,
+    inv,
+    lstsq,
+    matmul,
+    matrix_norm,
+    matrix_power,
+    matrix_rank,
+    outer,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    svdvals,
+    vector_norm,
+)
 
 __all__ = [
-    "cholesky", "det", "inv", "matmul", "outer", "pinv", "slogdet", "solve", "vector_norm",
+    "cholesky", "det", "eigh", "eigvalsh", "inv", "lstsq", "matmul", "matrix_norm",
+    "matrix_power", "matrix_rank", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals",
+    "vector_norm",
 ]  # fmt: skip

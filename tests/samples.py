@@ -205,6 +205,19 @@ def regular(*shape: int) -> np.ndarray:
     return np.asarray(matrices + np.copysign(3.0, matrices) * np.eye(shape[-1]))
 
 
+def symmetric(*shape: int) -> np.ndarray:
+    """Symmetric matrices with distinct eigenvalues."""
+    matrices = regular(*shape)
+    return np.asarray(matrices + matrices.swapaxes(-1, -2) + np.diag(np.arange(shape[-1]) * 3.0))
+
+
+def tall(*shape: int) -> np.ndarray:
+    """Matrices of independent columns."""
+    *lead, rows, columns = shape
+    below = spread(*lead, rows - columns, columns, low=-1.0, high=1.0)
+    return np.concatenate([regular(*lead, columns, columns), below], -2)
+
+
 def squares(order: int = 2) -> list[Sample]:
     return [
         call(regular(3, 3), order=order),
@@ -738,6 +751,65 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(2, 3), bools(2, 3), 1.5),
         call(spread(2, 3), bools(3), spread()),
         call(integers(4), bools(4), 0, order=0),
+    ],
+    **{
+        name: [
+            # the gradient is that of symmetric matrices, but a quotient changes one half: see
+            # positive_definite, and test_decompositions.py
+            call(positive(1, 1)),
+            call(positive(3, 1, 1)),
+            call(symmetric(3, 3), order=0),
+            call(symmetric(2, 3, 3), "U", order=0),
+            call(np.zeros((0, 2, 2)), order=0),
+        ]
+        for name in ("eigh", "eigvalsh")
+    },
+    "svd": [
+        call(spread(3, 3), sizes=False),
+        call(spread(2, 3, 2), False),
+        call(spread(2, 3), full_matrices=False),
+        call(spread(0, 2, 2), sizes=False),
+    ],
+    "svdvals": [
+        call(spread(3, 3)),
+        call(spread(2, 3, 2)),
+        call(spread(2, 3)),
+        call(spread(0, 2, 2)),
+    ],
+    "qr": [
+        call(regular(3, 3)),
+        call(tall(2, 3, 2)),
+        call(tall(3, 2).T.copy(), "complete", sizes=False),
+        call(tall(2, 4, 3).swapaxes(-1, -2).copy()),
+        call(tall(3, 2).T.copy(), "r"),
+        call(spread(0, 2, 2)),
+    ],
+    "lstsq": [
+        call(tall(4, 2), spread(4, 3)),
+        call(tall(2, 3, 2), spread(2, 3)),
+        call(tall(3, 2).T.copy(), spread(2, 1)),
+    ],
+    "matrix_norm": [
+        *(
+            call(spread(3, 2), order)
+            for order in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)
+        ),
+        call(spread(2, 3, 4), 1, (0, -1)),
+        call(spread(2, 3, 2), "nuc", axis=(2, 0), keepdims=True),
+        call(integers(2, 3), order=0),
+    ],
+    "matrix_power": [
+        *(call(regular(2, 2, 2) / 4, n) for n in (3, 1, 4, -2)),
+        call(regular(3, 3), 0, order=1),
+        call(integers(2, 2), 2, order=0),
+    ],
+    "matrix_rank": [
+        call(spread(3, 2), order=0),
+        call(np.ones((2, 3, 3)), order=0),
+        call(symmetric(3, 3), hermitian=True, order=0),
+        call(spread(2, 3), rtol=0.9, order=0),
+        call(spread(2, 3), atol=100.0, order=0),
+        call(np.zeros((2, 0)), order=0),
     ],
 }  # fmt: skip
 

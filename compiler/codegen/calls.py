@@ -25,7 +25,7 @@ from compiler.codegen.program import (
 from compiler.codegen.region import Region
 from compiler.codegen.unit import Parameter, Unit, UnitPrinter, loop_units, product_units
 from compiler.core.dims import Unknown
-from compiler.core.types import TensorType
+from compiler.core.types import TensorType, TupleType
 from compiler.graph.view import Node
 from compiler.ops import control
 from compiler.schedule.chunks import Cut
@@ -78,7 +78,7 @@ class Calls:
             if isinstance(group, NestedGroup):
                 yield from self._nested(region, i)
             elif isinstance(group, HostGroup):
-                yield from self._host(region, region.fusion.nodes[group.node])
+                yield from self._host(region, group)
             else:
                 parts = region.fusion.nodes, region.memory, self.labels, i
                 if isinstance(group, LoopGroup):
@@ -111,22 +111,28 @@ class Calls:
     def _printer(self, region: Region) -> UnitPrinter:
         return UnitPrinter(region.fusion.nodes, region.memory, self.labels)
 
-    def _host(self, region: Region, node: Node) -> Iterator[str]:
+    def _host(self, region: Region, group: HostGroup) -> Iterator[str]:
         """The lines of a host step."""
         at, _ = self.entries.new(), self.entries.new()
-        *operands, result = (self._host_array(region, one) for one in (*node.operands, node.id))
+        node = region.fusion.nodes[group.node]
+        operands = [self._host_array(region, one) for one in node.operands]
+        found: list[int | None] = [node.id]
+        if isinstance(node.type, TupleType):
+            found = [group.items.get(index) for index in range(len(node.type.items))]
+        results = [None if one is None else self._host_array(region, one) for one in found]
         call = HostCall(
             at,
             region.first + node.id,
             node.op.name,
             tuple(sorted(node.attrs.items())),
             tuple(operands),
-            result,
+            tuple(results),
         )
         self.hosts.append(call)
         self.program.append(call)
         given = ", ".join(f"t[{one.place.entry}]" for one in operands)
-        yield f"status = host(t, {at})  # t[{result.place.entry}] = {node.op.name}({given})"
+        made = ", ".join("_" if one is None else f"t[{one.place.entry}]" for one in results)
+        yield f"status = host(t, {at})  # {made} = {node.op.name}({given})"
         yield "if status != 0:"
         yield f"{INDENT}return status"
 

@@ -11,7 +11,7 @@ from compiler.core.affine import Affine
 from compiler.core.dims import Unknown, evaluate
 from compiler.core.errors import GraphError
 from compiler.core.lowering import Alias
-from compiler.core.types import DType, Shape
+from compiler.core.types import DType, Shape, TupleType
 from compiler.graph.definition import LEAVES
 from compiler.schedule.arena import arrange
 from compiler.schedule.chunks import Cut
@@ -179,20 +179,16 @@ class _Planner:
     def _accesses_of(self, index: int) -> list[Access]:
         group = self.fusion.groups[index]
         anywhere = Affine()
-        if isinstance(group, NestedGroup):
+        if isinstance(group, NestedGroup | HostGroup):
             read = map(self.storage, self.nodes[group.node].operands)
+            several = isinstance(self.nodes[group.node].type, TupleType)
+            written = group.items.values() if several else (group.node,)
             return [
                 *(Access(node, anywhere, 0, False, whole=False) for node in read),
-                *(Access(node, anywhere, 0, True, whole=False) for node in group.items.values()),
+                *(Access(node, anywhere, 0, True, whole=False) for node in written),
             ]
         if isinstance(group, MatmulGroup):
             return self._accesses_of_product(group)
-        if isinstance(group, HostGroup):
-            read = map(self.storage, self.nodes[group.node].operands)
-            return [
-                *(Access(node, anywhere, 0, False, whole=False) for node in read),
-                Access(group.node, anywhere, 0, True, whole=False),
-            ]
         return [
             Access(self.storage(a.node), a.place, a.stage, a.write, a.whole)
             for a in self.bodies[index].accesses

@@ -90,7 +90,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class HostArray:
-    """An operand or the result of a host step: where it lies, and its type."""
+    """An operand or a result of a host step: where it lies, and its type."""
 
     place: Operand
     shape: Shape
@@ -101,8 +101,8 @@ class HostArray:
 class HostCall:
     """A call of the NumPy function of an op; `node` is the op's number in the kernel.
 
-    The entry `at` holds the address of the Python object that does it, the next one that of the
-    words of the process.
+    Of several results, those that nothing reads are None. The entry `at` holds the address of the
+    Python object that does it, the next one that of the words of the process.
     """
 
     at: int
@@ -110,7 +110,7 @@ class HostCall:
     op: str
     attrs: tuple[tuple[str, Any], ...]
     operands: tuple[HostArray, ...]
-    result: HostArray
+    results: tuple[HostArray | None, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,8 @@ class Gemm:
 class Host:
     """A step that calls the op's `evaluate` on arrays: what no loop computes, such as a sort.
 
-    The operands lie in row-major memory; the result is copied to where the plan has it.
+    The operands lie in row-major memory; the result is copied to where the plan has it. If it is a
+    tuple, so is each of its tensors that anything reads.
     """
 
 
@@ -138,7 +139,7 @@ class Nested:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One of the tensors that a nested op leaves in memory."""
+    """One of the tensors that a nested op, or a host step of several results, leaves in memory."""
 
 
 Lowering: TypeAlias = (

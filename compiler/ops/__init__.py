@@ -59,6 +59,16 @@ from compiler.ops.cumulative import (
     extremum_positions,
     logcumsumexp,
 )
+from compiler.ops.decompositions import (
+    eigh,
+    eigh_factors,
+    eigvalsh,
+    qr,
+    qr_factors,
+    svd,
+    svd_factors,
+    svdvals,
+)
 from compiler.ops.exponential import (
     acos,
     acosh,
@@ -98,6 +108,7 @@ from compiler.ops.indexing import (
 )
 from compiler.ops.leaves import constant, iota, placeholder, size_of, variable
 from compiler.ops.linalg import dot, gemm, matmul, outer
+from compiler.ops.matrix_functions import lstsq, matrix_norm, matrix_power, matrix_rank
 from compiler.ops.nn import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -237,6 +248,9 @@ __all__ = [
     "digamma",
     "divide",
     "dot",
+    "eigh",
+    "eigh_factors",
+    "eigvalsh",
     "elu",
     "embed",
     "equal",
@@ -295,8 +309,12 @@ __all__ = [
     "logical_xor",
     "logit",
     "logsumexp",
+    "lstsq",
     "masked_fill",
     "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
     "max",
     "max_pool2d",
     "maximum",
@@ -321,6 +339,8 @@ __all__ = [
     "prod",
     "put",
     "put_along_axis",
+    "qr",
+    "qr_factors",
     "rad2deg",
     "ravel_multi_index",
     "reciprocal",
@@ -359,6 +379,9 @@ __all__ = [
     "strided_slice",
     "subtract",
     "sum",
+    "svd",
+    "svd_factors",
+    "svdvals",
     "swapaxes",
     "take",
     "take_add",
@@ -376,17 +399,20 @@ __all__ = [
     "xlogy",
 ]  # fmt: skip
 
-LINALG = ("cholesky", "det", "inv", "pinv", "slogdet", "solve", "vector_norm")
+LINALG = (
+    "cholesky", "det", "eigh", "eigvalsh", "inv", "lstsq", "matrix_norm", "matrix_power",
+    "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "vector_norm",
+)  # fmt: skip
 """The names of staticgraph.linalg."""
 
 _INTERNAL = {
     *LINALG,
     "absolute", "all_ops", "along_add", "along_extremum", "along_prod", "as_strided",
     "binary_cross_entropy", "checkpoint", "cholesky_factor", "clamp", "cofactor", "cond",
-    "constant", "copy", "embed", "extremum_positions", "gemm", "getitem", "iota", "item",
-    "last_positions", "log_odds", "logabsdet", "op_named", "overlap_add", "placeholder",
-    "recompute", "scan", "signdet", "size_of", "solve_matrices", "strided_slice", "take_add",
-    "true_divide", "variable", "while_loop",
+    "constant", "copy", "eigh_factors", "embed", "extremum_positions", "gemm", "getitem",
+    "iota", "item", "last_positions", "log_odds", "logabsdet", "op_named", "overlap_add",
+    "placeholder", "qr_factors", "recompute", "scan", "signdet", "size_of", "solve_matrices",
+    "strided_slice", "svd_factors", "take_add", "true_divide", "variable", "while_loop",
 }  # fmt: skip
 
 PUBLIC = tuple(name for name in __all__ if name not in _INTERNAL)

@@ -30,6 +30,14 @@ item = register(
 )
 
 
+def items(value: Any) -> tuple[Any, ...]:
+    """The tensors of which the value of an op consists, whatever holds it."""
+    if isinstance(value, tuple):
+        return value
+    count = len(value.type.items)
+    return tuple(value.apply(item, (value,), {"index": index}) for index in range(count))
+
+
 def _scan_type(
     *types: TensorType, body: Any, consts: int, carries: int, length: Size, reverse: bool
 ) -> TupleType:

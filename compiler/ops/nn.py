@@ -185,8 +185,13 @@ def _binary_cross_entropy(x: Any, target: Any) -> Any:
     return (target - 1) * log_rest - target * log_x
 
 
+def _entropies(x: Any, target: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):  # logarithms of 0 are -100
+        return _binary_cross_entropy(x, target)
+
+
 binary_cross_entropy = composite(
-    "binary_cross_entropy", _binary_cross_entropy,
+    "binary_cross_entropy", _binary_cross_entropy, evaluate=_entropies,
     vjp=(
         lambda g, o, x, target: g * (x - target) / maximum(x * (1 - x), _LEAST_SLOPE),
         lambda g, o, x, target: g * (log1p(-x) - log(x)),

@@ -38,7 +38,8 @@ def require_matrices(name: str, *types: TensorType) -> None:
             raise ShapeError(f"{name}: {type} has no two axes that make matrices")
 
 
-def _require_square(name: str, type: TensorType) -> None:
+def require_square(name: str, type: TensorType) -> None:
+    """ShapeError or DTypeError unless a type is of square floating matrices."""
     require_matrices(name, type)
     if unify(*type.shape[-2:]) is None:
         raise ShapeError(f"{name}: {type} is not of square matrices: {type.shape[-2:]}")
@@ -49,7 +50,7 @@ def matrix_op(
     function: Callable[..., Any],
     result: Callable[..., TensorType],
     *,
-    check: Callable[[str, TensorType], None] = _require_square,
+    check: Callable[[str, TensorType], None] = require_square,
     vjp: tuple[Rule | None, ...],
     saves: tuple[str, ...] = (),
     doc: str,
@@ -85,7 +86,7 @@ def _as_matrices(g: Any) -> Any:
     return expand_dims(g, (g.ndim, g.ndim + 1))
 
 
-def _failing(name: str, function: Callable[..., Any], what: str, *arrays: Any) -> Any:
+def computed_or_failing(name: str, function: Callable[..., Any], what: str, *arrays: Any) -> Any:
     """What `function` makes of the arrays; LinAlgError if a matrix of the first has none."""
     try:
         return function(*arrays)
@@ -107,7 +108,7 @@ def _first_failing(function: Callable[..., Any], a: Any, *others: Any) -> str:
 
 
 inv: Op = matrix_op(
-    "inv", lambda a: _failing("inv", np.linalg.inv, "is singular", a), lambda a: a,
+    "inv", lambda a: computed_or_failing("inv", np.linalg.inv, "is singular", a), lambda a: a,
     vjp=(lambda g, o, a: negative(matmul(matmul(transposed(o), g), transposed(o))),),
     saves=("o",),
     doc="The inverses of square matrices: (..., n, n). LinAlgError for a singular one.",
@@ -115,7 +116,7 @@ inv: Op = matrix_op(
 
 
 def _solve_type(a: TensorType, b: TensorType) -> TensorType:
-    _require_square("solve", a)
+    require_square("solve", a)
     require_matrices("solve", b)
     dtype = require_same_dtype("solve", a, b)
     if unify(a.shape[-1], b.shape[-2]) is None:
@@ -139,7 +140,7 @@ solve_matrices: Op = register(
     Op(
         name="solve",
         infer_type=_solve_type,
-        evaluate=lambda a, b: _failing("solve", np.linalg.solve, "is singular", a, b),
+        evaluate=lambda a, b: computed_or_failing("solve", np.linalg.solve, "is singular", a, b),
         vjp=(
             _solve_by_a,
             lambda g, o, a, b: unbroadcast(solve_matrices(transposed(a), g), b),
@@ -245,7 +246,7 @@ def _cholesky_vjp(g: Any, o: Any, a: Any) -> Any:
 
 cholesky_factor: Op = matrix_op(
     "cholesky",
-    lambda a: _failing("cholesky", np.linalg.cholesky, "is not positive definite", a),
+    lambda a: computed_or_failing("cholesky", np.linalg.cholesky, "is not positive definite", a),
     lambda a: a, vjp=(_cholesky_vjp,), saves=("o",),
     doc="The lower Cholesky factors of symmetric positive definite matrices, of which the lower "
     "triangles are read.",
@@ -272,7 +273,7 @@ def _pinv_type(a: TensorType, **attrs: Any) -> TensorType:
 def _pinv_numpy(a: Any, *, rtol: float | None, hermitian: bool) -> Any:
     if rtol is None:
         rtol = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
-    return _failing(
+    return computed_or_failing(
         "pinv", lambda one: np.linalg.pinv(one, rtol, hermitian), "has no singular values", a
     )
 

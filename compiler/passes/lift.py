@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from compiler.core.dims import Size
-from compiler.core.lowering import Gather
+from compiler.core.lowering import Gather, Host, Nested
+from compiler.core.types import TupleType
 from compiler.graph.expression import Expression, at_line, construct
+from compiler.ops.control import item
 from compiler.transforms.batching import Example, rule_of
 
 
@@ -49,12 +51,18 @@ def _applied(node: Expression, parts: Sequence[Example | None], length: Size) ->
     given = [part for part in parts if part is not None]
     if len(given) < len(parts) or node.op.name in ("placeholder", "variable"):
         return None
+    if isinstance(node.op.lowering, Nested):
+        return None
+    ndim = 0 if isinstance(node.type, TupleType) else node.ndim
     with at_line(node.source):
+        if node.op is item:
+            return Example(construct(item, (given[0].tensor,), node.attrs), given[0].batched, ndim)
         if not any(part.batched for part in given):
-            if isinstance(node.op.lowering, Gather) and not (isinstance(length, int) and length):
-                return None  # an index out of range is no error in a loop of no steps
+            runs = isinstance(length, int) and length > 0
+            if isinstance(node.op.lowering, Gather | Host) and not runs:
+                return None  # what such an op raises is no error in a loop of no steps
             values = tuple(part.tensor for part in given)
-            return Example(construct(node.op, values, node.attrs), False, node.ndim)
+            return Example(construct(node.op, values, node.attrs), False, ndim)
         rule = rule_of(node.op)
         value = None if rule is None else rule(node.op, given, length, node.attrs)
-    return None if value is None else Example(value, True, node.ndim)
+    return None if value is None else Example(value, True, ndim)

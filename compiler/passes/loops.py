@@ -7,6 +7,7 @@ from typing import Any
 
 import networkx as nx
 
+from compiler.core.lowering import Nested
 from compiler.graph.body import Body
 from compiler.graph.build import rebuilt
 from compiler.graph.expression import Expression, at_line
@@ -21,7 +22,7 @@ nodes; None where the item is not used, or for all where nothing changes."""
 
 def rewrite_loops(graph: nx.MultiDiGraph[int], rewrite: Rewrite) -> nx.MultiDiGraph[int]:
     """The graph in which each loop or branch is replaced by what `rewrite` gives."""
-    if not any(data["op"].vjp_items is not None for _, data in graph.nodes.items()):
+    if not any(isinstance(data["op"].lowering, Nested) for _, data in graph.nodes.items()):
         return graph
     made: dict[int, Any] = {}
     for node in nodes_of(graph).values():
@@ -29,7 +30,7 @@ def rewrite_loops(graph: nx.MultiDiGraph[int], rewrite: Rewrite) -> nx.MultiDiGr
             made[node.id] = made[node.operands[0]][node.attrs["index"]]
             continue
         results = None
-        if node.op.vjp_items is not None:
+        if isinstance(node.op.lowering, Nested):
             with at_line(node.source):
                 results = rewrite(node, made)
         made[node.id] = _again(node, made) if results is None else results

@@ -41,7 +41,7 @@ class Memory:
 
 
 class HostStep:
-    """A step of a program: called without arguments, it computes its result.
+    """A step of a program: called without arguments, it computes its results.
 
     Args:
         call: what is computed.
@@ -51,7 +51,7 @@ class HostStep:
     """
 
     __slots__ = (
-        "attrs", "evaluate", "known", "line", "name", "node", "operands", "result", "words",
+        "attrs", "evaluate", "known", "line", "name", "node", "operands", "results", "words",
     )  # fmt: skip
 
     def __init__(
@@ -68,7 +68,7 @@ class HostStep:
             name: mapped(value, lambda size: evaluate(size, sizes)) for name, value in call.attrs
         }
         self.operands = [Memory(one, sizes) for one in call.operands]
-        self.result = Memory(call.result, sizes)
+        self.results = [None if one is None else Memory(one, sizes) for one in call.results]
         self.words = memoryview(table)
         self.node = call.node
         self.line = line
@@ -82,7 +82,7 @@ class HostStep:
         return self.known
 
     def __call__(self) -> None:
-        """Compute the result; what the op raises has the user's line."""
+        """Compute the results; what the op raises has the user's line."""
         arrays = []
         for memory in self.operands:
             array = memory.at(self.words)
@@ -90,13 +90,18 @@ class HostStep:
             arrays.append(array)
         try:
             with np.errstate(all="ignore"):
-                value = np.asarray(self.evaluate(*arrays, **self.attrs))
+                value = self.evaluate(*arrays, **self.attrs)
         except StaticGraphError as error:
             raise type(error)(f"{error} ({self.where})") from error
         except Exception as error:
             error.add_note(f"in {self.name} ({self.where})")
             raise
-        result = self.result.at(self.words)
+        values = value if type(value) is tuple else (value,)
+        for place, one in zip(self.results, values, strict=True):
+            if place is not None:  # somebody reads it
+                self._store(place.at(self.words), np.asarray(one))
+
+    def _store(self, result: Any, value: Any) -> None:
         if value.shape != result.shape or value.dtype != result.dtype:
             raise GraphError(
                 f"{self.name} evaluates to {value.dtype}{list(value.shape)}, inferred "

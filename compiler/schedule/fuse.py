@@ -29,7 +29,7 @@ from compiler.core.lowering import (
     Scatter,
     Window,
 )
-from compiler.core.types import Shape
+from compiler.core.types import Shape, TupleType
 from compiler.graph.definition import LEAVES, no_lowering
 from compiler.graph.view import Node, nodes_of
 from compiler.schedule.beside import beside_source
@@ -358,7 +358,8 @@ class _Fuser:
 
     def _place_host(self, node: Node) -> None:
         self._place_call(node, HostGroup(self._next_order_after(node), node.id))
-        self.stored.add(node.id)
+        if not isinstance(node.type, TupleType):
+            self.stored.add(node.id)
 
     def _place_nested(self, node: Node) -> None:
         self._place_call(node, NestedGroup(self._next_order_after(node), node.id))
@@ -378,7 +379,7 @@ class _Fuser:
 
     def _place_item(self, node: Node) -> None:
         group = self.home[node.operands[0]]
-        assert isinstance(group, NestedGroup)
+        assert isinstance(group, NestedGroup | HostGroup)
         group.items[node.attrs["index"]] = node.id
         self.home[node.id] = group
         self.deferred.add(node.id)

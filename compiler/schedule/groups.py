@@ -97,12 +97,16 @@ class NestedGroup:
     items: dict[int, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class HostGroup:
-    """A call of an op's NumPy function on operands in memory."""
+    """A call of an op's NumPy function on operands in memory.
+
+    If its value is a tuple, `items` are the nodes that read it, by their index.
+    """
 
     order: int
     node: int
+    items: dict[int, int] = field(default_factory=dict)
 
 
 Group = LoopGroup | MatmulGroup | HostGroup | NestedGroup

@@ -254,7 +254,8 @@ RULES: dict[Op, BatchRule] = {
     **dict.fromkeys(
         (
             ops.sliding_windows, ops.overlap_add, ops.inv, ops.cofactor, ops.det, ops.logabsdet,
-            ops.signdet, ops.cholesky_factor, ops.pinv,
+            ops.signdet, ops.cholesky_factor, ops.pinv, ops.eigh_factors, ops.eigvalsh,
+            ops.qr_factors, ops.svd_factors, ops.svdvals,
         ),
         _unchanged,
     ),

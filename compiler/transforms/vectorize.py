@@ -9,7 +9,7 @@ from compiler.core.dims import Size
 from compiler.core.errors import GraphError
 from compiler.core.types import TensorType
 from compiler.graph.expression import Expression, abstract, ancestors, at_line
-from compiler.ops.control import item
+from compiler.ops.control import item, items
 from compiler.transforms.batching import Example, rule_of
 from compiler.transforms.control_batching import items_on_batches
 
@@ -48,6 +48,12 @@ def _alone(node: Expression) -> Example:
     return Example(node, False, node.ndim)
 
 
+def _types(node: Expression) -> Sequence[TensorType]:
+    """The types of the tensors of which a value consists."""
+    found: Any = node.type
+    return tuple(found.items)
+
+
 def _visit(node: Expression, made: dict[int, Any], size: Size) -> None:
     """Add a value for all examples to `made`; of a loop or a branch, a list of its items."""
     if node.serial in made:
@@ -64,6 +70,13 @@ def _visit(node: Expression, made: dict[int, Any], size: Size) -> None:
     if node.op.vjp_items is not None:
         with at_line(node.source):
             made[node.serial] = items_on_batches(node, examples, size, batched)
+            rule = rule_of(node.op)
+            if rule is not None:
+                several = rule(node.op, examples, size, node.attrs)
+                made[node.serial] = [
+                    Example(one, True, type.ndim)
+                    for one, type in zip(items(several), _types(node), strict=True)
+                ]
         if made[node.serial] is None:
             raise GraphError(f"vmap: {node.op.name} has no batching rule ({node.source})")
         return

@@ -15,7 +15,7 @@ from dynamic.errors import AutogradError
 from dynamic.tape.grad_mode import mode
 from dynamic.tape.hooks import as_tensor
 from dynamic.tape.leaf import AccumulateGrad
-from dynamic.tape.nodes import FREED, Cotangents, GraphNode, Output, next_number
+from dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
 from dynamic.tape.saved_tensors import Packed
 from dynamic.tape.tape import mutated
 from dynamic.tensors.inplace import touch
@@ -64,10 +64,10 @@ class SavedTensor:
         return result
 
 
-class FunctionNode(GraphNode):
+class FunctionNode(SeveralOutputs):
     """One call of a Function; attributes that it has not itself are those of its ctx."""
 
-    __slots__ = ("count", "ctx", "found", "function", "heads", "outputs", "specs")
+    __slots__ = ("ctx", "found", "function", "outputs", "specs")
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class FunctionNode(GraphNode):
             for edge, arg in zip(edges, args, strict=True)
         )
         self.found: list[int] = []
-        self.heads: dict[int, weakref.ref[Output]] = {}
+        self.heads = {}
         self.serial = next_number()
         ctx._node = weakref.ref(self)
 
@@ -101,15 +101,6 @@ class FunctionNode(GraphNode):
         if self.ctx._saved is None:
             raise AutogradError(FREED)
         return tuple(self.ctx._saved)
-
-    def head(self, number: int, array: Any) -> Output:
-        """The node of one output: the same one for as long as anybody holds it."""
-        reference = self.heads.get(number)
-        found = None if reference is None else reference()
-        if found is None:
-            found = Output(self, number, array)
-            self.heads[number] = weakref.ref(found)
-        return found
 
     def save(self, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Keep what forward asked to save; an output without its node, which would hold itself."""

@@ -13,6 +13,7 @@ from compiler.core.op import Attrs, Op, is_registered
 from compiler.core.refusals import refuse, remembered, user_place
 from compiler.core.types import is_static
 from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
+from compiler.ops.control import items
 from dynamic.capture.operands import of_numbers, operand, promoted
 from dynamic.capture.unknown import Unknown, refuse_values
 from dynamic.capture.written import written
@@ -136,6 +137,8 @@ class Traced(Handle, Tracer, plain=False):
 
     def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
         """The value of `op`: an expression, or an array if all operands are known."""
+        if not operands:  # what gradient rules and compositions make of sizes alone
+            return Traced.made(_expression(op, [], attrs))
         values = [settled(operand) for operand in operands]
         top = innermost(values)
         if not isinstance(top, Traced):
@@ -147,6 +150,8 @@ class Traced(Handle, Tracer, plain=False):
         if all(not isinstance(one, Traced) or one._weak for one in given):
             return of_numbers(op, given, attrs)
         tensors = promoted(op, given)
+        if op.vjp_items is not None:
+            return self._several(op, tensors, attrs)
         if all(not isinstance(one._current(), Expression) for one in tensors):
             arrays = [_as_plain(one._value) for one in tensors]
             value = arrays[0].apply(op, arrays, attrs)._array
@@ -157,6 +162,16 @@ class Traced(Handle, Tracer, plain=False):
             sure = op is not ops.reshape and op is not eager_ops.contiguous
             link = Link(tensors[0], op, attrs, sure)
         return Traced.made(value, link)
+
+    @staticmethod
+    def _several(op: Op, tensors: Sequence[Any], attrs: Attrs) -> tuple[Any, ...]:
+        """The results of an op whose value is a tuple."""
+        if all(not isinstance(one._current(), Expression) for one in tensors):
+            arrays = [_as_plain(one._value) for one in tensors]
+            known: Any = arrays[0].apply(op, arrays, attrs)
+            return tuple([Traced.made(one._array) for one in known])
+        whole = _expression(op, [one.expression for one in tensors], attrs)
+        return tuple([Traced.made(_recorded(one)) for one in items(whole)])
 
     def _overwritten(self, op: Op, others: Sequence[Any], attrs: Attrs) -> Any:
         """Itself, whose value becomes that of `op` of it and the others."""

@@ -172,6 +172,8 @@ class Batched(Tracer, plain=False):
             return op.expand(*operands, **attrs)
         if result is None:
             result = _one_by_one(op, parts, level.size, attrs)
+        if isinstance(result, tuple):
+            return tuple([Batched(level, one) for one in result])
         return Batched(level, result)
 
     def _overwritten(self, op: Op, others: Sequence[Any], attrs: Attrs) -> Any:

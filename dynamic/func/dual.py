@@ -9,7 +9,7 @@ from compiler.core.op import Attrs, Op
 from dynamic.core import eager_ops
 from dynamic.errors import AutogradError
 from dynamic.func.pull import pull
-from dynamic.func.tangents import tangent_of_op
+from dynamic.func.tangents import tangent_of_op, tangents_of_items
 from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of
 from dynamic.tensors.inplace import overwrite
 from dynamic.tensors.tensor import Tensor
@@ -50,6 +50,10 @@ class Dual(Tracer, plain=False):
         primals = [primal_of(operand, self._level) for operand in operands]
         tangents = [tangent_of(operand, self._level) for operand in operands]
         out = evaluated(op, primals, attrs)
+        if isinstance(out, tuple):
+            moved = tangents_of_items(op, attrs, primals, tangents, out)
+            pairs = zip(out, moved, strict=True)
+            return tuple([one if t is None else Dual(self._level, one, t) for one, t in pairs])
         tangent = tangent_of_op(op, attrs, primals, tangents, out)
         return out if tangent is None else Dual(self._level, out, tangent)
 

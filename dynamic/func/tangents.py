@@ -75,6 +75,20 @@ def tangent_of_op(
     return _through_double_vjp(op, attrs, primals, tangents, out, moving)
 
 
+def tangents_of_items(
+    op: Op, attrs: Attrs, primals: Sequence[Any], tangents: Sequence[Any], out: Sequence[Any]
+) -> list[Any]:
+    """The tangents of the results of an op whose value is a tuple, None where one is 0."""
+    moving = [i for i, tangent in enumerate(tangents) if tangent is not None]
+    if not moving:
+        return [None] * len(out)
+    assert op.vjp_items is not None
+    with enable_grad():
+        us = [lifted(one.detach()) for one in out]
+        found = op.vjp_items(moving, us, tuple(out), *primals, **attrs)
+    return pull(found, us, [tangents[i] for i in moving])
+
+
 def _total(parts: Iterable[Any]) -> Any:
     first, *rest = parts
     for part in rest:

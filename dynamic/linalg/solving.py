@@ -126,6 +126,6 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     right = ops.expand_dims(B, B.ndim) if vector else B
     solution = pinv(A, rtol=rcond) @ right
     empty = A.constant(np.empty(0, A._array.dtype))
-    rank = A.constant(np.asarray(np.linalg.matrix_rank(A._array, rtol=rcond), np.int64))
+    rank = ops.matrix_rank(A, rtol=rcond)
     found = ops.squeeze(solution, -1) if vector else solution
     return LeastSquares(found, empty, rank, empty)

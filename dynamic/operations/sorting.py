@@ -158,6 +158,8 @@ def unique(
 ) -> Any:
     """The different elements, or slices along `dim`, in order; no gradient.
 
+    How many there are depends on the values: no captured function can contain it.
+
     With the options also, in a tuple, the place of each element in the result, and how often each
     occurs.
     """

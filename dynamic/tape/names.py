@@ -21,6 +21,8 @@ _NAMES = {
     "deg2rad": "Deg2Rad",
     "det": "LinalgDet",
     "divide": "Div",
+    "eigh": "LinalgEigh",
+    "eigvalsh": "LinalgEigh",
     "embed": "ConstantPadNd",
     "expand_dims": "Unsqueeze",
     "inv": "LinalgInvEx",
@@ -42,6 +44,7 @@ _NAMES = {
     "prelu": "PreluKernel",
     "prod_dim": "Prod",
     "put": "IndexPut",
+    "qr": "LinalgQr",
     "rad2deg": "Rad2Deg",
     "reshape": "View",
     "solve": "LinalgSolveEx",
@@ -50,6 +53,8 @@ _NAMES = {
     "strided_slice": "Slice",
     "subtract": "Sub",
     "sum_dim": "Sum",
+    "svd": "LinalgSvd",
+    "svdvals": "LinalgSvd",
     "swap": "Transpose",
     "take": "Index",
     "take_along_axis": "Gather",
@@ -68,8 +73,12 @@ def node_name(node: Any) -> str:
     special = _SPECIAL.get(op)
     if special is not None:
         return str(special(node))
-    stem = _NAMES.get(op) or "".join(part.capitalize() for part in op.split("_"))
-    return f"{stem}Backward{_SERIES.get(op, 0)}"
+    return f"{stem_of(op)}Backward{_SERIES.get(op, 0)}"
+
+
+def stem_of(op: str) -> str:
+    """PyTorch's name of the nodes of an op, without `Backward` and the number behind it."""
+    return _NAMES.get(op) or "".join(part.capitalize() for part in op.split("_"))
 
 
 def _reduction(stem: str) -> Any:

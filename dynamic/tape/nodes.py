@@ -128,6 +128,29 @@ class Cotangents:
         return tuple(self.parts.get(i) for i in range(count))
 
 
+class SeveralOutputs(GraphNode):
+    """A node of several outputs, each of which has a node of its own that leads to it.
+
+    Attributes:
+        count: how many.
+        heads: the nodes of the outputs that anybody holds, by number.
+    """
+
+    __slots__ = ("count", "heads")
+
+    count: int
+    heads: dict[int, weakref.ref[Output]]
+
+    def head(self, number: int, array: Any) -> Output:
+        """The node of one output: the same one for as long as anybody holds it."""
+        reference = self.heads.get(number)
+        found = None if reference is None else reference()
+        if found is None:
+            found = Output(self, number, array)
+            self.heads[number] = weakref.ref(found)
+        return found
+
+
 class Output(GraphNode):
     """One of several outputs of the node `edges[0]`."""
 

@@ -21,6 +21,7 @@ from dynamic.kernels.blockwise import LARGE
 from dynamic.kernels.blockwise import evaluate as evaluate_large
 from dynamic.kernels.native_windows import WINDOWED
 from dynamic.tape.grad_mode import mode, paused, recording
+from dynamic.tape.several import record_several
 from dynamic.tape.tape import Recipe, new_node, recipe, record, record_one
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.autograd_methods import Autograd
@@ -140,6 +141,8 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             explain(op, arrays, attrs, error)
         result = _new(Tensor)
         if type(array) is not _ndarray:
+            if type(array) is tuple:
+                return _several(op, attrs, operands, array, needed)
             array = _asarray(array)
         result._array = array
         result._cell = result._home = result._maker = result._note = None
@@ -161,6 +164,25 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 
 
 PLAIN.add(Tensor)
+
+
+def _several(
+    op: Op, attrs: Attrs, operands: Sequence[Any], arrays: Sequence[Any], needed: bool
+) -> Any:
+    """The results of an op whose value is a tuple, recorded as those of one node if need be."""
+    results = []
+    for array in arrays:
+        result = _new(Tensor)
+        result._array = np.array(array, order="C", copy=None)
+        result._cell = result._home = result._maker = result._note = None
+        results.append(result)
+    if paused and not recording():
+        if mode.inference:
+            for result in results:
+                result._cell = UNTRACKED
+    elif needed:
+        record_several(op, attrs, operands, results)
+    return tuple(results)
 
 
 def new_value(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:

@@ -33,6 +33,7 @@ from tests.data.op_cases import (
     Twice,
     Writer,
     recorded,
+    signless,
     weights,
 )
 from tests.samples import SAMPLES, Sample, elementwise
@@ -453,6 +454,31 @@ def _vector_norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = Fals
     return found if ord else found + torch.sum(x * 0, axis, keepdims)
 
 
+def _svd(x: Any, full_matrices: bool) -> list[Any]:
+    """Without the slopes of what has none."""
+    if full_matrices and x.shape[-2] != x.shape[-1]:
+        x = x.detach()
+    return list(torch.linalg.svd(x, full_matrices))
+
+
+def _qr(x: Any, mode: str) -> Any:
+    if mode == "r":
+        return torch.linalg.qr(x).R
+    if mode == "complete" and x.shape[-2] > x.shape[-1]:
+        x = x.detach()
+    return list(torch.linalg.qr(x, mode))
+
+
+def _lstsq(a: Any, b: Any) -> list[Any]:
+    vector = b.ndim == a.ndim - 1
+    right = b[..., None] if vector else b
+    x = torch.linalg.pinv(a) @ right
+    residuals = ((a @ x - right) ** 2).sum(-2)
+    if vector:
+        x, residuals = x[..., 0], residuals[..., 0]
+    return [x, residuals, torch.linalg.matrix_rank(a), torch.linalg.svdvals(a)]
+
+
 def _smooth_cross_entropy(x: Any, target: Any) -> Any:
     """Not PyTorch's own: its second derivatives have 1e-12 added to a denominator."""
     return -(target * x.log() + (1 - target) * torch.log1p(-x))
@@ -547,6 +573,15 @@ TORCH: dict[str, Callable[..., Any]] = {
     "logabsdet": lambda x: torch.linalg.slogdet(x)[1],
     "signdet": lambda x: torch.linalg.slogdet(x)[0],
     "cholesky": torch.linalg.cholesky, "pinv": torch.linalg.pinv, "vector_norm": _vector_norm,
+    "eigh": lambda x, uplo="L": list(torch.linalg.eigh(x, uplo)),
+    "eigvalsh": torch.linalg.eigvalsh, "svdvals": torch.linalg.svdvals,
+    "svd": lambda x, full_matrices=True: _svd(x, full_matrices),
+    "qr": lambda x, mode="reduced": _qr(x, mode), "lstsq": _lstsq,
+    "matrix_norm": lambda x, order="fro", axis=(-2, -1), keepdims=False: (
+        torch.linalg.matrix_norm(x, order, axis, keepdims)
+    ),
+    "matrix_power": lambda x, n: torch.linalg.matrix_power(x, n) + x * 0,
+    "matrix_rank": torch.linalg.matrix_rank,
     "mse_loss": _broadcast_loss(F.mse_loss),
     "binary_cross_entropy_with_logits": _broadcast_loss(F.binary_cross_entropy_with_logits),
     "layer_norm": lambda x, shape, *rest, **options: F.layer_norm(
@@ -591,6 +626,7 @@ def _run(name: str, args: Any, options: dict[str, Any]) -> tuple[list[Any], list
     leaves: list[Any] = []
     outcome = function(*_lifted(args, leaves), **options)
     results = [outcome] if isinstance(outcome, torch.Tensor) else list(outcome)
+    results = signless(name, results, args[0])
     found = [np.array(one.detach().numpy()) for one in results]
     pairs = [
         (one, torch.tensor(weights(value, i)))
@@ -608,6 +644,7 @@ def _second(name: str, args: Any, options: dict[str, Any]) -> list[Any] | None:
     leaves: list[Any] = []
     outcome = function(*_lifted(args, leaves), **options)
     results = [outcome] if isinstance(outcome, torch.Tensor) else list(outcome)
+    results = signless(name, results, args[0])
     if not all(one.requires_grad for one in results):
         return None
     cotangents = [torch.tensor(weights(one.detach().numpy(), i)) for i, one in enumerate(results)]

@@ -255,10 +255,21 @@ WITHOUT = {
 }
 """The ops without a counterpart in PyTorch, each with the reason."""
 
+SQUARED = {"eigh", "svd", "qr"}
+"""What gives vectors whose signs are LAPACK's choice: their squares are compared."""
+
+
+def signless(name: str, results: list[Any], operand: Any) -> list[Any]:
+    """The results of an op, with squares for those of the operand's rank that have a free sign."""
+    if name not in SQUARED:
+        return results
+    return [one * one if one.ndim == operand.ndim else one for one in results]
+
+
 INTEGERS_REFUSED = {
     "mean", "var", "std", "softmax", "log_softmax", "gelu", "elu", "silu", "softplus",
     "leaky_relu", "frac", "hypot", "logaddexp", "logaddexp2", "inv", "det", "logabsdet", "signdet",
-    "slogdet", "solve", "cholesky", "pinv", "vector_norm",
+    "slogdet", "solve", "cholesky", "pinv", "vector_norm", "matrix_norm", "matrix_power",
 }  # fmt: skip
 """What PyTorch has for floating tensors only; the shared ops cast integers first, as NumPy."""
 

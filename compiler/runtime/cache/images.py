@@ -18,7 +18,7 @@ from compiler.core.dims import Atom, Dim, Opaque, Size, Unknown
 from compiler.core.errors import FormatError, StaticGraphError
 from compiler.core.lowering import Host
 from compiler.core.op import Op, op_named
-from compiler.core.types import Shape, TensorType, as_dtype, same_type
+from compiler.core.types import Shape, TensorType, TupleType, Type, as_dtype, same_type
 from compiler.graph.canonical import Canonical
 from compiler.graph.definition import Definition
 from compiler.ops import leaves
@@ -109,7 +109,7 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
                 one.op,
                 {name: attribute(value) for name, value in one.attrs},
                 list(map(operand, one.operands)),
-                operand(one.result),
+                [result and operand(result) for result in one.results],
             )
             for one in image.hosts
         ],
@@ -222,15 +222,17 @@ class _Reader:
         return Piece(self._at(at), sizes, chunks, _natural(first), _natural(last))
 
     def _host(
-        self, at: Form, node: Form, name: Form, attrs: Form, operands: Form, result: Form
+        self, at: Form, node: Form, name: Form, attrs: Form, operands: Form, results: Form
     ) -> HostCall:
         op = op_named(name)
         _check(isinstance(op.lowering, Host) and type(attrs) is dict)
         read = {str(key): self._attribute(one) for key, one in sorted(attrs.items())}
         arrays = tuple([self._host_array(*one) for one in operands])
-        given = self._host_array(*result)
-        inferred = op.infer_type(*(TensorType(one.shape, one.dtype) for one in arrays), **read)
-        _check(same_type(inferred, TensorType(given.shape, given.dtype)))
+        given = tuple([result and self._host_array(*result) for result in results])
+        found: Type = op.infer_type(*(TensorType(one.shape, one.dtype) for one in arrays), **read)
+        inferred = found.items if isinstance(found, TupleType) else (found,)
+        for one, wanted in zip(given, inferred, strict=True):
+            _check(one is None or same_type(wanted, TensorType(one.shape, one.dtype)))
         return HostCall(
             self._at(at, 1), _natural(node), op.name, tuple(read.items()), arrays, given
         )

@@ -48,10 +48,56 @@ def _vector_norm(g: Grower, op: str) -> Any:
     return g.emit(op, g.emit("tanh", x), order, axis=g.axes(x), keepdims=g.chance(0.5))
 
 
+def _symmetric(g: Grower) -> Value:
+    """Symmetric matrices whose eigenvalues are apart; not always."""
+    x = g.pick("f", lambda x: 0 < x.ndim < 3 and x.shape[-1] in (1, 2, 3))
+    small = g.emit("multiply", g.emit("tanh", x), 0.3)
+    column, row = (g.emit("expand_dims", small, axis) for axis in (small.ndim, small.ndim - 1))
+    products = g.emit("multiply", column, row)
+    size, dtype = x.shape[-1], x.expression.dtype.name
+    unit = g.emit("one_hot", g.emit("arange", size), size, dtype)
+    numbers = g.emit("astype", g.emit("add", g.emit("arange", size), 1), dtype)
+    apart = g.emit("multiply", unit, numbers)
+    return g.emit("add", products, apart)
+
+
+def _of_a_symmetric(g: Grower, op: str) -> Any:
+    return g.emit(op, _symmetric(g))
+
+
+def _factors(g: Grower, op: str) -> Any:
+    x = _symmetric(g) if op != "qr" else _square(g, 0.0)
+    if op == "svd" and x.ndim > 1 and g.chance(0.5):  # of a matrix that is not square
+        x = g.emit("getitem", x, {"tuple": [{"ellipsis": 1}, {"slice": [1, None, None]}]})
+    count = {"svd": 3}.get(op, 2)
+    names = [f"{g.fresh()}{letter}" for letter in "pqr"[:count]]
+    options = {"options": {"full_matrices": False}} if op == "svd" else {}
+    return g.add({"name": names, "op": op, "args": [x.ref], **options})
+
+
+def _lstsq(g: Grower, op: str) -> Any:
+    a = _square(g, 0.0)
+    b = g.emit("sum", a, axis=-1)
+    names = [f"{g.fresh()}{letter}" for letter in "xrv"]
+    return g.add({"name": names, "op": op, "args": [a.ref, b.ref]})
+
+
+def _matrix_norm(g: Grower, op: str) -> Any:
+    order = g.choose.choice(("fro", "nuc", 1, -1, 2, -2, {"float": "inf"}, {"float": "-inf"}))
+    return g.emit(op, _symmetric(g), order, keepdims=g.chance(0.5))
+
+
+def _matrix_power(g: Grower, op: str) -> Any:
+    return g.emit(op, _symmetric(g), g.choose.choice((0, 1, 2, 3, -1)))
+
+
 GENERATORS: dict[str, Generator] = {
     **dict.fromkeys(
         ("inv", "det", "logabsdet", "signdet", "cholesky", "cofactor"), _of_a_square
     ),
     "slogdet": _slogdet, "solve": _solve, "pinv": _pinv, "vector_norm": _vector_norm,
+    **dict.fromkeys(("eigvalsh", "svdvals", "matrix_rank"), _of_a_symmetric),
+    **dict.fromkeys(("eigh", "svd", "qr"), _factors), "lstsq": _lstsq,
+    "matrix_norm": _matrix_norm, "matrix_power": _matrix_power,
 }  # fmt: skip
 """The generators of these ops."""

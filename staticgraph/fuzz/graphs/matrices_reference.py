@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,12 +119,133 @@ def _vector_norm(x: Array, ord: float, axis: Any = None, keepdims: bool = False)
     return np.sum(abs(x) ** x.dtype.type(ord), **options) ** (1 / x.dtype.type(ord))
 
 
+def _wide(a: Array) -> Array:
+    _check_definite(a @ np.swapaxes(a, -1, -2) if a.shape[-2] < a.shape[-1] else a)
+    return a.astype(np.longdouble)
+
+
+def _apart(values: Array) -> None:
+    """UndefinedError for vectors of values that are nearly equal: any basis of theirs will do."""
+    gaps = np.abs(np.diff(values))
+    if gaps.size and gaps.min() < 1e-2 * abs(values).max():
+        raise UndefinedError
+
+
+def _rotated(a: Array) -> tuple[Array, Array]:
+    """The eigenvalues in order and the vectors of a symmetric matrix, by Jacobi's rotations."""
+    a = np.tril(a) + np.tril(a, -1).T
+    n = len(a)
+    vectors = np.eye(n, dtype=a.dtype)
+    for _ in range(30):
+        for i, j in itertools.combinations(range(n), 2):
+            if a[i, j] == 0:
+                continue
+            angle = np.arctan2(2 * a[i, j], a[j, j] - a[i, i]) / 2
+            turn = np.eye(n, dtype=a.dtype)
+            turn[i, i] = turn[j, j] = np.cos(angle)
+            turn[i, j], turn[j, i] = np.sin(angle), -np.sin(angle)
+            a, vectors = turn.T @ a @ turn, vectors @ turn
+    order = np.argsort(np.diag(a))
+    return np.diag(a)[order], vectors[:, order]
+
+
+def _each_listed(function: Callable[[Array], Sequence[Array]]) -> Callable[..., list[Array]]:
+    """A function of one matrix that gives several arrays, for each of the leading axes."""
+
+    def every(a: Array, **options: Any) -> list[Array]:
+        if not a.size:
+            raise UndefinedError
+        wide, lead = _wide(a), a.shape[:-2]
+        found = [function(wide[place]) for place in np.ndindex(lead)]
+        return [
+            np.stack(column).reshape(lead + column[0].shape).astype(a.dtype)
+            for column in zip(*found, strict=True)
+        ]
+
+    return every
+
+
+def _eigh(a: Array) -> Sequence[Array]:
+    values, vectors = _rotated(a)
+    _apart(values)
+    return values, vectors**2
+
+
+def _svd(a: Array) -> Sequence[Array]:
+    tall = len(a) >= len(a[0])
+    squares, right = _rotated(a.T @ a if tall else a @ a.T)
+    values, right = np.sqrt(np.maximum(squares[::-1], 0)), right[:, ::-1]
+    _apart(values)
+    if values.min() < 1e-2 * values.max():
+        raise UndefinedError
+    left = (a if tall else a.T) @ right / values
+    u, v = (left, right) if tall else (right, left)
+    return u**2, values, (v.T) ** 2
+
+
+def _qr(a: Array) -> Sequence[Array]:
+    columns: list[Array] = []
+    for column in a.T:
+        for _ in range(2):
+            for other in columns:
+                column = column - other * (other @ column)
+        columns.append(column / np.sqrt(column @ column))
+    q = np.stack(columns, 1)
+    return q**2, np.triu(q.T @ a) ** 2
+
+
+def _eigvalsh(a: Array) -> Array:
+    return _each_listed(lambda one: [_rotated(one)[0]])(a)[0]
+
+
+def _svdvals(a: Array) -> Array:
+    squares = _each_listed(lambda one: [_rotated(one.T @ one)[0][::-1]])(a)[0]
+    return np.sqrt(np.maximum(squares, 0))
+
+
+def _lstsq(a: Array, b: Array) -> list[Array]:
+    wide = _wide(a)
+    x = (_inv(wide) @ b[..., None])[..., 0].astype(a.dtype)
+    rank = np.full(a.shape[:-2], a.shape[-1], np.int64)
+    return [x, rank, _svdvals(a)]
+
+
+def _matrix_norm(a: Array, ord: Any, keepdims: bool = False) -> Array:
+    if ord == "fro":
+        found = np.sqrt(np.sum(a * a, (-2, -1)))
+    elif ord in ("nuc", 2, -2):
+        values = _svdvals(a)
+        found = np.sum(values, -1) if ord == "nuc" else values[..., 0 if ord == 2 else -1]
+    else:
+        sums = np.sum(abs(a), -2 if abs(ord) == 1 else -1)
+        found = (np.max if ord > 0 else np.min)(sums, -1)
+    return found[..., None, None] if keepdims else np.asarray(found)
+
+
+def _matrix_power(a: Array, n: int) -> Array:
+    if n < 0:
+        a, n = _inv(a), -n
+    result = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
+    for _ in range(n):
+        result = result @ a
+    return np.array(result)
+
+
+def _matrix_rank(a: Array) -> Array:
+    values = _svdvals(a)
+    if (values[..., -1] < 1e-2 * values[..., 0]).any():
+        raise UndefinedError
+    return np.full(a.shape[:-2], a.shape[-1], np.int64)
+
+
 REFERENCE: dict[str, Callable[..., Any]] = {
     "inv": _inv, "pinv": _pinv,
     "solve": _each(lambda a, b: _eliminated(a, b)[0], lambda a, b: b), "det": _determinant,
     "logabsdet": _logabsdet, "signdet": _signdet,
     "slogdet": lambda a: [_signdet(a), _logabsdet(a)], "cofactor": _each(_cofactor, lambda a: a),
     "cholesky": _each(_cholesky, lambda a: a),
-    "vector_norm": _vector_norm,
+    "vector_norm": _vector_norm, "eigh": _each_listed(_eigh), "svd": _each_listed(_svd),
+    "qr": _each_listed(_qr), "eigvalsh": _eigvalsh, "svdvals": _svdvals, "lstsq": _lstsq,
+    "matrix_norm": _matrix_norm, "matrix_power": _matrix_power, "matrix_rank": _matrix_rank,
 }  # fmt: skip
 """What they mean."""

@@ -11,6 +11,7 @@ from compiler import ops
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.graphs.program import Step, names
 from staticgraph.fuzz.graphs.values import array, laid_out
+from staticgraph.fuzz.graphs.worlds import SIGNLESS
 
 _CALLS = {"grad": "sg.grad({})", "hessian": "sg.hessian({})", "jacobian": "sg.jacobian({})",
           "vmap": "sg.vmap({})"}  # fmt: skip
@@ -27,7 +28,8 @@ def script(program: Program) -> str:
     named = ", ".join(step["name"] for step in inputs)
     lines = [
         "import numpy as np", "import staticgraph as sg", "from compiler import ops",
-        "from compiler.core.pytree import leaves", "",
+        "from compiler.core.pytree import leaves",
+        *_imports(writer.lines), "",
         "nan, inf = np.nan, np.inf", "", *writer.lines, "",
         f"inputs, outputs, updates = [{named}], [{', '.join(outputs)}], [{', '.join(updates)}]",
         "f = sg.compile(inputs, outputs, updates)",
@@ -39,6 +41,13 @@ def script(program: Program) -> str:
         lines.append(f"arrays = [{', '.join(map(_array, values))}]")
         lines += ["print(f(*arrays))", "print(g(*arrays))"]
     return "\n".join(lines) + "\n"
+
+
+def _imports(lines: Sequence[str]) -> list[str]:
+    """What only some scripts need."""
+    if not any("SIGNLESS[" in line for line in lines):
+        return []
+    return ["from staticgraph.fuzz.graphs.worlds import SIGNLESS"]
 
 
 def _array(value: np.ndarray[Any, Any]) -> str:
@@ -128,6 +137,8 @@ def _call(step: Step, args: list[str], options: list[str]) -> str:
         return f"sg.while_loop(lambda c: c[0] < sg.minimum({args[0]}, 4), {step_}, {first})[1:]"
     if op == "jvp":
         return f"sg.jvp({args[0]}, ({args[1]},), ({args[2]},))"
+    if op in SIGNLESS:
+        return f"SIGNLESS[{op!r}]({', '.join(args + options)})"
     known = op in ops.PUBLIC or op in ("scan", "cond", "checkpoint", "arange", "zeros")
     module = "sg" if known else "sg.linalg" if op in ops.LINALG else "ops"
     text = f"{module}.{op}({', '.join(args + options)})"

@@ -27,7 +27,8 @@ KINKS = frozenset({
     "max_pool2d", "stop_gradient", "remainder", "floor_divide", "sign", "atan2", "std", "astype",
     "fmod", "fmax", "fmin", "copysign", "heaviside", "frac", "hypot", "xlogy", "logit",
     "binary_cross_entropy", "vector_norm", "scatter_reduce", "along_extremum",
-    "cholesky",  # its gradient is that of symmetric matrices
+    "matrix_norm", "matrix_rank",
+    "cholesky", "eigh", "eigvalsh",  # their gradients are those of symmetric matrices
 })  # fmt: skip
 STEP = 1e-3
 AWAY = 0.0137  # from where the program's values tie

@@ -49,7 +49,27 @@ def _getitem(x: Any, key: Any) -> Any:
         return ops.getitem(x, key)
 
 
-_SYMBOLIC: dict[str, Callable[..., Any]] = {
+def _squared(name: str) -> Callable[..., Any]:
+    """An op that factors matrices, with the squares of vectors, which have no sign."""
+
+    def factors(a: Any, **options: Any) -> list[Any]:
+        found = getattr(ops, name)(a, **options)
+        return [one if one.ndim < a.ndim else ops.square(one) for one in found]
+
+    return factors
+
+
+def _solved(a: Any, b: Any) -> list[Any]:
+    """Least squares without the residuals, of which nothing is left but rounding."""
+    found = ops.lstsq(a, b)
+    return [found.x, found.rank, found.s]
+
+
+SIGNLESS: dict[str, Callable[..., Any]] = {
+    **{name: _squared(name) for name in ("eigh", "svd", "qr")}, "lstsq": _solved,
+}  # fmt: skip
+"""What of an op's results is determined."""
+_SYMBOLIC: dict[str, Callable[..., Any]] = SIGNLESS | {
     "arange": sg.arange, "zeros": sg.zeros, "size_of": size_of, "scan": sg.scan, "cond": sg.cond,
     "repeated": repeated, "checkpoint": lambda f, *xs: sg.checkpoint(f, *xs),
     "grad": lambda f, *xs: sg.grad(f)(*xs), "hessian": lambda f, *xs: sg.hessian(f)(*xs),
@@ -68,8 +88,6 @@ _EAGER: dict[str, Callable[..., Any]] = _SYMBOLIC | {
     "jvp": lambda f, x, t: dynamic.func.jvp(f, (x,), (t,)),
     "vmap": lambda f, *xs: dynamic.func.vmap(f)(*xs),
 }  # fmt: skip
-SPECIAL = frozenset(_SYMBOLIC)
-"""What is no op of the library."""
 
 
 @dataclass(slots=True)

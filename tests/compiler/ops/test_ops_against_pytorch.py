@@ -10,7 +10,7 @@ import pytest
 
 import dynamic
 from compiler import ops
-from tests.data.op_cases import EDGES, WITHOUT, Case, Twice, recorded, weights
+from tests.data.op_cases import EDGES, WITHOUT, Case, Twice, recorded, signless, weights
 from tests.paths import TESTS
 from tests.samples import SAMPLES
 from tests.trace import replace
@@ -33,7 +33,8 @@ def call(case: Case | Twice) -> tuple[list[Any], list[Any]]:
     package, _, name = case.name.rpartition(".")
     function = getattr(dynamic if package else ops, name)
     outcome = function(*replace(case.args, lift), **case.options)
-    return list(outcome) if isinstance(outcome, tuple | list) else [outcome], leaves
+    results = list(outcome) if isinstance(outcome, tuple | list) else [outcome]
+    return signless(case.name, results, case.args[0]), leaves
 
 
 def run(case: Case) -> tuple[list[Any], list[Any]]:

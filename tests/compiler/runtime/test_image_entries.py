@@ -308,7 +308,8 @@ def test_entries_beyond_the_table_and_products_of_integers_are_refused(place: Pa
 
 
 HOST = [0, 3, "sort", {"axis": 0, "descending": False}, [[0, 0, [2], "float32"]]]
-RESULT = [0, 1, [2], "float32"]
+RESULT = [[0, 1, [2], "float32"]]
+SQUARE = [[0, 0, [2, 2], "float32"]]
 WRONG_HOSTS: dict[str, Any] = {
     "short": HOST,
     "no step": [*HOST[:2], "exp", {}, *HOST[4:], RESULT],
@@ -317,8 +318,19 @@ WRONG_HOSTS: dict[str, Any] = {
     "no attributes": [*HOST[:3], [], HOST[4], RESULT],
     "kind of attribute": [*HOST[:3], {"axis": ["word", 1], "descending": False}, HOST[4], RESULT],
     "no operands": [*HOST[:4], [], RESULT],
-    "another type": [*HOST, [0, 1, [2], "float64"]],
-    "another size": [*HOST, [0, 1, [3], "float32"]],
+    "another type": [*HOST, [[0, 1, [2], "float64"]]],
+    "another size": [*HOST, [[0, 1, [3], "float32"]]],
+    "two results": [*HOST, RESULT * 2],
+    "no result": [*HOST, []],
+    "no list of results": [*HOST, RESULT[0]],
+    "one of three results": [*HOST[:2], "svd", {"full": False}, SQUARE, [None, None]],
+    "a result of another type": [
+        *HOST[:2],
+        "svd",
+        {"full": False},
+        SQUARE,
+        [None, [0, 1, [3], "float32"], None],
+    ],
     "beyond the table": [1 << 20, *HOST[1:], RESULT],
     "operand beyond it": [*HOST[:4], [[0, 1 << 20, [2], "float32"]], RESULT],
 }
@@ -331,6 +343,10 @@ def test_a_host_step_that_does_not_fit_makes_no_image(place: Path, name: str) ->
     described = canonical(graph())
     assert described is not None
     good = [*HOST[:2], "cumsum", {"axis": 0}, HOST[4], RESULT]
+    several = [*HOST[:2], "svd", {"full": False}, SQUARE, [None, [0, 1, [2], "float32"], None]]
+    text = json.dumps({**found, "hosts": [several]}).encode()
+    (call,) = read_image(text, data, graph(), described)[0].hosts
+    assert [one is None for one in call.results] == [True, False, True]
     for step, is_read in ((good, True), (WRONG_HOSTS[name], False)):
         text = json.dumps({**found, "hosts": [step]}).encode()
         if is_read:

@@ -21,7 +21,7 @@ def energy(x: Any, w: Any) -> Any:
 
 
 def vector(x: Any) -> Any:
-    return sg.exp(x) * x[::-1] + x.sum()
+    return sg.exp(x) * sg.flip(x, 0) + x.sum()
 
 
 def nested(p: Any, s: Any) -> Any:

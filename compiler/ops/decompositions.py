@@ -1,0 +1,379 @@
+"""Factors of matrices by the LAPACK that NumPy ships: QR, eigenvalues, singular values.
+
+The ops of several results are host steps whose value is a tuple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler.core import dims
+from compiler.core.dims import Dim
+from compiler.core.errors import GraphError, OptionError
+from compiler.core.lowering import Host
+from compiler.core.op import Attrs, Op, register
+from compiler.core.types import TensorType, TupleType
+from compiler.ops.arithmetic import square
+from compiler.ops.comparison import logical_and, logical_not, where
+from compiler.ops.control import items
+from compiler.ops.declare import as_operand, zeros_like
+from compiler.ops.indexing import getitem
+from compiler.ops.linalg import matmul
+from compiler.ops.shape import expand_dims
+from compiler.ops.slicing import concatenate
+from compiler.ops.systems import (
+    computed_or_failing,
+    diagonal,
+    require_matrices,
+    require_square,
+    solve_matrices,
+    transposed,
+    triangle,
+)
+
+
+def _factors(
+    name: str,
+    function: Callable[..., Any],
+    result: Callable[..., TupleType],
+    vjp: Callable[..., Any],
+    *,
+    check: Callable[[str, TensorType], None] = require_matrices,
+    saves: str = "o",
+    doc: str,
+) -> Op:
+    """Declare an op of the matrices of one operand that gives several tensors."""
+
+    def infer_type(a: TensorType, **attrs: Any) -> TupleType:
+        check(name, a)
+        return result(a, **attrs)
+
+    def vjp_items(
+        positions: Sequence[int], gs: Sequence[Any], out: Any, a: Any, **attrs: Any
+    ) -> Sequence[Any]:
+        return [vjp(gs, items(out), a, **attrs)]
+
+    return register(
+        Op(
+            name=name,
+            infer_type=infer_type,
+            evaluate=function,
+            vjp_items=vjp_items,
+            saves=(saves,),
+            checked=True,
+            lowering=Host(),
+            floating=True,
+            doc=doc,
+        )
+    )
+
+
+def _row(values: Any) -> Any:
+    return expand_dims(values, values.ndim - 1)
+
+
+def _column(values: Any) -> Any:
+    return expand_dims(values, values.ndim)
+
+
+def _gaps(values: Any) -> Any:
+    """values[j] - values[i] at (i, j), 1 on the diagonal."""
+    apart = _row(values) - _column(values)
+    return where(diagonal(apart), 1, apart)
+
+
+# -- eigenvalues -------------------------------------------------------------------------------
+
+
+def _vectors_type(a: TensorType, *, lower: bool) -> TupleType:
+    return TupleType((TensorType(a.shape[:-1], a.dtype), a))
+
+
+def _triangle_of(lower: bool) -> Any:
+    return "L" if lower else "U"
+
+
+def _eigh_numpy(a: Any, *, lower: bool) -> tuple[Any, ...]:
+    def found(one: Any) -> tuple[Any, ...]:
+        return tuple(np.linalg.eigh(one, _triangle_of(lower)))
+
+    several: tuple[Any, ...] = computed_or_failing("eigh", found, "does not converge", a)
+    return several
+
+
+def _eigh_vjp(gs: Sequence[Any], out: Sequence[Any], a: Any, *, lower: bool) -> Any:
+    # Giles, An extended collection of matrix derivative results, 2008, section 3.1
+    (values, vectors), (gl, gv) = out, gs
+    if gv is None:  # no gap is divided by: eigenvalues may be equal
+        return matmul(vectors * _row(gl), transposed(vectors))
+    inner = matmul(transposed(vectors), gv) / _gaps(values)
+    inner = where(diagonal(inner), 0 if gl is None else _column(gl), inner)
+    inner = (inner + transposed(inner)) * 0.5  # what else there is changes no symmetric matrix
+    return matmul(matmul(vectors, inner), transposed(vectors))
+
+
+eigh_factors: Op = _factors(
+    "eigh", _eigh_numpy, _vectors_type, _eigh_vjp, check=require_square,
+    doc="The eigenvalues in order, and orthonormal eigenvectors as columns, of symmetric matrices, "
+    "of which one triangle is read: (..., n, n) -> (..., n) and (..., n, n).",
+)  # fmt: skip
+
+
+class Eigh(NamedTuple):
+    """Eigenvalues in order, and orthonormal eigenvectors as columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+def _is_lower(name: str, triangle: str) -> bool:
+    if triangle not in ("L", "U"):
+        raise OptionError(f"{name}: UPLO is 'L' or 'U', not {triangle!r}")
+    return triangle == "L"
+
+
+def eigh(a: Any, UPLO: str = "L") -> Eigh:
+    """The eigenvalues in order and eigenvectors of symmetric matrices (..., n, n).
+
+    One triangle is read. The gradient by the eigenvectors needs distinct eigenvalues, and a
+    function that does not depend on their signs.
+
+    Raises:
+        LinAlgError: LAPACK's iteration does not converge.
+    """
+    attrs = {"lower": _is_lower("eigh", UPLO)}
+    return Eigh(*items(eigh_factors.bound((as_operand(a),), attrs)))
+
+
+def _eigenvalues_vjp(g: Any, o: Any, a: Any, *, lower: bool) -> Any:
+    _, vectors = items(eigh_factors.bound((a,), {"lower": lower}))
+    return matmul(vectors * _row(g), transposed(vectors))
+
+
+def _eigenvalues_type(a: TensorType, *, lower: bool) -> TensorType:
+    require_square("eigvalsh", a)
+    return TensorType(a.shape[:-1], a.dtype)
+
+
+def _eigenvalues_bind(a: Any, UPLO: str = "L") -> tuple[Sequence[Any], Attrs]:
+    return (as_operand(a),), {"lower": _is_lower("eigvalsh", UPLO)}
+
+
+eigvalsh: Op = register(
+    Op(
+        name="eigvalsh",
+        infer_type=_eigenvalues_type,
+        evaluate=lambda a, lower: computed_or_failing(
+            "eigvalsh",
+            lambda one: np.linalg.eigvalsh(one, _triangle_of(lower)),
+            "does not converge",
+            a,
+        ),
+        vjp=(_eigenvalues_vjp,),
+        saves=("a",),
+        checked=True,
+        bind=_eigenvalues_bind,
+        lowering=Host(),
+        floating=True,
+        doc="The eigenvalues in order of symmetric matrices, of which one triangle is read: (..., "
+        "n, n) -> (..., n). They may be equal for one gradient, but not for a second one.",
+    )
+)
+
+# -- singular values ---------------------------------------------------------------------------
+
+
+def _svd_type(a: TensorType, *, full: bool) -> TupleType:
+    *lead, rows, columns = a.shape
+    short = dims.minimum(rows, columns)
+    left, right = (rows, columns) if full else (short, short)
+    shapes = ((*lead, rows, left), (*lead, short), (*lead, right, columns))
+    return TupleType(tuple(TensorType(shape, a.dtype) for shape in shapes))
+
+
+def _svd_numpy(a: Any, *, full: bool) -> tuple[Any, ...]:
+    def found(one: Any) -> tuple[Any, ...]:
+        return tuple(np.linalg.svd(one, full_matrices=full))
+
+    several: tuple[Any, ...] = computed_or_failing("svd", found, "does not converge", a)
+    return several
+
+
+FULL = (
+    "svd_backward: The singular vectors with full_matrices=True have no gradient: use "
+    "full_matrices=False"
+)
+
+
+def _skew(x: Any) -> Any:
+    return x - transposed(x)
+
+
+def _svd_vjp(gs: Sequence[Any], out: Sequence[Any], a: Any, *, full: bool) -> Any:
+    # Townsend, Differentiating the singular value decomposition, 2016
+    (u, s, vh), (gu, gd, gvh) = out, gs
+    rows, columns = a.shape[-2:]
+    if full and rows != columns:
+        if gu is not None or gvh is not None:
+            raise GraphError(FULL)
+        return _singular_vjp(gd, s, a)
+    if gu is None and gvh is None:  # no gap is divided by: singular values may be equal
+        return matmul(u * _row(gd), vh)
+    row, column = _row(s), _column(s)
+    apart = _gaps(square(s))
+    inner: Any = 0
+    if gu is not None:
+        inner = _skew(matmul(transposed(u), gu)) / apart * row
+    if gvh is not None:
+        inner = inner + column * (_skew(matmul(vh, transposed(gvh))) / apart)
+    inner = where(diagonal(inner), 0 if gd is None else _column(gd), inner)
+    found = matmul(matmul(u, inner), vh)
+    if gu is not None and rows != s.shape[-1]:  # else nothing is orthogonal to the columns of u
+        rest = gu / row
+        found = found + matmul(rest - matmul(u, matmul(transposed(u), rest)), vh)
+    if gvh is not None and columns != s.shape[-1]:
+        rest = gvh / column
+        found = found + matmul(u, rest - matmul(matmul(rest, transposed(vh)), vh))
+    return found
+
+
+def _first_columns(x: Any, count: Any) -> Any:
+    return getitem(x, (Ellipsis, slice(count)))
+
+
+svd_factors: Op = _factors(
+    "svd", _svd_numpy, _svd_type, _svd_vjp, saves="ao",
+    doc="The singular value decompositions of matrices (..., m, n): U (..., m, k), the singular "
+    "values from the largest on (..., k), and V^T (..., k, n), with k = min(m, n); if `full` U and "
+    "V^T are square.",
+)  # fmt: skip
+
+
+class SVD(NamedTuple):
+    """Orthonormal columns, singular values from the largest on, orthonormal rows."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+def svd(a: Any, full_matrices: bool = True) -> SVD:
+    """A = U diag(S) Vh, singular values from the largest on, of matrices (..., m, n).
+
+    The gradient by the vectors needs distinct singular values, full_matrices=False unless m = n,
+    and a function that does not depend on their signs.
+
+    Raises:
+        LinAlgError: LAPACK's iteration does not converge.
+    """
+    attrs = {"full": bool(full_matrices)}
+    return SVD(*items(svd_factors.bound((as_operand(a),), attrs)))
+
+
+def _singular_type(a: TensorType) -> TensorType:
+    require_matrices("svdvals", a)
+    return TensorType((*a.shape[:-2], dims.minimum(*a.shape[-2:])), a.dtype)
+
+
+def _singular_vjp(g: Any, o: Any, a: Any) -> Any:
+    u, _, vh = items(svd_factors.bound((a,), {"full": False}))
+    return matmul(u * _row(g), vh)
+
+
+svdvals: Op = register(
+    Op(
+        name="svdvals",
+        infer_type=_singular_type,
+        evaluate=lambda a: computed_or_failing(
+            "svdvals",
+            lambda one: np.linalg.svd(one, compute_uv=False),
+            "does not converge",
+            a,
+        ),
+        vjp=(_singular_vjp,),
+        saves=("a",),
+        checked=True,
+        lowering=Host(),
+        floating=True,
+        doc="The singular values of matrices from the largest on: (..., m, n) -> (..., min(m, n)). "
+        "They may be equal for one gradient, but not for a second one.",
+    )
+)
+
+# -- orthonormal columns -----------------------------------------------------------------------
+
+
+def _qr_type(a: TensorType, *, complete: bool) -> TupleType:
+    *lead, rows, columns = a.shape
+    inner = rows if complete else dims.minimum(rows, columns)
+    return TupleType(
+        (TensorType((*lead, rows, inner), a.dtype), TensorType((*lead, inner, columns), a.dtype))
+    )
+
+
+def _qr_numpy(a: Any, *, complete: bool) -> tuple[Any, ...]:
+    return tuple(np.linalg.qr(a, "complete" if complete else "reduced"))
+
+
+COMPLETE = "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
+
+
+def _qr_vjp(gs: Sequence[Any], out: Sequence[Any], a: Any, *, complete: bool) -> Any:
+    (q, r), (gq, gr) = out, gs
+    gq = zeros_like(q) if gq is None else gq
+    gr = zeros_like(r) if gr is None else gr
+    rows, columns = a.shape[-2:]
+    if complete and not _is_known(columns - rows):
+        raise GraphError(COMPLETE)
+    if _is_known(rows - columns):
+        return _tall(q, r, gq, gr)
+    # the first columns have the factor, the others, of which there may be none, are turned by it
+    short = dims.minimum(rows, columns)
+    behind = (Ellipsis, slice(short, None))
+    gq = gq + matmul(getitem(a, behind), transposed(getitem(gr, behind)))
+    first = _tall(q, _first_columns(r, short), gq, _first_columns(gr, short))
+    return concatenate([first, matmul(q, getitem(gr, behind))], a.ndim - 1)
+
+
+def _is_known(difference: Any) -> bool:
+    """Whether a difference of sizes is known not to be negative."""
+    return dims.is_nonnegative(difference) if isinstance(difference, Dim) else difference >= 0
+
+
+def _tall(q: Any, r: Any, gq: Any, gr: Any) -> Any:
+    # Walter, Lehmann, On algorithmic differentiation of the QR factorization, 2018
+    inner = matmul(r, transposed(gr)) - matmul(transposed(gq), q)
+    below = triangle(inner)
+    strict = logical_and(below, logical_not(diagonal(inner)))
+    inner = where(below, inner, 0) + transposed(where(strict, inner, 0))
+    return transposed(solve_matrices(r, transposed(gq + matmul(q, inner))))
+
+
+qr_factors: Op = _factors(
+    "qr", _qr_numpy, _qr_type, _qr_vjp, saves="ao",
+    doc="Orthonormal columns Q (..., m, k) and upper triangles R (..., k, n) of which matrices "
+    "(..., m, n) are the products: k = min(m, n), or m if `complete`.",
+)  # fmt: skip
+
+
+class QR(NamedTuple):
+    """Orthonormal columns, and an upper triangle."""
+
+    Q: Any
+    R: Any
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """A = Q R with orthonormal columns in Q and an upper triangle R, of matrices (..., m, n).
+
+    mode="reduced": (..., m, k) and (..., k, n) with k = min(m, n); "complete": k = m, without a
+    gradient where m > n; "r": R alone. The gradient needs the first k columns to be independent,
+    and a function that does not depend on the signs of the columns.
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise OptionError(f"qr: mode is 'reduced', 'complete' or 'r', not {mode!r}")
+    factors = QR(*items(qr_factors.bound((as_operand(a),), {"complete": mode == "complete"})))
+    return factors.R if mode == "r" else factors

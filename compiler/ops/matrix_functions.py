@@ -1,0 +1,138 @@
+"""Functions of matrices made of their factors: norms, powers, ranks, least squares."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler.core import dims
+from compiler.core.errors import OptionError, ShapeError
+from compiler.core.types import TensorType, as_dtype, normalise_axis
+from compiler.ops.arithmetic import absolute, astype, maximum, square
+from compiler.ops.comparison import greater, where
+from compiler.ops.declare import as_operand, size_value
+from compiler.ops.decompositions import eigvalsh, svdvals
+from compiler.ops.indexing import getitem
+from compiler.ops.linalg import matmul
+from compiler.ops.norms import vector_norm
+from compiler.ops.reduction import max, min, sum
+from compiler.ops.shape import broadcast_to, expand_dims, permute, squeeze
+from compiler.ops.systems import diagonal, inv, pinv, require_matrices, require_square
+
+
+def _type(a: Any) -> TensorType:
+    return TensorType(tuple(a.shape), as_dtype(a.dtype))
+
+
+def _floating(a: Any) -> Any:
+    a = as_operand(a)
+    return a if np.dtype(a.dtype).kind == "f" else astype(a, "float64")
+
+
+def matrix_norm(
+    a: Any, ord: Any = "fro", axis: tuple[int, int] = (-2, -1), keepdims: bool = False
+) -> Any:
+    """The norms of matrices in the planes of two axes, the last ones unless given.
+
+    `ord` is "fro" (Frobenius), "nuc" (the sum of the singular values), 2 and -2 (the largest and
+    the smallest of them), 1 and -1 (the largest and smallest sum of a column's magnitudes), inf and
+    -inf (of a row's).
+    """
+    a = _floating(a)
+    first, second = (normalise_axis("matrix_norm", one, a.ndim) for one in axis)
+    if first == second:
+        raise ShapeError(f"matrix_norm: {axis} are not two axes of {_type(a)}")
+    if ord == "fro":
+        return vector_norm(a, 2, (first, second), keepdims)
+    if ord in (1, -1, math.inf, -math.inf):
+        along, over = (first, second) if abs(ord) == 1 else (second, first)
+        sums = sum(absolute(a), axis=along, keepdims=True)
+        found = (max if ord > 0 else min)(sums, axis=(over,), keepdims=True)
+        return found if keepdims else squeeze(found, (first, second))
+    if ord not in ("nuc", 2, -2):
+        raise OptionError(
+            f"matrix_norm: ord is 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, not {ord!r}"
+        )
+    others = [one for one in range(a.ndim) if one not in (first, second)]
+    values = svdvals(permute(a, (*others, first, second)))
+    if ord == "nuc":
+        found = sum(values, axis=-1)
+    else:
+        found = (max if ord > 0 else min)(values, axis=(values.ndim - 1,))
+    return expand_dims(found, (first, second)) if keepdims else found
+
+
+def matrix_power(a: Any, n: int) -> Any:
+    """Integer powers of square matrices (..., n, n), by squaring; negative ones of the inverses.
+
+    Raises:
+        LinAlgError: a matrix is singular, and the power negative.
+    """
+    a = _floating(a)
+    require_square("matrix_power", _type(a))
+    if n < 0:
+        return matrix_power(inv(a), -n)
+    if n == 0:
+        eye = astype(broadcast_to(diagonal(a), tuple(a.shape)), a.dtype)
+        return where(np.ones((), np.bool_), eye, a)
+    result = None
+    while n:
+        if n % 2:
+            result = a if result is None else matmul(result, a)
+        n //= 2
+        a = matmul(a, a) if n else a
+    return result
+
+
+def matrix_rank(
+    a: Any, *, rtol: float | None = None, atol: float | None = None, hermitian: bool = False
+) -> Any:
+    """How many singular values of matrices exceed max(atol, rtol times the largest): int64 (...).
+
+    `rtol` is max(m, n) times eps unless it or `atol` is given. Of symmetric matrices (`hermitian`)
+    the magnitudes of the eigenvalues are counted. Without a gradient.
+    """
+    a = _floating(a)
+    require_matrices("matrix_rank", _type(a))
+    rows, columns = a.shape[-2:]
+    values = absolute(eigvalsh(a)) if hermitian else svdvals(a)
+    if values.shape[-1] == 0:
+        return sum(astype(values, "int64"), axis=-1)
+    largest = max(values, axis=(values.ndim - 1,), keepdims=True)
+    if rtol is None:
+        eps = float(np.finfo(np.dtype(a.dtype)).eps)
+        size = size_value(dims.maximum(rows, columns), values)
+        limit = largest * (size * (0.0 if atol else eps))
+    else:
+        limit = largest * float(rtol)
+    limit = maximum(limit, float(atol or 0.0))
+    return sum(astype(greater(values, limit), "int64"), axis=-1)
+
+
+class LeastSquares(NamedTuple):
+    """Least-squares solutions, their squared residuals, the ranks and the singular values."""
+
+    x: Any
+    residuals: Any
+    rank: Any
+    s: Any
+
+
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> LeastSquares:
+    """The x of least |a x - b|, of least |x| among several.
+
+    `a` is (..., m, n), `b` is (..., m, k) or (..., m), `x` has n in place of m. By pseudoinverses,
+    of which singular values up to `rcond` times the largest count as 0 (max(m, n) times eps unless
+    given). The residuals are the sums of squares of a x - b, per column, for all matrices: unlike
+    NumPy's, which are empty where the rank is below n.
+    """
+    a, b = _floating(a), _floating(b)
+    vector = b.ndim == a.ndim - 1
+    right = expand_dims(b, b.ndim) if vector else b
+    x = matmul(pinv(a, rtol=rcond), right)
+    residuals = sum(square(matmul(a, x) - right), axis=-2)
+    if vector:
+        x, residuals = squeeze(x, x.ndim - 1), getitem(residuals, (Ellipsis, 0))
+    return LeastSquares(x, residuals, matrix_rank(a, rtol=rcond), svdvals(a))
