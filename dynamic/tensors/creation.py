@@ -140,6 +140,7 @@ def as_tensor(
     _check("as_tensor", options)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
+    keep_silent()
     return wrap(_as_array(data, dtype))
 
 
@@ -147,6 +148,7 @@ def from_numpy(array: Any) -> Tensor:
     """A tensor on the memory of an ndarray; TypeError for anything else."""
     if not isinstance(array, np.ndarray):
         raise ArgumentError(f"expected np.ndarray (got {type(array).__name__})")
+    keep_silent()
     return wrap(_as_array(array, None))
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from typing import Any
 
+import numpy as np
 import pytest
 
 import dynamic as torch
@@ -119,3 +121,11 @@ def test_tensors_with_axes_format_as_objects():
     assert f"{x}" == "tensor([1.5000], grad_fn=<MulBackward0>)"
     with pytest.raises(TypeError, match=r"^unsupported format string passed to Tensor.__format__$"):
         f"{x:.4f}"
+
+
+@pytest.mark.parametrize("make", [torch.from_numpy, torch.as_tensor, torch.tensor])
+def test_what_numpy_says_of_values_is_silent_however_a_tensor_is_made(make: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # as a test runner sets it before each test
+        zeros = make(np.zeros(2, "float32"))
+        assert torch.log(zeros).tolist() == [-np.inf, -np.inf]
