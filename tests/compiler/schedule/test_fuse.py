@@ -194,6 +194,8 @@ def check_order(made: Kernel) -> None:
     for i, group in enumerate(fusion.groups):
         if isinstance(group, MatmulGroup | HostGroup):
             complete[group.node] = i
+            if isinstance(group, HostGroup):  # of several results, those that anything reads
+                complete |= dict.fromkeys(group.items.values(), i)
         else:
             complete |= {a.node: i for a in made.bodies[i].accesses if a.write}
     for i, group in enumerate(fusion.groups):
