@@ -105,7 +105,9 @@ def with_gradients(name: str, most: int) -> tuple[list[Expression], dict[Express
             for one, weight in zip(smooth, cotangents(interpret(smooth, fed)), strict=True):
                 leaf = symbolic(weight, sizes=False)
                 fed[leaf] = weight
-                results += gradients((one * leaf).sum(), floats)
+                read = {node.serial for node in ancestors([one])}
+                wrt = [operand for operand in floats if operand.serial in read]
+                results += gradients((one * leaf).sum(), wrt) if wrt else []
         feeds |= fed
     reached = {node.serial for node in ancestors(results)}
     return results, {leaf: array for leaf, array in feeds.items() if leaf.serial in reached}
