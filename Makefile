@@ -23,7 +23,7 @@ test: lint typecheck ## set up, then run every check: ruff, mypy, pytest
 test-all: test ## the same, then a thousand random programs of every campaign, for about an hour
 	set -e; for one in $(CAMPAIGNS); do $(BIN)/staticgraph fuzz $$one; done
 
-quick: lint ## ruff, and the tests but for those marked slow, in about 5 minutes
+quick: lint ## ruff, and the tests but for those marked slow, in about 2.5 minutes
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow'
 
 lint: $(VENV)/.installed-test ## check style and formatting

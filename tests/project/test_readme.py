@@ -20,6 +20,7 @@ def test_readme_has_code() -> None:
     assert len(BLOCKS) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
 def test_block_runs_and_prints_its_comments(number: int, capsys: Any) -> None:
     namespace: dict[str, Any] = {}

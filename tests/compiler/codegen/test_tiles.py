@@ -55,6 +55,7 @@ def position(x: Any) -> Any:
 FUNCTIONS = [per_row, twice, gathered, loss, position]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 7, 64, 65, 1000])
 @pytest.mark.parametrize("columns", [3, 10, 50])
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -64,6 +64,7 @@ def test_the_command_lists_them(
     assert all(one.meaning in shown for one in SETTINGS)
 
 
+@pytest.mark.slow
 def test_what_is_asked_for_is_told(tmp_path: Path) -> None:
     environment = {"STATICGRAPH_CACHE_DIR": str(tmp_path), LOG.name: "cache, compile"}
     first, second = (run(PROGRAM, **environment) for _ in range(2))
@@ -79,11 +80,13 @@ def test_what_is_asked_for_is_told(tmp_path: Path) -> None:
     assert "staticgraph compile" not in second.stderr
 
 
+@pytest.mark.slow
 def test_nothing_is_told_unasked(tmp_path: Path) -> None:
     done = run(PROGRAM, STATICGRAPH_CACHE_DIR=str(tmp_path))
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_large_arrays_of_the_eager_engine_are_told() -> None:
     done = run(LARGE, **{LOG.name: "dispatch"})
     assert done.stdout == "True\n"
@@ -96,6 +99,7 @@ def test_unknown_words_are_refused(variable: str) -> None:
     assert f"OptionError: {variable}: 'cash' is not one of " in done.stderr
 
 
+@pytest.mark.slow
 def test_what_a_graph_becomes_is_written(tmp_path: Path) -> None:
     environment = {"STATICGRAPH_CACHE_DIR": str(tmp_path / "cache")}
     assert run(PROGRAM, **environment).returncode == 0  # it is in the cache

@@ -44,6 +44,7 @@ GAUGELESS: dict[str, Callable[[Any], Any]] = {
 ONLY_REVERSE = {"values of a full svd": lambda a: ops.svd(a[..., :2]).S ** 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GAUGELESS | ONLY_REVERSE)
 @pytest.mark.parametrize("order", [1, 2])
 def test_derivatives_are_difference_quotients(name: str, order: int) -> None:
@@ -60,6 +61,7 @@ def test_derivatives_are_difference_quotients(name: str, order: int) -> None:
     assert_allclose(slope, difference_quotient(value, A), rtol=3e-6, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GAUGELESS)
 def test_eager_derivatives_of_both_modes_are_the_compiled_ones(name: str) -> None:
     def total(a: Any) -> Any:

@@ -31,6 +31,7 @@ def _slopes(
     return gradients(total, leaves)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_kernel_computes_what_numpy_does(name: str) -> None:
     outputs: list[Expression] = []
@@ -95,6 +96,7 @@ def _agree(names: tuple[str, ...], arrays: list[np.ndarray], rtol: float, **opti
         assert_allclose(value, other, rtol=rtol, atol=atol, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "rtol"), [("float64", 1e-14), ("float32", 2e-6)])
 def test_kernel_agrees_with_numpy_at_the_edges(dtype: str, rtol: float) -> None:
     with np.errstate(over="ignore"):

@@ -20,6 +20,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int64"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_integer_arrays_are_computed_in_float64(name: str, dtype: str) -> None:

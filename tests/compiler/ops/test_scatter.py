@@ -173,6 +173,7 @@ CAPTURED: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CAPTURED)
 def test_captured_functions_of_tensors_scatter_as_eager_ones(name: str) -> None:
     def total(x: Any, i: Any, r: Any) -> Any:

@@ -186,6 +186,7 @@ def test_second_derivatives_of_sums_that_one_term_outweighs(name: str, dtype: st
         assert_allclose(second(given, x), [0, 0, slope, 0, 0], atol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [12, 20, 30, 100])
 def test_float32_polygamma_is_in_range_where_its_value_is(n: int) -> None:
     x = np.array([0.75, 20, 127, -2.25], np.float32)

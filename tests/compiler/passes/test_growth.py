@@ -44,6 +44,7 @@ def values(size: int = 40) -> np.ndarray:
 # -- counts ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_unit_of_a_large_graph_is_large(shape: Shape) -> None:
     made = emitted(shape, 3000)
@@ -53,6 +54,7 @@ def test_no_unit_of_a_large_graph_is_large(shape: Shape) -> None:
         assert head.count("p_f64") <= MOST_ARRAYS + MOST_VIRTUAL + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_number_of_units_grows_with_the_graph(shape: Shape) -> None:
     for ops in (1000, 3000):
@@ -75,6 +77,7 @@ def calls_of(function: Callable[[], object]) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_the_passes_do_grows_with_the_graph(shape: Shape) -> None:
     few, many = (calls_of(lambda n=ops: emitted(shape, n)) for ops in (1200, 2400))  # type: ignore[misc]
@@ -95,6 +98,7 @@ def test_equal_parts_of_a_chain_are_compiled_once() -> None:
 # -- values ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_large_graph_gives_what_its_ops_give_one_by_one(shape: Shape) -> None:
     x = vector()
@@ -105,6 +109,7 @@ def test_a_large_graph_gives_what_its_ops_give_one_by_one(shape: Shape) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [chain, slope, sines])
 def test_the_bits_of_a_large_graph_do_not_depend_on_threads(shape: Shape) -> None:
     x = vector(None)
@@ -115,6 +120,7 @@ def test_the_bits_of_a_large_graph_do_not_depend_on_threads(shape: Shape) -> Non
             np.testing.assert_array_equal(one, same)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "end",
     [
@@ -152,6 +158,7 @@ def test_a_body_of_a_scan_that_takes_more_than_one_group() -> None:
 # -- functions that are called, not inlined -----------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", sorted(LONG))
 def test_a_called_function_gives_the_bits_of_an_inlined_one(
@@ -279,6 +286,7 @@ def test_a_deep_expression_is_defined_differentiated_printed_and_freed() -> None
     gc.collect()
 
 
+@pytest.mark.slow
 def test_a_deep_expression_and_its_gradient_are_copied_and_pickled() -> None:
     x = sg.placeholder("x", (), "float64")
     value = x
@@ -291,6 +299,7 @@ def test_a_deep_expression_and_its_gradient_are_copied_and_pickled() -> None:
     assert len(ancestors([slope])) == len(ancestors([gradient]))
 
 
+@pytest.mark.slow
 def test_a_deep_tape_runs_backward_and_is_freed() -> None:
     x = dynamic.ones(3, requires_grad=True)
 

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.paths import ROOT
 
 BEGIN = """
@@ -83,16 +85,19 @@ ended("forked")
 """
 
 
+@pytest.mark.slow
 def test_while_threads_compile() -> None:
     script = COMPILING.format(options={}, times=12)
     assert printed(script, STATICGRAPH_CACHE="0") == "forked\n"
 
 
+@pytest.mark.slow
 def test_while_threads_compile_with_numba() -> None:
     script = COMPILING.format(options={"backend": "numba"}, times=3)
     assert printed(script, STATICGRAPH_CACHE="0") == "forked\n"
 
 
+@pytest.mark.slow
 def test_while_threads_load_and_drop_kernels() -> None:
     script = """
 graphs = [sg.sin(x * float(i)) for i in range(5)]
@@ -118,6 +123,7 @@ ended("forked")
     assert printed(script) == "forked\n"
 
 
+@pytest.mark.slow
 def test_while_threads_change_variables() -> None:
     script = """
 w = sg.variable(np.zeros((1500, 1500), "float32"))
@@ -176,6 +182,7 @@ ended("forked")
     assert printed(script) == "forked\n"
 
 
+@pytest.mark.slow
 def test_an_endless_loop_in_a_thread_holds_up_no_fork() -> None:
     script = """
 n = sg.placeholder("n", (), "float64")
@@ -200,6 +207,7 @@ ended("forked")
     assert printed(script) == "forked\n"
 
 
+@pytest.mark.slow
 def test_there_is_one_handler_of_forks() -> None:
     found = []
     for package in ("compiler", "staticgraph", "dynamic"):

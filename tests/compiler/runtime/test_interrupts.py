@@ -217,6 +217,7 @@ def test_programs_say_where_variables_begin_to_change() -> None:
     assert kinds.index("Change") > kinds.index("Loop")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_large_update_is_complete_or_has_not_begun(threads: int) -> None:
     script = f"""

@@ -105,6 +105,7 @@ def test_a_cell_has_enough_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- what is computed ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transposed", list(itertools.product((False, True), repeat=2)), ids=str)
 @pytest.mark.parametrize(
     "sizes", [(200, 150, 180), (129, 257, 97), (1000, 65, 33), (16, 300, 500), (900, 300, 10)],

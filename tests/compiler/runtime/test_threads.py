@@ -410,6 +410,7 @@ def counted(**environment: str) -> Any:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("own", "openmp", "expected"),
     [

@@ -151,6 +151,7 @@ def scans(region: Region) -> tuple[list[Any], list[Any]]:
     return [x, h], [loss, *sg.grad(loss, [h, *ws])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "share"),
     [(deep_scan, 0.25), (deep_branch, 0.6), (deep_batch, 0.6), (scans, 0.5)],

@@ -34,6 +34,7 @@ def _code(expression: str) -> Any:
     return compile(expression, "user.py", "eval")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_expressions(expression: str) -> None:
     names, code = expressions.Names(torch, expression), _code(expression)
@@ -45,6 +46,7 @@ def test_expressions(expression: str) -> None:
     assert verdict(call, [names[name] for name in inputs], debug=True) in FINE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_layers_and_functions_of_nn(case: Case) -> None:
     made = eval(case.make, dict(NAMES))
@@ -142,6 +144,7 @@ def _public(family: str) -> list[str]:
 CALLS = [(family, name) for family in FAMILIES for name in _public(family)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "name"), CALLS, ids=lambda one: str(one))
 def test_every_public_name_is_the_same_or_refused(family: str, name: str) -> None:
     wrong = []

@@ -148,6 +148,7 @@ def test_kernels_give_what_numpy_gives(name, dtype, rounding):
         assert_near(one, other, dtype, rounding)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_results_do_not_depend_on_the_number_of_threads(name):
     op, operands, attrs = CASES[name]

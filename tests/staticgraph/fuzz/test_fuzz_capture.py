@@ -55,6 +55,7 @@ def test_what_guesses_do_not_find_is_said(name: str) -> None:
     assert taken
 
 
+@pytest.mark.slow
 def test_programs_are_of_many_kinds() -> None:
     programs = [CAMPAIGN.generate(seed) for seed in range(300)]
     steps = [step for one in programs for step in one["steps"]]
