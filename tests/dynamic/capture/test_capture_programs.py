@@ -184,3 +184,14 @@ def test_heaviside_keeps_the_dtype() -> None:
         assert torch.heaviside(x, x).dtype is dtype
     with pytest.raises(RuntimeError, match="not yet implemented for tensors with different"):
         torch.heaviside(BYTES, MATRIX[0])
+
+
+@pytest.mark.parametrize("offset", [-1, 0, 1])
+def test_a_diagonal_is_written(offset: int) -> None:
+    x = torch.tensor(np.arange(12.0).reshape(3, 4))
+    src = torch.tensor(np.full(3 if offset >= 0 else 2, -1.0))
+
+    def program(x: Any, src: Any) -> Any:
+        return torch.diagonal_scatter(x, src, offset)
+
+    assert torch.equal(sg.function(program)(x, src), program(x, src))
