@@ -22,6 +22,7 @@ from llvmlite import ir
 
 from compiler.codegen.program import OF_A_CHUNK
 from compiler.core import fork
+from compiler.llvm import vecmath
 from compiler.llvm.lower.functions import is_long
 from compiler.llvm.lower.translate import Translator, type_named
 from compiler.llvm.lower.values import INT64, Pointer
@@ -32,7 +33,7 @@ from compiler.llvm.vecmath.joint import join_calls
 WORDS = INT64.ir.as_pointer()
 WITH_STRIDE_VERSIONS = range(20, 23)  # versions of LLVM that were seen to have the option
 STRIDE_VERSIONS = "-enable-mem-access-versioning"
-MOST_INLINED = 32  # calls of functions of vecmath in a kernel: they take LLVM half a second
+MOST_INLINED = 4096  # instructions of functions of vecmath in a kernel: they take LLVM a second
 STACK_ALIGNMENT = 64  # bytes: a vector on the stack else lies in two cache lines, by chance
 _setting = threading.RLock()  # one at a time
 fork.hold(fork.Rank.LLVM_OPTIONS, _setting)
@@ -137,25 +138,26 @@ def _tree(source: str) -> ast.FunctionDef:
 
 
 def _inlining(trees: Sequence[ast.FunctionDef]) -> set[int]:
-    """The units that inline functions of vecmath: those with the fewest calls, as far as it goes.
+    """The units that inline functions of vecmath: the shortest, as far as it goes.
 
     Small loops gain most by it, and cost LLVM least.
     """
-    calls = [_long_calls(tree) for tree in trees]
+    lengths = [_inlined_length(tree) for tree in trees]
     found: set[int] = set()
     left = MOST_INLINED
-    for i in sorted(range(len(trees)), key=calls.__getitem__):
-        left -= calls[i]
+    for i in sorted(range(len(trees)), key=lengths.__getitem__):
+        left -= lengths[i]
         if left < 0:
             break
         found.add(i)
     return found
 
 
-def _long_calls(tree: ast.AST) -> int:
-    """How many functions of vecmath a unit calls that are many instructions."""
+def _inlined_length(tree: ast.AST) -> int:
+    """How many instructions the functions of vecmath are that a unit calls, one after the other."""
     called = [one.func for one in ast.walk(tree) if isinstance(one, ast.Call)]
-    return sum(isinstance(one, ast.Name) and is_long(one.id) for one in called)
+    names = [one.id for one in called if isinstance(one, ast.Name)]
+    return sum(vecmath.length(name.removesuffix("_f")) for name in names if is_long(name))
 
 
 def _annotation(argument: ast.arg) -> str:

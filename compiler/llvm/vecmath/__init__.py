@@ -8,7 +8,10 @@ them LLVM calls the C library's fma.
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Any
+
+from llvmlite import ir
 
 from compiler.llvm.vecmath import (
     error_function,
@@ -23,7 +26,7 @@ from compiler.llvm.vecmath import (
     trigonometric,
 )
 from compiler.llvm.vecmath.accuracy import ULP_BOUND
-from compiler.llvm.vecmath.lane import Lane
+from compiler.llvm.vecmath.lane import BINARY64, Lane
 from compiler.llvm.vecmath.lane import fma as _fma
 
 FORMULAS: dict[str, Callable[..., Any]] = {
@@ -83,4 +86,15 @@ PREDICATES = frozenset({"isnan"})
 LONG = frozenset(ULP_BOUND)
 """Those that are many instructions."""
 
-__all__ = ["ARITY", "FORMULAS", "LONG", "PREDICATES", "ULP_BOUND"]
+
+@cache
+def length(name: str) -> int:
+    """How many instructions a function is, in float64, without what is kept apart as rare."""
+    kind = ir.FunctionType(BINARY64.float_type, [BINARY64.float_type] * ARITY[name])
+    function = ir.Function(ir.Module(), kind, name)
+    builder = ir.IRBuilder(function.append_basic_block())
+    FORMULAS[name](*(Lane(builder, one, BINARY64) for one in function.args))
+    return sum(len(block.instructions) for block in function.blocks)
+
+
+__all__ = ["ARITY", "FORMULAS", "LONG", "PREDICATES", "ULP_BOUND", "length"]
