@@ -56,11 +56,11 @@ def product_chunks(extent: Size, products: Size, least: int = 1) -> Chunks | Non
     return None if few or short else Chunks(extent, products, least, PRODUCT_GRAIN, MOST)
 
 
-def product_cells(m: Size, n: Size, k: Size) -> Cells | None:
+def product_cells(cells: Cells) -> Cells | None:
     """The cells of the result of a product; None for a small one."""
-    products = product((m, n, k))
+    products = product((cells.rows, cells.columns, cells.depth))
     few = isinstance(products, int) and products < 2 * PRODUCT_GRAIN
-    return None if few else Cells(m, n, k)
+    return None if few else cells
 
 
 def plan_chunks(nodes: Mapping[int, Node], body: Body, nest: Nest) -> ChunkPlan | None:

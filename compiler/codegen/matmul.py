@@ -21,7 +21,7 @@ from compiler.codegen.statements import Memory
 from compiler.core.dims import Size, product
 from compiler.core.types import DType, Shape
 from compiler.graph.view import Node
-from compiler.schedule.chunks import TILE, Cells, Cut
+from compiler.schedule.chunks import COPYING, TILE, Cells, Cut
 from compiler.schedule.demand import contiguous_strides
 from compiler.schedule.groups import MatmulGroup, View, blas_layout
 
@@ -88,7 +88,7 @@ class Product:
         """The chunks of what is cut: of the batch, of the result, or of k."""
         if self.packed is not None and self.plan is not None:
             return self.plan.chunks
-        m, n, k = self.sizes
+        _, _, k = self.sizes
         products = product((*self.batch, *self.sizes))
         match self._axis():
             case "batch":
@@ -96,8 +96,13 @@ class Product:
             case "depth":
                 return product_chunks(k, products, LEAST_DEPTH)
             case "cells":
-                return product_cells(m, n, k)
+                return product_cells(self.cells)
         return None
+
+    @property
+    def cells(self) -> Cells:
+        """The result in cells."""
+        return Cells(*self.sizes, COPYING[self.dtype.itemsize, self.right.transposed])
 
     def _axis(self) -> str:
         """What is cut if that is worthwhile."""
@@ -248,7 +253,7 @@ def _gemm(
     depth = 0
     match of.cut:
         case "cells":
-            yield from print_cell(Cells(*of.sizes), call, size, side)
+            yield from print_cell(of.cells, call, size, side)
         case "depth":
             call.depth("first", "(last - first)")
         case "pieces":
@@ -271,7 +276,7 @@ def _gemm(
     lines = _calls(of, call, operands, starts, size, pointer, gemm)
     yield from (INDENT * depth + line for line in lines)
     if of.is_added and of.cut != "depth":
-        cells = Cells(*of.sizes) if of.cut == "cells" else None
+        cells = of.cells if of.cut == "cells" else None
         rows = ("top", "top + rows") if cells and cells.divides_rows else ("0", m)
         columns = ("left", "left + columns") if cells and cells.divides_columns else ("0", n)
         yield from _addition(of, rows, columns, size, pointer)

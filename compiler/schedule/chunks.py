@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import TypeAlias
 
 from compiler.core.dims import Size, Unknown, evaluate
@@ -13,9 +14,16 @@ from compiler.core.dims import Size, Unknown, evaluate
 PRODUCT_GRAIN = 1 << 20  # multiplications that one chunk of products does at least: 10 to 30 µs
 PROCESSORS = os.cpu_count() or 1  # of the machine, however many of them threads may use
 TILE = 16  # rows or columns that are not divided: the BLAS computes so many at once
-# The BLAS copies the operands of each call. Copying an element takes as long as so many
-# multiplications: 5 to 20 measured on a Zen 4, by the time of a product in 1 to 32 calls.
-COPYING = 16
+# The BLAS copies the operands of each call. Copying an element of the left and of the right one
+# takes as long as so many multiplications, by the bytes of an element and by whether the right
+# operand is stored transposed: measured on a Zen 4, least squares of 64 to 80 products on one
+# thread, and that of the left by grids of two threads, whose copies leave the second cache.
+COPYING = {
+    (4, False): (16, 7),
+    (4, True): (16, 26),
+    (8, False): (16, 2),
+    (8, True): (16, 6),
+}
 SPARE = 4  # cells for each processor at most
 WORTH = 1.01  # of the time: what more cells than processors may cost, for one may be held up
 
@@ -49,12 +57,14 @@ class Cells:
 
     Attributes:
         rows, columns, depth: the sizes of the product.
+        copying: what it costs to copy an element of the left and of the right operand.
         counted: what `count` is: of all cells, or of those `down` or `across`.
     """
 
     rows: Size
     columns: Size
     depth: Size
+    copying: tuple[int, int]
     counted: str = "cells"
 
     @property
@@ -75,7 +85,7 @@ class Cells:
     def count(self, sizes: Mapping[Unknown, int]) -> int:
         """The number of cells, or of those in a column or in a row of the grid."""
         m, n, k = (evaluate(size, sizes) for size in (self.rows, self.columns, self.depth))
-        down, across = _grid(m, n, min(PROCESSORS, m * n * k // PRODUCT_GRAIN))
+        down, across = _grid(m, n, min(PROCESSORS, m * n * k // PRODUCT_GRAIN), self.copying)
         return {"cells": down * across, "down": down, "across": across}[self.counted]
 
 
@@ -83,13 +93,14 @@ Cut: TypeAlias = Chunks | Cells
 
 
 @lru_cache
-def _grid(rows: int, columns: int, threads: int) -> tuple[int, int]:
+def _grid(rows: int, columns: int, threads: int, copying: tuple[int, int]) -> tuple[int, int]:
     """The rows and columns of cells that `threads` are done with first."""
     if threads <= 1:
         return 1, 1
     times = {
-        grid: -(-grid[0] * grid[1] // threads) * _time(-(-rows // grid[0]), -(-columns // grid[1]))
-        for grid in _grids(-(-rows // TILE), -(-columns // TILE), threads)
+        (down, across): -(-down * across // threads)
+        * _time(_longest(rows, down), _longest(columns, across), copying)
+        for down, across in _grids(-(-rows // TILE), -(-columns // TILE), threads)
     }
     most = WORTH * min(times.values())
     return max(
@@ -103,7 +114,17 @@ def _grids(down: int, across: int, threads: int) -> Iterator[tuple[int, int]]:
         yield from ((i, min(across, cells // i)) for i in range(1, min(down, cells) + 1))
 
 
-def _time(rows: int, columns: int) -> int:
-    """What a cell takes for each element of the depth: whole tiles, and copies of its operands."""
-    rows, columns = (-(-size // TILE) * TILE for size in (rows, columns))
-    return rows * columns + COPYING * (rows + columns)
+def _longest(size: int, parts: int) -> int:
+    """The size of the longest part of an axis (`part_start` of the emitted language)."""
+    tiles = -(-size // TILE)
+    starts = [min(i * tiles // parts * TILE, size) for i in range(parts + 1)]
+    return max(end - start for start, end in pairwise(starts))
+
+
+def _time(rows: int, columns: int, copying: tuple[int, int]) -> int:
+    """What a cell takes for each element of the depth: multiplications, and its operands' copies.
+
+    The BLAS computes whole tiles of columns.
+    """
+    columns = -(-columns // TILE) * TILE
+    return rows * columns + copying[0] * rows + copying[1] * columns

@@ -61,7 +61,7 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
 
     def chunks(one: Cut | None) -> Form:
         if isinstance(one, Cells):
-            return [one.counted, *map(size, (one.rows, one.columns, one.depth))]
+            return [one.counted, *one.copying, *map(size, (one.rows, one.columns, one.depth))]
         return one and [size(one.extent), size(one.work), one.least, one.grain, one.most]
 
     def array(at: int, shape: Shape, dtype: Any) -> Form:
@@ -257,8 +257,9 @@ class _Reader:
 
     def _chunks(self, form: Form) -> Cut:
         if form[0] in COUNTED:
-            rows, columns, depth = map(self._size, form[1:])
-            return Cells(rows, columns, depth, form[0])
+            counted, left, right, *sizes = form
+            rows, columns, depth = map(self._size, sizes)
+            return Cells(rows, columns, depth, (_natural(left), _natural(right)), counted)
         extent, work, *constants = form
         least, grain, most = map(_natural, constants)
         _check(min(least, grain, most) > 0)

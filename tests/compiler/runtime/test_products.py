@@ -52,6 +52,8 @@ def on_threads(executable: Any, *arrays: Any) -> Any:
     return found[0]
 
 
+EVEN = (16, 16)  # to copy an element of either operand
+
 # -- the grid --------------------------------------------------------------------------------------
 
 
@@ -59,7 +61,7 @@ def on_threads(executable: Any, *arrays: Any) -> Any:
 def test_threads_are_done_about_together(count: int) -> None:
     """Cells differ by a tile at most, and threads by the cells that whole rounds leave."""
     for rows, columns in ((2048, 1024), (1024, 1024), (4096, 64), (64, 4096), (512, 512)):
-        down, across = chunks._grid(rows, columns, count)
+        down, across = chunks._grid(rows, columns, count, EVEN)
         assert down * across <= chunks.SPARE * count
         tiles = -(-rows // TILE // down) * -(-columns // TILE // across)
         rounds = -(-down * across // count)
@@ -67,24 +69,29 @@ def test_threads_are_done_about_together(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "grid"),
+    ("sizes", "copying", "grid"),
     [
-        ((1024, 1024), (2, 1)),  # two threads: not five chunks of rows
-        ((2048, 1024), (2, 1)),  # the longer axis: less is copied
-        ((64, 4096), (1, 4)),
-        ((80, 72), (2, 1)),  # 5 tiles by 5: 3 and 2, either way
-        ((16, 16), (1, 1)),
+        ((1024, 1024), EVEN, (2, 1)),  # two threads: not five chunks of rows
+        ((2048, 1024), EVEN, (2, 1)),  # the longer axis: less is copied
+        ((64, 4096), EVEN, (1, 4)),
+        ((80, 72), EVEN, (2, 1)),  # 5 tiles by 5: 3 and 2, either way
+        ((16, 16), EVEN, (1, 1)),
+        ((256, 256), (5, 26), (1, 2)),  # no thread copies all of what is dearest to copy
+        ((256, 256), (26, 5), (2, 1)),
+        ((1000, 700), (16, 6), (2, 1)),
     ],
     ids=str,
 )
-def test_the_cells_of_two_threads(sizes: tuple[int, int], grid: tuple[int, int]) -> None:
-    assert chunks._grid(*sizes, 2) == grid
+def test_the_cells_of_two_threads(
+    sizes: tuple[int, int], copying: tuple[int, int], grid: tuple[int, int]
+) -> None:
+    assert chunks._grid(*sizes, 2, copying) == grid
 
 
 def test_the_number_of_cells_depends_on_sizes_and_machine_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    cells = Cells(512, 512, 512)
+    cells = Cells(512, 512, 512, EVEN)
     found = set()
     monkeypatch.setattr(chunks, "PROCESSORS", 4)
     for count in (1, 2, 4):
@@ -97,9 +104,9 @@ def test_the_number_of_cells_depends_on_sizes_and_machine_alone(
 
 def test_a_cell_has_enough_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "PROCESSORS", 64)
-    assert Cells(128, 128, 128).count({}) == 2
-    assert Cells(128, 128, 127).count({}) == 1
-    assert Cells(0, 128, 128).count({}) == 1
+    assert Cells(128, 128, 128, EVEN).count({}) == 2
+    assert Cells(128, 128, 127, EVEN).count({}) == 1
+    assert Cells(0, 128, 128, EVEN).count({}) == 1
 
 
 # -- what is computed ------------------------------------------------------------------------------
