@@ -30,7 +30,7 @@ from dynamic.tensors.devices import dtype_of_target
 from dynamic.tensors.dims import along, axes_of, axis_of, exchanged
 from dynamic.tensors.division import floor_divide
 from dynamic.tensors.indexing import Indexing
-from dynamic.tensors.reductions import extremum, over, spread, total, truth
+from dynamic.tensors.reductions import extremum, over, spread, total, truth, with_numpy_names
 from dynamic.tensors.views import pieces, shares_memory
 
 
@@ -347,10 +347,12 @@ class Methods(Indexing):
         attrs = {"p": float(p), "axes": axes, "keepdims": keepdim}
         return self.apply(ops.vector_norm, (self,), attrs)
 
+    @with_numpy_names
     def amax(self, dim: Any = None, keepdim: bool = False) -> Any:
         """The largest elements along `dim`; ties share the gradient evenly."""
         return over(ops.max, self, _some(self, "amax", dim), keepdim)
 
+    @with_numpy_names
     def amin(self, dim: Any = None, keepdim: bool = False) -> Any:
         """The smallest elements along `dim`; ties share the gradient evenly."""
         return over(ops.min, self, _some(self, "amin", dim), keepdim)

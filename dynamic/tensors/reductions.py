@@ -26,9 +26,8 @@ def over(op: Op, x: Any, dim: Any, keepdim: bool, **attrs: Any) -> Any:
         return op(x, None, keepdim, **attrs)
 
 
-def _with_numpy_names(name: str, method: Any) -> Any:
+def with_numpy_names(method: Any) -> Any:
     """The method, which takes NumPy's names of `dim` and `keepdim` as well (as PyTorch's do)."""
-    method.__name__ = method.__qualname__ = name  # Python's errors name it
 
     def named(self: Any, *args: Any, **options: Any) -> Any:
         if options:
@@ -37,6 +36,11 @@ def _with_numpy_names(name: str, method: Any) -> Any:
 
     named.__doc__ = method.__doc__
     return named
+
+
+def _named(name: str, method: Any) -> Any:
+    method.__name__ = method.__qualname__ = name  # Python's errors name it
+    return with_numpy_names(method)
 
 
 _NAMES = {"axis": "dim", "keepdims": "keepdim"}
@@ -61,7 +65,7 @@ def total(op: Op, over_dims: Op) -> Any:
         return over(over_dims, x, dim, keepdim)
 
     method.__doc__ = op.doc
-    return _with_numpy_names(op.name, method)
+    return _named(op.name, method)
 
 
 def extremum(op: Op, position: Op, pairwise: Op, result: Any) -> Any:
@@ -79,7 +83,7 @@ def extremum(op: Op, position: Op, pairwise: Op, result: Any) -> Any:
     method.__doc__ = (
         f"{op.doc} With `dim`, a named tuple (values, indices); with a tensor, element by element."
     )
-    return _with_numpy_names(op.name, method)
+    return _named(op.name, method)
 
 
 def spread(op: Op) -> Any:
@@ -99,7 +103,7 @@ def spread(op: Op) -> Any:
         return over(op, self, dim, keepdim, correction=degrees)
 
     method.__doc__ = f"{op.doc} Divided by n - 1 unless told otherwise, as PyTorch's."
-    return _with_numpy_names(op.name, method)
+    return _named(op.name, method)
 
 
 def truth(op: Op) -> Any:
@@ -110,4 +114,4 @@ def truth(op: Op) -> Any:
         return over(op, x, dim, keepdim)
 
     method.__doc__ = op.doc
-    return _with_numpy_names(op.name, method)
+    return _named(op.name, method)

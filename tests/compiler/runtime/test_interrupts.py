@@ -362,7 +362,8 @@ for name, call in calls.items():
             sys.settrace(None)
         now = a.value[0], b.value[0]
         assert now == before or (name, now) == ("swapped", before[::-1]), (name, count, now)
-        assert not any(any(one.attrs["key"].guard) for one in (a, b)), (name, count, "held for ever")
+        held = any(any(one.attrs["key"].guard) for one in (a, b))
+        assert not held, (name, count, "held for ever")
     print(count > 50)
 """
     assert printed(script) == "True\nTrue\n"

@@ -291,3 +291,22 @@ def test_expressions_are_evaluated_on_any_operands() -> None:
     np.testing.assert_array_equal(found, np.tile(other, 2) + np.arange(6))
     with pytest.raises(sg.GraphError, match=r"<placeholder 'y': float64\[3\]> .* has no value"):
         evaluate([result], {x: data})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["all", "amax", "amin", "any", "argmax", "argmin", "logsumexp", "max", "mean", "min", "prod",
+     "std", "sum", "var"],
+)  # fmt: skip
+@pytest.mark.parametrize("keeps", [False, True])
+def test_reductions_take_numpys_names(name: str, keeps: bool) -> None:
+    """Seed 60407 of the campaign of captures: amax and amin took them in eager code alone."""
+
+    def reduced(x: Any) -> Any:
+        found = getattr(x, name)(axis=0, keepdims=keeps)
+        return found[0] if isinstance(found, tuple) else found
+
+    x = dynamic.tensor([[1.0, 2.0], [3.0, 5.0]], dtype=dynamic.float64)
+    eager, captured = reduced(x), sg.function(reduced)(x)
+    assert eager.shape == captured.shape == ((1, 2) if keeps else (2,))
+    np.testing.assert_array_equal(eager.numpy(), captured.numpy())
