@@ -54,7 +54,7 @@ def compile_graph(
         if options.backend == "numba":
             native = load_with_numba(kernel.source, image, bool(definition.updates))
         else:
-            native = load_kernel(kernel.units, image, place)
+            native = load_kernel(kernel, image, place)
         if "compile" in told:
             passes, code = emitted - start, time.perf_counter() - emitted
             log(

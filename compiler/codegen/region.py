@@ -98,7 +98,7 @@ def region_of(graph: nx.MultiDiGraph[int], separate: bool, first: int = 0) -> Re
     return region
 
 
-def place_region(region: Region, size: Callable[[Size], str], separate: bool) -> None:
+def place_region(region: Region, size: Callable[[Size], Expr], separate: bool) -> None:
     """Find the statements of the groups, and the memory of the values, from the inside out."""
     nests: dict[int, Nest] = {}
     for index, regions in region.below.items():
