@@ -455,15 +455,12 @@ def _loops(
     m, n, k = (size(extent) for extent in of.sizes)
     im, jn, pk = map(Name, ("im", "jn", "pk"))
     result = Load(pointer(("node", node.id), 0), total_of((c, times(im, n), jn)))
-    one, other = (
-        Load(
-            pointer(("node", matrix.base), matrix.first),
-            total_of(
-                (place, times(row, size(matrix.row_stride)), times(column, size(matrix.column_stride)))
-            ),
-        )
-        for matrix, place, row, column in ((of.left, a, im, pk), (of.right, b, pk, jn))
-    )
+
+    def element(matrix: _Matrix, place: Expr, row: Expr, column: Expr) -> Load:
+        steps = times(row, size(matrix.row_stride)), times(column, size(matrix.column_stride))
+        return Load(pointer(("node", matrix.base), matrix.first), total_of((place, *steps)))
+
+    one, other = element(of.left, a, im, pk), element(of.right, b, pk, jn)
     start = Store(result.pointer, result.index, literal(0, node.type.dtype))
     added = Cast(CONSTRUCTORS[node.type.dtype.name], result + one * other)
     over_depth = For(

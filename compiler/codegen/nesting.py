@@ -250,9 +250,7 @@ class Nester:
             return [For("strip", ZERO, end, (loop,), Const(STRIP))]
         return [loop]
 
-    def _innermost(
-        self, by_depth: list[list[Statement]], wide: Sequence[Statement]
-    ) -> list[Stmt]:
+    def _innermost(self, by_depth: list[list[Statement]], wide: Sequence[Statement]) -> list[Stmt]:
         """The innermost loop; sums are added in float64 now and then: rounding does not pile up."""
         level = self.nest.written_out - 1
         loop = self.nest.columns[level]
@@ -279,9 +277,7 @@ class Nester:
             found.append(Assign(whole, added))
         return [For("block", start, end, tuple(found), Const(BLOCK))] if in_blocks else found
 
-    def _copies(
-        self, by_depth: list[list[Statement]], level: int, prefix: str = ""
-    ) -> list[Stmt]:
+    def _copies(self, by_depth: list[list[Statement]], level: int, prefix: str = "") -> list[Stmt]:
         """The loops from `level` on, which are written out: a copy of the body per iteration."""
         if level == len(self.nest.columns):
             return []
@@ -330,7 +326,9 @@ class Nester:
                 return Assign(name, filled(line.value, {ACCUMULATOR.key: Name(name)}))
             if line.index is ORIGIN:
                 return Assign(line.name, line.value)
-            return Assign(line.name, filled(line.value, {INDEX.key: total_of(self._terms(line.index))}))
+            return Assign(
+                line.name, filled(line.value, {INDEX.key: total_of(self._terms(line.index))})
+            )
         element = self._element(line.memory, line.place)
         value = filled(line.value, {ELEMENT.key: element})
         return Assign(line.name, value) if line.name else _store(element, value)

@@ -22,6 +22,7 @@ from compiler.codegen.unit import GroupLoops
 from compiler.core.dims import Size
 from compiler.core.types import TensorType
 from compiler.graph.view import Node
+from compiler.ir.records import Expr
 from compiler.ops import control
 from compiler.passes.roots import separate_roots
 from compiler.schedule.fuse import fuse

@@ -80,6 +80,8 @@ def _stmt(tree: ast.stmt) -> Stmt:
             return Assign(name, _expr(value))
         case ast.Assign(targets=[ast.Subscript(value=pointer, slice=index)], value=value):
             return Store(_expr(pointer), _expr(index), _expr(value))
+        case ast.AugAssign(target=ast.Name(id=name), op=operator, value=value):
+            return Assign(name, Binary(SIGNS[type(operator)], Name(name), _expr(value)))
         case ast.For(target=ast.Name(id=name), iter=ast.Call(args=bounds), body=body):
             given = [_expr(bound) for bound in bounds]
             start, stop = (ZERO, given[0]) if len(given) == 1 else given[:2]
@@ -103,10 +105,12 @@ def _expr(tree: ast.expr) -> Expr:
             return NUMBERS.get(name) or Name(name)
         case ast.Constant(value=bool() | int() | float() as value):
             return Const(value)
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
-            return Const(-value)
-        case ast.UnaryOp(op=operator, operand=operand):
-            return Unary("not" if isinstance(operator, ast.Not) else "-", _expr(operand))
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return Unary("not", _expr(operand))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            found = _expr(operand)
+            is_number = isinstance(found, Const) and not isinstance(found.value, bool)
+            return Const(-found.value) if is_number else Unary("-", found)
         case ast.BinOp(left=left, op=operator, right=right):
             return Binary(SIGNS[type(operator)], _expr(left), _expr(right))
         case ast.Compare(left=left, ops=[operator], comparators=[right]):

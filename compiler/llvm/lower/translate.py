@@ -39,6 +39,7 @@ from compiler.llvm.lower.functions import FUNCTIONS
 from compiler.llvm.lower.rest import MaskedLoop, leaves_rest, whole_vectors
 from compiler.llvm.lower.values import BOOL, FLOAT64, INT64, SCALARS, Pointer, Value
 
+
 class Translator:
     """Translates the statements of one function into the LLVM function `self.function`.
 
