@@ -301,7 +301,8 @@ def _gemm(
         found = [For(name, ZERO, extent, tuple(found), Const(block))]
     found = [*before, around(found)] if around else [*before, *found]
     if of.is_added and of.cut != "depth":
-        rows, columns = (ZERO, m), (ZERO, n)
+        rows: tuple[Expr, Expr] = ZERO, m
+        columns: tuple[Expr, Expr] = ZERO, n
         cells = of.cells if of.cut == "cells" else None
         if cells and cells.divides_rows:
             rows = Name("top"), Name("top") + Name("rows")

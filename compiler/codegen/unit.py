@@ -29,7 +29,6 @@ from compiler.ir.records import (
     Select,
     Stmt,
     Store,
-    Unary,
 )
 from compiler.ir.sizes import size_expression
 from compiler.ir.walk import block_names
@@ -165,8 +164,8 @@ class UnitBuilder:
     def _flat(self, size: Size, target: Name, value: Expr) -> Unit:
         """The unit that puts a value, which may depend on `i`, at each place `i`."""
         chunks = flat_chunks(size)
-        bounds = (Name("first"), Name("last")) if chunks else (ZERO, self.size(size))
-        loop = For("i", *bounds, (Store(target, Name("i"), value),))
+        start, stop = (Name("first"), Name("last")) if chunks else (ZERO, self.size(size))
+        loop = For("i", start, stop, (Store(target, Name("i"), value),))
         return self._made([loop], chunks=chunks)
 
     def _nester(self, index: int, part: GroupLoops) -> Nester:
@@ -228,10 +227,11 @@ class UnitBuilder:
 
     def _check(self, check: Check) -> Stmt:
         """The end of the unit, if an index was out of range."""
-        bound, least, most = self.size(check.size), Name(check.least), Name(check.most)
+        least, most = Name(check.least), Name(check.most)
+        lowest, bound = (self.size(one) for one in (-check.size if check.wrap else 0, check.size))
         failed = self._parameter("failed", 0, "p_i64")
         node = self._parameter("node", check.node, "i64")
-        below = Binary("<", least, Unary("-", bound) if check.wrap else ZERO)
+        below = Binary("<", least, lowest)
         above = Binary(">=", most, bound)
         report = Store(failed, ZERO, Select(below, least, most))
         return If(Binary("|", below, above), (report, Return(node + ONE)))

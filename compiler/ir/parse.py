@@ -109,8 +109,9 @@ def _expr(tree: ast.expr) -> Expr:
             return Unary("not", _expr(operand))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             found = _expr(operand)
-            is_number = isinstance(found, Const) and not isinstance(found.value, bool)
-            return Const(-found.value) if is_number else Unary("-", found)
+            if isinstance(found, Const) and not isinstance(found.value, bool):
+                return Const(-found.value)
+            return Unary("-", found)
         case ast.BinOp(left=left, op=operator, right=right):
             return Binary(SIGNS[type(operator)], _expr(left), _expr(right))
         case ast.Compare(left=left, ops=[operator], comparators=[right]):

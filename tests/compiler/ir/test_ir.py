@@ -60,6 +60,7 @@ def _larger(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
 
 
 EXPRESSIONS = st.recursive(st.one_of(NAMES.map(Name), NUMBERS.map(Const)), _larger, max_leaves=12)
+BOUNDS = st.one_of(st.integers().map(Const), _larger(NAMES.map(Name)))
 SIMPLE = st.one_of(
     st.builds(Assign, NAMES, EXPRESSIONS),
     st.builds(Store, NAMES.map(Name), EXPRESSIONS, EXPRESSIONS),
@@ -71,7 +72,7 @@ SIMPLE = st.one_of(
 def _around(inner: st.SearchStrategy) -> st.SearchStrategy:
     block = st.lists(inner, min_size=1, max_size=3).map(tuple)
     return st.one_of(
-        st.builds(For, NAMES, EXPRESSIONS, EXPRESSIONS, block, st.sampled_from([ONE, Const(8)])),
+        st.builds(For, NAMES, BOUNDS, BOUNDS, block, st.sampled_from([ONE, Const(8)])),
         st.builds(While, EXPRESSIONS, block),
         st.builds(If, EXPRESSIONS, block, st.one_of(st.just(()), block)),
     )
