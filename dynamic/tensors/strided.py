@@ -177,6 +177,8 @@ def strided(array: Any, shape: Sequence[int], steps: Sequence[int], start: int) 
     if not memory.flags.c_contiguous:
         memory = memory.transpose(sorted(range(memory.ndim), key=lambda i: -memory.strides[i]))
     size = array.itemsize
+    if 0 in shape:  # nothing is read, wherever it starts
+        start = 0
     try:
         return np.ndarray(shape, array.dtype, memory, start * size, [step * size for step in steps])
     except (TypeError, ValueError):

@@ -529,3 +529,10 @@ def test_a_gradient_by_memory_is_shared_by_the_elements_that_are_there(create_gr
     by_x, by_e = torch.autograd.grad(y.sum(), [x, e], create_graph=create_graph)
     assert by_x.tolist() == [[0.0, 3.0, 6.0, 0.0]]
     assert by_e.tolist() == [[0.0, 1.0, 2.0, 0.0]] * 3
+
+
+def test_windows_of_a_view_without_elements_that_starts_after_the_end() -> None:
+    """Seed 82915 of the campaign `eager`."""
+    x = torch.zeros(1, 2, 0).mT[..., 1:]
+    assert x.unfold(-3, 1, 1).shape == (1, 0, 1, 1)
+    assert x.as_strided((0, 3), (1, 1), 7).shape == (0, 3)
