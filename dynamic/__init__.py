@@ -15,6 +15,7 @@ from compiler.transforms.control_flow import cond, scan, while_loop
 from dynamic import autograd, func, linalg, nn, optim, utils
 from dynamic import operations as _operations
 from dynamic.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from dynamic.core import errors as errors  # what calls raise
 from dynamic.core.dtypes import DType as dtype  # noqa: N813 - PyTorch's name
 from dynamic.core.dtypes import boolean as bool
 from dynamic.core.dtypes import (
