@@ -11,8 +11,11 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from dynamic.errors import ArgumentError
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn import init, recurrent_arrays
+from dynamic.nn import (
+    functional as F,  # noqa: N812 - PyTorch's name
+    init,
+    recurrent_arrays,
+)
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.sizes import differ
 from dynamic.nn.module import Module
