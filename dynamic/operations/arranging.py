@@ -325,7 +325,10 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     if first == second:
         raise AutogradError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     if type(input) in PLAIN:
-        return strided_view(strided.diagonal, input, input._array.diagonal(offset, first, second))
+        x = input._array
+        apart = strided.told_apart(x)
+        region = strided.Region(apart.diagonal(offset, first, second), apart)
+        return strided_view(strided.diagonal, input, x.diagonal(offset, first, second), region)
     return as_view(_copied_diagonal(input, offset, first, second), input)
 
 

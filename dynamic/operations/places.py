@@ -162,14 +162,20 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
         return ops.reshape(input, (1,)).narrow(0, 0, size)
     if type(input) in PLAIN:
         x = input._array
-        count = (x.shape[axis] - size) // step + 1
-        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
-        steps = [one // x.itemsize for one in (*x.strides, x.strides[axis])]
-        steps[axis] *= step
-        windows = strided.strided(x, shape, steps, strided.layout(x).start)
-        return strided_view(strided.unfold, input, windows)
+        apart = strided.told_apart(x)
+        windows = _windows(x, axis, size, step)
+        region = strided.Region(windows if apart is x else _windows(apart, axis, size, step), apart)
+        return strided_view(strided.unfold, input, windows, region)
     moved = ops.sliding_windows(input.movedim(axis, -1), (size,), (step,), (1,))
     return as_view(moved.movedim(-2, axis), input)
+
+
+def _windows(x: Any, axis: int, size: int, step: int) -> Any:
+    count = (x.shape[axis] - size) // step + 1
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
+    steps = [one // x.itemsize for one in (*x.strides, x.strides[axis])]
+    steps[axis] *= step
+    return strided.strided(x, shape, steps, strided.layout(x).start)
 
 
 def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, ...]:

@@ -222,9 +222,12 @@ def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
     return result
 
 
-def strided_view(op: Op, operand: Tensor, array: Any) -> Tensor:
-    """The tensor of `array`, a view of a plain tensor by an op of `dynamic.tensors.strided`."""
-    attrs = {"region": Region(array, operand._array)}
+def strided_view(op: Op, operand: Tensor, array: Any, region: Region | None = None) -> Tensor:
+    """The tensor of `array`, a view of a plain tensor by an op of `dynamic.tensors.strided`.
+
+    `region`, if given, says where it lies in an operand whose elements lie apart.
+    """
+    attrs = {"region": region or Region(array, operand._array)}
     return new_view(recipe(op, (True,)), operand, array, attrs)
 
 
