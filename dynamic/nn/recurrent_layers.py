@@ -12,8 +12,11 @@ from compiler import ops
 from compiler.core.errors import OptionError
 from dynamic.core.errors import ArgumentError
 from dynamic.core.user_warnings import warn
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn import init, recurrent_arrays
+from dynamic.nn import (
+    functional as F,  # noqa: N812 - PyTorch's name
+    init,
+    recurrent_arrays,
+)
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.sizes import differ
 from dynamic.nn.module import Module

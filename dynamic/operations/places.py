@@ -23,7 +23,7 @@ from dynamic.tensors.views import computed, writable
 __all__ = [
     "atleast_3d", "broadcast_shapes", "combinations", "concat", "diagflat", "diagonal_scatter",
     "hsplit", "index_put", "logspace", "put", "row_stack", "select_scatter", "slice_scatter",
-    "split_with_sizes", "unfold", "vander", "vsplit",
+    "split_with_sizes", "vander", "vsplit",
 ]  # fmt: skip
 
 _ALL = slice(None)
