@@ -14,8 +14,8 @@ from compiler.core.errors import OptionError
 from compiler.core.op import Op
 from compiler.core.types import TensorType
 from dynamic.core import eager_ops
+from dynamic.core.errors import AutogradError
 from dynamic.core.results import sizes_of
-from dynamic.errors import AutogradError
 from dynamic.tensors import strided
 from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.dims import axis_of
@@ -25,7 +25,7 @@ from dynamic.tensors.views import computed
 __all__ = [
     "as_strided", "atleast_1d", "atleast_2d", "block_diag", "broadcast_tensors", "cartesian_prod",
     "column_stack", "diag", "diag_embed", "diagonal", "dstack", "fliplr", "flipud", "hstack",
-    "meshgrid", "moveaxis", "movedim", "ravel", "repeat", "repeat_interleave", "roll", "rot90",
+    "meshgrid", "moveaxis", "movedim", "ravel", "repeat_interleave", "roll", "rot90",
     "swapdims", "tensor_split", "tile", "trace", "tril", "tril_indices", "triu", "triu_indices",
     "unflatten", "vstack",
 ]  # fmt: skip

@@ -60,10 +60,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         ),
     ),
     "dynamic": (
-        _room(
-            "core", "errors, warnings, dtypes, ops that only tensors have",
-            "core", "errors", "user_warnings",
-        ),
+        _room("core", "errors, warnings, dtypes, ops that only tensors have"),
         _room("kernels", "how ops on large arrays are computed: compiled, in blocks, by threads"),
         _room("tape", "nodes, hooks, grad modes, the reverse pass"),
         _room("tensors", "`Tensor`, its methods, views, in-place operations, factories"),
