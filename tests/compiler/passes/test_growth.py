@@ -17,7 +17,7 @@ import dynamic
 import staticgraph as sg
 from compiler.codegen.kernel import Kernel
 from compiler.graph.build import build, to_text, verify
-from compiler.graph.expression import ancestors
+from compiler.graph.traversal import ancestors
 from compiler.ir.parse import parsed_function
 from compiler.ir.records import Function
 from compiler.llvm import native, vecmath
