@@ -70,6 +70,11 @@ def expression(one: Expr, least: int = 0) -> str:
     return f"{{{one.key}}}"
 
 
+def factor(one: Expr) -> str:
+    """The text of an expression where it may be an operand of any operation."""
+    return expression(one, _NEGATION)
+
+
 def _listed(operands: Sequence[Expr]) -> str:
     return ", ".join([expression(one) for one in operands])
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from compiler.ir.parse import SIGNS, TYPES, parsed_function, parsed_template
 from compiler.ir.records import (
