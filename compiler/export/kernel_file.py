@@ -22,7 +22,7 @@ from compiler.export.driver import Driver, comment
 from compiler.export.functions import all_names, definitions, used_names
 from compiler.export.hosts import Hosts
 from compiler.ir.sizes import size_expression
-from compiler.ir.text import INDENT, expression
+from compiler.ir.text import INDENT, expression, factor
 
 if TYPE_CHECKING:
     from compiler.executable import Executable
@@ -338,9 +338,8 @@ class KernelFile:
         return sorted(found.items(), key=lambda pair: order.get(pair[0], 0))
 
     def _count(self, driver: Driver, slot: Slot) -> str:
-        factors = [
-            expression(size_expression(size, self._labels)) for size in slot.shape if size != 1
-        ]
+        sizes = (size_expression(size, self._labels) for size in slot.shape if size != 1)
+        factors = [factor(size) for size in sizes]
         if slot.chunks is not None and driver.count(slot.chunks) != "1":
             factors.insert(0, driver.count(slot.chunks))
         return " * ".join(factors) or "1"
