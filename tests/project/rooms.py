@@ -52,6 +52,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("llvm", "source to machine code, vector maths, the thread pool"),
         _room("runtime", "inputs, threads, the BLAS, the kernel cache"),
         _room("inspect", "interpreter, debugging, profiles, plans"),
+        _room("export", "kernels as files that need NumPy and Numba only"),
         _room("viz", "layout of graphs, SVG"),
         _room(
             "root", "`compile_graph` and executables",
