@@ -19,8 +19,8 @@ from dynamic.core.dtypes import (
     require_mask,
     require_places,
 )
+from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.core.results import sizes_of
-from dynamic.errors import ArgumentError, AutogradError
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.dims import axis_of
 from dynamic.tensors.inplace import assign, check_writable, fill, overwrite, refuse_axes, replace
