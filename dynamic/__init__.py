@@ -26,6 +26,7 @@ from dynamic.autograd import (
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
 )
+from dynamic.core import errors as errors
 from dynamic.core.dtypes import (
     DType as dtype,  # noqa: N813 - PyTorch's name
     boolean as bool,

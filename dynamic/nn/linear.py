@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler import ops
 from compiler.core.errors import OptionError
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
 from dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
     init,

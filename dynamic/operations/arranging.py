@@ -14,8 +14,8 @@ from compiler.core.errors import OptionError
 from compiler.core.op import Op
 from compiler.core.types import TensorType
 from dynamic.core import eager_ops
+from dynamic.core.errors import AutogradError
 from dynamic.core.results import sizes_of
-from dynamic.errors import AutogradError
 from dynamic.tensors import strided
 from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.dims import axis_of

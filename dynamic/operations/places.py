@@ -11,8 +11,8 @@ from compiler import ops
 from compiler.core.errors import AxisError
 from compiler.core.op import Attrs, Op
 from dynamic.core.dtypes import require_index
+from dynamic.core.errors import AutogradError, SizeError
 from dynamic.core.results import Size
-from dynamic.errors import AutogradError, SizeError
 from dynamic.operations.arranging import as_view, diag_embed
 from dynamic.tensors import strided
 from dynamic.tensors.creation import as_tensor, linspace

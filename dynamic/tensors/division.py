@@ -9,7 +9,7 @@ import numpy as np
 from compiler import ops
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import F32
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.tape.grad_mode import mode
 from dynamic.tape.nodes import Failing
 

@@ -17,8 +17,8 @@ from dynamic.core.dtypes import (
     require_mask,
     require_places,
 )
+from dynamic.core.errors import AutogradError
 from dynamic.core.results import sizes_of
-from dynamic.errors import AutogradError
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.dims import axis_of
 from dynamic.tensors.division import quotient_of

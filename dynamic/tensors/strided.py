@@ -18,7 +18,7 @@ from compiler.core.op import Op, Operand
 from compiler.core.types import TensorType
 from compiler.ops import divide, reshape, take, take_add
 from dynamic.core.dtypes import INT64, NumpyDType
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 
 
 def owner(array: Any) -> Any:

@@ -16,7 +16,7 @@ from compiler.ops.operators import Operators
 from dynamic.core import provided
 from dynamic.core.dtypes import element, get_default_dtype, result_type
 from dynamic.core.eager_ops import PLACING, VIEWS, clone
-from dynamic.errors import AutogradError, SizeError
+from dynamic.core.errors import AutogradError, SizeError
 from dynamic.kernels.blockwise import LARGE, evaluate as evaluate_large
 from dynamic.kernels.native_windows import WINDOWED
 from dynamic.tape.grad_mode import mode, paused, recording

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 import dynamic as torch
 from compiler.core.errors import MissingExtraError
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
 from dynamic.serialization import LoadError
 
 
