@@ -12,8 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from compiler.core.dims import Unknown
 from compiler.core.errors import FormatError
 from compiler.core.op import Op, op_named
@@ -66,11 +64,8 @@ class _Writer(Encoder):
                 attrs.append((name, self.value(value)))
         return node.op.name, node.operands, tuple(attrs), self.value(node.type)
 
-    def value(self, value: Any) -> Form:
-        """The form of an attribute or a type."""
-        if isinstance(value, np.integer | np.bool_):
-            return "scalar", value.dtype.str, value.item()
-        return super().value(value)
+    def scalar(self, value: Any) -> Form:
+        return "scalar", value.dtype.str, value.item()
 
     def other(self, value: Any) -> Form:
         if isinstance(value, leaves.Literal):

@@ -8,17 +8,23 @@ a decoder gets is checked; FormatError if it is no form.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from compiler.core import dims
-from compiler.core.dims import Dim, Opaque, Size, Unknown
+from compiler.core.dims import Dim, Size, Unknown
 from compiler.core.errors import FormatError
 from compiler.core.types import DType, TensorType, TupleType, as_dtype
 
 Form: TypeAlias = Any
 """What JSON has: None, bool, int, str, list, dict."""
+
+
+@functools.cache  # NumPy makes the text anew each time
+def _name(dtype: DType) -> str:
+    return dtype.name
 
 
 class Encoder:
@@ -32,42 +38,51 @@ class Encoder:
         """The form of a text."""
         return value
 
+    def scalar(self, value: Any) -> Form:
+        """The form of a number of NumPy: that of Python's."""
+        return value.item()
+
     def other(self, value: Any) -> Form:
         """The form of a value of a kind that only some files have."""
         raise FormatError(f"a value of type {type(value).__name__} cannot be saved: {value!r}")
 
     def value(self, value: Any) -> Form:
         """The form of an attribute or a type; FormatError if it has none."""
-        if value is None or type(value) in (bool, int):
+        kind = type(value)  # the most frequent first: a start from the kernel cache waits for this
+        if kind is TensorType:
+            return {"tensor": self._tensor(value)}
+        if kind is int or kind is bool or value is None:
             return value
-        if type(value) is str:
+        if isinstance(value, tuple):
+            return {"tuple": [self.value(part) for part in value]}
+        if kind is Dim:
+            return {"size": self.size(value)}
+        if kind is str:
             return self.text(value)
         if isinstance(value, float):
             return {"float": value.hex()}
-        if isinstance(value, tuple):
-            return {"tuple": [self.value(part) for part in value]}
-        if isinstance(value, Dim):
-            return {"size": self.size(value)}
         if isinstance(value, np.dtype):
-            return {"dtype": value.name}
-        if isinstance(value, TensorType):
-            return {"tensor": self._tensor(value)}
-        if isinstance(value, TupleType):
+            return {"dtype": _name(value)}
+        if isinstance(value, np.integer | np.bool_):
+            return self.scalar(value)
+        if kind is TupleType:
             return {"tensors": [self._tensor(one) for one in value.items]}
         return self.other(value)
 
     def _tensor(self, type: TensorType) -> Form:
-        return {"dtype": type.dtype.name, "shape": [self.size(size) for size in type.shape]}
+        return {"dtype": _name(type.dtype), "shape": [self.size(size) for size in type.shape]}
 
     def size(self, size: Size) -> Form:
         """The form of a size: an int, or its terms, each a factor and what it multiplies."""
         if not isinstance(size, Dim):
             return int(size)
-        return [[factor, *map(self._atom, atoms)] for atoms, factor in size.terms]
+        write = self.unknown
+        return [
+            [factor, *[write(one) if type(one) is Unknown else self._opaque(one) for one in atoms]]
+            for atoms, factor in size.terms
+        ]
 
-    def _atom(self, atom: Unknown | Opaque) -> Form:
-        if isinstance(atom, Unknown):
-            return self.unknown(atom)
+    def _opaque(self, atom: Any) -> Form:
         left, right = map(self.size, atom.arguments)
         return {"function": atom.function, "left": left, "right": right}
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import networkx as nx
-import numpy as np
 
 from compiler.core import dims
 from compiler.core.dims import Dim, Size, Unknown
@@ -74,10 +73,6 @@ class Writer(Encoder):
         if isinstance(atom.key, str):
             return {"name": atom.key}
         return {"number": atom.key, "label": atom.label}
-
-    def value(self, value: Any) -> Form:
-        """The form of an attribute or a type; FormatError if it has none."""
-        return super().value(value.item() if isinstance(value, np.integer | np.bool_) else value)
 
     def other(self, value: Any) -> Form:
         """Constants and variables by their places among the arrays; the graphs of loops."""
