@@ -100,7 +100,7 @@ def load_kernel(units: Sequence[str], image: Image, place: Place | None) -> Entr
     """The functions that run a kernel: see `compiler.llvm.entry`; its image is put in its place."""
     code, key = _units(units)
     if place is not None:
-        with contextlib.suppress(KeyError):  # a pass made an unknown of its own
+        with contextlib.suppress(FormatError):  # a pass made an unknown of its own
             place.store.write(place.key, *write_image(image, key, place.canonical.unknowns))
     return _entries(image.linked(code.addresses), image, code)
 
