@@ -26,7 +26,7 @@ from compiler.ir.walk import calls, expressions, statements
 from compiler.llvm import vecmath
 from compiler.llvm.lower.functions import is_long
 from compiler.llvm.lower.translate import Translator, type_named
-from compiler.llvm.lower.values import INT64, Pointer
+from compiler.llvm.lower.values import INT64
 from compiler.llvm.machine import target_machine
 from compiler.llvm.vecmath.deferred import KernelModule, define_deferred
 from compiler.llvm.vecmath.joint import join_calls
@@ -62,13 +62,17 @@ def _optimised(units: Sequence[Function], machine: Any) -> Any:
     """The module of units and their steps after LLVM's passes."""
     module = KernelModule("kernel")
     module.triple = machine.triple
-    inlining = _inlining(units)
+    inlining = inlined(units)
     for i, one in enumerate(units):
-        is_chunk = tuple(parameter.name for parameter in one.parameters[-3:]) == OF_A_CHUNK
         unit = _define_unit(module, one, i not in inlining)
-        _define_step(module, step_symbol(i), unit, is_chunk)
+        define_step(module, step_symbol(i), unit, is_chunk(one))
     # a context of its own: the global one keeps every type and constant that it has seen
     parsed = llvm.parse_assembly(str(module), llvm.create_context())
+    return finished(parsed, module, machine)
+
+
+def finished(parsed: Any, module: KernelModule, machine: Any) -> Any:
+    """The code `parsed`, of `module`, after LLVM's passes."""
     optimise(parsed, machine)
     parsed = join_calls(parsed, module)
     return define_deferred(parsed, module, machine, optimise)
@@ -118,20 +122,31 @@ def _without_stride_versions() -> Iterator[None]:
 def _define_unit(module: Any, unit: Function, outlines: bool) -> Any:
     names = [one.name for one in unit.parameters]
     types = [type_named(one.type) for one in unit.parameters]
-    kind = ir.FunctionType(INT64.ir, [type.ir for type in types])
+    function = declare_unit(module, [type.ir for type in types])
+    Translator(function, names, types, INT64, outlines).run(unit.body)
+    return function
+
+
+def declare_unit(module: Any, types: Sequence[Any]) -> Any:
+    """A function for the loops of a unit, which takes parameters of LLVM's types."""
+    kind = ir.FunctionType(INT64.ir, types)
     function = ir.Function(module, kind, f"unit_{len(module.functions)}")
     function.linkage = "internal"
     function.attributes.add("noinline")
     function.attributes.add("nounwind")
     function.attributes.alignstack = STACK_ALIGNMENT
-    for type, argument in zip(types, function.args, strict=True):
-        if isinstance(type, Pointer):
+    for argument in function.args:
+        if isinstance(argument.type, ir.PointerType):
             argument.add_attribute("noalias")
-    Translator(function, names, types, INT64, outlines).run(unit.body)
     return function
 
 
-def _inlining(units: Sequence[Function]) -> set[int]:
+def is_chunk(unit: Function) -> bool:
+    """Whether a unit does one chunk of a loop."""
+    return tuple(one.name for one in unit.parameters[-3:]) == OF_A_CHUNK
+
+
+def inlined(units: Sequence[Function]) -> set[int]:
     """The units that inline functions of vecmath: the shortest, as far as it goes.
 
     Small loops gain most by it, and cost LLVM least.
@@ -154,7 +169,8 @@ def _inlined_length(unit: Function) -> int:
     return sum(vecmath.length(name.removesuffix("_f")) for name in names if is_long(name))
 
 
-def _define_step(module: Any, symbol: str, unit: Any, is_chunk: bool) -> None:
+def define_step(module: Any, symbol: str, unit: Any, is_chunk: bool) -> None:
+    """The function that reads a unit's arguments where the program says, and calls it."""
     step = ir.Function(module, STEP, symbol)
     builder = ir.IRBuilder(step.append_basic_block("entry"))
     table, operands, *chunk = step.args
