@@ -269,7 +269,6 @@ def has_values(x: Any) -> bool:
     return isinstance(x, Tensor) and not isinstance(x, Handle)
 
 
-@provided.wrap.provide
 def wrap(array: Any) -> Tensor:
     """A tensor on the memory of an array, without a gradient."""
     if paused and mode.capture is not None:
@@ -281,6 +280,9 @@ def wrap(array: Any) -> Tensor:
     if paused and mode.inference:
         result._cell = UNTRACKED
     return result
+
+
+provided.wrap.provide(wrap)
 
 
 def _own(array: Any, arrays: Sequence[Any]) -> Any:
