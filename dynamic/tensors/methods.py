@@ -49,7 +49,7 @@ def _bitwise(op: Op, function: Any) -> Any:
         arrays = [self._array, *(bits(function.__name__, self, other) for other in others)]
         if all(_is_bool(array) for array in arrays):
             return op(self, *others)
-        if any(array.dtype != arrays[0].dtype for array in arrays):
+        if arrays[-1].dtype is not arrays[0].dtype:
             dtype = result_type(arrays)
             arrays = [array.astype(dtype) for array in arrays]
         try:
