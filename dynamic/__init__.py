@@ -33,7 +33,7 @@ from dynamic.drawing import make_dot
 from dynamic.func import vmap
 from dynamic.handle import complete as _complete
 from dynamic.kernels.memory import keep_freed_memory as _keep_freed_memory
-from dynamic.kernels.parallel import get_num_threads, set_num_threads
+from dynamic.kernels.threads import get_num_threads, set_num_threads
 from dynamic.linalg import functions as _linear
 from dynamic.operations.functions import (
     add,

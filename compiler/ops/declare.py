@@ -156,11 +156,6 @@ def reduced_shape(
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
-def sliceable_reduction(ndim: int, *, axes: tuple[int, ...], **attrs: Any) -> int:
-    """The number of leading axes that a reduction leaves as they are."""
-    return min(axes, default=ndim)
-
-
 def reduction(
     name: str,
     function: Callable[..., Any],
@@ -189,7 +184,6 @@ def reduction(
             evaluate=function,
             vjp=vjp,
             saves=saves,
-            sliceable=sliceable_reduction,
             bind=bind or axis_binder(name),
             lowering=Reduce(kind),
             doc=doc,
@@ -207,7 +201,6 @@ def composite(
     saves: tuple[str, ...] = (),
     vjp_arrays: Callable[..., Sequence[Any]] | None = None,
     elementwise: bool = False,
-    sliceable: Callable[..., int] | None = None,
     promotes: slice | None = None,
     floating: bool = False,
     check: Callable[..., None] | None = None,
@@ -243,7 +236,6 @@ def composite(
             vjp_arrays=vjp_arrays,
             checked=arity > 1 or check is not None,
             elementwise=elementwise,
-            sliceable=sliceable,
             bind=bind,
             expand=expand,
             promotes=promotes,

@@ -9,8 +9,8 @@ import numpy as np
 from compiler import ops
 from compiler.core.op import Attrs, Op, Operand
 from dynamic.core.dtypes import F32, F64
-from dynamic.kernels.blockwise import LARGE
-from dynamic.kernels.blockwise import evaluate as evaluate_large
+from dynamic.kernels.dispatch import LARGE
+from dynamic.kernels.dispatch import evaluate as evaluate_large
 from dynamic.tape.grad_mode import mode, paused, recording
 from dynamic.tape.tape import recipe, record_pair
 from dynamic.tape.versions import UNTRACKED

@@ -12,7 +12,7 @@ from compiler.reference import totals
 from compiler.reference.extremes import largest_of_all, smallest_of_all
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import F32, F64
-from dynamic.kernels.blockwise import LARGE
+from dynamic.kernels.dispatch import LARGE
 from dynamic.tape.tape import recipe
 from dynamic.tensors import dims
 from dynamic.tensors.tensor import PLAIN, Tensor, new_value

@@ -17,9 +17,7 @@ from dynamic.core import provided
 from dynamic.core.dtypes import element, get_default_dtype, result_type
 from dynamic.core.eager_ops import PLACING, VIEWS, clone
 from dynamic.errors import SizeError
-from dynamic.kernels.blockwise import LARGE
-from dynamic.kernels.blockwise import evaluate as evaluate_large
-from dynamic.kernels.native_windows import WINDOWED
+from dynamic.kernels.dispatch import evaluate
 from dynamic.tape.grad_mode import mode, paused, recording
 from dynamic.tape.several import record_several
 from dynamic.tape.tape import Recipe, new_node, recipe, record, record_one
@@ -129,10 +127,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         if op.checked:
             _validate(op, arrays, attrs)
         try:
-            if arrays and (arrays[0].size >= LARGE or op in WINDOWED):
-                array = evaluate_large(op, arrays, attrs)
-            else:
-                array = op.evaluate(*arrays, **attrs)
+            array = evaluate(op, arrays, attrs)
         except (ValueError, TypeError, IndexError) as error:
             if "out" in attrs:
                 rest = {name: value for name, value in attrs.items() if name != "out"}
