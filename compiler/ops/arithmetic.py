@@ -24,6 +24,13 @@ from compiler.ops.comparison import (
 )
 from compiler.ops.declare import composite, elementwise, zeros_like
 
+__all__ = [
+    "abs", "add", "astype", "ceil", "copysign", "divide", "floor", "floor_divide", "fmax", "fmin",
+    "fmod", "frac", "gcd", "heaviside", "hypot", "lcm", "maximum", "minimum", "multiply",
+    "negative", "pow", "power", "reciprocal", "remainder", "round", "sign", "square",
+    "stop_gradient", "subtract", "trunc",
+]  # fmt: skip
+
 
 def numeric(name: str, *types: TensorType) -> None:
     """DTypeError if any type is bool."""
@@ -158,6 +165,7 @@ power: Any = elementwise(
     vjp=(_power_by_base, _power_by_exponent), saves=("ab", "abo"), vjp_arrays=_power_arrays,
     doc="a to the power of b. The gradient to b at a = 0, b >= 0 is 0, as PyTorch's.",
 )  # fmt: skip
+pow = power
 
 
 def _flat(g: Any, o: Any, a: Any) -> Any:
@@ -177,6 +185,7 @@ absolute = elementwise(
     "abs", np.abs, "abs({0})", arity=1, check=numeric, vjp=(_sign_of,), saves=("a",),
     doc="The absolute value; the gradient at 0 is 0.",
 )  # fmt: skip
+abs = absolute
 
 
 def _copysign_by_a(g: Any, o: Any, a: Any, b: Any) -> Any:

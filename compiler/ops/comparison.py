@@ -12,6 +12,11 @@ from compiler.core.op import Op, register
 from compiler.core.types import TensorType, broadcast_shapes, require_same_dtype
 from compiler.ops.declare import BOOL, elementwise, undo_broadcasting
 
+__all__ = [
+    "equal", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "where",
+]  # fmt: skip
+
 
 def _logical(name: str, *types: TensorType) -> None:
     for type in types:

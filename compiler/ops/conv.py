@@ -25,6 +25,8 @@ from compiler.ops.slicing import embed, strided_slice
 from compiler.ops.windows import overlap_add, sliding_windows
 from compiler.reference import conv_arrays, pooling_arrays
 
+__all__ = ["avg_pool2d", "conv2d", "conv_transpose2d", "max_pool2d"]
+
 Pair = tuple[int, int]
 
 

@@ -34,6 +34,8 @@ from compiler.ops.systems import (
     triangle,
 )
 
+__all__ = ["eigh", "eigvalsh", "qr", "svd", "svdvals"]
+
 
 def _factors(
     name: str,

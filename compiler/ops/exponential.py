@@ -12,6 +12,12 @@ from compiler.ops.comparison import equal, where
 from compiler.ops.declare import elementwise
 from compiler.reference import activation, error_function
 
+__all__ = [
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "erfc", "exp",
+    "exp2", "expm1", "log", "log1p", "log2", "log10", "rsqrt", "sigmoid", "sin", "sinh", "softplus",
+    "sqrt", "tan", "tanh",
+]  # fmt: skip
+
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 _LN2, _LN10 = math.log(2), math.log(10)
 

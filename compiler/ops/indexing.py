@@ -22,6 +22,8 @@ from compiler.ops.shape import expand_dims, flip, reshape, squeeze
 from compiler.ops.slicing import strided_slice
 from compiler.reference.indices import check_range
 
+__all__ = ["one_hot", "take", "take_along_axis"]
+
 
 def getitem(x: Any, key: Any) -> Any:
     """`x[key]` for every basic index: ints, slices, None and Ellipsis, and one integer tensor.

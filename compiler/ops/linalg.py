@@ -17,6 +17,8 @@ from compiler.ops.declare import composite, unbroadcast
 from compiler.ops.shape import expand_dims, reshape, squeeze, swapaxes
 from compiler.reference.product_arrays import small_product
 
+__all__ = ["dot", "matmul", "outer"]
+
 
 def _matmul_type(a: TensorType, b: TensorType) -> TensorType:
     dtype = require_same_dtype("matmul", a, b)

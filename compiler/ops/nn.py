@@ -49,6 +49,11 @@ from compiler.ops.reduction import max, mean, positions, sum
 from compiler.ops.shape import expand_dims, reshape, sizes_of, squeeze
 from compiler.reference import activation, classes, direct
 
+__all__ = [
+    "binary_cross_entropy_with_logits", "clip", "cross_entropy", "elu", "gelu", "layer_norm",
+    "leaky_relu", "log_softmax", "mse_loss", "relu", "silu", "softmax",
+]  # fmt: skip
+
 _ROOT_HALF = math.sqrt(0.5)
 _ROOT_TWO_BY_PI = math.sqrt(2 / math.pi)
 _CUBIC = 0.044715

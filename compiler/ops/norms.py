@@ -16,6 +16,8 @@ from compiler.ops.exponential import sqrt
 from compiler.ops.reduction import max, min, sum
 from compiler.ops.shape import expand_dims
 
+__all__ = ["vector_norm"]
+
 _axes = axis_binder("vector_norm")
 
 

@@ -31,6 +31,8 @@ from compiler.ops.scattering import (
 from compiler.ops.shape import reshape
 from compiler.reference.indices import check_range
 
+__all__ = ["index_put", "masked_fill", "put", "ravel_multi_index"]
+
 
 def _flat_last(x: Any, index: Any) -> Any:
     attrs = {"axis": 0, "size": product(x.shape), "wrap": True}

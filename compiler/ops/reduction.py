@@ -30,6 +30,11 @@ from compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze
 from compiler.reference.extremes import largest, smallest
 from compiler.reference.totals import total
 
+__all__ = [
+    "all", "any", "argmax", "argmin", "logsumexp", "max", "mean", "min", "prod", "std", "sum",
+    "var",
+]  # fmt: skip
+
 _any = any
 
 

@@ -31,6 +31,8 @@ from compiler.ops.scattering import (
 )
 from compiler.reference.indices import check_range
 
+__all__ = ["scatter_reduce"]
+
 
 def _bind(
     values: Any, index: Any, axis: int, size: Size, wrap: bool = True, **attrs: Any

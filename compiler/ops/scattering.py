@@ -31,6 +31,8 @@ from compiler.ops.shape import broadcast_to, expand_dims, reshape
 from compiler.ops.slicing import concatenate, embed, strided_slice
 from compiler.reference.indices import check_range
 
+__all__ = ["index_add", "index_copy", "index_fill", "put_along_axis", "scatter", "scatter_add"]
+
 
 def grid(index: Any, axis: int) -> tuple[Any, ...]:
     """NumPy's key of the places that an index along an axis names."""

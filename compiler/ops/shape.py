@@ -23,6 +23,10 @@ from compiler.core.types import (
 )
 from compiler.ops.declare import as_operand, one_axis, unbroadcast
 
+__all__ = [
+    "broadcast_to", "expand_dims", "flip", "permute", "reshape", "squeeze", "swapaxes", "transpose",
+]  # fmt: skip
+
 
 def sizes_of(op: str, shape: Any) -> Shape:
     """`shape` as a tuple of sizes; a single size is a shape of one axis."""

@@ -25,6 +25,8 @@ from compiler.core.types import (
 from compiler.ops.declare import as_operand, one_axis
 from compiler.ops.shape import expand_dims, reshape, squeeze
 
+__all__ = ["concatenate", "pad", "split", "stack"]
+
 
 def _concatenate_bind(
     tensors: Sequence[Any], axis: Any = None, *, dim: Any = None

@@ -12,6 +12,8 @@ from compiler.ops.along import axis_or_flat, host_along
 from compiler.ops.declare import INT64, composite
 from compiler.ops.indexing import along_add, take_along_axis
 
+__all__ = ["argsort", "sort"]
+
 
 def _order(x: Any, *, axis: int, descending: bool) -> Any:
     if not descending:

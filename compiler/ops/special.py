@@ -28,6 +28,11 @@ from compiler.ops.exponential import cos, exp2, log, log1p, sigmoid, softplus
 from compiler.ops.nn import clip
 from compiler.reference import special_functions
 
+__all__ = [
+    "deg2rad", "digamma", "lgamma", "logaddexp", "logaddexp2", "logit", "polygamma", "rad2deg",
+    "sinc", "xlogy",
+]  # fmt: skip
+
 _F64 = np.dtype(np.float64)
 _LN2 = math.log(2)
 _LOG2_E = 1 / _LN2

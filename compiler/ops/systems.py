@@ -29,6 +29,8 @@ from compiler.ops.linalg import matmul
 from compiler.ops.reduction import positions, sum
 from compiler.ops.shape import expand_dims, squeeze, swapaxes
 
+__all__ = ["cholesky", "det", "inv", "pinv", "slogdet", "solve"]
+
 
 def require_matrices(name: str, *types: TensorType) -> None:
     """ShapeError or DTypeError unless each type is of floating matrices."""

@@ -18,6 +18,8 @@ from compiler.core.types import Shape, TensorType
 from compiler.ops.declare import as_operand
 from compiler.ops.slicing import strided_slice
 
+__all__ = ["sliding_windows"]
+
 Steps = tuple[int, ...]
 
 

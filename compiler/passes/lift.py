@@ -12,6 +12,7 @@ from compiler.core.dims import Size
 from compiler.core.lowering import Gather, Host, Nested
 from compiler.core.types import TupleType
 from compiler.graph.expression import Expression, at_line, construct
+from compiler.graph.traversal import between
 from compiler.ops.control import item
 from compiler.transforms.batching import Example, rule_of
 
@@ -31,19 +32,9 @@ def lift(
     Returns:
         None where there is no rule for an op, or a value is not known.
     """
-    stack = [wanted]
-    while stack:
-        node = stack[-1]
-        if node.serial in known:
-            made[node.serial] = known[node.serial]
-        missing = [one for one in node.operands if one.serial not in made]
-        if node.serial in made:
-            stack.pop()
-        elif missing:
-            stack.extend(missing)
-        else:
-            made[node.serial] = _applied(node, [made[one.serial] for one in node.operands], length)
-            stack.pop()
+    made |= known
+    for node in between([wanted], made):
+        made[node.serial] = _applied(node, [made[one.serial] for one in node.operands], length)
     return made[wanted.serial]
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from compiler.core.dims import Size
 from compiler.core.errors import GraphError
 from compiler.core.types import TensorType
-from compiler.graph.expression import Expression, abstract, ancestors, at_line
+from compiler.graph.expression import Expression, abstract, at_line
+from compiler.graph.traversal import ancestors
 from compiler.ops.control import item, items
 from compiler.transforms.batching import Example, rule_of
 from compiler.transforms.control_batching import items_on_batches

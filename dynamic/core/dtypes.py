@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import OutOfRangeError
-from dynamic.errors import ArgumentError, AutogradError
+from dynamic.core.errors import ArgumentError, AutogradError
 
 NumpyDType = np.dtype[Any]
 

@@ -11,7 +11,7 @@ from compiler import ops
 from compiler.core.op import Attrs, Op
 from compiler.transforms.batching import Example
 from dynamic.core import eager_ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.func.batching import rule_of
 from dynamic.func.pull import pull
 from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, open_batches

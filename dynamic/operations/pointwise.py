@@ -12,7 +12,7 @@ from compiler.core.op import Op, Operand
 from compiler.core.types import TensorType, broadcast_shapes
 from compiler.ops.declare import unbroadcast
 from dynamic.core.dtypes import require_dtype
-from dynamic.errors import ArgumentError, AutogradError
+from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.tensors.tensor import PLAIN, Tensor, wrap
 
 __all__ = [

@@ -16,12 +16,12 @@ from dynamic.core.dtypes import (
     element,
     get_default_dtype,
 )
+from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.core.results import sizes_of
-from dynamic.errors import ArgumentError, AutogradError
+from dynamic.core.user_warnings import keep_silent
 from dynamic.tensors.devices import check_device
 from dynamic.tensors.random_numbers import source_of
 from dynamic.tensors.tensor import Tensor, wrap
-from dynamic.user_warnings import keep_silent
 
 
 def _check(name: str, options: dict[str, Any]) -> None:

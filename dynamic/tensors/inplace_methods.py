@@ -19,8 +19,8 @@ from dynamic.core.dtypes import (
     require_mask,
     require_places,
 )
+from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.core.results import sizes_of
-from dynamic.errors import ArgumentError, AutogradError
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.dims import axis_of
 from dynamic.tensors.inplace import assign, check_writable, fill, overwrite, refuse_axes, replace
@@ -323,7 +323,17 @@ def _divided(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     )
 
 
-_ALIASES = {
+NAMES: dict[str, tuple[str, ...]] = {
+    **{
+        name: (name,)
+        for name in (
+            "ceil", "copysign", "cos", "cosh", "deg2rad", "digamma", "erf", "erfc", "exp", "exp2",
+            "expm1", "floor", "floor_divide", "fmod", "frac", "gcd", "heaviside", "hypot", "lcm",
+            "lgamma", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or",
+            "logical_xor", "logit", "rad2deg", "reciprocal", "relu", "remainder", "rsqrt",
+            "sigmoid", "sin", "sinc", "sinh", "sqrt", "square", "tan", "tanh", "xlogy",
+        )
+    },
     "abs": ("abs", "absolute"), "acos": ("acos", "arccos"), "acosh": ("acosh", "arccosh"),
     "asin": ("asin", "arcsin"), "asinh": ("asinh", "arcsinh"), "atan": ("atan", "arctan"),
     "atan2": ("atan2", "arctan2"), "atanh": ("atanh", "arctanh"), "equal": ("eq",),
@@ -332,19 +342,7 @@ _ALIASES = {
     "negative": ("neg", "negative"), "not_equal": ("ne", "not_equal"), "power": ("pow",),
     "sign": ("sign", "sgn"), "trunc": ("trunc", "fix"),
 }  # fmt: skip
-"""PyTorch's names of in-place methods, where they are not the op's own name alone."""
-_WITHOUT = frozenset((
-    "add", "binary_cross_entropy", "clamp", "divide", "elu", "fmax", "fmin", "gelu", "isfinite",
-    "isinf", "isnan", "leaky_relu", "log_odds", "logaddexp", "logaddexp2", "maximum", "minimum",
-    "polygamma", "round", "silu", "softplus", "subtract", "where",
-))  # fmt: skip
-"""Elementwise ops that PyTorch has no in-place method of, or one that takes more."""
-NAMES = {
-    op.name: _ALIASES.get(op.name, (op.name,))
-    for op in ops.all_ops()
-    if op.elementwise and op.name not in _WITHOUT
-}
-"""For each op of the library PyTorch's names of its in-place methods."""
+"""Of the elementwise ops that PyTorch has in-place methods of, its names of them."""
 
 for _op_name, _names in NAMES.items():
     _op = ops.op_named(_op_name)

@@ -24,8 +24,8 @@ from dynamic.core.dtypes import (
     require_mask,
     result_type,
 )
+from dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
-from dynamic.errors import ArgumentError, AutogradError, SizeError
 from dynamic.tensors.devices import dtype_of_target
 from dynamic.tensors.dims import along, axes_of, axis_of, exchanged
 from dynamic.tensors.division import floor_divide

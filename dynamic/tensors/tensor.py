@@ -16,7 +16,7 @@ from compiler.ops.operators import Operators
 from dynamic.core import provided
 from dynamic.core.dtypes import element, get_default_dtype, result_type
 from dynamic.core.eager_ops import PLACING, VIEWS, clone
-from dynamic.errors import SizeError
+from dynamic.core.errors import SizeError
 from dynamic.kernels.dispatch import evaluate
 from dynamic.tape.grad_mode import mode, paused, recording
 from dynamic.tape.several import record_several
@@ -227,9 +227,12 @@ def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
     return result
 
 
-def strided_view(op: Op, operand: Tensor, array: Any) -> Tensor:
-    """The tensor of `array`, a view of a plain tensor by an op of `dynamic.tensors.strided`."""
-    attrs = {"region": Region(array, operand._array)}
+def strided_view(op: Op, operand: Tensor, array: Any, region: Region | None = None) -> Tensor:
+    """The tensor of `array`, a view of a plain tensor by an op of `dynamic.tensors.strided`.
+
+    `region`, if given, says where it lies in an operand whose elements lie apart.
+    """
+    attrs = {"region": region or Region(array, operand._array)}
     return new_view(recipe(op, (True,)), operand, array, attrs)
 
 

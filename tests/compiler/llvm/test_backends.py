@@ -10,7 +10,7 @@ import pytest
 import staticgraph as sg
 from compiler import ops
 from compiler.core.errors import OptionError
-from compiler.graph.expression import ancestors
+from compiler.graph.traversal import ancestors
 from tests.samples import SAMPLES
 from tests.trace import traced
 

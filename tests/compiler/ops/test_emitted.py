@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.graph.expression import Expression, ancestors
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.transforms.autodiff import gradients
 from tests.samples import SAMPLES, elementwise
