@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -48,10 +48,6 @@ class Operand:
 
     capturing: Callable[..., Any]
     """`capturing()`: a context in which a function of handles of this kind is captured."""
-
-    overrides: Mapping[Op, Rule] = {}
-    """What is called instead of an op whose first operand is a handle of this kind, as the op is;
-    what it does not take on goes to `Op.general`."""
 
     shape: Any
     dtype: Any
@@ -152,11 +148,16 @@ class Op:
 
     def __call__(self, *operands: Any, **attrs: Any) -> Any:
         """The op as the public function."""
-        if operands and isinstance(operands[0], Operand):
-            override = operands[0].overrides.get(self)
-            if override is not None:
-                return override(*operands, **attrs)
         return self.general(*operands, **attrs)
+
+    def shorten(self, shortcut: Rule) -> None:
+        """Let calls go to a frontend's function, which leaves to `general` what is not its own.
+
+        It becomes the call of a class of which this op is the only one: a step less in each call.
+        """
+        documentation = vars(Op)["__doc__"]
+        namespace = {"__slots__": (), "__call__": staticmethod(shortcut), "__doc__": documentation}
+        object.__setattr__(self, "__class__", type(f"Op_{self.name}", (Op,), namespace))
 
     def general(self, *operands: Any, **attrs: Any) -> Any:
         """The op applied to anything."""

@@ -143,10 +143,12 @@ def _power_by_exponent(g: Any, out: Any, a: Any, b: Any) -> Any:
     return where(flat, 0, g * out * log(where(flat, 1, a)))
 
 
+_HELD_BY_NUMPY = (np.ndarray, np.generic)
+
+
 def _power(a: Any, b: Any) -> Any:
-    # as NumPy's operator does for these numbers
-    # a rule's exponent is one of NumPy's numbers where that of the op is an array without axes
-    if isinstance(b, np.ndarray | np.generic) and not b.ndim and b.dtype == np.asarray(a).dtype:
+    # as NumPy's operator does for these numbers, which rules compute of arrays without axes
+    if isinstance(b, _HELD_BY_NUMPY) and not b.ndim and b.dtype == np.asarray(a).dtype:
         if b == 2:
             return np.square(a)
         if b == 1:

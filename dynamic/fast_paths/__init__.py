@@ -56,4 +56,5 @@ for _name, _method in METHODS.items():
     if "<locals>" in _own or _own.startswith("_"):
         _method.__name__ = _method.__qualname__ = _name
     setattr(Tensor, _name, _method)
-Tensor.overrides = SHORT
+for _op, _function in SHORT.items():
+    _op.shorten(_function)

@@ -33,7 +33,7 @@ def forward(op: Op) -> Any:
         if (dtype is F32 or dtype is F64) and x.size < LARGE:
             if type(other) in PLAIN:
                 y = other._array
-                if y.dtype is dtype and y.size < LARGE:
+                if y.dtype is dtype:
                     try:
                         value = evaluate(x, y)
                     except ValueError as error:

@@ -7,6 +7,7 @@ at the others, for the calls that it knows to be small.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -51,18 +52,34 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     return op.evaluate(*arrays, **attrs) if value is None else value
 
 
-def cotangents(rules: Rules, g: Any, out: Any, operands: Sequence[Any], attrs: Attrs) -> Any:
-    """The cotangents of operands, in order, given that of the result.
+def cotangents(
+    rules: Rules, edges: Sequence[Any], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
+) -> list[tuple[Any, Any]]:
+    """The cotangents of operands, given that of the result, each with the operand's edge.
 
     What the rules do not read may be anything that has a shape and a dtype.
     """
-    if g.size >= LARGE or rules.reduces:
-        op, positions = rules.op, rules.positions
-        windowed = op in native_windows.WINDOWED
-        kernels = native_windows if windowed else native
-        found = kernels.cotangents(op, positions, g, out, operands, attrs)
-        if found is not None:
-            return found
-    if rules.arrays is not None:
-        return rules.arrays(rules.positions, g, out, *operands, **attrs)
-    return [rule(g, out, *operands, **attrs) for _, rule in rules.steps]
+    if g.size >= LARGE or (rules.reduces and _is_work(rules.op, operands[0])):
+        found = _by_kernel(rules, g, out, operands, attrs)
+    else:
+        found = None
+    if found is None:
+        if rules.arrays is None:
+            if attrs:
+                return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in rules.steps]
+            return [(edges[i], rule(g, out, *operands)) for i, rule in rules.steps]
+        found = rules.arrays(rules.positions, g, out, *operands, **attrs)
+    if len(found) == 1:
+        return [(edges[rules.positions[0]], found[0])]
+    return [(edges[i], part) for i, part in zip(rules.positions, found, strict=True)]
+
+
+def _is_work(op: Op, operand: Any) -> bool:
+    return op in native_windows.WINDOWED or math.prod(operand.shape) >= LARGE
+
+
+def _by_kernel(
+    rules: Rules, g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
+) -> Sequence[Any] | None:
+    kernels = native_windows if rules.op in native_windows.WINDOWED else native
+    return kernels.cotangents(rules.op, rules.positions, g, out, operands, attrs)

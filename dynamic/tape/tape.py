@@ -123,10 +123,7 @@ class Node(GraphNode):
             if plan.number and plan.op is ops.power and self._is_one():
                 return [(edges[0], g.constant(np.zeros(self.shape, self.dtype)))]
             return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]
-        found = cotangents(plan, g, out, operands, attrs)
-        if len(found) == 1:
-            return [(edges[plan.positions[0]], found[0])]
-        return [(edges[i], part) for i, part in zip(plan.positions, found, strict=True)]
+        return cotangents(plan, edges, g, out, operands, attrs)
 
     def _is_one(self) -> bool:
         """Whether a power is that to the number 0, whose derivative in PyTorch is no function."""

@@ -20,7 +20,7 @@ from dynamic.core.errors import SizeError
 from dynamic.kernels.dispatch import evaluate
 from dynamic.tape.grad_mode import mode, paused, recording
 from dynamic.tape.several import record_several
-from dynamic.tape.tape import Recipe, recipe, record, record_one, record_pair
+from dynamic.tape.tape import Recipe, new_node, recipe, record, record_one, record_pair
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.autograd_methods import Autograd
 from dynamic.tensors.inplace import into
@@ -157,16 +157,6 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 PLAIN.add(Tensor)
 
 
-def fresh(array: Any) -> Tensor:
-    """The tensor of an array that no other tensor holds, not on the tape: how every one is made."""
-    result = _new(Tensor)
-    result._array = array if type(array) is _ndarray else _asarray(array)
-    result._cell = result._home = result._maker = result._note = None
-    if paused and mode.inference:
-        result._cell = UNTRACKED
-    return result
-
-
 def _several(
     op: Op, attrs: Attrs, operands: Sequence[Any], arrays: Sequence[Any], needed: bool
 ) -> Any:
@@ -177,16 +167,38 @@ def _several(
     return results
 
 
+def fresh(array: Any) -> Tensor:
+    """The tensor of an array that no other tensor holds, not on the tape.
+
+    The three functions below make a tensor and record its node, for all short ways. They repeat
+    these lines, since to call this function takes 3 % of a small op.
+    """
+    result = _new(Tensor)
+    result._array = array if type(array) is _ndarray else _asarray(array)
+    result._cell = result._home = result._maker = result._note = None
+    if paused and mode.inference:
+        result._cell = UNTRACKED
+    return result
+
+
 def new_value(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
     """The tensor of `array`, which an op makes of one plain tensor, recorded if need be.
 
     `array` has memory of its own; `plan` is the recipe for an operand that requires grad.
     """
-    result = fresh(array)
-    if plan.steps and (not paused or recording()):
+    result = _new(Tensor)
+    result._array = array if type(array) is _ndarray else _asarray(array)
+    result._cell = result._home = result._maker = result._note = None
+    if paused and not recording():
+        if mode.inference:
+            result._cell = UNTRACKED
+    elif plan.steps:
         edge = operand._maker if operand._note is None else operand._node
         if edge is not None:
-            result._maker = record_one(plan, attrs, edge, operand, result)
+            if plan.holds:
+                result._maker = record_one(plan, attrs, edge, operand, result)
+            else:
+                result._maker = new_node(plan, (edge,), (edge, None), (), (), attrs, result._array)
     return result
 
 
@@ -198,13 +210,19 @@ def new_value_of_two(
     plans: Plans, left: Tensor | None, right: Tensor | None, x: Any, y: Any, array: Any
 ) -> Tensor:
     """`new_value` of two operands, `x` and `y` on arrays: plain tensors, or None for a number."""
-    result = fresh(array)
+    result = _new(Tensor)
+    result._array = array if type(array) is _ndarray else _asarray(array)
+    result._cell = result._home = result._maker = result._note = None
+    if paused and not recording():
+        if mode.inference:
+            result._cell = UNTRACKED
+        return result
     first = second = None
     if left is not None:
         first = left._maker if left._note is None else left._node
     if right is not None:
         second = right._maker if right._note is None else right._node
-    if (first is not None or second is not None) and (not paused or recording()):
+    if first is not None or second is not None:
         plan = plans[first is not None, second is not None]
         if plan.steps:
             edges = (first, second)
@@ -214,7 +232,9 @@ def new_value_of_two(
 
 def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
     """The tensor of `array`, which an op makes on the memory of a plain tensor: see `new_value`."""
-    result = fresh(array)
+    result = _new(Tensor)
+    result._array = array
+    result._home = result._maker = None
     cell = result._cell = operand._cell or operand._counter
     if operand._note is None and not paused and type(cell) is list:  # without a call
         result._note = (operand, None, cell[0])
@@ -222,8 +242,8 @@ def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
     else:
         result._note = view_note(operand)
         edge = operand._node
-    if edge is not None and (not paused or recording()):
-        result._maker = record_one(plan, attrs, edge, operand, result)
+    if edge is not None and not (paused and not recording()):
+        result._maker = new_node(plan, (edge,), (edge, None), (), (), attrs, array)
     return result
 
 
