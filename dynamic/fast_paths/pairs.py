@@ -31,7 +31,8 @@ def forward(op: Op) -> Any:
         x = self._array
         dtype = x.dtype
         if (dtype is F32 or dtype is F64) and x.size < LARGE:
-            if type(other) in PLAIN:
+            kind = type(other)
+            if kind is Tensor or kind in PLAIN:
                 y = other._array
                 if y.dtype is dtype:
                     try:
@@ -39,7 +40,7 @@ def forward(op: Op) -> Any:
                     except ValueError as error:
                         explain(op, (x, y), {}, error)
                     return new_value_of_two(plans, self, other, x, y, value)
-            elif type(other) is float or type(other) is int:
+            elif kind is float or kind is int:
                 y = _array(other, dtype)
                 return new_value_of_two(number_plans, self, None, x, y, evaluate(x, y))
         return op.general(self, other) if isinstance(other, _KNOWN) else NotImplemented
@@ -66,10 +67,13 @@ def pair(op: Op, operator: Any) -> Any:
     """The function of an op that is an operator as well."""
 
     def function(*operands: Any, **options: Any) -> Any:
-        if not options and len(operands) == 2 and type(operands[0]) in PLAIN:
-            result = operator(*operands)
-            if result is not NotImplemented:
-                return result
+        if not options and len(operands) == 2:
+            left, right = operands
+            kind = type(left)
+            if kind is Tensor or kind in PLAIN:
+                result = operator(left, right)
+                if result is not NotImplemented:
+                    return result
         return op.general(*operands, **options)
 
     return named_after(op, function)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from compiler.core.op import Attrs, Op, Rule
 from dynamic.kernels import native, native_windows
+from dynamic.kernels.native_windows import WINDOWED
 
 LARGE = native.LEAST
 """The least number of elements that is worth a look for a kernel."""
@@ -44,12 +45,12 @@ class Rules(Protocol):
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op, `op.evaluate(*arrays, **attrs)`."""
-    value = None
-    if arrays and arrays[0].size >= LARGE:
-        value = native.evaluate(op, arrays, attrs)
-    if value is None and op in native_windows.WINDOWED:
-        value = native_windows.evaluate(op, arrays, attrs)
-    return op.evaluate(*arrays, **attrs) if value is None else value
+    if arrays and (arrays[0].size >= LARGE or op in WINDOWED):
+        kernels = native_windows if op in WINDOWED else native
+        value = kernels.evaluate(op, arrays, attrs)
+        if value is not None:
+            return value
+    return op.evaluate(*arrays, **attrs)
 
 
 def cotangents(
@@ -75,11 +76,11 @@ def cotangents(
 
 
 def _is_work(op: Op, operand: Any) -> bool:
-    return op in native_windows.WINDOWED or math.prod(operand.shape) >= LARGE
+    return op in WINDOWED or math.prod(operand.shape) >= LARGE
 
 
 def _by_kernel(
     rules: Rules, g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
 ) -> Sequence[Any] | None:
-    kernels = native_windows if rules.op in native_windows.WINDOWED else native
+    kernels = native_windows if rules.op in WINDOWED else native
     return kernels.cotangents(rules.op, rules.positions, g, out, operands, attrs)
