@@ -11,6 +11,7 @@ from compiler.core.errors import DTypeError
 from compiler.core.lowering import Pointwise
 from compiler.core.op import Op, register
 from compiler.core.types import DType, TensorType, as_dtype
+from compiler.ops.batching import aligned
 from compiler.ops.comparison import (
     equal,
     greater,
@@ -55,6 +56,8 @@ astype = register(
         vjp=(_astype_vjp,),
         bind=_astype_bind,
         lowering=Pointwise("{t}({0})"),
+        batching=aligned,
+        linearity="linear",
         doc="x cast to `dtype`; the gradient is cast back.",
     )
 )
@@ -67,12 +70,15 @@ copy = register(
         vjp=(lambda g, o, a: g,),
         saves=("",),
         lowering=Pointwise("{0}"),
+        batching=aligned,
+        linearity="linear",
         doc="The same elements in memory of their own.",
     )
 )
 
 stop_gradient = composite(
     "stop_gradient", lambda x: copy(x), evaluate=lambda x: x, vjp=(None,),
+    batching=aligned, linearity="diagonal",
     doc="x, through which no gradient flows.",
 )  # fmt: skip
 
@@ -92,22 +98,22 @@ multiply = elementwise(
     doc="a * b.",
 )  # fmt: skip
 divide = elementwise(
-    "divide", np.true_divide, "{0} / {1}", arity=2, check=numeric, floating=True, cheap=False,
+    "divide", np.true_divide, "{0} / {1}", arity=2, check=numeric, floating=True, cost="moderate",
     vjp=(lambda g, o, a, b: g / b, lambda g, o, a, b: -g * (a / b) / b), saves=("b", "ab"),
     doc="a / b; integers are cast to floating point first.",
 )  # fmt: skip
 floor_divide = elementwise(
     "floor_divide", np.floor_divide, "floor_divide_{k}({0}, {1})", arity=2, check=numeric,
-    cheap=False, vjp=(None, None),
+    cost="expensive", vjp=(None, None),
     doc="The floor of a / b, NumPy's for floats, and 0 for an integer divided by 0.",
 )  # fmt: skip
 remainder = elementwise(
-    "remainder", np.remainder, "remainder_{k}({0}, {1})", arity=2, check=numeric, cheap=False,
+    "remainder", np.remainder, "remainder_{k}({0}, {1})", arity=2, check=numeric, cost="expensive",
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * floor_divide(a, b)), saves=("", "ab"),
     doc="a - floor(a / b) * b: the sign of b.",
 )  # fmt: skip
 fmod = elementwise(
-    "fmod", np.fmod, "fmod_{k}({0}, {1})", arity=2, check=numeric, cheap=False,
+    "fmod", np.fmod, "fmod_{k}({0}, {1})", arity=2, check=numeric, cost="expensive",
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * trunc(a / b)), saves=("", "ab"),
     doc="""a - trunc(a / b) * b: the sign of a.
 
@@ -126,7 +132,7 @@ square = elementwise(
 )  # fmt: skip
 reciprocal = elementwise(
     "reciprocal", lambda x: np.true_divide(1, x), "{t}(1) / {0}", arity=1, floating=True,
-    cheap=False, vjp=(lambda g, o, a: -g * (o * o),), saves=("o",),
+    cost="moderate", vjp=(lambda g, o, a: -g * (o * o),), saves=("o",),
     doc="1 / a.",
 )  # fmt: skip
 
@@ -163,7 +169,7 @@ def _power_arrays(positions: Sequence[int], g: Any, o: Any, a: Any, b: Any) -> S
 
 
 power: Any = elementwise(
-    "power", _power, "pow_{k}({0}, {1})", arity=2, check=numeric, cheap=False,
+    "power", _power, "pow_{k}({0}, {1})", arity=2, check=numeric, cost="expensive",
     vjp=(_power_by_base, _power_by_exponent), saves=("ab", "abo"), vjp_arrays=_power_arrays,
     doc="a to the power of b. The gradient to b at a = 0, b >= 0 is 0, as PyTorch's.",
 )  # fmt: skip
@@ -258,7 +264,8 @@ fmin = elementwise(
     array([1., 3.])""",
 )  # fmt: skip
 hypot = elementwise(
-    "hypot", np.hypot, "hypot({0}, {1})", arity=2, floating=True, cheap=False, commutative=True,
+    "hypot", np.hypot, "hypot({0}, {1})", arity=2, floating=True,
+    cost="expensive", commutative=True,
     vjp=(lambda g, o, a, b: g * (a / o), lambda g, o, a, b: g * (b / o)), saves=("ao", "bo"),
     doc="""sqrt(a**2 + b**2), without overflow in between; inf if either is infinite.
 
@@ -288,14 +295,16 @@ def _integers(name: str, *types: TensorType) -> None:
 
 
 gcd = elementwise(
-    "gcd", np.gcd, "gcd_{k}({0}, {1})", arity=2, check=_integers, cheap=False, commutative=True,
+    "gcd", np.gcd, "gcd_{k}({0}, {1})", arity=2, check=_integers,
+    cost="expensive", commutative=True,
     doc="""The greatest common divisor of integers, at least 0.
 
     >>> sg.gcd(12, -18)
     np.int64(6)""",
 )  # fmt: skip
 lcm = elementwise(
-    "lcm", np.lcm, "lcm_{k}({0}, {1})", arity=2, check=_integers, cheap=False, commutative=True,
+    "lcm", np.lcm, "lcm_{k}({0}, {1})", arity=2, check=_integers,
+    cost="expensive", commutative=True,
     doc="""The least common multiple of integers, at least 0.
 
     >>> sg.lcm(4, -6)

@@ -12,7 +12,17 @@ from compiler.core import provided
 from compiler.core.dims import Dim, Size, product
 from compiler.core.errors import OptionError
 from compiler.core.lowering import Pointwise, Reduce
-from compiler.core.op import Attrs, Op, Operand, Rule, op_named, register
+from compiler.core.op import (
+    Attrs,
+    BatchRule,
+    Cost,
+    Linearity,
+    Op,
+    Operand,
+    Rule,
+    op_named,
+    register,
+)
 from compiler.core.types import (
     TensorType,
     broadcast_shapes,
@@ -20,6 +30,7 @@ from compiler.core.types import (
     require_float,
     require_same_dtype,
 )
+from compiler.ops.batching import aligned, shifted
 from compiler.reference.totals import total
 
 BOOL = np.dtype(np.bool_)
@@ -55,7 +66,8 @@ def elementwise(
     vjp_arrays: Callable[..., Sequence[Any]] | None = None,
     result: np.dtype[Any] | None = None,
     check: Callable[..., None] | None = None,
-    cheap: bool = True,
+    cost: Cost = "cheap",
+    linearity: Linearity = "diagonal",
     floating: bool = False,
     commutative: bool = False,
     doc: str = "",
@@ -84,7 +96,10 @@ def elementwise(
             saves=saves,
             vjp_arrays=vjp_arrays,
             elementwise=True,
-            lowering=Pointwise(code, cheap),
+            batching=aligned,
+            linearity=linearity,
+            cost=cost,
+            lowering=Pointwise(code),
             promotes=slice(None),
             floating=floating,
             commutative=commutative,
@@ -166,6 +181,7 @@ def reduction(
     saves: tuple[str, ...] = (),
     bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None,
     check: Callable[..., None] | None = None,
+    linearity: Linearity = "none",
     doc: str = "",
 ) -> Op:
     """Declare an op that combines the elements along `axes` (a sorted tuple) into one."""
@@ -184,6 +200,8 @@ def reduction(
             evaluate=function,
             vjp=vjp,
             saves=saves,
+            batching=shifted,
+            linearity=linearity,
             bind=bind or axis_binder(name),
             lowering=Reduce(kind),
             doc=doc,
@@ -201,6 +219,8 @@ def composite(
     saves: tuple[str, ...] = (),
     vjp_arrays: Callable[..., Sequence[Any]] | None = None,
     elementwise: bool = False,
+    batching: BatchRule | None = None,
+    linearity: Linearity | None = None,
     promotes: slice | None = None,
     floating: bool = False,
     check: Callable[..., None] | None = None,
@@ -210,7 +230,7 @@ def composite(
 
     Its type and value follow from the expansion; `evaluate` is given where a direct form is
     faster, and `check(name, *types, **attrs)` for clearer errors. Of `elementwise` ops broadcasting
-    is undone here.
+    is undone here, and the Jacobian is diagonal.
     """
     arity = sum(
         parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -236,6 +256,8 @@ def composite(
             vjp_arrays=vjp_arrays,
             checked=arity > 1 or check is not None,
             elementwise=elementwise,
+            batching=aligned if elementwise and batching is None else batching,
+            linearity=linearity or ("diagonal" if elementwise else "none"),
             bind=bind,
             expand=expand,
             promotes=promotes,

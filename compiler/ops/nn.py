@@ -14,6 +14,7 @@ from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Attrs
 from compiler.core.types import TensorType, broadcast_shapes, normalise_axis, unify
 from compiler.ops.arithmetic import astype, maximum, minimum, numeric, square
+from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import (
     equal,
     greater,
@@ -231,6 +232,7 @@ def _softmax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
 softmax = composite(
     "softmax", _softmax, bind=_axis_bind("softmax"), floating=True, vjp=(_softmax_vjp,),
     saves=("o",), evaluate=direct.softmax, vjp_arrays=direct.softmax_vjp,
+    batching=shifted_one, linearity="diagonal",
     doc="exp(x) / sum(exp(x)) along one axis (the last), shifted by the maximum.",
 )  # fmt: skip
 
@@ -250,6 +252,7 @@ log_softmax = composite(
     "log_softmax", _log_softmax, bind=_axis_bind("log_softmax"), floating=True,
     vjp=(_log_softmax_vjp,), saves=("o",), evaluate=direct.log_softmax,
     vjp_arrays=direct.log_softmax_vjp,
+    batching=shifted_one,
     doc="log(softmax(x)) along one axis (the last), without overflow or log of 0.",
 )  # fmt: skip
 

@@ -16,6 +16,7 @@ from compiler.core.errors import ShapeError
 from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Op, register
 from compiler.core.types import Shape, TensorType, normalise_axis, unify
+from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import equal, less, where
 from compiler.ops.declare import INT64, as_operand, composite, one_axis, size_value, unbroadcast
 from compiler.ops.indexing import (
@@ -72,6 +73,7 @@ last_positions: Op = register(
         vjp=(None,),
         bind=_last_bind,
         lowering=Host(),
+        batching=shifted_one,
         doc="The inverse of an index along `axis`: per place of an axis of `size` the last "
         "position at which the index names it, -1 if none does. int64.",
     )

@@ -23,6 +23,7 @@ from compiler.core.types import (
     unify,
 )
 from compiler.ops.arithmetic import negative
+from compiler.ops.batching import aligned, unchanged
 from compiler.ops.comparison import equal, greater_equal, where
 from compiler.ops.declare import as_operand, unbroadcast
 from compiler.ops.linalg import matmul
@@ -71,6 +72,7 @@ def matrix_op(
             vjp=vjp,
             saves=saves,
             checked=True,
+            batching=unchanged,
             lowering=Host(),
             floating=True,
             doc=doc,
@@ -152,6 +154,7 @@ solve_matrices: Op = register(
         lowering=Host(),
         promotes=slice(None),
         floating=True,
+        batching=aligned,
         doc="X with A X = B: (..., n, n), (..., n, k) -> (..., n, k).",
     )
 )
@@ -311,6 +314,7 @@ pinv: Op = register(
         bind=_pinv_bind,
         lowering=Host(),
         floating=True,
+        batching=unchanged,
         doc="The pseudoinverses (Moore, Penrose) of matrices: (..., m, n) -> (..., n, m). Singular "
         "values up to `rtol` times the largest count as 0; max(m, n) times eps unless given.",
     )

@@ -15,9 +15,9 @@ from compiler.graph.expression import Expression
 from compiler.graph.loop import Loop, Pair, open_loop
 from compiler.graph.view import Node
 from compiler.ops import control
+from compiler.ops.batching import Example
 from compiler.passes.lift import lift
 from compiler.passes.loops import rewrite_loops
-from compiler.transforms.batching import Example
 
 
 def hoist_invariants(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:

@@ -17,11 +17,11 @@ from compiler.graph.loop import Carry, Loop, open_loop
 from compiler.graph.traversal import between, cut
 from compiler.graph.view import Node
 from compiler.ops import control
+from compiler.ops.batching import Example
 from compiler.passes.hoist import Kinds, is_weighted, kinds_of, stood_for
 from compiler.passes.lift import lift
 from compiler.passes.loops import rewrite_loops
 from compiler.passes.rules import scalar_value
-from compiler.transforms.batching import Example
 from compiler.transforms.control_gradients import stand_in
 
 _MOVES = frozenset(("expand_dims", "reshape", "squeeze", "transpose"))

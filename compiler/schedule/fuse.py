@@ -163,7 +163,7 @@ class _Fuser:
         if isinstance(lowering, Scatter) and reader.operands[0] == seen_as.id:
             return True
         if isinstance(lowering, Gather) and reader.operands[0] == seen_as.id:
-            return isinstance(node.op.lowering, Pointwise) and node.op.lowering.cheap
+            return isinstance(node.op.lowering, Pointwise) and node.op.cost == "cheap"
         if isinstance(lowering, Pointwise | Gather):
             return reader.type.size == node.type.size
         return False

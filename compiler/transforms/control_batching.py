@@ -13,7 +13,7 @@ from compiler.graph.evaluate import substitute
 from compiler.graph.expression import Expression, construct
 from compiler.graph.loop import Carry, Loop, items_of, open_loop
 from compiler.ops import control
-from compiler.transforms.batching import Example, full
+from compiler.ops.batching import Example, full
 from compiler.transforms.control_gradients import stand_in
 
 Batched: TypeAlias = (

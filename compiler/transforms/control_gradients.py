@@ -238,7 +238,7 @@ def _is_cheap(node: Expression) -> bool:
     """Whether computing a value again costs no more than reading it."""
     lowering = node.op.lowering
     if isinstance(lowering, Pointwise):
-        return lowering.cheap
+        return node.op.cost == "cheap"
     return isinstance(lowering, IndexMap | Alias | Iota | SizeValue)
 
 

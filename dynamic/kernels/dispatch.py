@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from compiler.core.op import Attrs, Op, Rule
-from dynamic.kernels import native, native_windows
+from dynamic.kernels import memory, native, native_windows
 from dynamic.kernels.native_windows import WINDOWED
 
 LARGE = native.LEAST
@@ -46,6 +46,8 @@ class Rules(Protocol):
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op, `op.evaluate(*arrays, **attrs)`."""
     if arrays and (arrays[0].size >= LARGE or op in WINDOWED):
+        if not memory.state.asked:
+            memory.keep_freed_memory()
         kernels = native_windows if op in WINDOWED else native
         value = kernels.evaluate(op, arrays, attrs)
         if value is not None:

@@ -291,3 +291,20 @@ def test_freed_memory_is_left_to_the_environment(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(sys, "platform", "darwin")
         assert not memory.keep_freed_memory()
+
+
+MEMORY = """
+import dynamic as torch
+from dynamic.kernels import memory
+x = torch.ones(10)
+(x * 2).sum()
+assert not memory.state.asked
+torch.ones(1_000_000).exp()
+assert memory.state.asked
+"""
+
+
+def test_malloc_is_left_alone_until_there_are_large_arrays():
+    command = [sys.executable, "-W", "error", "-c", MEMORY]
+    result = subprocess.run(command, timeout=120, check=False, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
