@@ -72,7 +72,9 @@ def compile(
             Loops of little work use one; results do not depend on the number.
         disable: names of rewrites to leave out.
         fuse: False computes every node by itself, in memory of its own.
-        backend: "llvm", or "numba": Numba compiles the same source, in several times the time.
+        backend: "llvm", or "numba": Numba lowers the kernel functions of `source`. It computes the
+            same bits in the same time, and takes several times longer to compile; nothing of it is
+            kept on disk.
         background: return at once, and compile in a thread. Until that is done, calls run op by op
             with NumPy: the results are equal up to rounding. `ready` says whether it is done, as it
             is at once if the kernel is in the cache; `wait(timeout)` waits, and so do `source`,

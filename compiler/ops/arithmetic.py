@@ -159,7 +159,14 @@ def _power(a: Any, b: Any) -> Any:
             return np.square(a)
         if b == 1:
             return np.positive(a)
-    return np.power(a, b)
+    try:
+        return np.power(a, b)
+    except ValueError:  # NumPy has no integer powers below 0
+        if not np.asarray(b).dtype.kind == "i" or not np.less(b, 0).any():
+            raise
+        odd = np.where(np.bitwise_and(b, 1), a, np.abs(a))
+        below = np.where(np.abs(a) == 1, odd, 0)
+        return np.where(np.less(b, 0), below, np.power(a, np.maximum(b, 0)))
 
 
 def _power_arrays(positions: Sequence[int], g: Any, o: Any, a: Any, b: Any) -> Sequence[Any]:
@@ -171,7 +178,8 @@ def _power_arrays(positions: Sequence[int], g: Any, o: Any, a: Any, b: Any) -> S
 power: Any = elementwise(
     "power", _power, "pow_{k}({0}, {1})", arity=2, check=numeric, cost="expensive",
     vjp=(_power_by_base, _power_by_exponent), saves=("ab", "abo"), vjp_arrays=_power_arrays,
-    doc="a to the power of b. The gradient to b at a = 0, b >= 0 is 0, as PyTorch's.",
+    doc="a to the power of b; of integers, b < 0, rounded toward 0, and 0 of 0. "
+    "The gradient to b at a = 0, b >= 0 is 0, as PyTorch's.",
 )  # fmt: skip
 pow = power
 

@@ -128,7 +128,8 @@ class Traced(Handle, Tracer, plain=False):
 
     @property
     def _held(self) -> Any:
-        refuse("a traced tensor outlived the function that it belongs to", "return its value")
+        self._current()
+        _refuse_tape("a transform of dynamic.func")
 
     @property
     def _weak(self) -> bool:

@@ -154,6 +154,8 @@ def element(value: bool | int | float, dtype: NumpyDType) -> Any:
 
 def as_element(value: Any, x: Any) -> Any:
     """A number that is to be an element of a tensor, which keeps its dtype; a tensor as it is."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if not isinstance(value, bool | int | float):
         return value
     dtype = x._array.dtype

@@ -12,6 +12,7 @@ from dynamic.core.dtypes import F32, F64
 from dynamic.fast_paths.names import named_after
 from dynamic.kernels.dispatch import LARGE
 from dynamic.tape.tape import recipe
+from dynamic.tensors.division import quotient_of
 from dynamic.tensors.tensor import PLAIN, Plans, Tensor, explain, new_value_of_two
 
 _array = np.array
@@ -92,6 +93,23 @@ def scaled(op: Op, operator: Any) -> Any:
     return method
 
 
+def quotient(op: Op, operator: Any) -> Any:
+    """The function of the quotient, which may be rounded."""
+
+    def function(*operands: Any, **options: Any) -> Any:
+        if not options and len(operands) == 2 and type(operands[0]) in PLAIN:
+            result = operator(*operands)
+            if result is not NotImplemented:
+                return result
+        if "rounding_mode" in options and isinstance(operands[0], Tensor):
+            return quotient_of(*operands, **options)
+        return op.general(*operands, **options)
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = f'{op.doc} Tensors\' rounded if `rounding_mode` is "floor" or "trunc".'
+    return function
+
+
 _ARITHMETIC = {
     "add": ops.add, "sub": ops.subtract, "mul": ops.multiply, "truediv": ops.divide,
     "pow": ops.power, "matmul": ops.matmul,
@@ -101,13 +119,15 @@ _COMPARISONS = {
     "ge": ops.greater_equal,
 }  # fmt: skip
 _FUNCTIONS = {
-    "mul": ops.multiply, "div": ops.divide, "true_divide": ops.divide, "mm": ops.matmul,
+    "mul": ops.multiply, "div": ops.divide, "divide": ops.divide, "true_divide": ops.divide,
+    "mm": ops.matmul,
     "mv": ops.matmul, "matmul": ops.matmul, "pow": ops.power, "maximum": ops.maximum,
     "minimum": ops.minimum, "atan2": ops.atan2, **_COMPARISONS,
 }  # fmt: skip
 
 _operators = {op: forward(op) for op in (*_ARITHMETIC.values(), *_FUNCTIONS.values())}
 PAIRS: dict[Op, Any] = {op: pair(op, operator) for op, operator in _operators.items()}
+PAIRS[ops.divide] = quotient(ops.divide, _operators[ops.divide])
 """The short way of an op of two operands as a function."""
 
 

@@ -16,7 +16,7 @@ from compiler.ops.operators import Operators
 from dynamic.core import provided
 from dynamic.core.dtypes import element, get_default_dtype, result_type
 from dynamic.core.eager_ops import PLACING, VIEWS, clone
-from dynamic.core.errors import SizeError
+from dynamic.core.errors import AutogradError, SizeError
 from dynamic.kernels.dispatch import evaluate
 from dynamic.tape.grad_mode import mode, paused, recording
 from dynamic.tape.several import record_several
@@ -332,6 +332,8 @@ def as_operands(op: Op, operands: Sequence[Any]) -> tuple[Sequence[Tensor], bool
         wanted = dtype if i in shared else None
         if not isinstance(value, Tensor):
             number = True
+            if op is ops.power and i and value < 0 and wanted is not None and wanted.kind != "f":
+                raise AutogradError("Integers to negative integer powers are not allowed.")
             if wanted is None:
                 array = np.asarray(value)
             elif op in PLACING:
