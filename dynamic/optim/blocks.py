@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from dynamic.kernels.parallel import run
+
 BLOCK = 65536
 """Elements per part: few enough for the cache, enough that the calls do not count."""
 _TEMPORARIES = 3
@@ -45,7 +47,8 @@ def temporaries(count: int, shape: tuple[int, ...], dtype: Any) -> tuple[Any, ..
 def in_blocks(change: Callable[..., None], count: int, *arrays: Any) -> None:
     """`change` the arrays, of one shape and dtype, in parts, each followed by `count` temporaries.
 
-    Small arrays are one part. Large ones are flattened, unless their elements are not in order.
+    Small arrays are one part. Large ones are flattened, unless their elements are not in order,
+    and threads share the parts, which are the same whatever the number of threads.
     """
     first = arrays[0]
     if first.size <= BLOCK:
@@ -55,9 +58,12 @@ def in_blocks(change: Callable[..., None], count: int, *arrays: Any) -> None:
         change(*arrays, *[np.empty_like(first) for _ in range(count)])
         return
     flat = [array.reshape(-1) for array in arrays]
-    for start in range(0, first.size, BLOCK):
-        parts = [array[start : start + BLOCK] for array in flat]
+
+    def task(i: int) -> None:
+        parts = [array[i * BLOCK : (i + 1) * BLOCK] for array in flat]
         change(*parts, *temporaries(count, parts[0].shape, parts[0].dtype))
+
+    run(task, -(-first.size // BLOCK))
 
 
 @functools.lru_cache(maxsize=1024)
