@@ -150,7 +150,8 @@ class KernelFile:
             self._names[array.at] = self._name(None, f"output_{i}")
         for i, at in enumerate(self._constants()):
             self._names[at] = self._name(None, f"constant_{i}")
-        made = {slot: node for node, slot in reversed(list(kernel.memory.place.items()))}
+        # by the first node that lies there: they are in the order of computation
+        made = {slot: node for node, slot in sorted(kernel.memory.place.items(), reverse=True)}
         for i, at in enumerate(table.address):
             if at not in self._names:
                 op = kernel.fusion.nodes[made[i]].op.name if i in made else "memory"
