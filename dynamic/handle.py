@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from compiler.core.protocols import CompiledFunction
 from dynamic.tensors.tensor import Tensor
 
 
-def call(function: Any, operands: Sequence[Any]) -> list[Any]:
+def call(function: CompiledFunction, operands: Sequence[Any]) -> list[Any]:
     """The results of a compiled function, recorded as one node."""
     from dynamic.capture import calls
 

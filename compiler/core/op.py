@@ -11,6 +11,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -19,6 +20,7 @@ import numpy as np
 from compiler.core.annotated import check_types
 from compiler.core.errors import GraphError
 from compiler.core.lowering import Lowering
+from compiler.core.protocols import CompiledFunction
 
 Rule: TypeAlias = "Callable[..., Any]"
 Attrs: TypeAlias = "dict[str, Any]"
@@ -32,24 +34,24 @@ class Operand:
 
     __slots__ = ()
 
-    apply: Callable[..., Any]
+    apply: Callable[[Op, Sequence[Any], Attrs], Any]
     """`apply(op, operands, attrs)` applies `op` to `operands`, of which this handle is one."""
 
-    constant: Callable[..., Any]
+    constant: Callable[[Any], Any]
     """`constant(array)` is a handle of this kind that holds the array and has no gradient."""
 
-    call: Callable[..., Any]
+    call: Callable[[CompiledFunction, Sequence[Any]], list[Any]]
     """`call(function, operands)`: the results of a compiled function that is no op, a list of
-    handles; `function` has `forward`, `reverse` and `expand` (`staticgraph.tracing.compiled`)."""
+    handles."""
 
-    arrays: Callable[..., Any]
+    arrays: Callable[[Sequence[Any]], list[Any]]
     """`arrays(operands)`: the arrays that handles of this kind hold, others as they are."""
 
-    traced: Callable[..., Any]
+    traced: Callable[[Any, bool], Operand]
     """`traced(expression, argument)`: a handle of this kind that stands for an expression while a
     function is captured; `argument`: whether it stands for a tensor that exists outside."""
 
-    capturing: Callable[..., Any]
+    capturing: Callable[[], AbstractContextManager[None]]
     """`capturing()`: a context in which a function of handles of this kind is captured."""
 
     shape: Any

@@ -294,13 +294,15 @@ def has_values(x: Any) -> bool:
     return isinstance(x, Tensor) and not isinstance(x, Handle)
 
 
-@provided.wrap.provide
 def wrap(array: Any) -> Tensor:
     """A tensor on the memory of an array, without a gradient."""
     if paused and mode.capture is not None:
         known: Tensor = mode.capture.known(array)
         return known
     return fresh(array)
+
+
+provided.wrap.provide(wrap)
 
 
 def _own(array: Any, arrays: Sequence[Any]) -> Any:

@@ -246,7 +246,7 @@ def test_units_with_few_calls_inline_them_first() -> None:
 
     most = native.MOST_INLINED // vecmath.length("exp")
     units = [unit(most), unit(3), unit(0), unit(most - 3)]
-    assert native._inlining(units) == {1, 2, 3}
+    assert native.inlined(units) == {1, 2, 3}
 
 
 # -- memory ------------------------------------------------------------------------------------
