@@ -70,7 +70,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
     """input + value * tensor1 * tensor2, the product in the dtype of the result."""
-    if not input.dtype == tensor1.dtype == tensor2.dtype:
+    if not input._array.dtype == tensor1._array.dtype == tensor2._array.dtype:
         dtype = result_type(one._array for one in (input, tensor1, tensor2))
         tensor1, tensor2 = tensor1.to(dtype), tensor2.to(dtype)
     product = tensor1 * tensor2
