@@ -41,8 +41,10 @@ def capturing() -> AbstractContextManager[None]:
     return capturing()
 
 
-def complete(cls: type[Tensor]) -> None:
-    """Give tensors these methods, which their room, below the capture, cannot have."""
-    for method in (call, arrays, capturing):
-        setattr(cls, method.__name__, staticmethod(method))
-    setattr(cls, traced.__name__, classmethod(traced))
+METHODS: dict[str, Any] = {
+    "call": staticmethod(call),
+    "arrays": staticmethod(arrays),
+    "traced": classmethod(traced),
+    "capturing": staticmethod(capturing),
+}
+"""Methods of Tensor, whose room is below the capture."""

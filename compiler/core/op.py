@@ -70,8 +70,11 @@ def _most(function: Any) -> float:
     """How many arrays a function of NumPy's kind reads: one more by position is its `out`."""
     if isinstance(function, np.ufunc):
         return function.nin
-    names = list(inspect.signature(function).parameters)
-    return names.index("out") if "out" in names else math.inf
+    parameters = inspect.signature(function).parameters.values()
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return math.inf
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in by_position and one.name != "out" for one in parameters)
 
 
 def refuse_more(name: str, function: Any, count: int) -> None:
@@ -122,8 +125,6 @@ class Op:
         checked: whether `infer_type` refuses operands or attributes that `evaluate` would take.
         elementwise: whether each element comes from the elements at the same place of operands
             that broadcast.
-        sliceable: `(ndim, **attrs) -> int`, the number of leading axes along which slices of the
-            result come from those of the operands of the full rank and all of the others; None: 0.
         batching: `(op, examples, size, attrs, apply) -> tensor`, the op on batches, whose first
             axis counts the examples; None as the result where the rule does not know these
             examples. None as the rule: an op that is expanded, or cannot be batched.
@@ -152,7 +153,6 @@ class Op:
     vjp_items: Callable[..., Sequence[Any]] | None = None
     checked: bool = False
     elementwise: bool = False
-    sliceable: Callable[..., int] | None = None
     batching: BatchRule | None = None
     linearity: Linearity = "none"
     cost: Cost = "cheap"

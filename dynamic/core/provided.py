@@ -1,7 +1,7 @@
 """What lower rooms need of higher ones: see `compiler.core.provided`.
 
 An import points to the same room or a lower one (`docs/architecture.md`). These are the calls that
-go the other way; `fast_paths`, `operations` and `handle` give Tensor methods too.
+go the other way; `dynamic.assembly` gives Tensor methods too.
 """
 
 from __future__ import annotations

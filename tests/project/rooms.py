@@ -62,7 +62,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
     ),
     "dynamic": (
         _room("core", "errors, warnings, dtypes, ops that only tensors have"),
-        _room("kernels", "how ops on large arrays are computed: compiled, in blocks, by threads"),
+        _room("kernels", "how ops on arrays are computed: with NumPy, or compiled"),
         _room("tape", "nodes, hooks, grad modes, the reverse pass"),
         _room("tensors", "`Tensor`, its methods, views, in-place operations, factories"),
         _room("fast_paths", "ops on small plain tensors, straight to NumPy"),
@@ -75,7 +75,8 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("optim", "optimizers and schedulers"),
         _room("utils", "checkpoints that recompute"),
         _room(
-            "root", "the public names, files, drawing", "", "drawing", "handle", "serialization",
+            "root", "the public names, `Tensor` assembled, files, drawing",
+            "", "assembly", "drawing", "handle", "serialization",
         ),
     ),
     "staticgraph": (
