@@ -135,7 +135,7 @@ def _plain(data: Any) -> tuple[Any, bool]:
     if _NUMBERS.issuperset(map(type, data)):
         return data, True
     parts = [_plain(one) for one in data]
-    return [part for part, _ in parts], all([numbers for _, numbers in parts])
+    return [part for part, _ in parts], all(numbers for _, numbers in parts)
 
 
 def tensor(
