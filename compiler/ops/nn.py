@@ -63,6 +63,7 @@ relu = elementwise(
     "relu", activation.relu, "maximum({0}, {t}(0))", arity=1, check=numeric,
     vjp_arrays=activation.relu_vjp,
     vjp=(lambda g, o, a: where(less_equal(o, 0), 0, g),), saves=("o",),
+    smooth=False,
     doc="max(x, 0); the gradient at 0 is 0.",
 )  # fmt: skip
 
@@ -87,12 +88,14 @@ leaky_relu = composite(
     "leaky_relu", lambda x, *, negative_slope: where(x > 0, x, x * negative_slope),
     bind=_with("leaky_relu", negative_slope=0.01), floating=True, saves=("a",), elementwise=True,
     vjp=(lambda g, o, a, *, negative_slope: where(a > 0, g, g * negative_slope),),
+    smooth=False,
     doc="x above 0, negative_slope * x below.",
 )  # fmt: skip
 elu = composite(
     "elu", lambda x, *, alpha: where(x > 0, x, alpha * expm1(minimum(x, 0))),
     bind=_with("elu", alpha=1.0), floating=True, saves=("a",), elementwise=True,
     vjp=(lambda g, o, a, *, alpha: where(a > 0, g, g * (alpha * exp(minimum(a, 0)))),),
+    smooth=False,
     doc="x above 0, alpha * (exp(x) - 1) below (Clevert, Unterthiner, Hochreiter 2015).",
 )  # fmt: skip
 
@@ -177,6 +180,7 @@ clamp = composite(
     "clamp", lambda x, low, high: minimum(maximum(x, low), high), promotes=slice(None),
     vjp=(_clamp_by_x, _clamp_by_low, _clamp_by_high), saves=("abc", "abc", "abc"),
     elementwise=True,
+    smooth=False,
     doc="min(max(x, low), high), element by element.",
 )  # fmt: skip
 
@@ -203,6 +207,7 @@ binary_cross_entropy = composite(
         lambda g, o, x, target: g * (log1p(-x) - log(x)),
     ),
     saves=("ab", "a"), elementwise=True, promotes=slice(None), floating=True,
+    smooth=False,
     doc="""The negative log-likelihood of targets in [0, 1] under probabilities, element by element.
 
     Its logarithms are at least -100, and its slopes by x at most 1e12, as PyTorch's; it is nan
