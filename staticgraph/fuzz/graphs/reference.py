@@ -2,7 +2,7 @@
 
 Nothing here calls the op library. Of elementwise ops that have no entry the declared NumPy function
 is the meaning (`_EVALUATED`): kernels compute another text, that of the lowering. Each function
-takes and gives arrays, with the arguments of the public function; `Reference` evaluates it in higher
+takes and gives arrays, with the arguments of the public function; `apply` evaluates it in higher
 precision and rounds once.
 """
 
