@@ -13,7 +13,7 @@ from compiler.core.dims import Dim
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Attrs
 from compiler.core.types import TensorType, broadcast_shapes, normalise_axis, unify
-from compiler.ops.arithmetic import astype, maximum, minimum, numeric, square
+from compiler.ops.arithmetic import absolute, astype, maximum, minimum, numeric, square
 from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import (
     equal,
@@ -52,7 +52,7 @@ from compiler.reference import activation, classes, direct
 
 __all__ = [
     "binary_cross_entropy_with_logits", "clip", "cross_entropy", "elu", "gelu", "layer_norm",
-    "leaky_relu", "log_softmax", "mse_loss", "relu", "silu", "softmax",
+    "leaky_relu", "log_softmax", "mse_loss", "relu", "silu", "softmax", "softsign",
 ]  # fmt: skip
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -221,6 +221,18 @@ def _axis_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
         return (x,), {"axis": normalise_axis(name, -1 if axis is None else axis, x.ndim)}
 
     return bind
+
+
+softsign = elementwise(
+    "softsign", lambda x: x / (1 + np.abs(x)), "{0} / ({t}(1) + abs({0}))", arity=1, floating=True,
+    cost="moderate", smooth=False,
+    vjp=(lambda g, o, a: g / square(1 + absolute(a)),), saves=("a",),
+    doc="""a / (1 + |a|), between -1 and 1 (Turian, Bergstra, Bengio 2009); its second derivative
+    jumps at 0.
+
+    >>> sg.softsign(np.array([3.0, -1.0, 0.0]))
+    array([ 0.75, -0.5 ,  0.  ])""",
+)  # fmt: skip
 
 
 def _softmax(x: Any, *, axis: int) -> Any:
