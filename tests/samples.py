@@ -279,7 +279,7 @@ SAMPLES: dict[str, list[Sample]] = {
         name: unary()
         for name in (
             "atan", "cos", "cosh", "erf", "exp", "expm1", "sigmoid", "silu", "sin", "sinh",
-            "softplus", "tanh",
+            "softplus", "softsign", "tanh",
         )
     },
     **{name: unary(positive) for name in ("log", "log1p", "reciprocal", "rsqrt", "sqrt")},

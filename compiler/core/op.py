@@ -26,6 +26,7 @@ Rule: TypeAlias = "Callable[..., Any]"
 Attrs: TypeAlias = "dict[str, Any]"
 BatchRule: TypeAlias = "Callable[..., Any]"
 Linearity: TypeAlias = Literal["none", "linear", "affine", "multilinear", "diagonal"]
+Domain: TypeAlias = Literal["all", "positive", "unit", "small", "share"]
 Cost: TypeAlias = Literal["cheap", "moderate", "expensive"]
 
 
@@ -135,6 +136,10 @@ class Op:
             tangents too; "none": the rules are differentiated.
         cost: of one element: "cheap" is no more than to read it back from the cache, "moderate"
             to write an element of two arrays and to read them.
+        domain: of an elementwise op, where its value is finite and not flat: "all", "positive",
+            "unit" (-1 to 1), "small" (it grows exponentially), or "share" (0 to 1); of two
+            operands, the second. Random programs move operands there.
+        smooth: whether it has two derivatives wherever it has a value, and its gradient is these.
         bind: `(*args, **kwargs) -> (operands, attrs)`, the public signature; None where all
             arguments are operands.
         expand: for a composite, the same value written in other ops: `(*operands, **attrs)`.
@@ -156,6 +161,8 @@ class Op:
     batching: BatchRule | None = None
     linearity: Linearity = "none"
     cost: Cost = "cheap"
+    domain: Domain = "all"
+    smooth: bool = True
     bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None
     expand: Callable[..., Any] | None = None
     lowering: Lowering | None = None

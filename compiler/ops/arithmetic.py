@@ -58,6 +58,7 @@ astype = register(
         lowering=Pointwise("{t}({0})"),
         batching=aligned,
         linearity="linear",
+        smooth=False,
         doc="x cast to `dtype`; the gradient is cast back.",
     )
 )
@@ -79,6 +80,7 @@ copy = register(
 stop_gradient = composite(
     "stop_gradient", lambda x: copy(x), evaluate=lambda x: x, vjp=(None,),
     batching=aligned, linearity="diagonal",
+    smooth=False,
     doc="x, through which no gradient flows.",
 )  # fmt: skip
 
@@ -100,21 +102,28 @@ multiply = elementwise(
 divide = elementwise(
     "divide", np.true_divide, "{0} / {1}", arity=2, check=numeric, floating=True, cost="moderate",
     vjp=(lambda g, o, a, b: g / b, lambda g, o, a, b: -g * (a / b) / b), saves=("b", "ab"),
+    domain="positive",
     doc="a / b; integers are cast to floating point first.",
 )  # fmt: skip
 floor_divide = elementwise(
     "floor_divide", np.floor_divide, "floor_divide_{k}({0}, {1})", arity=2, check=numeric,
     cost="expensive", vjp=(None, None),
+    smooth=False,
+    domain="positive",
     doc="The floor of a / b, NumPy's for floats, and 0 for an integer divided by 0.",
 )  # fmt: skip
 remainder = elementwise(
     "remainder", np.remainder, "remainder_{k}({0}, {1})", arity=2, check=numeric, cost="expensive",
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * floor_divide(a, b)), saves=("", "ab"),
+    smooth=False,
+    domain="positive",
     doc="a - floor(a / b) * b: the sign of b.",
 )  # fmt: skip
 fmod = elementwise(
     "fmod", np.fmod, "fmod_{k}({0}, {1})", arity=2, check=numeric, cost="expensive",
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * trunc(a / b)), saves=("", "ab"),
+    smooth=False,
+    domain="positive",
     doc="""a - trunc(a / b) * b: the sign of a.
 
     >>> sg.fmod(np.array([5.0, -5.0]), 3.0)
@@ -133,6 +142,7 @@ square = elementwise(
 reciprocal = elementwise(
     "reciprocal", lambda x: np.true_divide(1, x), "{t}(1) / {0}", arity=1, floating=True,
     cost="moderate", vjp=(lambda g, o, a: -g * (o * o),), saves=("o",),
+    domain="positive",
     doc="1 / a.",
 )  # fmt: skip
 
@@ -195,10 +205,12 @@ def _sign_of(g: Any, o: Any, a: Any) -> Any:
 sign = elementwise(
     "sign", np.sign, "sign_{k}({0})", arity=1, check=numeric, vjp=(_flat,),
     saves=("",),
+    smooth=False,
     doc="-1, 0 or 1; nan for nan.",
 )  # fmt: skip
 absolute = elementwise(
     "abs", np.abs, "abs({0})", arity=1, check=numeric, vjp=(_sign_of,), saves=("a",),
+    smooth=False,
     doc="The absolute value; the gradient at 0 is 0.",
 )  # fmt: skip
 abs = absolute
@@ -212,6 +224,7 @@ def _copysign_by_a(g: Any, o: Any, a: Any, b: Any) -> Any:
 copysign = elementwise(
     "copysign", np.copysign, "copysign({0}, {1})", arity=2, floating=True,
     vjp=(_copysign_by_a, lambda g, o, a, b: zeros_like(g)), saves=("ao", ""),
+    smooth=False,
     doc="""The magnitude of a with the sign of b; the gradient at a = 0 is 0.
 
     >>> sg.copysign(np.array([1.0, 2.0]), np.array([-0.0, 3.0]))
@@ -234,11 +247,13 @@ def _share(loses: Any) -> Any:
 maximum = elementwise(
     "maximum", np.maximum, "maximum({0}, {1})", arity=2, commutative=True,
     vjp=_share(less), saves=("ab", "ab"),
+    smooth=False,
     doc="The larger of a and b; nan if either is. Ties share the gradient evenly.",
 )  # fmt: skip
 minimum = elementwise(
     "minimum", np.minimum, "minimum({0}, {1})", arity=2, commutative=True,
     vjp=_share(greater), saves=("ab", "ab"),
+    smooth=False,
     doc="The smaller of a and b; nan if either is. Ties share the gradient evenly.",
 )  # fmt: skip
 
@@ -258,6 +273,7 @@ def _preferring(wins: Any) -> Any:
 fmax = elementwise(
     "fmax", np.fmax, "select(({0} >= {1}) | ({1} != {1}), {0}, {1})", arity=2,
     vjp=_preferring(greater_equal), saves=("ab", "ab"),
+    smooth=False,
     doc="""The larger of a and b, or that which is not nan; the gradient of a tie is a's.
 
     >>> sg.fmax(np.array([1.0, np.nan]), np.array([2.0, 3.0]))
@@ -266,6 +282,7 @@ fmax = elementwise(
 fmin = elementwise(
     "fmin", np.fmin, "select(({0} <= {1}) | ({1} != {1}), {0}, {1})", arity=2,
     vjp=_preferring(less_equal), saves=("ab", "ab"),
+    smooth=False,
     doc="""The smaller of a and b, or that which is not nan; the gradient of a tie is a's.
 
     >>> sg.fmin(np.array([1.0, np.nan]), np.array([2.0, 3.0]))
@@ -275,6 +292,7 @@ hypot = elementwise(
     "hypot", np.hypot, "hypot({0}, {1})", arity=2, floating=True,
     cost="expensive", commutative=True,
     vjp=(lambda g, o, a, b: g * (a / o), lambda g, o, a, b: g * (b / o)), saves=("ao", "bo"),
+    smooth=False,
     doc="""sqrt(a**2 + b**2), without overflow in between; inf if either is infinite.
 
     >>> sg.hypot(np.array([3e200]), 4e200)
@@ -289,6 +307,7 @@ def _heaviside(a: Any, b: Any) -> Any:
 
 heaviside = composite(
     "heaviside", _heaviside, vjp=(None, None), elementwise=True, promotes=slice(None),
+    smooth=False,
     doc="""0 where a is negative, 1 where it is positive, and b where it is 0; without gradients.
 
     >>> sg.heaviside(np.array([-2.0, 0.0, 3.0]), 0.5)
@@ -333,6 +352,7 @@ trunc: Op = elementwise(
 frac = elementwise(
     "frac", lambda x: np.subtract(x, np.trunc(x)), "{0} - trunc({0})", arity=1, floating=True,
     vjp=(lambda g, o, a: g,), saves=("",),
+    smooth=False,
     doc="""a - trunc(a): the fraction, with the sign of a.
 
     >>> sg.frac(np.array([2.5, -2.5]))

@@ -246,6 +246,7 @@ max_pool2d = composite(
     vjp=(_max_pool2d_vjp,), saves=("ao",), evaluate=pooling_arrays.max_pool2d,
     vjp_arrays=pooling_arrays.max_pool2d_vjp,
     batching=images,
+    smooth=False,
     doc="The largest element of each window: (n, c, h, w) -> (n, c, oh, ow); the padding never "
     "wins. The first winner takes the gradient.",
 )  # fmt: skip

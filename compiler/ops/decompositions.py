@@ -46,6 +46,7 @@ def _factors(
     *,
     check: Callable[[str, TensorType], None] = require_matrices,
     saves: str = "o",
+    smooth: bool = True,
     doc: str,
 ) -> Op:
     """Declare an op of the matrices of one operand that gives several tensors."""
@@ -65,6 +66,7 @@ def _factors(
             infer_type=infer_type,
             evaluate=function,
             batching=unchanged,
+            smooth=smooth,
             vjp_items=vjp_items,
             saves=(saves,),
             checked=True,
@@ -121,6 +123,7 @@ def _eigh_vjp(gs: Sequence[Any], out: Sequence[Any], a: Any, *, lower: bool) -> 
 
 eigh_factors: Op = _factors(
     "eigh", _eigh_numpy, _vectors_type, _eigh_vjp, check=require_square,
+    smooth=False,
     doc="The eigenvalues in order, and orthonormal eigenvectors as columns, of symmetric matrices, "
     "of which one triangle is read: (..., n, n) -> (..., n) and (..., n, n).",
 )  # fmt: skip
@@ -183,6 +186,7 @@ eigvalsh: Op = register(
         lowering=Host(),
         floating=True,
         batching=unchanged,
+        smooth=False,
         doc="The eigenvalues in order of symmetric matrices, of which one triangle is read: (..., "
         "n, n) -> (..., n). They may be equal for one gradient, but not for a second one.",
     )

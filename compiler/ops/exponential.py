@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.op import Cost, Op
+from compiler.core.op import Cost, Domain, Op
 from compiler.ops.comparison import equal, where
 from compiler.ops.declare import elementwise
 from compiler.reference import activation, error_function
@@ -31,6 +31,7 @@ def _unary(
     code: str = "",
     arrays: Any = None,
     cost: Cost = "expensive",
+    domain: Domain = "all",
 ) -> Any:
     return elementwise(
         name,
@@ -39,6 +40,7 @@ def _unary(
         arity=1,
         floating=True,
         cost=cost,
+        domain=domain,
         vjp=(rule,),
         vjp_arrays=arrays,
         saves=(saves,),
@@ -61,51 +63,85 @@ sqrt = _unary(
     "o",
     "The square root; nan below 0.",
     cost="moderate",
+    domain="positive",
 )
 rsqrt = _unary(
     "rsqrt", _rsqrt, lambda g, o, a: g * (-0.5 * (o * o * o)), "o", "1 / sqrt(a).",
-    cost="moderate",
+    cost="moderate", domain="positive",
 )  # fmt: skip
-exp = _unary("exp", np.exp, lambda g, o, a: g * o, "o", "e to the power of a.", cost="moderate")
+exp = _unary(
+    "exp",
+    np.exp,
+    lambda g, o, a: g * o,
+    "o",
+    "e to the power of a.",
+    cost="moderate",
+    domain="small",
+)
 exp2 = _unary(
     "exp2", np.exp2, lambda g, o, a: g * (o * _LN2), "o",
     """2 to the power of a, exact where that is an integer.
 
     >>> sg.exp2(np.array([3.0, -1.0]))
-    array([8. , 0.5])""",
+    array([8. , 0.5])""", domain="small",
 )  # fmt: skip
-expm1 = _unary("expm1", np.expm1, lambda g, o, a: g * (o + 1), "o", "exp(a) - 1, exact near 0.")
-log = _unary("log", np.log, lambda g, o, a: g / a, "a", "The natural logarithm.")
+expm1 = _unary(
+    "expm1", np.expm1, lambda g, o, a: g * (o + 1), "o", "exp(a) - 1, exact near 0.", domain="small"
+)
+log = _unary("log", np.log, lambda g, o, a: g / a, "a", "The natural logarithm.", domain="positive")
 log2 = _unary(
     "log2", np.log2, lambda g, o, a: g / (a * _LN2), "a",
     """The binary logarithm, exact at powers of two.
 
     >>> sg.log2(np.array([8.0, 0.25]))
-    array([ 3., -2.])""",
+    array([ 3., -2.])""", domain="positive",
 )  # fmt: skip
 log10 = _unary(
     "log10", np.log10, lambda g, o, a: g / (a * _LN10), "a",
     """The decimal logarithm, exact at powers of ten.
 
     >>> sg.log10(np.array([1000.0, 0.1]))
-    array([ 3., -1.])""",
+    array([ 3., -1.])""", domain="positive",
 )  # fmt: skip
-log1p = _unary("log1p", np.log1p, lambda g, o, a: g / (a + 1), "a", "log(1 + a), exact near 0.")
+log1p = _unary(
+    "log1p",
+    np.log1p,
+    lambda g, o, a: g / (a + 1),
+    "a",
+    "log(1 + a), exact near 0.",
+    domain="positive",
+)
 sin = _unary("sin", np.sin, lambda g, o, a: g * cos(a), "a", "The sine of a in radians.")
 cos: Op = _unary("cos", np.cos, lambda g, o, a: -g * sin(a), "a", "The cosine of a in radians.")
-tan = _unary("tan", np.tan, lambda g, o, a: g * (1 + o * o), "o", "The tangent of a in radians.")
+tan = _unary(
+    "tan",
+    np.tan,
+    lambda g, o, a: g * (1 + o * o),
+    "o",
+    "The tangent of a in radians.",
+    domain="unit",
+)
 asin = _unary(
-    "asin", np.arcsin, lambda g, o, a: g * rsqrt(1 - a * a), "a", "The inverse sine, in radians."
+    "asin",
+    np.arcsin,
+    lambda g, o, a: g * rsqrt(1 - a * a),
+    "a",
+    "The inverse sine, in radians.",
+    domain="unit",
 )
 acos = _unary(
     "acos", np.arccos, lambda g, o, a: -g * rsqrt(1 - a * a), "a",
-    "The inverse cosine, in radians.",
+    "The inverse cosine, in radians.", domain="unit",
 )  # fmt: skip
 atan = _unary(
     "atan", np.arctan, lambda g, o, a: g / (a * a + 1), "a", "The inverse tangent, in radians."
 )
-sinh = _unary("sinh", np.sinh, lambda g, o, a: g * cosh(a), "a", "The hyperbolic sine.")
-cosh: Op = _unary("cosh", np.cosh, lambda g, o, a: g * sinh(a), "a", "The hyperbolic cosine.")
+sinh = _unary(
+    "sinh", np.sinh, lambda g, o, a: g * cosh(a), "a", "The hyperbolic sine.", domain="small"
+)
+cosh: Op = _unary(
+    "cosh", np.cosh, lambda g, o, a: g * sinh(a), "a", "The hyperbolic cosine.", domain="small"
+)
 tanh = _unary(
     "tanh", np.tanh, lambda g, o, a: g * (1 - o * o), "o", "The hyperbolic tangent.",
     arrays=activation.tanh_vjp, cost="moderate",
@@ -129,14 +165,14 @@ acosh = _unary(
     """The inverse hyperbolic cosine, at least 0; nan below 1.
 
     >>> sg.acosh(np.array([1.0, np.cosh(2.0)]))
-    array([0., 2.])""",
+    array([0., 2.])""", domain="positive",
 )  # fmt: skip
 atanh = _unary(
     "atanh", np.arctanh, lambda g, o, a: g / ((1 - a) * (1 + a)), "a",
     """The inverse hyperbolic tangent: inf at 1, nan beyond.
 
     >>> sg.atanh(np.array([0.0, np.tanh(2.0)]))
-    array([0., 2.])""",
+    array([0., 2.])""", domain="unit",
 )  # fmt: skip
 erf = _unary(
     "erf",
@@ -178,5 +214,6 @@ def _atan2_by_x(g: Any, o: Any, a: Any, b: Any) -> Any:
 atan2 = elementwise(
     "atan2", np.arctan2, "atan2({0}, {1})", arity=2, floating=True, cost="expensive",
     vjp=(_atan2_by_y, _atan2_by_x), saves=("ab", "ab"),
+    smooth=False,
     doc="The angle of the point (b, a), in radians, in [-pi, pi]; the gradient at the origin is 0.",
 )  # fmt: skip

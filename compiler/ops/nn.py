@@ -13,7 +13,7 @@ from compiler.core.dims import Dim
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Attrs
 from compiler.core.types import TensorType, broadcast_shapes, normalise_axis, unify
-from compiler.ops.arithmetic import astype, maximum, minimum, numeric, square
+from compiler.ops.arithmetic import absolute, astype, maximum, minimum, numeric, square
 from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import (
     equal,
@@ -52,7 +52,7 @@ from compiler.reference import activation, classes, direct
 
 __all__ = [
     "binary_cross_entropy_with_logits", "clip", "cross_entropy", "elu", "gelu", "layer_norm",
-    "leaky_relu", "log_softmax", "mse_loss", "relu", "silu", "softmax",
+    "leaky_relu", "log_softmax", "mse_loss", "relu", "silu", "softmax", "softsign",
 ]  # fmt: skip
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -63,6 +63,7 @@ relu = elementwise(
     "relu", activation.relu, "maximum({0}, {t}(0))", arity=1, check=numeric,
     vjp_arrays=activation.relu_vjp,
     vjp=(lambda g, o, a: where(less_equal(o, 0), 0, g),), saves=("o",),
+    smooth=False,
     doc="max(x, 0); the gradient at 0 is 0.",
 )  # fmt: skip
 
@@ -87,12 +88,14 @@ leaky_relu = composite(
     "leaky_relu", lambda x, *, negative_slope: where(x > 0, x, x * negative_slope),
     bind=_with("leaky_relu", negative_slope=0.01), floating=True, saves=("a",), elementwise=True,
     vjp=(lambda g, o, a, *, negative_slope: where(a > 0, g, g * negative_slope),),
+    smooth=False,
     doc="x above 0, negative_slope * x below.",
 )  # fmt: skip
 elu = composite(
     "elu", lambda x, *, alpha: where(x > 0, x, alpha * expm1(minimum(x, 0))),
     bind=_with("elu", alpha=1.0), floating=True, saves=("a",), elementwise=True,
     vjp=(lambda g, o, a, *, alpha: where(a > 0, g, g * (alpha * exp(minimum(a, 0)))),),
+    smooth=False,
     doc="x above 0, alpha * (exp(x) - 1) below (Clevert, Unterthiner, Hochreiter 2015).",
 )  # fmt: skip
 
@@ -177,6 +180,7 @@ clamp = composite(
     "clamp", lambda x, low, high: minimum(maximum(x, low), high), promotes=slice(None),
     vjp=(_clamp_by_x, _clamp_by_low, _clamp_by_high), saves=("abc", "abc", "abc"),
     elementwise=True,
+    smooth=False,
     doc="min(max(x, low), high), element by element.",
 )  # fmt: skip
 
@@ -203,6 +207,7 @@ binary_cross_entropy = composite(
         lambda g, o, x, target: g * (log1p(-x) - log(x)),
     ),
     saves=("ab", "a"), elementwise=True, promotes=slice(None), floating=True,
+    smooth=False,
     doc="""The negative log-likelihood of targets in [0, 1] under probabilities, element by element.
 
     Its logarithms are at least -100, and its slopes by x at most 1e12, as PyTorch's; it is nan
@@ -216,6 +221,18 @@ def _axis_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
         return (x,), {"axis": normalise_axis(name, -1 if axis is None else axis, x.ndim)}
 
     return bind
+
+
+softsign = elementwise(
+    "softsign", lambda x: x / (1 + np.abs(x)), "{0} / ({t}(1) + abs({0}))", arity=1, floating=True,
+    cost="moderate", smooth=False,
+    vjp=(lambda g, o, a: g / square(1 + absolute(a)),), saves=("a",),
+    doc="""a / (1 + |a|), between -1 and 1 (Turian, Bergstra, Bengio 2009); its second derivative
+    jumps at 0.
+
+    >>> sg.softsign(np.array([3.0, -1.0, 0.0]))
+    array([ 0.75, -0.5 ,  0.  ])""",
+)  # fmt: skip
 
 
 def _softmax(x: Any, *, axis: int) -> Any:

@@ -91,6 +91,7 @@ vector_norm = composite(
     "vector_norm", _expanded, bind=_bind, evaluate=_evaluate, vjp=(_vjp,), saves=("ao",),
     floating=True,
     batching=shifted,
+    smooth=False,
     doc="sum(|x|**p)**(1/p) over axes, p being `ord`; for inf and -inf the largest and the "
     "smallest magnitude, for 0 how many are not 0. The gradient at 0 is 0; ties share it evenly.",
 )  # fmt: skip

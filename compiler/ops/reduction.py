@@ -148,6 +148,7 @@ def positions(like: Any, axis: int) -> Any:
 max = reduction(
     "max", largest, "max", result=lambda dtype: dtype, check=_extremum_check,
     bind=_extremum_bind("max"), vjp=(_extremum_vjp(lambda: argmax),), saves=("ao",),
+    smooth=False,
     doc="The largest element; nan if any is. Over one axis the first winner takes the gradient, "
     "over all or several the winners share it evenly (nan has none: the gradient is nan), as "
     "PyTorch's max and amax.",
@@ -155,6 +156,7 @@ max = reduction(
 min = reduction(
     "min", smallest, "min", result=lambda dtype: dtype, check=_extremum_check,
     bind=_extremum_bind("min"), vjp=(_extremum_vjp(lambda: argmin),), saves=("ao",),
+    smooth=False,
     doc="The smallest element; nan if any is. The gradient is shared as by `max`.",
 )  # fmt: skip
 
@@ -327,6 +329,7 @@ std = composite(
     "std", _std, evaluate=_std_numpy, bind=_variance_bind("std"), vjp=(_std_vjp,), saves=("ao",),
     floating=True,
     batching=shifted,
+    smooth=False,
     doc="The square root of `var`; its gradient where it is 0 is 0, as PyTorch's.",
 )  # fmt: skip
 

@@ -132,6 +132,7 @@ along_extremum: Op = register(
         bind=_extremum_bind,
         lowering=Host(),
         batching=shifted_one,
+        smooth=False,
         doc="The largest (or smallest) of the values that the indices lay on each of `size` places "
         "along `axis`: see `along_add`. Where none falls the least (largest) of the dtype. Ties "
         "share the gradient evenly.",
@@ -286,6 +287,7 @@ def _by_values(
 scatter_reduce: Op = composite(
     "scatter_reduce", _reduced, bind=_reduce_bind, evaluate=_reduced_numpy, check=_check,
     vjp=(_by_x, _by_values, None), saves=("abco", "abco", ""), promotes=slice(0, 2),
+    smooth=False,
     doc="x with the `values` at the places of `index` (see `scatter`), reduced place by place: "
     '`reduce` is "sum", "prod", "mean", "amax" or "amin". The element of x counts too unless '
     "`include_self` is False. Means of integers are rounded down; equal extrema share the gradient "

@@ -71,6 +71,7 @@ sinc = elementwise(
 lgamma = elementwise(
     "lgamma", special_functions.lgamma, "lgamma({0})", arity=1, floating=True, cost="expensive",
     vjp=(lambda g, o, a: g * digamma(a),), saves=("a",),
+    domain="positive",
     doc="""log|gamma(a)|; inf at 0 and the negative integers.
 
     >>> sg.lgamma(np.array([5.0, 0.0]))
@@ -79,6 +80,7 @@ lgamma = elementwise(
 digamma: Op = elementwise(
     "digamma", special_functions.digamma, "digamma({0})", arity=1, floating=True, cost="expensive",
     vjp=(lambda g, o, a: g * polygamma(1, a),), saves=("a",),
+    domain="positive",
     doc="""The derivative of lgamma; -inf at 0, nan at the negative integers.
 
     >>> sg.digamma(np.array([2.0])) - sg.digamma(np.array([1.0]))
@@ -225,6 +227,8 @@ def _xlogy_by_a(g: Any, o: Any, a: Any, b: Any) -> Any:
 xlogy: Any = composite(
     "xlogy", _xlogy, vjp=(_xlogy_by_a, lambda g, o, a, b: g * (a / b)), saves=("ab", "ab"),
     elementwise=True, promotes=slice(None), floating=True,
+    smooth=False,
+    domain="positive",
     doc="""a log(b), 0 where a is 0 unless b is nan.
 
     >>> sg.xlogy(np.array([0.0, 2.0]), np.array([0.0, 1.0]))
@@ -233,6 +237,7 @@ xlogy: Any = composite(
 log_odds = elementwise(
     "log_odds", special_functions.log_odds, "logit({0})", arity=1, floating=True, cost="expensive",
     vjp=(lambda g, o, a: _logit_vjp(g, o, a, eps=None),), saves=("a",),
+    domain="share",
     doc="log(a / (1 - a)): see logit.",
 )  # fmt: skip
 
@@ -255,6 +260,7 @@ def _logit_vjp(g: Any, o: Any, a: Any, *, eps: float | None) -> Any:
 logit = composite(
     "logit", _logit, bind=_logit_bind, vjp=(_logit_vjp,), saves=("a",), elementwise=True,
     floating=True,
+    smooth=False,
     doc="""log(a / (1 - a)), nan outside of [0, 1]; with `eps` of a limited to [eps, 1 - eps].
 
     >>> sg.logit(np.array([0.5, 0.75]))

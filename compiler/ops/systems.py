@@ -56,6 +56,7 @@ def matrix_op(
     check: Callable[[str, TensorType], None] = require_square,
     vjp: tuple[Rule | None, ...],
     saves: tuple[str, ...] = (),
+    smooth: bool = True,
     doc: str,
 ) -> Op:
     """Declare an op of the matrices of one operand, which a host step computes."""
@@ -73,6 +74,7 @@ def matrix_op(
             saves=saves,
             checked=True,
             batching=unchanged,
+            smooth=smooth,
             lowering=Host(),
             floating=True,
             doc=doc,
@@ -253,6 +255,7 @@ cholesky_factor: Op = matrix_op(
     "cholesky",
     lambda a: computed_or_failing("cholesky", np.linalg.cholesky, "is not positive definite", a),
     lambda a: a, vjp=(_cholesky_vjp,), saves=("o",),
+    smooth=False,
     doc="The lower Cholesky factors of symmetric positive definite matrices, of which the lower "
     "triangles are read.",
 )  # fmt: skip

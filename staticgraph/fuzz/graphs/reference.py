@@ -1,7 +1,9 @@
 """What every op means, in plain NumPy: written again, from the definitions, in obvious ways.
 
-Nothing here calls the op library. Each function takes and gives arrays, with the arguments of the
-public function; `Reference` evaluates it in higher precision and rounds once.
+Nothing here calls the op library. Of elementwise ops that have no entry the declared NumPy function
+is the meaning (`_EVALUATED`): kernels compute another text, that of the lowering. Each function
+takes and gives arrays, with the arguments of the public function; `apply` evaluates it in higher
+precision and rounds once.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.lowering import Pointwise
+from compiler.ops import all_ops
 from staticgraph.fuzz.graphs import along_reference, matrices_reference, scatters_reference, special
 from staticgraph.fuzz.graphs.undefined import UndefinedError
 
@@ -448,7 +452,15 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "binary_cross_entropy_with_logits": _floats(_binary_cross_entropy),
 }  # fmt: skip
 
-REFERENCE = ELEMENTWISE | REDUCTIONS | MOVEMENT | OTHERS | along_reference.REFERENCE
+_EVALUATED = {
+    op.name: _floats(op.evaluate)
+    for op in all_ops()
+    if isinstance(op.lowering, Pointwise) and op.elementwise and op.bind is None
+}
+"""Elementwise ops that are declared by a scalar expression, which is what kernels compute, and by a
+function of NumPy apart from it: that function, in higher precision."""
+
+REFERENCE = _EVALUATED | ELEMENTWISE | REDUCTIONS | MOVEMENT | OTHERS | along_reference.REFERENCE
 REFERENCE |= matrices_reference.REFERENCE | scatters_reference.REFERENCE
 
 EXACT = frozenset(MOVEMENT) | along_reference.EXACT | scatters_reference.EXACT | {
