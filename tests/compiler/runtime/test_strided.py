@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -17,12 +16,9 @@ import staticgraph as sg
 from compiler import strided
 from compiler.core.errors import FeedError, OutOfRangeError, ShapeError
 from compiler.graph.strided import Order
-from compiler.inspect.interpret import interpret
 from compiler.runtime.background import Compilation
 from compiler.runtime.cache.loader import counts
-from tests.layouts import all_in_place, laid_out, shuffled
-from tests.samples import SAMPLES
-from tests.trace import with_gradients
+from tests.layouts import all_in_place, laid_out
 
 RNG = np.random.default_rng(0)
 
@@ -102,23 +98,6 @@ def test_small_inputs_are_copied() -> None:
 
 
 # -- the same results ------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SAMPLES)
-def test_every_op_reads_in_place(name: str, in_place: None) -> None:
-    choose = random.Random(name)
-    outputs, feeds = with_gradients(name, 6)
-    inputs = list(feeds)
-    arrays = [shuffled(feeds[leaf], choose) for leaf in inputs]
-    expected = interpret(outputs, feeds)
-    executable = sg.compile(inputs, outputs)
-    for value, wanted in zip(executable(*arrays), expected, strict=True):
-        if value.dtype.kind == "f":
-            assert_allclose(value, wanted, rtol=1e-13, atol=1e-14)
-        else:
-            assert_array_equal(value, wanted)
-    assert len(kernels(executable)) == any(map(strided.order_of, arrays))
 
 
 LAYOUTS = {
