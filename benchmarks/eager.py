@@ -11,15 +11,9 @@ to PyTorch's better number of threads, with the limit that the project sets itse
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import json
-import os
-import statistics
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 Step = Callable[[], Any]
@@ -264,128 +258,63 @@ def workloads(torch: Any) -> dict[str, tuple[Step, float]]:
     return limited | {name: (step, LARGE_LIMIT) for name, step in large.items()}
 
 
-def measure(step: Step, seconds: float) -> tuple[float, float]:
-    """Median and minimum of the time of a step; short steps are timed in batches."""
-    start = time.perf_counter()
-    step()
-    once = time.perf_counter() - start
-    count = max(1, min(200, int(2e-4 / max(once, 1e-7))))
-    times: list[float] = []
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(times) < 5:
-        start = time.perf_counter()
-        for _ in range(count):
-            step()
-        times.append((time.perf_counter() - start) / count)
-    return statistics.median(times), min(times)
-
-
-def serve(contender: str, threads: int) -> None:
-    """Set the workloads up, then measure one whenever its name and seconds arrive on a line."""
-    if contender == "torch":
+def contender(name: str, threads: int) -> tuple[Any, dict[str, Step]]:
+    """The limit and the value of every workload, and the workloads."""
+    if name == "torch":
         import torch
 
         torch.set_num_threads(threads)
-        steps = workloads(torch)
+        found = workloads(torch)
     else:
-        sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         import dynamic
 
-        steps = workloads(dynamic)
-    for name, (step, limit) in steps.items():
-        value = step()
-        print(json.dumps([name, limit, float(value.sum().item())]), flush=True)
-    print("null", flush=True)
-    for line in sys.stdin:
-        name, seconds = json.loads(line)
-        print(json.dumps(measure(steps[name][0], seconds)), flush=True)
-
-
-class Contender:
-    """A process that measures workloads on demand."""
-
-    def __init__(self, name: str, interpreter: str, threads: int) -> None:
-        environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
-        self.label = f"{name}, {threads} thread{'s' * (threads > 1)}"
-        self.process = subprocess.Popen(
-            [interpreter, __file__, "--serve", name, "--threads", str(threads)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
-        )  # fmt: skip
-        self.limits: dict[str, float] = {}
-        self.values: dict[str, float] = {}
-        while (report := self._read()) is not None:
-            name, self.limits[name], self.values[name] = report
-
-    def _read(self) -> Any:
-        assert self.process.stdout is not None
-        return json.loads(self.process.stdout.readline())
-
-    def ask(self, workload: str, seconds: float) -> tuple[float, float]:
-        """Median and minimum of a workload."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps([workload, seconds]) + "\n")
-        self.process.stdin.flush()
-        median, least = self._read()
-        return median, least
-
-
-def race(contenders: Sequence[Contender], wanted: Sequence[str], rounds: int, s: float) -> None:
-    """Measure every workload and print a line for it."""
-    ours, *others = contenders
-    print("µs: median (minimum)".ljust(26) + "".join(f"{c.label:>22}" for c in contenders), end="")
-    print(f"{'ratio':>14}{'limit':>7}")
-    for name in wanted:
-        taken: dict[str, list[tuple[float, float]]] = {c.label: [] for c in contenders}
-        for _ in range(rounds):
-            for contender in contenders:
-                taken[contender.label].append(contender.ask(name, s))
-        medians = {label: statistics.median(m for m, _ in pairs) for label, pairs in taken.items()}
-        minima = {label: min(least for _, least in pairs) for label, pairs in taken.items()}
-        line = name.ljust(26)
-        for label in taken:
-            line += f"{medians[label] * 1e6:11.2f}({minima[label] * 1e6:9.2f})"
-        if others:
-            by_median, by_minimum = (
-                figures[ours.label] / min(figures[other.label] for other in others)
-                for figures in (medians, minima)
-            )
-            limit = ours.limits[name]
-            sign = " " if by_median <= limit else "!"
-            line += f"{by_median:6.2f} ({by_minimum:4.2f}){limit:6.1f}{sign}"
-        print(line, flush=True)
+        found = workloads(dynamic)
+    report = {key: [limit, float(step().sum().item())] for key, (step, limit) in found.items()}
+    return report, {key: step for key, (step, _) in found.items()}
 
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("workloads", nargs="*", help="parts of names; all if none is given")
-    parser.add_argument("--torch", help="an interpreter whose environment has PyTorch")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=0.2, help="per contender and round")
-    parser.add_argument("--serve", help=argparse.SUPPRESS)
-    parser.add_argument("--threads", type=int, default=2, help="of dynamic; PyTorch tries 1 and 2")
-    options = parser.parse_args()
-    if options.serve:
-        serve(options.serve, options.threads)
-        return
-    contenders = [Contender("dynamic", sys.executable, options.threads)]
+    from staticgraph.compare.scripts import Entrant, parser, raced, running, show
+
+    given = parser(__doc__, rounds=7, seconds=0.2)
+    given.add_argument("workloads", nargs="*", help="parts of names; all if none is given")
+    given.add_argument("--torch", help="an interpreter whose environment has PyTorch")
+    given.add_argument("--threads", type=int, default=2, help="of dynamic; PyTorch tries 1 and 2")
+    options = given.parse_args()
+    tried = [("dynamic", sys.executable, options.threads)]
     if options.torch:
-        contenders += [Contender("torch", options.torch, threads) for threads in (1, 2)]
-    wanted = [
-        name
-        for name in contenders[0].limits
-        if not options.workloads or any(part in name for part in options.workloads)
+        tried += [("torch", options.torch, threads) for threads in (1, 2)]
+    entrants = [
+        Entrant(f"{name}, {threads} thread{'s' * (threads > 1)}", [name, threads], python, threads)
+        for name, python, threads in tried
     ]
-    for other in contenders[1:]:
+    rows = []
+    with running(__file__, entrants) as processes:
+        ours, *others = (process.report for process in processes.values())
+        wanted = [
+            name
+            for name in ours
+            if not options.workloads or any(part in name for part in options.workloads)
+        ]
         for name in wanted:
-            mine, theirs = contenders[0].values[name], other.values[name]
-            if abs(mine - theirs) > 1e-3 * max(1.0, abs(theirs)):
-                raise SystemExit(f"{name}: {mine} and {theirs} differ: not the same computation")
-    race(contenders, wanted, options.rounds, options.seconds)
-    for contender in contenders:
-        contender.process.kill()
+            for other in others:
+                mine, theirs = ours[name][1], other[name][1]
+                if abs(mine - theirs) > 1e-3 * max(1.0, abs(theirs)):
+                    sys.exit(f"{name}: {mine} and {theirs} differ: not the same computation")
+        for name, times in raced(processes, wanted, options.rounds, options.seconds):
+            first, *rest = times.values()
+            row = [name]
+            row += [f"{one.median * 1e6:.2f} ({one.minimum * 1e6:.2f})" for one in times.values()]
+            if rest:
+                by_median = first.median / min(one.median for one in rest)
+                by_minimum = first.minimum / min(one.minimum for one in rest)
+                limit = ours[name][0]
+                sign = "" if by_median <= limit else "!"
+                row += [f"{by_median:.2f} ({by_minimum:.2f})", f"{limit:.1f}{sign}"]
+            rows.append(row)
+    heads = ["", *(one.label for one in entrants), *(["ratio", "limit"] if options.torch else [])]
+    show("µs: medians (minima)", heads, rows)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,9 @@ medians, the minimum, the ratio of both to the first, and how far the losses are
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import os
 import statistics
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,7 +22,6 @@ LAYERS, WIDTH, HEADS, TOKENS, BATCH, CHARACTERS = 4, 256, 8, 128, 16, 65
 PER_HEAD = WIDTH // HEADS
 RATE, DECAY = 1e-3, 0.01
 STEPS_COMPARED = 10
-HERE = Path(__file__).resolve().parent.parent
 
 
 def data() -> tuple[dict[str, Any], Any, Any]:
@@ -109,86 +103,41 @@ def torch_step() -> Callable[[], float]:
     return step
 
 
-def serve(contender: str) -> None:
-    """Set one contender up, then measure it whenever a line with seconds arrives."""
-    step = (torch_step if contender == "torch" else staticgraph_step)()
-    print(json.dumps([step() for _ in range(STEPS_COMPARED)]), flush=True)
-    for line in sys.stdin:
-        times, end = [], time.perf_counter() + float(line)
-        while time.perf_counter() < end:
-            start = time.perf_counter()
-            step()
-            times.append(time.perf_counter() - start)
-        print(json.dumps([statistics.median(times), min(times)]), flush=True)
-
-
-def started(name: str, interpreter: str, root: Path, threads: int) -> subprocess.Popen[str]:
-    """The process of a contender."""
-    return subprocess.Popen(
-        [interpreter, __file__, "--serve", name],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root,
-        env={**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(root)},
-    )  # fmt: skip
-
-
-def asked(process: subprocess.Popen[str], seconds: float | None) -> Any:
-    """The answer to a request for a measurement, or what comes first."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    if seconds is not None:
-        process.stdin.write(f"{seconds}\n")
-        process.stdin.flush()
-    return json.loads(process.stdout.readline())
-
-
-def race(processes: dict[str, subprocess.Popen[str]], rounds: int, seconds: float) -> None:
-    """Measure the contenders in turn and print what they took."""
-    losses = {name: asked(process, None) for name, process in processes.items()}
-    taken: dict[str, list[list[float]]] = {name: [] for name in processes}
-    for turn in range(rounds):
-        print(f"round {turn + 1} of {rounds}", end="\r", file=sys.stderr, flush=True)
-        for name, process in processes.items():
-            taken[name].append(asked(process, seconds))
-    print(f"{'':12} {'median':>10} {'minimum':>10} {'ratios to staticgraph':>24} {'losses':>10}")
-    first = [min(one[1] for one in taken["staticgraph"]), losses["staticgraph"]]
-    for name, found in taken.items():
-        median, least = statistics.median(one[0] for one in found), min(one[1] for one in found)
-        ratio = statistics.median(
-            other[0] / own[0] for other, own in zip(found, taken["staticgraph"], strict=True)
-        )
-        apart = max(abs(a / b - 1) for a, b in zip(losses[name], first[1], strict=True))
-        print(
-            f"{name:12} {median * 1e3:8.1f}ms {least * 1e3:8.1f}ms "
-            f"{ratio:15.2f} {least / first[0]:8.2f} {apart:10.1e}"
-        )
+def contender(name: str) -> tuple[Any, dict[str, Callable[[], float]]]:
+    """The first losses of a contender, and its step."""
+    step = (torch_step if name == "torch" else staticgraph_step)()
+    return [step() for _ in range(STEPS_COMPARED)], {"step": step}
 
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--torch", help="an interpreter whose environment has PyTorch")
-    parser.add_argument("--before", type=Path, help="a checkout of another version")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=2, help="per contender and round")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--serve", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.serve:
-        serve(options.serve)
-        return
-    contenders = {"staticgraph": (sys.executable, HERE)}
+    from staticgraph.compare.scripts import Entrant, apart, parser, raced, running, show
+
+    given = parser(__doc__, rounds=7, seconds=2)
+    given.add_argument("--torch", help="an interpreter whose environment has PyTorch")
+    given.add_argument("--before", type=Path, help="a checkout of another version")
+    given.add_argument("--threads", type=int, default=2)
+    options = given.parse_args()
+    entrants = [Entrant("staticgraph", ["staticgraph"], threads=options.threads)]
     if options.before:
-        contenders["before"] = sys.executable, options.before.resolve()
+        root = options.before.resolve()
+        entrants.append(Entrant("before", ["before"], threads=options.threads, root=root))
     if options.torch:
-        contenders["torch"] = options.torch, HERE
-    processes = {name: started(name, *where, options.threads) for name, where in contenders.items()}
-    try:
-        race(processes, options.rounds, options.seconds)
-    finally:
-        for process in processes.values():
-            process.kill()
+        entrants.append(Entrant("torch", ["torch"], options.torch, options.threads))
+    rows = []
+    with running(__file__, entrants) as processes:
+        for _, times in raced(processes, ["step"], options.rounds, options.seconds):
+            ours = times["staticgraph"]
+            for label, one in times.items():
+                pairs = zip(one.medians, ours.medians, strict=True)
+                losses = processes[label].report, processes["staticgraph"].report
+                rows.append([
+                    label, f"{one.median * 1e3:.1f}", f"{one.minimum * 1e3:.1f}",
+                    f"{statistics.median(a / b for a, b in pairs):.2f}",
+                    f"{one.minimum / ours.minimum:.2f}", f"{apart(*losses):.1e}",
+                ])  # fmt: skip
+    heads = ("", "median, ms", "minimum, ms", "ratio of medians", "of minima", "losses apart")
+    show("a training step of a small GPT", heads, rows)
 
 
 if __name__ == "__main__":

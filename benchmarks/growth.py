@@ -10,20 +10,17 @@ interpreter `--jax` names. A process that takes longer than `--limit` seconds is
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
+import itertools
 import resource
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 ELEMENTS = 1000
 CALLS = 5
+UNITS = ("s", "ms", "MB")
 
 
 def chain(np: Any, x: Any, ops: int) -> Any:
@@ -55,16 +52,6 @@ SHAPES: dict[str, tuple[Callable[[Any, Any, int], Any], bool]] = {
     "arithmetic": (arithmetic, False),
 }
 """Each graph, and whether its gradient is taken too."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """Processor seconds until the first result, seconds of a call, bytes, and the result."""
-
-    first: float
-    call: float
-    memory: int
-    value: float
 
 
 def with_staticgraph(shape: str, ops: int) -> Callable[[], Callable[[], float]]:
@@ -110,9 +97,9 @@ def with_jax(shape: str, ops: int) -> Callable[[], Callable[[], float]]:
     return make
 
 
-def measure(contender: str, shape: str, ops: int) -> None:
-    """Measure one graph in this process, and print it."""
-    make = {"staticgraph": with_staticgraph, "jax": with_jax}[contender](shape, ops)
+def contender(name: str, shape: str, ops: int) -> tuple[Any, dict[str, Any]]:
+    """Seconds until the first result and of a call, bytes, and the result; there are no steps."""
+    make = {"staticgraph": with_staticgraph, "jax": with_jax}[name](shape, ops)
     start = time.process_time()
     run = make()
     value = run()
@@ -124,101 +111,58 @@ def measure(contender: str, shape: str, ops: int) -> None:
         times.append(time.perf_counter() - start)
     unit = 1 if sys.platform == "darwin" else 1024
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    print(json.dumps([first, min(times), memory, value]))
+    return {"first": first, "call": min(times), "memory": memory, "value": value}, {}
 
 
-def measured(interpreter: str, contender: str, shape: str, ops: int, limit: float) -> Result | None:
-    """What a process of its own measures; None if it fails or takes too long."""
-    command = [interpreter, __file__, "--measure", contender, shape, str(ops)]
-    environment = os.environ | {"STATICGRAPH_CACHE": "0"}
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=limit, env=environment, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return None
-    return Result(*json.loads(done.stdout)) if done.returncode == 0 else None
-
-
-def rows(
-    interpreters: dict[str, str], counts: Sequence[int], limit: float
-) -> Iterator[tuple[str, int, list[Result | None]]]:
-    """Each graph at each size, by all contenders in turn."""
-    for shape in SHAPES:
-        for ops in counts:
-            results = []
-            for name, interpreter in interpreters.items():
-                print(f"{shape}, {ops}: {name}", end="   \r", file=sys.stderr, flush=True)
-                results.append(measured(interpreter, name, shape, ops, limit))
-            yield shape, ops, results
-
-
-def cells(result: Result | None, limit: float) -> list[str]:
-    """What a table says of a result."""
-    if result is None:
+def cells(report: Any, limit: float) -> list[str]:
+    """What a table says of a contender; of None, that it took too long."""
+    if report is None:
         return [f"over {limit:.0f}", "", ""]
-    call, memory = result.call * 1e3, result.memory / 2**20
-    return [f"{result.first:.2f}", f"{call:.2f}", f"{memory:.0f}"]
-
-
-def show(names: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    """Print the table."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title="s until the first result, ms per call, largest memory in MB")
-    for heading in headings(names):
-        table.add_column(heading, justify="left" if heading == "graph" else "right", no_wrap=True)
-    for line in lines:
-        table.add_row(*line)
-    Console().print(table)
-
-
-def headings(names: Sequence[str]) -> list[str]:
-    """The first line of the table."""
-    parts = [f"{name} {unit}" for name in names for unit in ("s", "ms", "MB")]
-    return ["graph", "ops", *parts]
-
-
-def markdown(names: Sequence[str], lines: Sequence[Sequence[str]], command: str) -> str:
-    """The table as a page."""
-    first = headings(names)
-    table = [first, ["---"] + ["---:"] * (len(first) - 1), *lines]
-    text = "\n".join("| " + " | ".join(line) + " |" for line in table)
-    return f"# Growth\n\n{__doc__}\nWritten by `{command}`.\n\n{text}\n"
+    call, memory = report["call"] * 1e3, report["memory"] / 2**20
+    return [f"{report['first']:.2f}", f"{call:.2f}", f"{memory:.0f}"]
 
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--jax", help="an interpreter whose environment has JAX")
-    parser.add_argument("--ops", type=int, nargs="+", default=[100, 300, 1000, 3000, 10_000])
-    parser.add_argument("--limit", type=float, default=300, help="seconds for each process")
-    parser.add_argument("--write", type=Path, help="a page for the table, in Markdown")
-    parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.measure:
-        contender, shape, ops = options.measure
-        measure(contender, shape, int(ops))
-        return
+    from staticgraph.compare.process import ContenderError
+    from staticgraph.compare.scripts import Entrant, markdown, parser, running, show
+
+    given = parser(__doc__)
+    given.add_argument("--jax", help="an interpreter whose environment has JAX")
+    given.add_argument("--ops", type=int, nargs="+", default=[100, 300, 1000, 3000, 10_000])
+    given.add_argument("--limit", type=float, default=300, help="seconds for each process")
+    given.add_argument("--write", type=Path, help="a page for the table, in Markdown")
+    options = given.parse_args()
     interpreters = {"staticgraph": sys.executable}
     if options.jax:
         interpreters["jax"] = options.jax
+
+    def measured(name: str, shape: str, ops: int) -> Any:
+        print(f"{shape}, {ops}: {name}", end="   \r", file=sys.stderr, flush=True)
+        off = {"STATICGRAPH_CACHE": "0"}
+        one = Entrant(name, [name, shape, ops], interpreters[name], variables=off)
+        try:
+            with running(__file__, [one], options.limit) as processes:
+                return processes[name].report
+        except ContenderError as error:
+            print(f"{shape}, {ops}: {name}: {error}", file=sys.stderr)
+            return None
+
     lines = []
-    for shape, ops, results in rows(interpreters, options.ops, options.limit):
-        given = [one.value for one in results if one is not None]
-        if any(abs(value - given[0]) > 1e-6 * max(1.0, abs(given[0])) for value in given):
-            sys.exit(f"{shape}, {ops}: the contenders give {given}")
-        lines.append(
-            [shape, f"{ops:,}", *(cell for one in results for cell in cells(one, options.limit))]
-        )
-    show(list(interpreters), lines)
+    for shape, ops in itertools.product(SHAPES, options.ops):
+        reports = [measured(name, shape, ops) for name in interpreters]
+        values = [one["value"] for one in reports if one is not None]
+        if any(abs(value - values[0]) > 1e-6 * max(1.0, abs(values[0])) for value in values):
+            sys.exit(f"{shape}, {ops}: the contenders give {values}")
+        figures = (cell for one in reports for cell in cells(one, options.limit))
+        lines.append([shape, f"{ops:,}", *figures])
+    heads = ["graph", "ops", *(f"{one} {unit}" for one in interpreters for unit in UNITS)]
+    show("s until the first result, ms per call, largest memory in MB", heads, lines)
     if options.write:
         command = "python benchmarks/growth.py --jax PATH/TO/PYTHON"
         command += f" --limit {options.limit:.0f} --write {options.write}"
-        options.write.write_text(markdown(list(interpreters), lines, command))
+        text = f"# Growth\n\n{__doc__}\nWritten by `{command}`.\n\n{markdown(heads, lines)}"
+        options.write.write_text(text)
 
 
 if __name__ == "__main__":

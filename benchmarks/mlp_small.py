@@ -5,21 +5,15 @@
 JAX lives in an environment of its own, whose interpreter `--jax` names. Both contenders run in
 processes of their own and are measured in turn, so that noise hits both; the medians of the
 rounds' medians and the minima are printed with their ratio, the largest difference of the losses,
-the time from process start to the first result, and what a second batch size costs.
+the time from process start through the first 20 steps, and what a second batch size costs.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-STARTED = time.perf_counter()
 BATCHES = (64, 48)
 LEARNING_RATE = 0.001
 STEPS_COMPARED = 20
@@ -77,87 +71,44 @@ def jax_step() -> Callable[[Any, Any], float]:
     return step
 
 
-def serve(contender: str) -> None:
-    """Set one contender up, then measure it whenever a line with seconds arrives."""
-    step = {"staticgraph": staticgraph_step, "jax": jax_step}[contender]()
-    batches = [data(batch)[:2] for batch in BATCHES]
-    losses = [float(step(*batches[0]))]
-    first = time.perf_counter() - STARTED
-    losses += [float(step(*batches[0])) for _ in range(STEPS_COMPARED - 1)]
+def contender(name: str) -> tuple[Any, dict[str, Callable[[], Any]]]:
+    """The first losses of a contender and what a second batch size costs, and its step."""
+    step = {"staticgraph": staticgraph_step, "jax": jax_step}[name]()
+    first, second = (data(batch)[:2] for batch in BATCHES)
+    losses = [float(step(*first)) for _ in range(STEPS_COMPARED)]
     start = time.perf_counter()
-    step(*batches[1])
+    step(*second)
     second_size = time.perf_counter() - start
-    print(json.dumps({"first": first, "second_size": second_size, "losses": losses}), flush=True)
-    x, y = batches[0]
-    for line in sys.stdin:
-        times, end = [], time.perf_counter() + float(line)
-        while time.perf_counter() < end:
-            start = time.perf_counter()
-            step(x, y)
-            times.append(time.perf_counter() - start)
-        print(json.dumps([statistics.median(times), min(times)]), flush=True)
-
-
-def race(interpreters: dict[str, str], rounds: int, seconds: float) -> None:
-    """Run the contenders in turn and print what they took."""
-    processes, reports = {}, {}
-    for name, interpreter in interpreters.items():
-        processes[name] = subprocess.Popen(
-            [interpreter, __file__, "--serve", name],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        reports[name] = json.loads(_ask(processes[name], None))
-    samples: dict[str, list[tuple[float, float]]] = {name: [] for name in processes}
-    for turn in range(rounds):
-        print(f"round {turn + 1} of {rounds}", end="\r", file=sys.stderr, flush=True)
-        for name, process in processes.items():
-            median, least = json.loads(_ask(process, seconds))
-            samples[name].append((median, least))
-    for process in processes.values():
-        process.kill()
-    print(f"{'':12} {'median':>10} {'minimum':>10} {'first':>8} {'second batch size':>18}")
-    medians = {}
-    for name, taken in samples.items():
-        medians[name] = statistics.median(median for median, _ in taken)
-        least = min(minimum for _, minimum in taken)
-        first, second = reports[name]["first"], reports[name]["second_size"]
-        print(
-            f"{name:12} {medians[name] * 1e6:8.1f}µs {least * 1e6:8.1f}µs {first:7.2f}s "
-            f"{second * 1e3:16.2f}ms"
-        )
-    if len(medians) == 2:
-        pairs = zip(*(report["losses"] for report in reports.values()), strict=True)
-        difference = max(abs(a - b) / abs(b) for a, b in pairs)
-        print(f"staticgraph / jax = {medians['staticgraph'] / medians['jax']:.2f} (medians)")
-        print(f"largest relative difference of {STEPS_COMPARED} losses: {difference:.1e}")
-
-
-def _ask(process: subprocess.Popen[str], seconds: float | None) -> str:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    if seconds is not None:
-        process.stdin.write(f"{seconds}\n")
-        process.stdin.flush()
-    return process.stdout.readline()
+    return {"losses": losses, "second_size": second_size}, {"step": lambda: step(*first)}
 
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--jax", help="an interpreter whose environment has JAX")
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--seconds", type=float, default=0.5, help="per contender and round")
-    parser.add_argument("--serve", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.serve:
-        serve(options.serve)
-        return
-    interpreters = {"staticgraph": sys.executable}
+    from staticgraph.compare.scripts import Entrant, apart, parser, raced, running, show
+
+    given = parser(__doc__, rounds=9, seconds=0.5)
+    given.add_argument("--jax", help="an interpreter whose environment has JAX")
+    options = given.parse_args()
+    entrants = [Entrant("staticgraph", ["staticgraph"])]
     if options.jax:
-        interpreters["jax"] = options.jax
-    race(interpreters, options.rounds, options.seconds)
+        entrants.append(Entrant("jax", ["jax"], options.jax))
+    rows = []
+    with running(__file__, entrants) as processes:
+        for _, times in raced(processes, ["step"], options.rounds, options.seconds):
+            ours, known = times["staticgraph"], processes["staticgraph"].report["losses"]
+            for label, one in times.items():
+                process = processes[label]
+                rows.append([
+                    label, f"{one.median * 1e6:.1f}", f"{one.minimum * 1e6:.1f}",
+                    f"{ours.median / one.median:.2f}", f"{process.seconds:.2f}",
+                    f"{process.report['second_size'] * 1e3:.2f}",
+                    f"{apart(known, process.report['losses']):.1e}",
+                ])  # fmt: skip
+    heads = (
+        "", "median, µs", "minimum, µs", "staticgraph / it", f"first {STEPS_COMPARED} steps, s",
+        "second batch size, ms", "losses apart",
+    )  # fmt: skip
+    show("a training step of a small MLP", heads, rows)
 
 
 if __name__ == "__main__":

@@ -17,20 +17,17 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import statistics
-import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 import staticgraph as sg
+from staticgraph.compare.scripts import called_in_turn, markdown, parser, show, write_json
 
 Shape = tuple[int, int, int]
 SHAPES: tuple[Shape, ...] = (
@@ -39,8 +36,11 @@ SHAPES: tuple[Shape, ...] = (
     (256, 2048, 1024), (64, 4096, 64), (4096, 64, 64), (64, 64, 4096), (4096, 64, 4096),
     (4096, 256, 64), (64, 256, 4096), (1000, 300, 700),
 )  # fmt: skip
-PAUSE = 0.2  # OpenBLAS threads wait for work, and use a processor, for 110 ms after a product
-TURN = 0.015  # of calls of one contender, alone
+WAYS: dict[str, dict[str, float]] = {
+    # OpenBLAS threads wait for work, and use a processor, for 110 ms after a product
+    "alone": {"turn": 0.015, "pause": 0.2},
+    "alternating": {},
+}
 
 
 def pair(shape: Shape, dtype: str, transposed: str) -> tuple[Callable[[], Any], Callable[[], Any]]:
@@ -65,38 +65,6 @@ def pair(shape: Shape, dtype: str, transposed: str) -> tuple[Callable[[], Any], 
     return (lambda: compiled(left, right, out=ours)), (lambda: np.matmul(x, y, out=numpys))
 
 
-def timed(call: Callable[[], Any]) -> float:
-    """Seconds of one call."""
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
-def alone(calls: Sequence[Callable[[], Any]], seconds: float) -> list[list[float]]:
-    """The times of each contender in turns of its own, which begin when all threads sleep."""
-    times: list[list[float]] = [[] for _ in calls]
-    end = time.perf_counter() + seconds * len(calls)
-    while time.perf_counter() < end or not times[-1]:
-        for call, taken in zip(calls, times, strict=True):
-            time.sleep(PAUSE)
-            call()  # wakes the threads
-            stop = time.perf_counter() + TURN
-            taken.append(timed(call))
-            while time.perf_counter() < stop:
-                taken.append(timed(call))
-    return times
-
-
-def alternating(calls: Sequence[Callable[[], Any]], seconds: float) -> list[list[float]]:
-    """The times of each contender call by call in turn."""
-    times: list[list[float]] = [[] for _ in calls]
-    end = time.perf_counter() + seconds * len(calls)
-    while time.perf_counter() < end or not times[-1]:
-        for call, taken in zip(calls, times, strict=True):
-            taken.append(timed(call))
-    return times
-
-
 def measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """A record for each number of threads, dtype, transposition and shape."""
     cases = list(
@@ -110,13 +78,13 @@ def measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         record: dict[str, Any] = {
             "threads": threads, "dtype": dtype, "transposed": transposed, "shape": shape,
         }  # fmt: skip
-        for name, measure in (("alone", alone), ("alternating", alternating)):
-            ours, numpys = measure(calls, options.seconds)
+        for name, turns in WAYS.items():
+            ours, numpys = called_in_turn(calls, options.seconds, **turns)
             record[name] = {
-                "ours": min(ours),
-                "numpy": min(numpys),
-                "ratio": min(ours) / min(numpys),
-                "medians": statistics.median(ours) / statistics.median(numpys),
+                "ours": ours.minimum,
+                "numpy": numpys.minimum,
+                "ratio": ours.minimum / numpys.minimum,
+                "medians": ours.median / numpys.median,
             }
         yield record
 
@@ -141,27 +109,6 @@ HEADS = (
 )  # fmt: skip
 
 
-def markdown(records: Sequence[dict[str, Any]]) -> str:
-    """The same table for a page."""
-    rows = [HEADS, ["---"] * len(HEADS), *map(cells, records)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def show(records: Sequence[dict[str, Any]]) -> None:
-    """Print the table, and the worst and the median ratio."""
-    table = Table(*HEADS, title="products, ours against np.matmul(out=): minima (medians)")
-    for record in records:
-        table.add_row(*cells(record))
-    console = Console(width=None if sys.stdout.isatty() else 160)
-    console.print(table)
-    for name in ("alone", "alternating"):
-        ratios = [record[name]["ratio"] for record in records]
-        console.print(
-            f"{name}: worst {max(ratios):.2f}, median {statistics.median(ratios):.2f}"
-            f" of {len(ratios)} products"
-        )
-
-
 def numbers(text: str) -> tuple[int, ...]:
     """Numbers with commas between them."""
     return tuple(int(part) for part in text.split(","))
@@ -169,26 +116,31 @@ def numbers(text: str) -> tuple[int, ...]:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--sizes", type=numbers, help="m, k and n are each of these")
-    parser.add_argument("--shape", type=numbers, nargs="+", default=SHAPES, metavar="M,K,N")
-    parser.add_argument("--dtype", nargs="+", default=["float32"])
-    parser.add_argument("--transposed", nargs="+", default=["nn"], choices=["nn", "tn", "nt", "tt"])
-    parser.add_argument("--threads", type=int, nargs="+", default=[sg.get_num_threads()])
-    parser.add_argument("--seconds", type=float, default=0.5, help="per contender and way")
-    parser.add_argument("--json", type=Path, help="where to write the figures")
-    parser.add_argument("--markdown", type=Path, help="where to write the table")
-    options = parser.parse_args()
+    given = parser(__doc__)
+    given.add_argument("--sizes", type=numbers, help="m, k and n are each of these")
+    given.add_argument("--shape", type=numbers, nargs="+", default=SHAPES, metavar="M,K,N")
+    given.add_argument("--dtype", nargs="+", default=["float32"])
+    given.add_argument("--transposed", nargs="+", default=["nn"], choices=["nn", "tn", "nt", "tt"])
+    given.add_argument("--threads", type=int, nargs="+", default=[sg.get_num_threads()])
+    given.add_argument("--seconds", type=float, default=0.5, help="per contender and way")
+    given.add_argument("--json", type=Path, help="where to write the figures")
+    given.add_argument("--markdown", type=Path, help="where to write the table")
+    options = given.parse_args()
     if options.sizes:
         options.shape = list(itertools.product(options.sizes, repeat=3))
     records = list(measured(options))
-    show(records)
+    rows = [cells(record) for record in records]
+    show("products, ours against np.matmul(out=): minima (medians)", HEADS, rows)
+    for name in WAYS:
+        ratios = [record[name]["ratio"] for record in records]
+        print(
+            f"{name}: worst {max(ratios):.2f}, median {statistics.median(ratios):.2f}"
+            f" of {len(ratios)} products"
+        )
     if options.json:
-        options.json.write_text(json.dumps(records, indent=1), encoding="utf-8")
+        write_json(options.json, records)
     if options.markdown:
-        options.markdown.write_text(markdown(records), encoding="utf-8")
+        options.markdown.write_text(markdown(HEADS, rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

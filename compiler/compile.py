@@ -52,7 +52,7 @@ def compile_graph(
         image = image_of(kernel, definition)
         emitted = time.perf_counter()
         if options.backend == "numba":
-            native = load_with_numba(kernel.source, image, bool(definition.updates))
+            native = load_with_numba(kernel.units, image)
         else:
             native = load_kernel(kernel.units, image, place)
         if "compile" in told:

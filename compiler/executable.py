@@ -426,9 +426,7 @@ class Executable:
         base = -(-workspace.arena.ctypes.data // ALIGNMENT) * ALIGNMENT
         for at, offset in layout.offsets:
             workspace.table[at] = base + offset
-        # what Numba compiled is one step, which cannot let go of the interpreter's lock later
-        unlocks = layout.shares or self.options.backend == "numba"
-        workspace.table[self.image.unlocks] = unlocks
+        workspace.table[self.image.unlocks] = layout.shares
         if self.image.hosts:
             self._set_up_hosts(workspace)
         for at, size in layout.checked:

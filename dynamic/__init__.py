@@ -7,125 +7,87 @@ it (`dynamic.fast_paths`), except where PyTorch gives the name another meaning: 
 
 from __future__ import annotations
 
-from math import e, inf, nan, pi
-from typing import TYPE_CHECKING, Any
+from math import e as e, inf as inf, nan as nan, pi as pi
+from typing import TYPE_CHECKING
 
-from compiler import ops as _ops
-from compiler.transforms.control_flow import cond, scan, while_loop
-from dynamic import autograd, func, linalg, nn, optim, utils
-from dynamic import operations as _operations
-from dynamic.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
-from dynamic.core.dtypes import DType as dtype  # noqa: N813 - PyTorch's name
-from dynamic.core.dtypes import boolean as bool
-from dynamic.core.dtypes import (
-    float32,
-    float64,
-    get_default_dtype,
-    int8,
-    int16,
-    int32,
-    int64,
-    set_default_dtype,
-    uint8,
+from compiler.transforms.control_flow import cond as cond, scan as scan, while_loop as while_loop
+from dynamic import (
+    autograd as autograd,
+    func as func,
+    linalg as linalg,
+    nn as nn,
+    optim as optim,
+    utils as utils,
 )
-from dynamic.core.results import Size
-from dynamic.drawing import make_dot
-from dynamic.func import vmap
+from dynamic.autograd import (
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    is_grad_enabled as is_grad_enabled,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)
+from dynamic.core import errors as errors
+from dynamic.core.dtypes import (
+    DType as dtype,  # noqa: N813 - PyTorch's name
+    boolean as bool,
+    float32 as float32,
+    float64 as float64,
+    get_default_dtype as get_default_dtype,
+    int8 as int8,
+    int16 as int16,
+    int32 as int32,
+    int64 as int64,
+    set_default_dtype as set_default_dtype,
+    uint8 as uint8,
+)
+from dynamic.core.results import Size as Size
+from dynamic.drawing import make_dot as make_dot
+from dynamic.func import vmap as vmap
 from dynamic.handle import complete as _complete
 from dynamic.kernels.memory import keep_freed_memory as _keep_freed_memory
-from dynamic.kernels.parallel import get_num_threads, set_num_threads
+from dynamic.kernels.parallel import (
+    get_num_threads as get_num_threads,
+    set_num_threads as set_num_threads,
+)
 from dynamic.linalg import functions as _linear
-from dynamic.operations.functions import (
-    add,
-    all,
-    amax,
-    amin,
-    any,
-    bmm,
-    cat,
-    chunk,
-    clamp,
-    clone,
-    div,
-    eq,
-    flatten,
-    flip,
-    floor_divide,
-    ge,
-    gt,
-    index_select,
-    is_inference,
-    is_tensor,
-    le,
-    lt,
-    masked_fill,
-    max,
-    mean,
-    min,
-    mm,
-    mul,
-    mv,
-    narrow,
-    ne,
-    neg,
-    norm,
-    numel,
-    prod,
-    round,
-    select,
-    split,
-    squeeze,
-    stack,
-    std,
-    sub,
-    sum,
-    swapaxes,
-    t,
-    transpose,
-    unbind,
-    unsqueeze,
-    var,
+from dynamic.linalg.functions import *
+from dynamic.operations import public as _functions
+from dynamic.operations.public import *
+from dynamic.serialization import load as load, save as save
+from dynamic.tape.anomaly import (
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+    is_anomaly_enabled as is_anomaly_enabled,
 )
-from dynamic.serialization import load, save
-from dynamic.tape.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
-from dynamic.tape.grad_mode import is_inference_mode_enabled
+from dynamic.tape.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from dynamic.tensors.creation import (
-    arange,
-    as_tensor,
-    empty,
-    empty_like,
-    eye,
-    from_numpy,
-    full,
-    full_like,
-    linspace,
-    ones,
-    ones_like,
-    rand,
-    rand_like,
-    randint,
-    randn,
-    randn_like,
-    randperm,
-    tensor,
-    zeros,
-    zeros_like,
+    arange as arange,
+    as_tensor as as_tensor,
+    empty as empty,
+    empty_like as empty_like,
+    eye as eye,
+    from_numpy as from_numpy,
+    full as full,
+    full_like as full_like,
+    linspace as linspace,
+    ones as ones,
+    ones_like as ones_like,
+    rand as rand,
+    rand_like as rand_like,
+    randint as randint,
+    randn as randn,
+    randn_like as randn_like,
+    randperm as randperm,
+    tensor as tensor,
+    zeros as zeros,
+    zeros_like as zeros_like,
 )
-from dynamic.tensors.devices import cuda, device
-from dynamic.tensors.printing import set_printoptions
-from dynamic.tensors.random_numbers import manual_seed
-from dynamic.tensors.tensor import Tensor
+from dynamic.tensors.devices import cuda as cuda, device as device
+from dynamic.tensors.printing import set_printoptions as set_printoptions
+from dynamic.tensors.random_numbers import manual_seed as manual_seed
+from dynamic.tensors.tensor import Tensor as Tensor
 
 _complete(Tensor)
 _keep_freed_memory()
-globals().update({name: _operations.FUNCTIONS[name] for name in _operations.PUBLIC})
-globals().update(_operations.IN_PLACE)
-globals().update(_linear.SHARED)
-globals().update({name: getattr(_ops, name) for name in _ops.PUBLIC if name not in globals()})
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any: ...
-
 
 float = float32  # the names of Python's types are PyTorch's dtypes
 double = float64
@@ -133,25 +95,17 @@ short = int16
 int = int32
 long = int64
 
-__all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
-    "Size", "Tensor", "add", "all", "amax", "amin", "any", "arange", "as_tensor", "autograd", "bmm",
-    "bool", "cat", "chunk", "clamp", "clone", "div", "double", "dtype", "e", "empty", "empty_like",
-    "enable_grad", "eq", "eye", "flatten", "flip", "float", "float32", "float64", "from_numpy",
-    "func",
-    "full", "full_like", "ge", "get_default_dtype", "get_num_threads", "gt",
-    "index_select", "inf",
-    "inference_mode", "int",
-    "int16", "int32", "int64", "int8", "is_grad_enabled", "is_inference",
-    "is_inference_mode_enabled", "is_tensor", "le", "linspace", "load", "long",
-    "lt", "make_dot", "manual_seed", "masked_fill", "max", "min", "mm", "mul", "mv", "nan",
-    "narrow", "ne", "neg", "nn", "no_grad", "norm", "numel", "ones", "ones_like", "optim", "pi",
-    "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "round", "save", "select",
-    "set_default_dtype", "set_grad_enabled", "set_num_threads", "set_printoptions", "short",
-    "split", "squeeze", "swapaxes",
-    "stack", "std", "sub", "t", "tensor", "transpose", "uint8", "unbind", "unsqueeze", "var",
-    "utils",
-    "cond", "scan", "vmap", "while_loop",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
-    "zeros", "zeros_like", "floor_divide", "mean", "prod", "sum", *_ops.PUBLIC,
-    *_operations.PUBLIC, *_operations.IN_PLACE, *_linear.SHARED, "cuda", "device", "linalg",
-]  # fmt: skip
+if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
+    __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined
+        "Size", "Tensor", "arange", "as_tensor", "autograd", "bool", "cond", "cuda", "device",
+        "double", "dtype", "e", "empty", "empty_like", "enable_grad", "eye", "float", "float32",
+        "float64", "from_numpy", "full", "full_like", "func", "get_default_dtype",
+        "get_num_threads", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",
+        "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
+        "is_inference_mode_enabled", "linalg", "linspace", "load", "long", "make_dot",
+        "manual_seed", "nan", "nn", "no_grad", "ones", "ones_like", "optim", "pi", "rand",
+        "rand_like", "randint", "randn", "randn_like", "randperm", "save", "scan",
+        "set_default_dtype", "set_grad_enabled", "set_num_threads", "set_printoptions", "short",
+        "tensor", "uint8", "utils", "vmap", "while_loop", "zeros", "zeros_like",
+        *(name for name in vars(_functions) if not name.startswith("_")), *_linear.__all__,
+    ]  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import OptionError
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
 from dynamic.tensors.tensor import Tensor
 
 FILLS = {

@@ -17,8 +17,8 @@ import numpy as np
 
 from compiler.core.errors import MissingExtraError, StaticGraphError
 from dynamic.core.dtypes import DTYPES, DType, dtype_named
+from dynamic.core.errors import ArgumentError
 from dynamic.core.results import Size
-from dynamic.errors import ArgumentError
 from dynamic.nn.parameter import Parameter
 from dynamic.tensors.devices import check_device
 from dynamic.tensors.tensor import Tensor, wrap

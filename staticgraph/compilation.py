@@ -16,7 +16,8 @@ from compiler.core.errors import FeedError, GraphError, OptionError
 from compiler.core.options import Options
 from compiler.core.types import substituted, unify
 from compiler.graph.definition import Definition, define
-from compiler.graph.expression import Expression, ancestors, at_line, constant, construct
+from compiler.graph.expression import Expression, at_line, constant, construct
+from compiler.graph.traversal import ancestors, between, fold
 from compiler.ops import leaves
 from compiler.transforms.autodiff import gradients
 from staticgraph.executables.executable import Executable
@@ -71,7 +72,9 @@ def compile(
             Loops of little work use one; results do not depend on the number.
         disable: names of rewrites to leave out.
         fuse: False computes every node by itself, in memory of its own.
-        backend: "llvm", or "numba": Numba compiles the same source, in several times the time.
+        backend: "llvm", or "numba": Numba lowers the kernel functions of `source`. It computes the
+            same bits in the same time, and takes several times longer to compile; nothing of it is
+            kept on disk.
         background: return at once, and compile in a thread. Until that is done, calls run op by op
             with NumPy: the results are equal up to rounding. `ready` says whether it is done, as it
             is at once if the kernel is in the cache; `wait(timeout)` waits, and so do `source`,
@@ -276,30 +279,20 @@ def _substitute(roots: Sequence[Expression], givens: Mapping[Expression, Any]) -
             for atom, size in zip(map(as_unknown, old.shape), value.shape, strict=True)
             if atom is not None
         }
-    nodes = _reached(roots, made)
-    for node in (*nodes, *ancestors(list(made.values()))):
+    for node in (*between(roots, made), *ancestors(list(made.values()))):
         if node.op is leaves.placeholder:  # gives its sizes still
             sizes = {atom: size for atom, size in sizes.items() if atom not in atoms(node.shape)}
-    for node in nodes:
-        operands = tuple(made[operand.serial] for operand in node.operands)
+
+    def remade(node: Expression, operands: tuple[Expression, ...]) -> Expression:
         attrs = {key: substituted(value, sizes) for key, value in node.attrs.items()}
         if attrs == node.attrs and all(map(operator.is_, operands, node.operands)):
-            made[node.serial] = node
-            continue
+            return node
         with at_line(node.source):
-            made[node.serial] = construct(node.op, operands, attrs)
-            made[node.serial].name = node.name
-    return [made[root.serial] for root in roots]
+            result = construct(node.op, operands, attrs)
+        result.name = node.name
+        return result
 
-
-def _reached(roots: Sequence[Expression], made: Mapping[int, Expression]) -> list[Expression]:
-    """The ancestors of the roots that are not hidden behind what is made already."""
-    nodes = ancestors(roots)
-    wanted = {root.serial for root in roots} - made.keys()
-    for node in reversed(nodes):
-        if node.serial in wanted:
-            wanted |= {operand.serial for operand in node.operands} - made.keys()
-    return [node for node in nodes if node.serial in wanted]
+    return fold(roots, made, remade)
 
 
 def _constant_like(value: Any, like: Expression) -> Expression:

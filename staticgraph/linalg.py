@@ -3,29 +3,11 @@
 What is compiled calls the LAPACK that NumPy ships, as a step of the program.
 """
 
-from compiler.ops import (
-    cholesky,
-    det,
-    eigh,
-    eigvalsh,
-    inv,
-    lstsq,
-    matmul,
-    matrix_norm,
-    matrix_power,
-    matrix_rank,
-    outer,
-    pinv,
-    qr,
-    slogdet,
-    solve,
-    svd,
-    svdvals,
-    vector_norm,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "cholesky", "det", "eigh", "eigvalsh", "inv", "lstsq", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals",
-    "vector_norm",
-]  # fmt: skip
+from compiler.ops import LINALG as _LINALG
+from compiler.ops.linalg import matmul as matmul, outer as outer
+from compiler.ops.public_linalg import *
+
+if not TYPE_CHECKING:
+    __all__ = ["matmul", "outer", *_LINALG]  # noqa: PLE0604 - see compiler.ops

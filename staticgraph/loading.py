@@ -19,7 +19,8 @@ from compiler.core.types import as_dtype
 from compiler.graph.attributes import check_attributes
 from compiler.graph.build import build
 from compiler.graph.expression import Expression
-from compiler.graph.serialise import Form, Reader
+from compiler.graph.forms import Form
+from compiler.graph.serialise import Reader
 from compiler.graph.state import State
 from compiler.pipeline import expand_composites
 from staticgraph.compilation import compile

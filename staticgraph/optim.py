@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from compiler.core.errors import GraphError, OptionError
-from compiler.graph.expression import Expression, ancestors
+from compiler.graph.expression import Expression
 from compiler.graph.state import State
+from compiler.graph.traversal import ancestors
 from compiler.ops import astype, maximum, sqrt
 from compiler.transforms.autodiff import gradients
 from staticgraph.leaves import Variable, variable

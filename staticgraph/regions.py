@@ -6,8 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.core.pytree import leaves, rebuilt
-from compiler.graph.expression import closed as as_handle
-from compiler.graph.expression import handle_among, is_symbolic, next_serial, opened
+from compiler.graph.expression import (
+    closed as as_handle,
+    handle_among,
+    is_symbolic,
+    next_serial,
+    opened,
+)
 from compiler.transforms.regions import close_region
 
 

@@ -16,8 +16,7 @@ from compiler.passes.roots import separate_roots
 from compiler.passes.sizes import unify_sizes
 from compiler.pipeline import optimise
 from staticgraph.fuzz.campaign import Program
-from staticgraph.fuzz.graphs.case import Graph
-from staticgraph.fuzz.graphs.case import build as graph_of
+from staticgraph.fuzz.graphs.case import Graph, build as graph_of
 from staticgraph.fuzz.graphs.generate import generate
 from staticgraph.fuzz.graphs.program import bodies
 

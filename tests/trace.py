@@ -14,7 +14,8 @@ import pytest
 from compiler import ops
 from compiler.core.dims import unknown
 from compiler.core.types import TensorType, as_dtype
-from compiler.graph.expression import Expression, ancestors
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.ops import leaves
 from compiler.transforms.autodiff import gradients

@@ -21,12 +21,10 @@ class Pointwise:
 
     `code` is a format string over the operands `{0}`, `{1}`, ..., the constructor of the result's
     dtype `{t}` and of the first operand's `{s}`, and the kind letter of that dtype `{k}` (f, i, u
-    or b). The emitter wraps integer results to their width. `cheap` marks what costs no more than
-    reading a value back from the cache.
+    or b). The emitter wraps integer results to their width.
     """
 
     code: str
-    cheap: bool = True
 
 
 @dataclass(frozen=True, slots=True)

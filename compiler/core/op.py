@@ -12,7 +12,7 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from compiler.core.lowering import Lowering
 
 Rule: TypeAlias = "Callable[..., Any]"
 Attrs: TypeAlias = "dict[str, Any]"
+BatchRule: TypeAlias = "Callable[..., Any]"
+Linearity: TypeAlias = Literal["none", "linear", "affine", "multilinear", "diagonal"]
+Cost: TypeAlias = Literal["cheap", "moderate", "expensive"]
 
 
 class Operand:
@@ -119,6 +122,16 @@ class Op:
             that broadcast.
         sliceable: `(ndim, **attrs) -> int`, the number of leading axes along which slices of the
             result come from those of the operands of the full rank and all of the others; None: 0.
+        batching: `(op, examples, size, attrs, apply) -> tensor`, the op on batches, whose first
+            axis counts the examples; None as the result where the rule does not know these
+            examples. None as the rule: an op that is expanded, or cannot be batched.
+        linearity: how tangents are carried on. "linear": the op is linear in all operands
+            together; "affine": it is, but for its attribute `value`, which is 0 for tangents;
+            "multilinear": in each operand that has a gradient; "diagonal": the Jacobian by each
+            operand is diagonal, or symmetric as softmax's, so that the rules of `vjp` carry
+            tangents too; "none": the rules are differentiated.
+        cost: of one element: "cheap" is no more than to read it back from the cache, "moderate"
+            to write an element of two arrays and to read them.
         bind: `(*args, **kwargs) -> (operands, attrs)`, the public signature; None where all
             arguments are operands.
         expand: for a composite, the same value written in other ops: `(*operands, **attrs)`.
@@ -138,6 +151,9 @@ class Op:
     checked: bool = False
     elementwise: bool = False
     sliceable: Callable[..., int] | None = None
+    batching: BatchRule | None = None
+    linearity: Linearity = "none"
+    cost: Cost = "cheap"
     bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None
     expand: Callable[..., Any] | None = None
     lowering: Lowering | None = None

@@ -16,7 +16,7 @@ class Options:
         disabled: names of rewrites to leave out.
         fuse: False gives every node a loop and memory of its own.
         threads: how many threads a call may use; None for as many as are set.
-        backend: what compiles the emitted source: "llvm" (our lowering of it) or "numba".
+        backend: what lowers the emitted source to LLVM's IR: "llvm" (our own way) or "numba".
     """
 
     numerics: str = "strict"

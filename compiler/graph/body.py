@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.core.dims import Dim, Size
 from compiler.core.errors import GraphError, OutOfRangeError, ShapeError, StaticGraphError
 from compiler.core.types import TensorType, mapped, same_type
 from compiler.graph.build import graph_of
-from compiler.graph.definition import Definition, define, intern_key
+from compiler.graph.definition import Definition, Node, define, intern_key
+from compiler.graph.evaluate import substitute
 from compiler.graph.expression import Expression
+from compiler.graph.traversal import fold_records
 from compiler.ops import leaves
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ class Body:
             attrs = leaves.leaf_attrs(one.shape, one.dtype, position)
             taken.append(Expression(leaves.placeholder, (), attrs, one.name, one.source))
             made[one.serial] = taken[-1]
-        return cls(define(taken, replaced(outputs, made)))
+        return cls(define(taken, substitute(outputs, made)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -117,18 +119,17 @@ class Body:
         if not self.sizes:
             return self
         definition = self.definition
-        made: list[Expression] = []
-        for node in definition.nodes:
-            made.append(
-                Expression(
-                    node.op,
-                    tuple(made[operand] for operand in node.operands),
-                    {key: mapped(value, function) for key, value in node.attrs.items()},
-                    node.name,
-                    node.source,
-                    node.type.with_sizes(function),
-                )
-            )
+        made = fold_records(
+            definition.nodes,
+            lambda node, operands: Expression(
+                node.op,
+                operands,
+                {key: mapped(value, function) for key, value in node.attrs.items()},
+                node.name,
+                node.source,
+                node.type.with_sizes(function),
+            ),
+        )
         taken, given = (
             [made[node] for node in roots] for roots in (definition.inputs, definition.outputs)
         )
@@ -158,36 +159,13 @@ class Body:
 
     def __call__(self, *arrays: Any) -> list[Any]:
         """The values of the outputs, evaluated node by node with NumPy; all sizes are known."""
-        values = dict(zip(self.definition.inputs, arrays, strict=True))
-        for node in self.definition.nodes:
-            if node.id in values:
-                continue
-            operands = (values[operand] for operand in node.operands)
-            try:
-                values[node.id] = node.op.evaluate(*operands, **node.attrs)
-            except StaticGraphError as error:
-                raise type(error)(f"{error} ({node.source})") from error
+        given = dict(zip(self.definition.inputs, arrays, strict=True))
+        values = fold_records(self.definition.nodes, _evaluated, given)
         return [values[node] for node in self.definition.outputs]
 
 
-def between(outputs: Iterable[Expression], known: Mapping[int, Any]) -> list[Expression]:
-    """What the outputs depend on, with them, up to expressions whose serials are known."""
-    found: dict[int, Expression] = {}
-    stack = list(outputs)
-    while stack:
-        node = stack.pop()
-        if node.serial not in known and node.serial not in found:
-            found[node.serial] = node
-            stack.extend(node.operands)
-    return [found[serial] for serial in sorted(found)]
-
-
-def replaced(outputs: Sequence[Expression], made: Mapping[int, Expression]) -> list[Expression]:
-    """The outputs with the expressions whose serials are in `made` replaced."""
-    new = dict(made)
-    for node in between(outputs, made):
-        operands = tuple(new[operand.serial] for operand in node.operands)
-        new[node.serial] = Expression(
-            node.op, operands, node.attrs, node.name, node.source, node.type
-        )
-    return [new[output.serial] for output in outputs]
+def _evaluated(node: Node, operands: tuple[Any, ...]) -> Any:
+    try:
+        return node.op.evaluate(*operands, **node.attrs)
+    except StaticGraphError as error:
+        raise type(error)(f"{error} ({node.source})") from error

@@ -17,7 +17,8 @@ from compiler.core import fork
 from compiler.core.errors import GraphError
 from compiler.core.types import TensorType
 from compiler.graph.definition import Definition, Node, Updates, define, intern_key
-from compiler.graph.expression import Expression
+from compiler.graph.expression import Expression, again
+from compiler.graph.traversal import fold_records
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -93,11 +94,7 @@ def operands_of(graph: nx.MultiDiGraph[int], node: int) -> tuple[int, ...]:
 
 def expressions_of(graph: nx.MultiDiGraph[int]) -> dict[int, Expression]:
     """The graph's nodes as expressions again, operands first."""
-    made: dict[int, Expression] = {}
-    for node in nodes_of(graph).values():
-        operands = tuple([made[operand] for operand in node.operands])
-        made[node.id] = Expression(node.op, operands, node.attrs, node.name, node.source, node.type)
-    return made
+    return fold_records(nodes_of(graph).values(), again)
 
 
 def rebuilt(graph: nx.MultiDiGraph[int], made: Mapping[int, Expression]) -> nx.MultiDiGraph[int]:

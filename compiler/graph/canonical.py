@@ -10,21 +10,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
-
-from compiler.core.dims import Dim, Opaque, Size, Unknown
+from compiler.core.dims import Unknown
+from compiler.core.errors import FormatError
 from compiler.core.op import Op, op_named
-from compiler.core.types import TensorType, TupleType
 from compiler.graph.definition import Definition, Node
+from compiler.graph.forms import Encoder, Form
 from compiler.ops import LIBRARY, leaves, regions
 
 _NAMED = {leaves.placeholder: "key", leaves.variable: "key", regions.checkpoint: "region"}
 """The attributes that only say what is the same."""
-
-Form: TypeAlias = "tuple[Any, ...]"
-"""A kind, and ints, texts, bools and forms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +36,7 @@ def canonical(definition: Definition) -> Canonical | None:
     writer = _Writer()
     try:
         nodes = writer.nodes(definition.nodes)
-    except _NoFormError:
+    except FormatError:
         return None
     unknowns = tuple(writer.unknowns)
     order = sorted(range(len(unknowns)), key=lambda number: unknowns[number].order())
@@ -48,11 +44,7 @@ def canonical(definition: Definition) -> Canonical | None:
     return Canonical(repr((nodes, roots, order)), unknowns)
 
 
-class _NoFormError(Exception):
-    """A value is of a kind that has no form."""
-
-
-class _Writer:
+class _Writer(Encoder):
     def __init__(self) -> None:
         self.unknowns: dict[Unknown, int] = {}
         self.keys: dict[Any, int] = {}
@@ -62,54 +54,30 @@ class _Writer:
 
     def _node(self, node: Node) -> Form:
         if not _is_known(node.op):
-            raise _NoFormError
+            raise FormatError(f"{node.op.name} is no op of the library")
         attrs = []
         for name, value in sorted(node.attrs.items()):
             if node.op in _NAMED and name == _NAMED[node.op]:
                 # by what it is equal to, since nothing else is asked of it
                 attrs.append((name, self.keys.setdefault((name, value), len(self.keys))))
             else:
-                attrs.append((name, self._value(value)))
-        return node.op.name, node.operands, tuple(attrs), self._value(node.type)
+                attrs.append((name, self.value(value)))
+        return node.op.name, node.operands, tuple(attrs), self.value(node.type)
 
-    def _value(self, value: Any) -> Any:
-        if value is None or type(value) in (bool, int, str):
-            return value
-        if type(value) is float:
-            return "float", value.hex()
-        if isinstance(value, np.integer | np.bool_):
-            return "scalar", value.dtype.str, value.item()
-        if isinstance(value, tuple):
-            return "tuple", *[self._value(part) for part in value]
-        if isinstance(value, Dim):
-            return self._size(value)
-        if isinstance(value, np.dtype):
-            return "dtype", value.str
-        if isinstance(value, TensorType):
-            return "tensor", value.dtype.str, *map(self._size, value.shape)
-        if isinstance(value, TupleType):
-            return "tensors", *map(self._value, value.items)
+    def scalar(self, value: Any) -> Form:
+        return "scalar", value.dtype.str, value.item()
+
+    def other(self, value: Any) -> Form:
         if isinstance(value, leaves.Literal):
             dtype, shape, content = value.key
             return "array", dtype, shape, hashlib.sha256(content).hexdigest()
-        return self._graph(value)
+        body = getattr(value, "definition", None)  # of a loop or branch
+        if isinstance(body, Definition):
+            return "graph", self.nodes(body.nodes), body.inputs, body.outputs
+        return super().other(value)
 
-    def _graph(self, value: Any) -> Form:
-        """A body of a loop or branch."""
-        body = getattr(value, "definition", None)
-        if not isinstance(body, Definition):
-            raise _NoFormError
-        return "graph", self.nodes(body.nodes), body.inputs, body.outputs
-
-    def _size(self, size: Size) -> Any:
-        if not isinstance(size, Dim):
-            return int(size)
-        return "size", *[(factor, *map(self._atom, atoms)) for atoms, factor in size.terms]
-
-    def _atom(self, atom: Unknown | Opaque) -> Any:
-        if isinstance(atom, Unknown):
-            return self.unknowns.setdefault(atom, len(self.unknowns))
-        return atom.function, *map(self._size, atom.arguments)
+    def unknown(self, atom: Unknown) -> Form:
+        return self.unknowns.setdefault(atom, len(self.unknowns))
 
 
 def _is_known(op: Op) -> bool:

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 from compiler.core.errors import GraphError
 from compiler.core.op import Attrs, Op
 from compiler.core.types import TensorType
-from compiler.graph.expression import Expression, ancestors
+from compiler.graph.expression import Expression, again
+from compiler.graph.traversal import ancestors, fold_records
 from compiler.ops import leaves
 
 LEAVES = (leaves.placeholder, leaves.variable, leaves.constant)
@@ -61,13 +62,7 @@ class Definition:
 
     def expressions(self) -> list[Expression]:
         """The nodes as expressions again."""
-        made: list[Expression] = []
-        for node in self.nodes:
-            operands = tuple([made[operand] for operand in node.operands])
-            made.append(
-                Expression(node.op, operands, node.attrs, node.name, node.source, node.type)
-            )
-        return made
+        return list(fold_records(self.nodes, again).values())
 
 
 def define(

@@ -10,7 +10,8 @@ from compiler.core import dims
 from compiler.core.dims import Size, Unknown, as_unknown
 from compiler.core.errors import GraphError
 from compiler.core.types import mapped
-from compiler.graph.expression import Expression, ancestors, at_line, construct
+from compiler.graph.expression import Expression, again, at_line, construct
+from compiler.graph.traversal import fold
 
 
 def evaluate(outputs: Sequence[Expression], operands: Mapping[Expression, Any]) -> list[Any]:
@@ -30,34 +31,33 @@ def evaluate(outputs: Sequence[Expression], operands: Mapping[Expression, Any]) 
             atom = as_unknown(size)
             if atom is not None:
                 sizes.setdefault(atom, actual)
-    values = {node.serial: value for node, value in operands.items()}
-    for node in _unevaluated(outputs, values):
-        values[node.serial] = _apply(node, [values[one.serial] for one in node.operands], sizes)
-    return [values[output.serial] for output in outputs]
+    known = {node.serial: value for node, value in operands.items()}
+    return fold(outputs, known, lambda node, values: _apply(node, values, sizes))
 
 
 def replaced(
     outputs: Sequence[Expression], values: Mapping[Expression, Expression]
 ) -> list[Expression]:
-    """The outputs with some of the expressions that they depend on replaced by others."""
-    made = {node.serial: value for node, value in values.items()}
-    for node in ancestors(outputs):
-        operands = tuple(made.get(one.serial, one) for one in node.operands)
-        if node.serial not in made and not all(map(operator.is_, operands, node.operands)):
-            with at_line(node.source):
-                made[node.serial] = construct(node.op, operands, node.attrs)
-    return [made.get(output.serial, output) for output in outputs]
+    """The outputs with some of the expressions that they depend on replaced by others.
+
+    The ops between are applied again, at their lines.
+    """
+    return fold(outputs, {node.serial: value for node, value in values.items()}, _applied_again)
 
 
-def _unevaluated(outputs: Sequence[Expression], values: Mapping[int, Any]) -> list[Expression]:
-    found: dict[int, Expression] = {}
-    stack = list(outputs)
-    while stack:
-        node = stack.pop()
-        if node.serial not in values and node.serial not in found:
-            found[node.serial] = node
-            stack.extend(node.operands)
-    return [found[serial] for serial in sorted(found)]
+def _applied_again(node: Expression, operands: tuple[Expression, ...]) -> Expression:
+    if all(map(operator.is_, operands, node.operands)):
+        return node
+    with at_line(node.source):
+        return construct(node.op, operands, node.attrs)
+
+
+def substitute(outputs: Sequence[Expression], values: Mapping[int, Expression]) -> list[Expression]:
+    """The outputs with the expressions of these serials replaced by others of the same types.
+
+    What lies between is copied with its types, names and lines.
+    """
+    return fold(outputs, values, again)
 
 
 def _apply(node: Expression, operands: Sequence[Any], sizes: Mapping[Unknown, Size]) -> Any:

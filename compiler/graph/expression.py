@@ -9,18 +9,19 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from compiler.core import provided
 from compiler.core.arrays import as_array, refuse_masked
 from compiler.core.dims import Dim
-from compiler.core.errors import DTypeError, GraphError, StaticGraphError
+from compiler.core.errors import DTypeError, GraphError
 from compiler.core.op import Attrs, Op, Operand
 from compiler.core.pickling import STREAM, Stream
 from compiler.core.refusals import refuse, remembered
 from compiler.core.types import DType, Shape, TensorType, as_dtype
+from compiler.graph.traversal import ancestors
 from compiler.ops import arithmetic, leaves
 from compiler.ops.operators import Operators
 
@@ -146,7 +147,7 @@ class Expression(Operators):
         operands = tuple([memo[id(operand)] for operand in self.operands])
         if all(map(operator.is_, operands, self.operands)):
             return self
-        made = Expression(self.op, operands, self.attrs, self.name, self.source, self.type)
+        made = again(self, operands)
         made.weak = self.weak
         return made
 
@@ -224,6 +225,35 @@ def construct(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Expressio
         made: Expression = current(op, tuple(operands), attrs)
         return made
     return Expression(op, tuple(operands), attrs)
+
+
+class Applied(Protocol):
+    """An op with its attributes and type: an expression, or a record of a definition."""
+
+    @property
+    def op(self) -> Op:
+        """What is applied."""
+
+    @property
+    def attrs(self) -> Attrs:
+        """Its attributes."""
+
+    @property
+    def type(self) -> Any:
+        """The type of the result."""
+
+    @property
+    def name(self) -> str | None:
+        """The name that the user gave."""
+
+    @property
+    def source(self) -> str:
+        """The user's line."""
+
+
+def again(one: Applied, operands: tuple[Expression, ...]) -> Expression:
+    """The same as a new expression over other operands of the same types."""
+    return Expression(one.op, operands, one.attrs, one.name, one.source, one.type)
 
 
 @contextmanager
@@ -368,20 +398,6 @@ def _common_dtype(op: Op, operands: Sequence[Any]) -> DType:
             parts.append(_dtype_of(operand))
     dtype = as_dtype(np.result_type(*parts), op.name)
     return _floating(dtype) if op.floating else dtype
-
-
-def ancestors(outputs: Sequence[Expression]) -> list[Expression]:
-    """The expressions that the outputs depend on, with them, operands first."""
-    seen: dict[int, Expression] = {}
-    stack = list(outputs)
-    while stack:
-        expression = stack.pop()
-        if not isinstance(expression, Expression):
-            raise StaticGraphError(f"{expression!r} is not a symbolic expression")
-        if expression.serial not in seen:
-            seen[expression.serial] = expression
-            stack.extend(expression.operands)
-    return [seen[serial] for serial in sorted(seen)]
 
 
 @provided.type_of_expansion.provide

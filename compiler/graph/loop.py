@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from compiler.core.dims import Size
 from compiler.core.op import Attrs
-from compiler.graph.body import Body, between
+from compiler.graph.body import Body
 from compiler.graph.expression import Expression, construct
+from compiler.graph.traversal import between
 from compiler.ops import control
 
 Pair: TypeAlias = "tuple[Expression, Expression]"

@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import networkx as nx
-import numpy as np
 
 from compiler.core import dims
-from compiler.core.dims import Dim, Opaque, Size, Unknown
+from compiler.core.dims import Dim, Size, Unknown
 from compiler.core.errors import FormatError, StaticGraphError
 from compiler.core.op import op_named
-from compiler.core.types import TensorType, TupleType, Type, as_dtype
+from compiler.core.types import TensorType, TupleType, Type
 from compiler.graph.body import Body
 from compiler.graph.definition import define
 from compiler.graph.expression import Expression
+from compiler.graph.forms import Decoder, Encoder, Form, int_of, require_entries, str_of
 from compiler.graph.state import State
 from compiler.graph.view import Node, nodes_of
 from compiler.ops.leaves import Literal
@@ -30,12 +30,9 @@ from compiler.ops.leaves import Literal
 MAX_SIZE = 1 << 62
 """The most elements that a tensor may have."""
 
-Form = Any
-"""What JSON has: None, bool, int, str, list, dict."""
 
-
-@dataclass(slots=True)
-class Writer:
+@dataclass
+class Writer(Encoder):
     """What records refer to by number, shared by all graphs that are written with it.
 
     Attributes:
@@ -67,21 +64,36 @@ class Writer:
             "source": "".join(c if c.isprintable() else "?" for c in node.source),
         }
 
-    def value(self, value: Any) -> Form:
-        """The form of an attribute: itself, or `{kind: ...}`; FormatError if it has none."""
-        if value is None or type(value) in (bool, int):
-            return value
-        if type(value) is str:
-            return _text(value)
-        if isinstance(value, np.integer | np.bool_):
-            return value.item()
-        for kind, form in FORMS.items():
-            if isinstance(value, form.type):
-                return {kind: form.write(self, value)}
-        raise FormatError(f"a value of type {type(value).__name__} cannot be saved: {value!r}")
+    def text(self, value: str) -> Form:
+        """A word, itself; FormatError for other texts."""
+        return _word(value)
+
+    def unknown(self, atom: Unknown) -> Form:
+        """Its name, or a number that is the same wherever the size is."""
+        if isinstance(atom.key, str):
+            return {"name": atom.key}
+        return {"number": atom.key, "label": atom.label}
+
+    def other(self, value: Any) -> Form:
+        """Constants and variables by their places among the arrays; the graphs of loops."""
+        if isinstance(value, Literal):
+            self.arrays.append(value.array)
+            return {"array": len(self.arrays) - 1}
+        if isinstance(value, State):
+            return {"variable": self._place(value)}
+        if isinstance(value, Body):
+            return {"graph": self.graph(value.graph)}
+        return super().other(value)
+
+    def _place(self, state: State) -> int:
+        for place, known in enumerate(self.states):
+            if known is state:
+                return place
+        self.states.append(state)
+        return len(self.states) - 1
 
 
-class Reader:
+class Reader(Decoder):
     """What records refer to by number, and the unknown sizes that they mention.
 
     Args:
@@ -124,8 +136,8 @@ class Reader:
     def _node(
         self, record: Form, nodes: Sequence[Expression], variable: Callable[..., Expression]
     ) -> Expression:
-        _only(record, {"op", "operands", "attrs", "type", "name", "source"})
-        op = op_named(_text(record["op"]))
+        require_entries(record, {"op", "operands", "attrs", "type", "name", "source"})
+        op = op_named(_word(record["op"]))
         operands = tuple(_at(nodes, place, "operands") for place in _list(record, "operands"))
         if not isinstance(record["attrs"], dict):
             raise FormatError("the attributes are no object")
@@ -157,147 +169,36 @@ class Reader:
                 f"{array.dtype.name}{list(array.shape)}"
             )
 
-    def value(self, form: Form) -> Any:
-        """The attribute of a form; FormatError if there is none."""
-        if form is None or isinstance(form, bool | int):
-            return form
-        if isinstance(form, str):
-            return _text(form)
-        if not isinstance(form, dict) or len(form) != 1:
-            raise FormatError(f"{form!r:.80} is no value")
-        ((kind, content),) = form.items()
-        if kind not in FORMS:
-            raise FormatError(f"no value is of kind {kind!r:.80}")
-        return FORMS[kind].read(self, content)
+    def text(self, form: str) -> str:
+        """The word."""
+        return _word(form)
 
-    def size(self, form: Form) -> Size:
-        """A size, made by arithmetic so that it has its normal form."""
-        if type(form) is int:
-            return form
-        total: Size = 0
-        for term in _listed(form):
-            factor, *atoms = _listed(term)
-            size: Size = _int(factor)
-            for atom in atoms:
-                size = size * self._atom(atom)
-            total = total + size
-        return total
-
-    def _atom(self, form: Form) -> Size:
-        if not isinstance(form, dict):
-            raise FormatError(f"{form!r:.80} is no size")
-        if set(form) == {"name"}:
-            return dims.unknown(_label_text(form["name"]))
-        if set(form) == {"number", "label"}:
-            number = _int(form["number"])
+    def unknown(self, form: Form) -> Size:
+        """The size of this name, or one for all places with this number."""
+        if isinstance(form, dict) and set(form) == {"name"}:
+            return dims.unknown(str_of(form["name"]))
+        if isinstance(form, dict) and set(form) == {"number", "label"}:
+            number = int_of(form["number"])
             if number not in self._unknown:
-                self._unknown[number] = dims.unknown(label=_label_text(form["label"]))
+                self._unknown[number] = dims.unknown(label=str_of(form["label"]))
             return self._unknown[number]
-        if set(form) == {"function", "left", "right"}:
-            left, right = self.size(form["left"]), self.size(form["right"])
-            if form["function"] == "floordiv":
-                return dims.floor_divide(left, right)
-            if form["function"] == "max":
-                return dims.maximum(left, right)
         raise FormatError(f"{form!r:.80} is no size")
 
+    def other(self, kind: str, content: Form) -> Any:
+        """A constant, a variable, or the graph of a loop."""
+        if kind == "array":
+            return _at(self.literals, content, "array")
+        if kind == "variable":
+            return _at(self.states, content, "variable")
+        if kind == "graph":
+            return self._body(content)
+        return super().other(kind, content)
 
-@dataclass(frozen=True, slots=True)
-class AttributeForm:
-    """How values of a type are written and read.
-
-    Attributes:
-        type: the class, or a tuple of classes.
-        write: `(writer, value) -> form`.
-        read: `(reader, form) -> value`; raises FormatError.
-    """
-
-    type: Any
-    write: Callable[[Writer, Any], Form]
-    read: Callable[[Reader, Form], Any]
-
-
-def _write_size(size: Size) -> Form:
-    if not isinstance(size, Dim):
-        return int(size)
-    return [[factor, *map(_write_atom, atoms)] for atoms, factor in size.terms]
-
-
-def _write_atom(atom: Unknown | Opaque) -> Form:
-    if isinstance(atom, Opaque):
-        left, right = map(_write_size, atom.arguments)
-        return {"function": atom.function, "left": left, "right": right}
-    if isinstance(atom.key, str):
-        return {"name": atom.key}
-    return {"number": atom.key, "label": atom.label}
-
-
-def _write_array(writer: Writer, literal: Literal) -> Form:
-    writer.arrays.append(literal.array)
-    return len(writer.arrays) - 1
-
-
-def _write_state(writer: Writer, state: State) -> Form:
-    for place, known in enumerate(writer.states):
-        if known is state:
-            return place
-    writer.states.append(state)
-    return len(writer.states) - 1
-
-
-def _read_float(reader: Reader, form: Form) -> float:
-    return float.fromhex(_text(form))
-
-
-def _read_tensor(reader: Reader, form: Form) -> TensorType:
-    _only(form, {"dtype", "shape"})
-    shape = tuple(reader.size(size) for size in _list(form, "shape"))
-    return TensorType(shape, as_dtype(_text(form["dtype"])))
-
-
-def _read_tuple_type(reader: Reader, form: Form) -> TupleType:
-    return TupleType(tuple(_read_tensor(reader, one) for one in _listed(form)))
-
-
-def _write_tensor(writer: Writer, type: TensorType) -> Form:
-    return {"dtype": type.dtype.name, "shape": [_write_size(size) for size in type.shape]}
-
-
-def _read_body(reader: Reader, form: Form) -> Body:
-    inputs, outputs, updates = reader.graph(form)
-    if updates:
-        raise FormatError("a body has no updates")
-    return Body(define(inputs, outputs))
-
-
-FORMS: dict[str, AttributeForm] = {
-    "float": AttributeForm(float, lambda writer, value: value.hex(), _read_float),
-    "tuple": AttributeForm(
-        tuple,
-        lambda writer, value: [writer.value(part) for part in value],
-        lambda reader, form: tuple(reader.value(part) for part in _listed(form)),
-    ),
-    "dtype": AttributeForm(
-        np.dtype, lambda writer, value: value.name, lambda reader, form: as_dtype(_text(form))
-    ),
-    "size": AttributeForm(
-        Dim, lambda writer, value: _write_size(value), lambda reader, form: reader.size(form)
-    ),
-    "array": AttributeForm(
-        Literal, _write_array, lambda reader, form: _at(reader.literals, form, "array")
-    ),
-    "variable": AttributeForm(
-        State, _write_state, lambda reader, form: _at(reader.states, form, "variable")
-    ),
-    "tensor": AttributeForm(TensorType, _write_tensor, _read_tensor),
-    "tensors": AttributeForm(
-        TupleType,
-        lambda writer, value: [_write_tensor(writer, one) for one in value.items],
-        _read_tuple_type,
-    ),
-    "graph": AttributeForm(Body, lambda writer, value: writer.graph(value.graph), _read_body),
-}
-"""The forms of attributes that JSON does not have, under the name that they are written with."""
+    def _body(self, form: Form) -> Body:
+        inputs, outputs, updates = self.graph(form)
+        if updates:
+            raise FormatError("a body has no updates")
+        return Body(define(inputs, outputs))
 
 
 def _check_size(type: Type) -> None:
@@ -311,11 +212,6 @@ def _label(record: Form) -> str:
     return f"{record.get('op')!r:.80}" if isinstance(record, dict) else f"{record!r:.80}"
 
 
-def _only(record: Form, names: set[str]) -> None:
-    if not isinstance(record, dict) or set(record) != names:
-        raise FormatError(f"{record!r:.80} has not the entries {sorted(names)}")
-
-
 def _list(record: Form, name: str) -> list[Any]:
     if not isinstance(record, dict) or not isinstance(record.get(name), list):
         raise FormatError(f"there is no list {name!r}")
@@ -323,31 +219,13 @@ def _list(record: Form, name: str) -> list[Any]:
     return found
 
 
-def _listed(form: Form) -> list[Any]:
-    if not isinstance(form, list):
-        raise FormatError(f"{form!r:.80} is no list")
-    return form
-
-
-def _int(form: Form) -> int:
-    if type(form) is not int:
-        raise FormatError(f"{form!r:.80} is no whole number")
-    return form
-
-
 _WORD = re.compile(r"[A-Za-z0-9_.+-]{1,64}")
 
 
-def _text(form: Form) -> str:
+def _word(form: Form) -> str:
     """A short word, as names of ops and attributes are: it may become part of generated code."""
     if not isinstance(form, str) or not _WORD.fullmatch(form):
         raise FormatError(f"{form!r:.80} is no word")
-    return form
-
-
-def _label_text(form: Form) -> str:
-    if not isinstance(form, str):
-        raise FormatError(f"{form!r:.80} is no text")
     return form
 
 

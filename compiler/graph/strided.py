@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from compiler.core.dims import Size, Unknown, as_unknown, unknown
 from compiler.core.types import Shape, TensorType
 from compiler.graph.definition import Definition, Node, define
-from compiler.graph.expression import Expression
+from compiler.graph.expression import Expression, again
+from compiler.graph.traversal import fold_records
 from compiler.ops import as_strided, leaves, transpose
 
 
@@ -45,21 +46,18 @@ def view_inputs(
         for at, (node, order) in enumerate(zip(definition.inputs, orders, strict=True))
         if order is not None
     }
-    made: list[Expression] = []
     inputs: dict[int, Expression] = {}
     gaps: list[Gap] = []
-    for node in definition.nodes:
-        if node.id in given:
-            at, order = given[node.id]
-            memory, view, strides = _viewed(node, order)
-            inputs[node.id] = memory
-            made.append(view)
-            gaps += [(at, axis, atom) for axis, atom in strides]
-        else:
-            operands = tuple([made[operand] for operand in node.operands])
-            made.append(
-                Expression(node.op, operands, node.attrs, node.name, node.source, node.type)
-            )
+
+    def remade(node: Node, operands: tuple[Expression, ...]) -> Expression:
+        if node.id not in given:
+            return again(node, operands)
+        at, order = given[node.id]
+        inputs[node.id], view, strides = _viewed(node, order)
+        gaps.extend((at, axis, atom) for axis, atom in strides)
+        return view
+
+    made = fold_records(definition.nodes, remade)
     viewed = define(
         [inputs.get(node, made[node]) for node in definition.inputs],
         [made[node] for node in definition.outputs],

@@ -11,7 +11,8 @@ from compiler.core import dims
 from compiler.core.dims import Unknown
 from compiler.core.errors import FeedError, GraphError, ShapeError, StaticGraphError
 from compiler.core.types import TupleType, Type, collecting_assumptions, mapped, type_of
-from compiler.graph.expression import Expression, ancestors
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import fold
 
 Observer: TypeAlias = "Callable[[Expression, Sequence[Any], Any], None]"
 
@@ -44,31 +45,14 @@ def interpret(
     for expression, value in feeds.items():
         _check_kind(expression, np.asarray(value))
     sizes = _bind_sizes(feeds)
-    values: dict[int, Any] = dict(fed)
-    nodes = _evaluated(outputs, fed)
-    last_reader = {operand.serial: node.serial for node in nodes for operand in node.operands}
-    kept = {output.serial for output in outputs}
-    for node in nodes:
-        arrays = [values[operand.serial] for operand in node.operands]
-        values[node.serial] = _evaluate(node, arrays, sizes)
+
+    def step(node: Expression, arrays: tuple[Any, ...]) -> Any:
+        value = _evaluate(node, arrays, sizes)
         if observe is not None:
-            observe(node, arrays, values[node.serial])
-        for serial in {operand.serial for operand in node.operands} - kept:
-            if last_reader[serial] == node.serial:
-                del values[serial]
-    return [np.asarray(values[output.serial]) for output in outputs]
+            observe(node, arrays, value)
+        return value
 
-
-def _evaluated(
-    outputs: Sequence[Expression], fed: Mapping[int, np.ndarray[Any, Any]]
-) -> list[Expression]:
-    """The nodes to evaluate, operands first: those that a path without a fed node reaches."""
-    nodes = ancestors(outputs)
-    wanted = {output.serial for output in outputs}
-    for node in reversed(nodes):
-        if node.serial in wanted and node.serial not in fed:
-            wanted.update(operand.serial for operand in node.operands)
-    return [node for node in nodes if node.serial in wanted and node.serial not in fed]
+    return [np.asarray(value) for value in fold(outputs, fed, step)]
 
 
 def _check_kind(node: Expression, value: np.ndarray[Any, Any]) -> None:

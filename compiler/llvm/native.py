@@ -25,7 +25,7 @@ from compiler.core import fork
 from compiler.llvm import vecmath
 from compiler.llvm.lower.functions import is_long
 from compiler.llvm.lower.translate import Translator, type_named
-from compiler.llvm.lower.values import INT64, Pointer
+from compiler.llvm.lower.values import INT64
 from compiler.llvm.machine import target_machine
 from compiler.llvm.vecmath.deferred import KernelModule, define_deferred
 from compiler.llvm.vecmath.joint import join_calls
@@ -62,13 +62,18 @@ def _optimised(sources: Sequence[str], machine: Any) -> Any:
     module = KernelModule("kernel")
     module.triple = machine.triple
     trees = [_tree(source) for source in sources]
-    inlining = _inlining(trees)
+    inlining = inlined(sources)
     for i, tree in enumerate(trees):
         is_chunk = [one.arg for one in tree.args.args[-3:]] == [*OF_A_CHUNK]
         unit = _define_unit(module, tree, i not in inlining)
-        _define_step(module, step_symbol(i), unit, is_chunk)
+        define_step(module, step_symbol(i), unit, is_chunk)
     # a context of its own: the global one keeps every type and constant that it has seen
     parsed = llvm.parse_assembly(str(module), llvm.create_context())
+    return finished(parsed, module, machine)
+
+
+def finished(parsed: Any, module: KernelModule, machine: Any) -> Any:
+    """The code `parsed`, of `module`, after LLVM's passes."""
     optimise(parsed, machine)
     parsed = join_calls(parsed, module)
     return define_deferred(parsed, module, machine, optimise)
@@ -118,16 +123,22 @@ def _without_stride_versions() -> Iterator[None]:
 def _define_unit(module: Any, tree: ast.FunctionDef, outlines: bool) -> Any:
     names = [one.arg for one in tree.args.args]
     types = [type_named(_annotation(one)) for one in tree.args.args]
-    kind = ir.FunctionType(INT64.ir, [type.ir for type in types])
+    function = declare_unit(module, [type.ir for type in types])
+    Translator(function, names, types, INT64, outlines).run(tree.body)
+    return function
+
+
+def declare_unit(module: Any, types: Sequence[Any]) -> Any:
+    """A function for the loops of a unit, which takes parameters of LLVM's types."""
+    kind = ir.FunctionType(INT64.ir, types)
     function = ir.Function(module, kind, f"unit_{len(module.functions)}")
     function.linkage = "internal"
     function.attributes.add("noinline")
     function.attributes.add("nounwind")
     function.attributes.alignstack = STACK_ALIGNMENT
-    for type, argument in zip(types, function.args, strict=True):
-        if isinstance(type, Pointer):
+    for argument in function.args:
+        if isinstance(argument.type, ir.PointerType):
             argument.add_attribute("noalias")
-    Translator(function, names, types, INT64, outlines).run(tree.body)
     return function
 
 
@@ -137,11 +148,12 @@ def _tree(source: str) -> ast.FunctionDef:
     return tree
 
 
-def _inlining(trees: Sequence[ast.FunctionDef]) -> set[int]:
+def inlined(sources: Sequence[str]) -> set[int]:
     """The units that inline functions of vecmath: the shortest, as far as it goes.
 
     Small loops gain most by it, and cost LLVM least.
     """
+    trees = [_tree(source) for source in sources]
     lengths = [_inlined_length(tree) for tree in trees]
     found: set[int] = set()
     left = MOST_INLINED
@@ -165,7 +177,8 @@ def _annotation(argument: ast.arg) -> str:
     return argument.annotation.id
 
 
-def _define_step(module: Any, symbol: str, unit: Any, is_chunk: bool) -> None:
+def define_step(module: Any, symbol: str, unit: Any, is_chunk: bool) -> None:
+    """The function that reads a unit's arguments where the program says, and calls it."""
     step = ir.Function(module, STEP, symbol)
     builder = ir.IRBuilder(step.append_basic_block("entry"))
     table, operands, *chunk = step.args

@@ -1,65 +1,250 @@
-"""The emitted language under Numba: the same source, compiled by its general front end.
+"""The emitted language under Numba: its front end compiles each unit, and LLVM what comes of it.
 
-`sg.compile(..., backend="numba")` runs kernels this way. It takes several times longer to compile,
-and keeps what it compiled for as long as the process runs; results are the same. The tests hold
-`compiler.llvm.lower` to it. Nothing is compiled when this is imported.
+`sg.compile(..., backend="numba")` makes kernels this way. Numba infers the types of a unit and
+lowers it to LLVM's IR; from there on it is compiled as `compiler.llvm.native` compiles what it has
+lowered itself, with the same passes, vector maths and calls of the BLAS, and it is run by the same
+program, pool and arena. So it computes the same bits in the same time, and takes several times
+longer to compile. The tests hold `compiler.llvm.lower` to it. Nothing is compiled when this is
+imported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
-from numba import cfunc, njit, types
+from numba import njit, types
+from numba.core import codegen, compiler
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
+from compiler.codegen.program import OF_A_CHUNK
 from compiler.core import fork
-from compiler.llvm import host, library, vecmath
+from compiler.llvm import library, native, vecmath
 from compiler.llvm.gemm import gemm_function
+from compiler.llvm.lower import rest
+from compiler.llvm.machine import target_machine
+from compiler.llvm.vecmath.deferred import KernelModule
 from compiler.llvm.vecmath.lane import BINARY32, BINARY64, Lane
+from compiler.llvm.vecmath.outlined import Outlined
 
 fork.hold(fork.Rank.NUMBA, global_compiler_lock)
 
 INT64 = ir.IntType(64)
-SIGNATURE = types.int64(types.CPointer(types.int64), types.CPointer(types.int64))
 WORDS = (types.int64,) * 6
+SCALARS = {
+    "u8": types.uint8, "i8": types.int8, "i16": types.int16, "i32": types.int32,
+    "i64": types.int64, "f32": types.float32, "f64": types.float64,
+}  # fmt: skip
+TYPES = SCALARS | {f"p_{name}": types.CPointer(one) for name, one in SCALARS.items()}
+FORMS = {"f32": BINARY32, "f64": BINARY64}
+REST = "masked_rest"  # what a loop calls that is to be vectorised with masked lanes
+FORMULA = "formula."  # what a function begins with that is defined after Numba has lowered its call
+_FORMULA = re.compile(r'@"?formula\.(\w+)\.(f32|f64)"?\(')
+FIRST_MASK = 100_000  # a number of metadata that Numba has not given
 
 
-def compile_with_numba(source: str) -> Any:
-    """The step `int64 (int64 *table, int64 *operands)` that runs a whole kernel; has `address`."""
-    namespace = names()
-    exec(compile(source, "<kernel>", "exec"), namespace)
-    for name, function in list(namespace.items()):
-        if name == "kernel" or name.startswith("unit_"):
-            namespace[name] = njit(error_model="numpy")(function)
-    run = namespace["kernel"]
+class _Library(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """What Numba has lowered, before any pass of LLVM, and not given to its engine."""
 
-    def step(table: Any, operands: Any) -> Any:
-        return run(table)
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
 
-    return cfunc(SIGNATURE, error_model="numpy", nopython=True)(step)
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
 
 
-def names() -> dict[str, Any]:
+class _Codegen(codegen.JITCPUCodegen):  # type: ignore[misc]
+    _library_class = _Library
+
+
+def compile_with_numba(sources: Sequence[str], inlining: Collection[int]) -> bytes:
+    """The object code of units: as `native.compile_native` makes it, by way of Numba.
+
+    Args:
+        sources: of the units, with the types of their parameters.
+        inlining: the units that inline functions of vecmath; the others call them.
+    """
+    module = KernelModule("kernel")
+    machine = target_machine()
+    module.triple = machine.triple
+    lowered = {}
+    namespace = dict(names())
+    for i, source in enumerate(sources):
+        (tree,) = ast.parse(source).body
+        assert isinstance(tree, ast.FunctionDef)
+        symbol, text = _lowered(tree, namespace, f"numba_{i}", splits=i in inlining)
+        lowered[symbol] = _with_formulas(module, text, i not in inlining)
+        parameters = [(one.arg, _type_name(one)) for one in tree.args.args]
+        is_chunk = tuple(name for name, _ in parameters[-3:]) == OF_A_CHUNK
+        unit = _define_unit(module, symbol, [kind for _, kind in parameters])
+        native.define_step(module, native.step_symbol(i), unit, is_chunk)
+    context = llvm.create_context()
+    parsed = llvm.parse_assembly(str(module), context)
+    for symbol, text in lowered.items():
+        parsed.link_in(llvm.parse_assembly(text, context))
+        parsed.get_function(symbol).add_function_attribute("alwaysinline")
+    for function in parsed.functions:
+        if not function.is_declaration and not function.name.startswith("step_"):
+            function.linkage = "internal"
+    for variable in parsed.global_variables:
+        if variable.name.startswith("_ZN08NumbaEnv"):
+            variable.linkage = "internal"
+    return bytes(machine.emit_object(native.finished(parsed, module, machine)))
+
+
+def _lowered(
+    tree: ast.FunctionDef, namespace: dict[str, Any], name: str, splits: bool
+) -> tuple[str, str]:
+    """The symbol and the text in LLVM's IR of what Numba makes of a unit."""
+    given = tuple(TYPES[_type_name(one)] for one in tree.args.args)
+    tree = _Loops(splits).visit(tree)
+    tree.name = name
+    exec(compile(ast.unparse(tree), f"<{name}>", "exec"), namespace)
+    flags = compiler.Flags()
+    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
+    flags.error_model = "numpy"
+    with global_compiler_lock:
+        typing = cpu_target.typing_context
+        typing.refresh()
+        cpu_target.target_context.refresh()
+        function = namespace.pop(name)
+        made = compiler.compile_extra(typing, _target(), function, given, types.int64, flags, {})
+        made.library.finalize()
+        return made.fndesc.llvm_func_name, made.library.get_llvm_str()
+
+
+@cache
+def _target() -> Any:
+    """Numba's lowering for this processor, of which the project compiles what it gives."""
+    return cpu_target.target_context.subtarget(_internal_codegen=_Codegen("staticgraph"))
+
+
+class _Loops(ast.NodeTransformer):
+    """Gives the loops that leave less than a vector the form that `lower.rest` describes.
+
+    Args:
+        splits: whether such a loop becomes two, or else is computed with masks as a whole.
+    """
+
+    def __init__(self, splits: bool) -> None:
+        self.splits = splits
+
+    def visit_For(self, node: ast.For) -> Any:
+        """A loop, or the two that it becomes."""
+        assert isinstance(node.iter, ast.Call)
+        bounds = node.iter.args
+        if len(bounds) > 2 or not rest.leaves_rest(node):
+            self.generic_visit(node)
+            return node
+        start, stop = [ast.Constant(0), *bounds] if len(bounds) == 1 else bounds
+        masked = [*node.body, ast.Expr(ast.Call(ast.Name(REST, ast.Load()), [], []))]
+        if not self.splits:
+            return _loop(node, start, stop, masked)
+        middle = ast.Call(ast.Name("whole_vectors", ast.Load()), [start, stop], [])
+        return [_loop(node, start, middle, node.body), _loop(node, middle, stop, masked)]
+
+
+def _loop(node: ast.For, start: ast.expr, stop: ast.expr, body: list[ast.stmt]) -> ast.For:
+    bounds = ast.Call(ast.Name("range", ast.Load()), [start, stop], [])
+    return ast.For(node.target, bounds, body, [], lineno=node.lineno)
+
+
+def _with_formulas(module: KernelModule, text: str, outlines: bool) -> str:
+    """The text of a unit with the functions of vecmath that it calls, and loops with masks."""
+
+    def found(call: re.Match[str]) -> str:
+        name, kind = call.groups()
+        return f'@"{_formula_symbol(module, name, kind, outlines)}"('
+
+    return _with_masks(_FORMULA.sub(found, text))
+
+
+def _formula_symbol(module: KernelModule, name: str, kind: str, outlines: bool) -> str:
+    """The function of the module that computes a formula, which is defined now or later."""
+    form, arity = FORMS[kind], vecmath.ARITY[name]
+    if outlines:
+        return str(module.declared(Outlined(vecmath.FORMULAS[name], arity, form)).name)
+    symbol = f"{name}.{kind}"
+    if symbol not in module.globals:
+        signature = ir.FunctionType(form.float_type, [form.float_type] * arity)
+        function = ir.Function(module, signature, symbol)
+        function.attributes.add("alwaysinline")
+        function.attributes.add("nounwind")
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        lanes = (Lane(builder, one, form) for one in function.args)
+        builder.ret(vecmath.FORMULAS[name](*lanes).value)
+    return symbol
+
+
+def _with_masks(text: str) -> str:
+    """The text with metadata at the branch that ends the body of each loop that asks for it."""
+    lines, masked, count = [], False, 0
+    for line in text.split("\n"):
+        if f"@{REST}(" in line:
+            masked = masked or "call" in line
+            continue
+        if masked and line.startswith("  br label"):
+            line = f"{line}, !llvm.loop !{FIRST_MASK + count}"
+            masked, count = False, count + 1
+        lines.append(line)
+    for i in range(FIRST_MASK, FIRST_MASK + count):
+        hint = '!{!"llvm.loop.vectorize.predicate.enable", i1 true}'
+        lines.append(f"!{i} = distinct !{{!{i}, {hint}}}")
+    return "\n".join(lines)
+
+
+def _define_unit(module: KernelModule, symbol: str, kinds: Sequence[str]) -> Any:
+    """A unit whose loops are those of a function that Numba has lowered."""
+    parameters = [_llvm_type(kind) for kind in kinds]
+    word, pointer = INT64.as_pointer(), ir.IntType(8).as_pointer()
+    inner_type = ir.FunctionType(ir.IntType(32), [word, pointer.as_pointer(), *parameters])
+    inner = ir.Function(module, inner_type, symbol)
+    unit = native.declare_unit(module, parameters)
+    builder = ir.IRBuilder(unit.append_basic_block("entry"))
+    result, error = builder.alloca(INT64), builder.alloca(pointer)
+    builder.call(inner, [result, error, *unit.args])
+    builder.ret(builder.load(result))
+    return unit
+
+
+def _llvm_type(kind: str) -> Any:
+    scalar = SCALARS[kind.removeprefix("p_")]
+    if isinstance(scalar, types.Float):
+        found: Any = ir.FloatType() if scalar.bitwidth == 32 else ir.DoubleType()
+    else:
+        found = ir.IntType(scalar.bitwidth)
+    return found.as_pointer() if kind.startswith("p_") else found
+
+
+def _type_name(parameter: ast.arg) -> str:
+    assert isinstance(parameter.annotation, ast.Name)
+    return parameter.annotation.id
+
+
+@cache
+def names() -> Mapping[str, Any]:
     """What emitted source can name, as Numba compiles it."""
     found: dict[str, Any] = {
         "address": address, "boolean": np.bool_, "u8": np.uint8, "i8": np.int8, "i16": np.int16,
         "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64, "inf": np.inf,
         "nan": np.nan, "offset": offset, "select": select, "fsum": _reordering("fadd"),
         "fprod": _reordering("fmul"), "gemm_f32": _gemm("gemm_f32", types.float32),
-        "gemm_f64": _gemm("gemm_f64", types.float64),
-        "p_u8": _pointer_at(types.uint8), "p_i8": _pointer_at(types.int8),
-        "p_i16": _pointer_at(types.int16), "p_i32": _pointer_at(types.int32),
-        "p_i64": _pointer_at(types.int64), "p_f32": _pointer_at(types.float32),
-        "p_f64": _pointer_at(types.float64),
+        "gemm_f64": _gemm("gemm_f64", types.float64), "whole_vectors": whole_vectors,
+        REST: masked_rest, "min": _bound("<"), "max": _bound(">"),
     } | {name: formula(name) for name in vecmath.FORMULAS}  # fmt: skip
     found |= {f"{name}_f": found[name] for name in ("fmod", "pow", "remainder")}
-    found |= {"call": call, "pointer": pointer}
-    exec(host.SOURCE, found)
-    found["host"] = njit(error_model="numpy")(found["host"])
+    found |= dict.fromkeys(TYPES, None) | {name: found[name] for name in SCALARS}
     exec(library.SOURCE, found)
     for name in library.functions():
         found[name] = njit(error_model="numpy")(found[name])
@@ -67,7 +252,10 @@ def names() -> dict[str, Any]:
 
 
 def formula(name: str) -> Any:
-    """A function of vecmath for njit code: all operands float32, or all float64."""
+    """A function of vecmath: all operands float32, or all float64.
+
+    A long one is a call of what `compile_with_numba` defines.
+    """
     sign = {"maximum": ">", "minimum": "<"}.get(name)
 
     def lower(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -76,13 +264,24 @@ def formula(name: str) -> Any:
             signed = getattr(kind, "signed", False)
             compare = builder.icmp_signed if signed else builder.icmp_unsigned
             return builder.select(compare(sign, *values), *values)
-        binary = BINARY32 if kind.bitwidth == 32 else BINARY64
-        return vecmath.FORMULAS[name](*(Lane(builder, one, binary) for one in values)).value
+        dtype = f"f{kind.bitwidth}"
+        if name in vecmath.LONG:
+            called = ir.FunctionType(values[0].type, [one.type for one in values])
+            symbol = f"{FORMULA}{name}.{dtype}"
+            return builder.call(_external(builder.module, called, symbol), values)
+        lanes = (Lane(builder, one, FORMS[dtype]) for one in values)
+        return vecmath.FORMULAS[name](*lanes).value
+
+    return _intrinsic_of_floats(name, lower, sign is not None)
+
+
+def _intrinsic_of_floats(name: str, lower: Callable[..., Any], takes_integers: bool = False) -> Any:
+    """An intrinsic that takes operands of one type, of floats if not of any numbers."""
 
     def typed(*operands: Any) -> Any:
         first = operands[0]
         alike = all(operand == first for operand in operands)
-        numbers = (types.Float, types.Integer, types.Boolean) if sign else (types.Float,)
+        numbers = (types.Float, types.Integer, types.Boolean) if takes_integers else (types.Float,)
         if not alike or not isinstance(first, numbers):
             return None
         return (types.boolean if name in vecmath.PREDICATES else first)(*operands), lower
@@ -97,18 +296,42 @@ def formula(name: str) -> Any:
     return intrinsic(typer)
 
 
-def _pointer_at(dtype: Any) -> Any:
-    """An intrinsic `(table, entry) -> pointer`: the address that the table holds, typed."""
+def _external(module: Any, signature: Any, name: str) -> Any:
+    return module.globals.get(name) or ir.Function(module, signature, name)
+
+
+@intrinsic
+def masked_rest(typing: Any) -> Any:
+    """Says that the loop around it is to be vectorised with masked lanes."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.call(_external(builder.module, ir.FunctionType(ir.VoidType(), []), REST), [])
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@intrinsic
+def whole_vectors(typing: Any, start: Any, stop: Any) -> Any:
+    """Where the last whole vector of a loop ends; `start` if there is none."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return rest.whole_vectors(builder, *args)
+
+    return types.int64(types.int64, types.int64), codegen
+
+
+def _bound(sign: str) -> Any:
+    """Python's `min` or `max` of two sizes, without a branch."""
 
     @intrinsic
-    def pointer(typing: Any, table: Any, entry: Any) -> Any:
+    def bound(typing: Any, left: Any, right: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            found = builder.load(builder.gep(args[0], [args[1]]))
-            return builder.inttoptr(found, context.get_data_type(dtype).as_pointer())
+            return builder.select(builder.icmp_signed(sign, *args), *args)
 
-        return types.CPointer(dtype)(table, types.int64), codegen
+        return types.int64(types.int64, types.int64), codegen
 
-    return pointer
+    return bound
 
 
 @intrinsic
@@ -119,27 +342,6 @@ def address(typing: Any, pointer: Any, offset: Any) -> Any:
         return builder.ptrtoint(builder.gep(args[0], [args[1]]), INT64)
 
     return types.int64(pointer, types.int64), codegen
-
-
-@intrinsic
-def call(typing: Any, function: Any, operand: Any) -> Any:
-    """The int64 that the function at an address gives for another int64."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(INT64, [INT64])
-        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1]])
-
-    return types.int64(types.int64, types.int64), codegen
-
-
-@intrinsic
-def pointer(typing: Any, words: Any) -> Any:
-    """The words at an address."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], INT64.as_pointer())
-
-    return types.CPointer(types.int64)(words), codegen
 
 
 @intrinsic
@@ -183,7 +385,9 @@ def _gemm(name: str, scalar: Any) -> Any:
     signature = types.void(*WORDS, scalar, *WORDS[:4], scalar, size, size)
 
     def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        builder.call(gemm_function(builder.module, f"staticgraph_{name}", kind), arguments)
+        function = gemm_function(builder.module, f"staticgraph_{name}", kind)
+        function.linkage = "linkonce_odr"  # one for all units
+        builder.call(function, arguments)
         return context.get_dummy_value()
 
     def typer(

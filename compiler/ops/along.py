@@ -8,6 +8,7 @@ from typing import Any
 from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Op, Rule, register
 from compiler.core.types import DType, TensorType, normalise_axis, require_float
+from compiler.ops.batching import shifted_one
 from compiler.ops.declare import as_operand, one_axis
 from compiler.ops.shape import reshape
 
@@ -52,6 +53,7 @@ def host_along(
             vjp=vjp,
             saves=saves,
             bind=bind,
+            batching=shifted_one,
             lowering=Host(),
             doc=doc,
         )

@@ -11,6 +11,7 @@ from compiler.core.errors import DTypeError
 from compiler.core.lowering import Pointwise
 from compiler.core.op import Op, register
 from compiler.core.types import DType, TensorType, as_dtype
+from compiler.ops.batching import aligned
 from compiler.ops.comparison import (
     equal,
     greater,
@@ -24,6 +25,13 @@ from compiler.ops.comparison import (
 )
 from compiler.ops.declare import composite, elementwise, zeros_like
 from compiler.reference.writing import writes
+
+__all__ = [
+    "abs", "add", "astype", "ceil", "copysign", "divide", "floor", "floor_divide", "fmax", "fmin",
+    "fmod", "frac", "gcd", "heaviside", "hypot", "lcm", "maximum", "minimum", "multiply",
+    "negative", "pow", "power", "reciprocal", "remainder", "round", "sign", "square",
+    "stop_gradient", "subtract", "trunc",
+]  # fmt: skip
 
 
 def numeric(name: str, *types: TensorType) -> None:
@@ -49,6 +57,8 @@ astype = register(
         vjp=(_astype_vjp,),
         bind=_astype_bind,
         lowering=Pointwise("{t}({0})"),
+        batching=aligned,
+        linearity="linear",
         doc="x cast to `dtype`; the gradient is cast back.",
     )
 )
@@ -61,12 +71,15 @@ copy = register(
         vjp=(lambda g, o, a: g,),
         saves=("",),
         lowering=Pointwise("{0}"),
+        batching=aligned,
+        linearity="linear",
         doc="The same elements in memory of their own.",
     )
 )
 
 stop_gradient = composite(
     "stop_gradient", lambda x: copy(x), evaluate=lambda x: x, vjp=(None,),
+    batching=aligned, linearity="diagonal",
     doc="x, through which no gradient flows.",
 )  # fmt: skip
 
@@ -86,22 +99,22 @@ multiply = elementwise(
     doc="a * b.",
 )  # fmt: skip
 divide = elementwise(
-    "divide", np.true_divide, "{0} / {1}", arity=2, check=numeric, floating=True, cheap=False,
+    "divide", np.true_divide, "{0} / {1}", arity=2, check=numeric, floating=True, cost="moderate",
     vjp=(lambda g, o, a, b: g / b, lambda g, o, a, b: -g * (a / b) / b), saves=("b", "ab"),
     doc="a / b; integers are cast to floating point first.",
 )  # fmt: skip
 floor_divide = elementwise(
     "floor_divide", np.floor_divide, "floor_divide_{k}({0}, {1})", arity=2, check=numeric,
-    cheap=False, vjp=(None, None),
+    cost="expensive", vjp=(None, None),
     doc="The floor of a / b, NumPy's for floats, and 0 for an integer divided by 0.",
 )  # fmt: skip
 remainder = elementwise(
-    "remainder", np.remainder, "remainder_{k}({0}, {1})", arity=2, check=numeric, cheap=False,
+    "remainder", np.remainder, "remainder_{k}({0}, {1})", arity=2, check=numeric, cost="expensive",
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * floor_divide(a, b)), saves=("", "ab"),
     doc="a - floor(a / b) * b: the sign of b.",
 )  # fmt: skip
 fmod = elementwise(
-    "fmod", np.fmod, "fmod_{k}({0}, {1})", arity=2, check=numeric, cheap=False,
+    "fmod", np.fmod, "fmod_{k}({0}, {1})", arity=2, check=numeric, cost="expensive",
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * trunc(a / b)), saves=("", "ab"),
     doc="""a - trunc(a / b) * b: the sign of a.
 
@@ -120,7 +133,7 @@ square = elementwise(
 )  # fmt: skip
 reciprocal = elementwise(
     "reciprocal", lambda x: np.true_divide(1, x), "{t}(1) / {0}", arity=1, floating=True,
-    cheap=False, vjp=(lambda g, o, a: -g * (o * o),), saves=("o",),
+    cost="moderate", vjp=(lambda g, o, a: -g * (o * o),), saves=("o",),
     doc="1 / a.",
 )  # fmt: skip
 
@@ -144,7 +157,14 @@ def _power(a: Any, b: Any) -> Any:
             return np.square(a)
         if b == 1:
             return np.positive(a)
-    return np.power(a, b)
+    try:
+        return np.power(a, b)
+    except ValueError:  # NumPy has no integer powers below 0
+        if not np.asarray(b).dtype.kind == "i" or not np.less(b, 0).any():
+            raise
+        odd = np.where(np.bitwise_and(b, 1), a, np.abs(a))
+        below = np.where(np.abs(a) == 1, odd, 0)
+        return np.where(np.less(b, 0), below, np.power(a, np.maximum(b, 0)))
 
 
 @writes
@@ -158,10 +178,12 @@ def _power_arrays(
 
 
 power: Any = elementwise(
-    "power", _power, "pow_{k}({0}, {1})", arity=2, check=numeric, cheap=False,
+    "power", _power, "pow_{k}({0}, {1})", arity=2, check=numeric, cost="expensive",
     vjp=(_power_by_base, _power_by_exponent), saves=("ab", "abo"), vjp_arrays=_power_arrays,
-    doc="a to the power of b. The gradient to b at a = 0, b >= 0 is 0, as PyTorch's.",
+    doc="a to the power of b; of integers, b < 0, rounded toward 0, and 0 of 0. "
+    "The gradient to b at a = 0, b >= 0 is 0, as PyTorch's.",
 )  # fmt: skip
+pow = power
 
 
 def _flat(g: Any, o: Any, a: Any) -> Any:
@@ -181,6 +203,7 @@ absolute = elementwise(
     "abs", np.abs, "abs({0})", arity=1, check=numeric, vjp=(_sign_of,), saves=("a",),
     doc="The absolute value; the gradient at 0 is 0.",
 )  # fmt: skip
+abs = absolute
 
 
 def _copysign_by_a(g: Any, o: Any, a: Any, b: Any) -> Any:
@@ -251,7 +274,8 @@ fmin = elementwise(
     array([1., 3.])""",
 )  # fmt: skip
 hypot = elementwise(
-    "hypot", np.hypot, "hypot({0}, {1})", arity=2, floating=True, cheap=False, commutative=True,
+    "hypot", np.hypot, "hypot({0}, {1})", arity=2, floating=True,
+    cost="expensive", commutative=True,
     vjp=(lambda g, o, a, b: g * (a / o), lambda g, o, a, b: g * (b / o)), saves=("ao", "bo"),
     doc="""sqrt(a**2 + b**2), without overflow in between; inf if either is infinite.
 
@@ -281,14 +305,16 @@ def _integers(name: str, *types: TensorType) -> None:
 
 
 gcd = elementwise(
-    "gcd", np.gcd, "gcd_{k}({0}, {1})", arity=2, check=_integers, cheap=False, commutative=True,
+    "gcd", np.gcd, "gcd_{k}({0}, {1})", arity=2, check=_integers,
+    cost="expensive", commutative=True,
     doc="""The greatest common divisor of integers, at least 0.
 
     >>> sg.gcd(12, -18)
     np.int64(6)""",
 )  # fmt: skip
 lcm = elementwise(
-    "lcm", np.lcm, "lcm_{k}({0}, {1})", arity=2, check=_integers, cheap=False, commutative=True,
+    "lcm", np.lcm, "lcm_{k}({0}, {1})", arity=2, check=_integers,
+    cost="expensive", commutative=True,
     doc="""The least common multiple of integers, at least 0.
 
     >>> sg.lcm(4, -6)

@@ -10,7 +10,13 @@ from compiler.core.errors import DTypeError
 from compiler.core.lowering import Pointwise
 from compiler.core.op import Op, register
 from compiler.core.types import TensorType, broadcast_shapes, require_same_dtype
+from compiler.ops.batching import aligned
 from compiler.ops.declare import BOOL, elementwise, undo_broadcasting
+
+__all__ = [
+    "equal", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "where",
+]  # fmt: skip
 
 
 def _logical(name: str, *types: TensorType) -> None:
@@ -87,6 +93,8 @@ where = register(
         elementwise=True,
         lowering=Pointwise("select({0}, {1}, {2})"),
         promotes=slice(1, None),
+        batching=aligned,
+        linearity="diagonal",
         doc="a where the condition holds, else b; all three broadcast.",
     )
 )

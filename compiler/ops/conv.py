@@ -16,6 +16,7 @@ from compiler.core.errors import OptionError, ShapeError
 from compiler.core.op import Attrs
 from compiler.core.types import TensorType, unify
 from compiler.ops import conv_direct
+from compiler.ops.batching import images
 from compiler.ops.comparison import equal, isnan, logical_or, where
 from compiler.ops.declare import as_operand, composite
 from compiler.ops.linalg import matmul
@@ -24,6 +25,8 @@ from compiler.ops.shape import broadcast_to, expand_dims, flip, reshape, transpo
 from compiler.ops.slicing import embed, strided_slice
 from compiler.ops.windows import overlap_add, sliding_windows
 from compiler.reference import conv_arrays, pooling_arrays
+
+__all__ = ["avg_pool2d", "conv2d", "conv_transpose2d", "max_pool2d"]
 
 Pair = tuple[int, int]
 
@@ -191,6 +194,7 @@ conv2d = composite(
     "conv2d", _conv2d, bind=_conv_bind, check=_conv_check, promotes=slice(None), floating=True,
     vjp=(_conv2d_by_x, _conv2d_by_weight, _conv2d_by_bias), saves=("b", "a", ""),
     evaluate=conv_arrays.conv2d, vjp_arrays=conv_arrays.conv2d_vjp,
+    batching=images,
     doc="Cross-correlation: x (n, c, h, w), weight (f, c / groups, kh, kw), bias (f,) -> "
     "(n, f, oh, ow); stride, padding (zeros on both sides), dilation, groups as PyTorch's.",
 )  # fmt: skip
@@ -241,6 +245,7 @@ max_pool2d = composite(
     "max_pool2d", _max_pool2d, bind=_pool_bind("max_pool2d"), check=_pool_check, floating=True,
     vjp=(_max_pool2d_vjp,), saves=("ao",), evaluate=pooling_arrays.max_pool2d,
     vjp_arrays=pooling_arrays.max_pool2d_vjp,
+    batching=images,
     doc="The largest element of each window: (n, c, h, w) -> (n, c, oh, ow); the padding never "
     "wins. The first winner takes the gradient.",
 )  # fmt: skip
@@ -258,6 +263,7 @@ def _avg_pool2d_vjp(g: Any, o: Any, x: Any, *, size: Pair, stride: Pair, padding
 avg_pool2d = composite(
     "avg_pool2d", _avg_pool2d, bind=_pool_bind("avg_pool2d"), check=_pool_check, floating=True,
     vjp=(_avg_pool2d_vjp,), saves=("",), evaluate=pooling_arrays.avg_pool2d,
+    batching=images, linearity="linear",
     doc="The mean of each window, padding counted as zeros: (n, c, h, w) -> (n, c, oh, ow).",
 )  # fmt: skip
 

@@ -20,6 +20,8 @@ from compiler.ops.reduction import sum
 from compiler.ops.shape import flip, transpose
 from compiler.ops.slicing import concatenate
 
+__all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"]
+
 _F64 = np.dtype(np.float64)
 
 

@@ -12,7 +12,17 @@ from compiler.core import provided
 from compiler.core.dims import Dim, Size, product
 from compiler.core.errors import OptionError
 from compiler.core.lowering import Pointwise, Reduce
-from compiler.core.op import Attrs, Op, Operand, Rule, op_named, register
+from compiler.core.op import (
+    Attrs,
+    BatchRule,
+    Cost,
+    Linearity,
+    Op,
+    Operand,
+    Rule,
+    op_named,
+    register,
+)
 from compiler.core.types import (
     TensorType,
     broadcast_shapes,
@@ -20,6 +30,7 @@ from compiler.core.types import (
     require_float,
     require_same_dtype,
 )
+from compiler.ops.batching import aligned, shifted
 from compiler.reference.totals import total
 
 BOOL = np.dtype(np.bool_)
@@ -55,7 +66,8 @@ def elementwise(
     vjp_arrays: Callable[..., Sequence[Any]] | None = None,
     result: np.dtype[Any] | None = None,
     check: Callable[..., None] | None = None,
-    cheap: bool = True,
+    cost: Cost = "cheap",
+    linearity: Linearity = "diagonal",
     floating: bool = False,
     commutative: bool = False,
     doc: str = "",
@@ -84,7 +96,10 @@ def elementwise(
             saves=saves,
             vjp_arrays=vjp_arrays,
             elementwise=True,
-            lowering=Pointwise(code, cheap),
+            batching=aligned,
+            linearity=linearity,
+            cost=cost,
+            lowering=Pointwise(code),
             promotes=slice(None),
             floating=floating,
             commutative=commutative,
@@ -171,6 +186,7 @@ def reduction(
     saves: tuple[str, ...] = (),
     bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None,
     check: Callable[..., None] | None = None,
+    linearity: Linearity = "none",
     doc: str = "",
 ) -> Op:
     """Declare an op that combines the elements along `axes` (a sorted tuple) into one."""
@@ -190,6 +206,8 @@ def reduction(
             vjp=vjp,
             saves=saves,
             sliceable=sliceable_reduction,
+            batching=shifted,
+            linearity=linearity,
             bind=bind or axis_binder(name),
             lowering=Reduce(kind),
             doc=doc,
@@ -208,6 +226,8 @@ def composite(
     vjp_arrays: Callable[..., Sequence[Any]] | None = None,
     elementwise: bool = False,
     sliceable: Callable[..., int] | None = None,
+    batching: BatchRule | None = None,
+    linearity: Linearity | None = None,
     promotes: slice | None = None,
     floating: bool = False,
     check: Callable[..., None] | None = None,
@@ -217,7 +237,7 @@ def composite(
 
     Its type and value follow from the expansion; `evaluate` is given where a direct form is
     faster, and `check(name, *types, **attrs)` for clearer errors. Of `elementwise` ops broadcasting
-    is undone here.
+    is undone here, and the Jacobian is diagonal.
     """
     arity = sum(
         parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -244,6 +264,8 @@ def composite(
             checked=arity > 1 or check is not None,
             elementwise=elementwise,
             sliceable=sliceable,
+            batching=aligned if elementwise and batching is None else batching,
+            linearity=linearity or ("diagonal" if elementwise else "none"),
             bind=bind,
             expand=expand,
             promotes=promotes,

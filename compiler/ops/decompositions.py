@@ -17,6 +17,7 @@ from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Op, register
 from compiler.core.types import TensorType, TupleType
 from compiler.ops.arithmetic import square
+from compiler.ops.batching import unchanged
 from compiler.ops.comparison import logical_and, logical_not, where
 from compiler.ops.control import items
 from compiler.ops.declare import as_operand, zeros_like
@@ -33,6 +34,8 @@ from compiler.ops.systems import (
     transposed,
     triangle,
 )
+
+__all__ = ["eigh", "eigvalsh", "qr", "svd", "svdvals"]
 
 
 def _factors(
@@ -61,6 +64,7 @@ def _factors(
             name=name,
             infer_type=infer_type,
             evaluate=function,
+            batching=unchanged,
             vjp_items=vjp_items,
             saves=(saves,),
             checked=True,
@@ -178,6 +182,7 @@ eigvalsh: Op = register(
         bind=_eigenvalues_bind,
         lowering=Host(),
         floating=True,
+        batching=unchanged,
         doc="The eigenvalues in order of symmetric matrices, of which one triangle is read: (..., "
         "n, n) -> (..., n). They may be equal for one gradient, but not for a second one.",
     )
@@ -298,6 +303,7 @@ svdvals: Op = register(
         checked=True,
         lowering=Host(),
         floating=True,
+        batching=unchanged,
         doc="The singular values of matrices from the largest on: (..., m, n) -> (..., min(m, n)). "
         "They may be equal for one gradient, but not for a second one.",
     )

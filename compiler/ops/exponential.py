@@ -7,17 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.op import Op
+from compiler.core.op import Cost, Op
 from compiler.ops.comparison import equal, where
 from compiler.ops.declare import elementwise
 from compiler.reference import activation, error_function
+
+__all__ = [
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "erfc", "exp",
+    "exp2", "expm1", "log", "log1p", "log2", "log10", "rsqrt", "sigmoid", "sin", "sinh", "softplus",
+    "sqrt", "tan", "tanh",
+]  # fmt: skip
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 _LN2, _LN10 = math.log(2), math.log(10)
 
 
 def _unary(
-    name: str, function: Any, rule: Any, saves: str, doc: str, code: str = "", arrays: Any = None
+    name: str,
+    function: Any,
+    rule: Any,
+    saves: str,
+    doc: str,
+    code: str = "",
+    arrays: Any = None,
+    cost: Cost = "expensive",
 ) -> Any:
     return elementwise(
         name,
@@ -25,7 +38,7 @@ def _unary(
         code or f"{name}({{0}})",
         arity=1,
         floating=True,
-        cheap=False,
+        cost=cost,
         vjp=(rule,),
         vjp_arrays=arrays,
         saves=(saves,),
@@ -41,11 +54,19 @@ def _softplus(x: Any) -> Any:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
-sqrt = _unary("sqrt", np.sqrt, lambda g, o, a: g / (2 * o), "o", "The square root; nan below 0.")
+sqrt = _unary(
+    "sqrt",
+    np.sqrt,
+    lambda g, o, a: g / (2 * o),
+    "o",
+    "The square root; nan below 0.",
+    cost="moderate",
+)
 rsqrt = _unary(
     "rsqrt", _rsqrt, lambda g, o, a: g * (-0.5 * (o * o * o)), "o", "1 / sqrt(a).",
+    cost="moderate",
 )  # fmt: skip
-exp = _unary("exp", np.exp, lambda g, o, a: g * o, "o", "e to the power of a.")
+exp = _unary("exp", np.exp, lambda g, o, a: g * o, "o", "e to the power of a.", cost="moderate")
 exp2 = _unary(
     "exp2", np.exp2, lambda g, o, a: g * (o * _LN2), "o",
     """2 to the power of a, exact where that is an integer.
@@ -87,7 +108,7 @@ sinh = _unary("sinh", np.sinh, lambda g, o, a: g * cosh(a), "a", "The hyperbolic
 cosh: Op = _unary("cosh", np.cosh, lambda g, o, a: g * sinh(a), "a", "The hyperbolic cosine.")
 tanh = _unary(
     "tanh", np.tanh, lambda g, o, a: g * (1 - o * o), "o", "The hyperbolic tangent.",
-    arrays=activation.tanh_vjp,
+    arrays=activation.tanh_vjp, cost="moderate",
 )  # fmt: skip
 
 
@@ -133,7 +154,7 @@ erfc = _unary(
 )  # fmt: skip
 sigmoid = _unary(
     "sigmoid", activation.sigmoid, lambda g, o, a: g * (o * (1 - o)), "o", "1 / (1 + exp(-a)).",
-    arrays=activation.sigmoid_vjp,
+    arrays=activation.sigmoid_vjp, cost="moderate",
 )  # fmt: skip
 softplus = _unary(
     "softplus", _softplus, lambda g, o, a: g * sigmoid(a), "a",
@@ -155,7 +176,7 @@ def _atan2_by_x(g: Any, o: Any, a: Any, b: Any) -> Any:
 
 
 atan2 = elementwise(
-    "atan2", np.arctan2, "atan2({0}, {1})", arity=2, floating=True, cheap=False,
+    "atan2", np.arctan2, "atan2({0}, {1})", arity=2, floating=True, cost="expensive",
     vjp=(_atan2_by_y, _atan2_by_x), saves=("ab", "ab"),
     doc="The angle of the point (b, a), in radians, in [-pi, pi]; the gradient at the origin is 0.",
 )  # fmt: skip

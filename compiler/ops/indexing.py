@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,12 +16,15 @@ from compiler.core.lowering import Gather, Index, IndexMap, Scatter
 from compiler.core.op import Attrs, Op, Operand, register
 from compiler.core.types import DType, Shape, TensorType, as_dtype, normalise_axis, unify
 from compiler.ops.arithmetic import astype
+from compiler.ops.batching import Apply, Example, evaluated, full, shifted_one
 from compiler.ops.comparison import equal, where
 from compiler.ops.declare import as_operand, composite, one_axis, size_value
 from compiler.ops.reduction import positions
-from compiler.ops.shape import expand_dims, flip, reshape, squeeze
+from compiler.ops.shape import broadcast_to, expand_dims, flip, reshape, squeeze, transpose
 from compiler.ops.slicing import strided_slice
 from compiler.reference.indices import check_range
+
+__all__ = ["one_hot", "take", "take_along_axis"]
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -172,6 +176,25 @@ def _take_vjp(g: Any, o: Any, x: Any, index: Any, *, axis: int) -> Any:
     return take_add(g, index, axis, x.shape[axis])
 
 
+def _batched_take(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    x, index = examples
+    axis = attrs["axis"]
+    if not index.batched:
+        return apply(op, [x.tensor, index.tensor], {"axis": axis + 1})
+    if not x.batched:  # the batch axis of the result is where the axis of x was
+        result = apply(op, [x.tensor, index.tensor], {"axis": axis})
+        return transpose(result, (axis, *(i for i in range(result.ndim) if i != axis)))
+    # one axis for the index, then one gather with the index repeated over the other axes
+    shape = x.tensor.shape
+    count = math.prod(index.tensor.shape[1:])
+    flat = reshape(index.tensor, (size, *(1,) * axis, count, *(1,) * (x.ndim - axis - 1)))
+    places = broadcast_to(flat, (*shape[: axis + 1], count, *shape[axis + 2 :]))
+    result = take_along_axis(x.tensor, places, axis + 1)
+    return reshape(result, (*shape[: axis + 1], *index.tensor.shape[1:], *shape[axis + 2 :]))
+
+
 take = register(
     Op(
         name="take",
@@ -183,6 +206,8 @@ take = register(
         saves=("b", ""),
         bind=_take_bind,
         lowering=Gather(_take_split),
+        batching=_batched_take,
+        linearity="multilinear",
         doc="The slices of x along `axis` (of the flat x if None) at integer indices of any shape; "
         "negative ones count from the end. OutOfRangeError outside.",
     )
@@ -218,6 +243,22 @@ def _take_add_numpy(g: Any, index: Any, *, axis: int, size: int, wrap: bool = Tr
     return result
 
 
+def _batched_take_add(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    g, index = examples
+    axis = attrs["axis"]
+    if not index.batched:
+        return apply(op, [g.tensor, index.tensor], {**attrs, "axis": axis + 1})
+    x = full(g, size)
+    shape, last = x.shape, axis + 1 + index.ndim
+    count = math.prod(index.tensor.shape[1:])
+    x = reshape(x, (*shape[: axis + 1], count, *shape[last:]))
+    flat = reshape(index.tensor, (size, *(1,) * axis, count, *(1,) * (len(shape) - last)))
+    wrap = attrs.get("wrap", True)
+    return along_add(x, broadcast_to(flat, x.shape), axis + 1, attrs["size"], wrap)
+
+
 take_add = register(
     Op(
         name="take_add",
@@ -227,6 +268,8 @@ take_add = register(
         saves=("b", ""),
         bind=_take_add_bind,
         lowering=Scatter(_take_split),
+        batching=_batched_take_add,
+        linearity="multilinear",
         doc="Zeros with `size` slices along `axis` into which those of g are added at the indices: "
         "the adjoint of `take`. Negative ones count from the end if `wrap`.",
     )
@@ -280,6 +323,8 @@ take_along_axis = register(
         saves=("b", ""),
         bind=_along_bind,
         lowering=Gather(_along_split),
+        batching=shifted_one,
+        linearity="multilinear",
         doc="Per place of `index`, of x's rank, the element of x there with its coordinate along "
         "`axis` replaced. Negative indices count from the end if `wrap`. OutOfRangeError outside.",
     )
@@ -319,6 +364,8 @@ along_add = register(
         saves=("b", ""),
         bind=_take_add_bind,
         lowering=Scatter(_along_split),
+        batching=shifted_one,
+        linearity="multilinear",
         doc="Zeros with `size` elements along `axis` into which those of g are added at the "
         "indices: the adjoint of `take_along_axis`.",
     )
@@ -372,6 +419,14 @@ def _as_strided_vjp(g: Any, o: Any, a: Any, *, shape: Shape, strides: Shape) -> 
     return take_add(g, places, 0, a.shape[0])
 
 
+def _batched_view(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    memory = examples[0].tensor  # the batch lies in one memory, example after example
+    strides = (memory.shape[1], *attrs["strides"])
+    return apply(op, [reshape(memory, -1)], {"shape": (size, *attrs["shape"]), "strides": strides})
+
+
 as_strided = register(
     Op(
         name="as_strided",
@@ -383,6 +438,7 @@ as_strided = register(
         saves=("",),
         bind=lambda x, shape, strides: ((x,), {"shape": tuple(shape), "strides": tuple(strides)}),
         lowering=IndexMap(_as_strided_map),
+        batching=_batched_view,
         doc="Memory, a vector, as an array whose axes have these strides in elements: what the "
         "compiler reads an input through that is not row-major. No two elements share a place.",
     )

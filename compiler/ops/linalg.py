@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import product
+from compiler.core.dims import Size, product
 from compiler.core.errors import DTypeError, ShapeError
 from compiler.core.lowering import Gemm, Matmul
-from compiler.core.op import Op, register
+from compiler.core.op import Attrs, Op, register
 from compiler.core.types import TensorType, broadcast_shapes, require_same_dtype, unify
 from compiler.ops.arithmetic import multiply
+from compiler.ops.batching import Apply, Example, evaluated, full, widened
 from compiler.ops.declare import composite, unbroadcast
 from compiler.ops.shape import expand_dims, reshape, squeeze, swapaxes
 from compiler.reference.product_arrays import small_product
+
+__all__ = ["dot", "matmul", "outer"]
 
 
 def _matmul_type(a: TensorType, b: TensorType) -> TensorType:
@@ -76,7 +80,31 @@ def _matmul_numpy(a: Any, b: Any) -> Any:
     return small_product(a, b) if 0 < a.ndim <= 2 and 0 < b.ndim <= 2 else np.matmul(a, b)
 
 
-matmul = register(
+def _batched_product(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    a, b = examples
+    if a.batched and not b.batched and b.ndim == 2 and a.ndim:
+        # one product over the rows of all examples
+        lead = a.tensor.shape[:-1]
+        rows = reshape(a.tensor, (math.prod(lead), a.tensor.shape[-1]))
+        return reshape(apply(matmul, [rows, b.tensor], {}), (*lead, b.tensor.shape[1]))
+    if not a.batched and b.batched and b.ndim == 1 and a.ndim == 2:
+        return apply(matmul, [b.tensor, swapaxes(a.tensor, 0, 1)], {})
+    left, right = a.tensor, b.tensor
+    if a.ndim == 1:
+        left = expand_dims(left, left.ndim - 1)
+    if b.ndim == 1:
+        right = expand_dims(right, right.ndim)
+    ndim = max(a.ndim, b.ndim, 2)
+    left = widened(Example(left, a.batched, max(a.ndim, 2)), ndim)
+    right = widened(Example(right, b.batched, max(b.ndim, 2)), ndim)
+    result = apply(matmul, [left, right], {})
+    dropped = [axis for axis, one in ((-2, a), (-1, b)) if one.ndim == 1]
+    return squeeze(result, tuple(dropped)) if dropped else result
+
+
+matmul: Op = register(
     Op(
         name="matmul",
         infer_type=_matmul_type,
@@ -86,6 +114,8 @@ matmul = register(
         vjp_arrays=_matmul_arrays,
         lowering=Matmul(),
         promotes=slice(None),
+        batching=_batched_product,
+        linearity="multilinear",
         doc="NumPy's matrix product: (..., m, k), (..., k, n) -> (..., m, n); a vector operand "
         "loses its axis; leading axes broadcast.",
     )
@@ -106,6 +136,14 @@ def _gemm_type(
     return c
 
 
+def _batched_gemm(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    c, *factors = examples
+    product = _batched_product(matmul, factors, size, {}, apply)
+    return c.tensor * attrs["beta"] + product * attrs["alpha"]
+
+
 gemm = register(
     Op(
         name="gemm",
@@ -122,6 +160,7 @@ gemm = register(
         bind=lambda c, a, b, alpha, beta: ((c, a, b), {"alpha": float(alpha), "beta": float(beta)}),
         lowering=Gemm(),
         promotes=slice(None),
+        batching=_batched_gemm,
         doc="beta * c + alpha * (a @ b): (m, n), (m, k), (k, n) -> (m, n); the general matrix "
         "multiply of the BLAS.",
     )
@@ -136,6 +175,7 @@ def _vectors(name: str, a: TensorType, b: TensorType) -> None:
 dot = composite(
     "dot", lambda a, b: matmul(a, b), evaluate=np.dot, check=_vectors, promotes=slice(None),
     vjp=(lambda g, o, a, b: g * b, lambda g, o, a, b: g * a), saves=("b", "a"),
+    batching=_batched_product, linearity="multilinear",
     doc="The inner product of two vectors: (k,), (k,) -> ().",
 )  # fmt: skip
 
@@ -144,8 +184,16 @@ def _outer(a: Any, b: Any) -> Any:
     return multiply(expand_dims(a, 1), expand_dims(b, 0))
 
 
+def _batched_outer(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    a, b = (full(one, size) for one in examples)
+    return multiply(expand_dims(a, 2), expand_dims(b, 1))
+
+
 outer = composite(
     "outer", _outer, evaluate=np.multiply.outer, check=_vectors, promotes=slice(None),
     vjp=(lambda g, o, a, b: matmul(g, b), lambda g, o, a, b: matmul(a, g)), saves=("b", "a"),
+    batching=_batched_outer, linearity="multilinear",
     doc="All products of two vectors: (m,), (n,) -> (m, n).",
 )  # fmt: skip

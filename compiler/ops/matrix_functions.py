@@ -21,6 +21,8 @@ from compiler.ops.reduction import max, min, sum
 from compiler.ops.shape import broadcast_to, expand_dims, permute, squeeze
 from compiler.ops.systems import diagonal, inv, pinv, require_matrices, require_square
 
+__all__ = ["lstsq", "matrix_norm", "matrix_power", "matrix_rank"]
+
 
 def _type(a: Any) -> TensorType:
     return TensorType(tuple(a.shape), as_dtype(a.dtype))

@@ -14,6 +14,7 @@ from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Attrs
 from compiler.core.types import TensorType, broadcast_shapes, normalise_axis, unify
 from compiler.ops.arithmetic import astype, maximum, minimum, numeric, square
+from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import (
     equal,
     greater,
@@ -48,6 +49,11 @@ from compiler.ops.indexing import take_along_axis
 from compiler.ops.reduction import max, mean, positions, sum
 from compiler.ops.shape import expand_dims, reshape, sizes_of, squeeze
 from compiler.reference import activation, classes, direct
+
+__all__ = [
+    "binary_cross_entropy_with_logits", "clip", "cross_entropy", "elu", "gelu", "layer_norm",
+    "leaky_relu", "log_softmax", "mse_loss", "relu", "silu", "softmax",
+]  # fmt: skip
 
 _ROOT_HALF = math.sqrt(0.5)
 _ROOT_TWO_BY_PI = math.sqrt(2 / math.pi)
@@ -227,6 +233,7 @@ softmax = composite(
     "softmax", _softmax, bind=_axis_bind("softmax"), floating=True, vjp=(_softmax_vjp,),
     saves=("o",), evaluate=direct.softmax, vjp_arrays=direct.softmax_vjp,
     sliceable=lambda ndim, axis: axis,
+    batching=shifted_one, linearity="diagonal",
     doc="exp(x) / sum(exp(x)) along one axis (the last), shifted by the maximum.",
 )  # fmt: skip
 
@@ -246,6 +253,7 @@ log_softmax = composite(
     "log_softmax", _log_softmax, bind=_axis_bind("log_softmax"), floating=True,
     vjp=(_log_softmax_vjp,), saves=("o",), evaluate=direct.log_softmax,
     vjp_arrays=direct.log_softmax_vjp, sliceable=lambda ndim, axis: axis,
+    batching=shifted_one,
     doc="log(softmax(x)) along one axis (the last), without overflow or log of 0.",
 )  # fmt: skip
 

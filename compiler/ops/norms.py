@@ -10,11 +10,14 @@ import numpy as np
 
 from compiler.core.op import Attrs
 from compiler.ops.arithmetic import absolute, astype, power, sign, square
+from compiler.ops.batching import shifted
 from compiler.ops.comparison import equal, not_equal, where
 from compiler.ops.declare import as_operand, axis_binder, composite
 from compiler.ops.exponential import sqrt
 from compiler.ops.reduction import max, min, sum
 from compiler.ops.shape import expand_dims
+
+__all__ = ["vector_norm"]
 
 _axes = axis_binder("vector_norm")
 
@@ -87,6 +90,7 @@ def _vjp(g: Any, o: Any, a: Any, *, p: float, axes: tuple[int, ...], keepdims: b
 vector_norm = composite(
     "vector_norm", _expanded, bind=_bind, evaluate=_evaluate, vjp=(_vjp,), saves=("ao",),
     floating=True,
+    batching=shifted,
     doc="sum(|x|**p)**(1/p) over axes, p being `ord`; for inf and -inf the largest and the "
     "smallest magnitude, for 0 how many are not 0. The gradient at 0 is 0; ties share it evenly.",
 )  # fmt: skip

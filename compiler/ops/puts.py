@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from compiler.core.errors import OutOfRangeError, ShapeError
 from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Op, register
 from compiler.core.types import Shape, TensorType, broadcast_shapes
+from compiler.ops.arithmetic import astype
+from compiler.ops.batching import Apply, Example, aligned, evaluated, full, widened
 from compiler.ops.comparison import equal, less, where
 from compiler.ops.declare import INT64, as_operand, composite, unbroadcast
 from compiler.ops.indexing import require_element, require_index, take
@@ -30,6 +33,8 @@ from compiler.ops.scattering import (
 )
 from compiler.ops.shape import reshape
 from compiler.reference.indices import check_range
+
+__all__ = ["index_put", "masked_fill", "put", "ravel_multi_index"]
 
 
 def _flat_last(x: Any, index: Any) -> Any:
@@ -84,10 +89,26 @@ def _put_bind(x: Any, index: Any, values: Any) -> tuple[Sequence[Any], Attrs]:
     return (as_operand(x), number_or_operand(values), as_operand(index)), {}
 
 
+def _batched_put(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    """None for a batch of unknown size, whose examples have no known places."""
+    if not isinstance(size, int):
+        return None
+    x, values, index = examples
+    whole = full(x, size)
+    count = math.prod(whole.shape[1:])
+    places = astype(full(index, size), "int64")
+    offsets = (np.arange(size) * count).reshape((size,) + (1,) * index.ndim)
+    places = where(less(places, 0), places + count, places) + offsets
+    return apply(op, [whole, widened(values, index.ndim), places], attrs)
+
+
 put: Op = composite(
     "put", _put, bind=_put_bind, evaluate=_put_numpy, check=_put_check,
     vjp=(_put_by_x, _put_by_values, None), saves=("c", "c", ""), vjp_arrays=_put_arrays,
     promotes=slice(0, 2),
+    batching=_batched_put,
     doc="x with `values` at integer positions of the flat x: NumPy's `put`, as a new array. "
     "`values` broadcast to the index; of several for one place the last one stays. Negative "
     "indices count from the end; OutOfRangeError outside.",
@@ -123,6 +144,7 @@ ravel_multi_index: Op = register(
         checked=True,
         bind=_ravel_bind,
         lowering=Host(),
+        batching=aligned,
         doc="The positions in a flat array of `shape` of the elements that one integer index per "
         "axis names; the indices broadcast. Negative ones count from the end; OutOfRangeError "
         "outside of an axis. int64.",

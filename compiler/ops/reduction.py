@@ -12,6 +12,7 @@ from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Attrs, Op
 from compiler.core.types import TensorType, normalise_axes
 from compiler.ops.arithmetic import astype, square
+from compiler.ops.batching import shifted
 from compiler.ops.comparison import equal, isinf, logical_or, not_equal, where
 from compiler.ops.declare import (
     BOOL,
@@ -30,6 +31,11 @@ from compiler.ops.leaves import iota
 from compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze
 from compiler.reference.extremes import largest, smallest
 from compiler.reference.totals import total
+
+__all__ = [
+    "all", "any", "argmax", "argmin", "logsumexp", "max", "mean", "min", "prod", "std", "sum",
+    "var",
+]  # fmt: skip
 
 _any = any
 
@@ -86,6 +92,7 @@ def _prod_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) 
 
 sum = reduction(
     "sum", total, "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
+    linearity="linear",
     doc="The sum; of integers and bools int64.",
 )  # fmt: skip
 prod = reduction(
@@ -243,6 +250,7 @@ def _mean_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) 
 mean = composite(
     "mean", _mean, evaluate=_mean_numpy, bind=axis_binder("mean"), vjp=(_mean_vjp,), saves=("",),
     sliceable=sliceable_reduction, floating=True,
+    batching=shifted, linearity="linear",
     doc="The arithmetic mean; nan of no elements.",
 )  # fmt: skip
 
@@ -295,6 +303,7 @@ def _var_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int
 var = composite(
     "var", _var, evaluate=_var_numpy, bind=_variance_bind("var"), vjp=(_var_vjp,), saves=("a",),
     sliceable=sliceable_reduction, floating=True,
+    batching=shifted,
     doc="The mean squared distance to the mean, divided by n - correction (NumPy's default 0).",
 )  # fmt: skip
 
@@ -318,6 +327,7 @@ def _std_numpy(x: Any, **attrs: Any) -> Any:
 std = composite(
     "std", _std, evaluate=_std_numpy, bind=_variance_bind("std"), vjp=(_std_vjp,), saves=("ao",),
     sliceable=sliceable_reduction, floating=True,
+    batching=shifted,
     doc="The square root of `var`; its gradient where it is 0 is 0, as PyTorch's.",
 )  # fmt: skip
 
@@ -338,5 +348,6 @@ def _logsumexp_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: b
 logsumexp = composite(
     "logsumexp", _logsumexp, bind=axis_binder("logsumexp"), vjp=(_logsumexp_vjp,), saves=("ao",),
     sliceable=sliceable_reduction, floating=True,
+    batching=shifted,
     doc="log(sum(exp(x))), shifted by the maximum so that it does not overflow.",
 )  # fmt: skip

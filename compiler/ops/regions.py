@@ -7,6 +7,7 @@ from typing import Any
 from compiler.core.lowering import Alias
 from compiler.core.op import Op, register
 from compiler.core.types import TensorType
+from compiler.ops.batching import first_of_all
 
 
 def _first(x: Any, *others: Any, **attrs: Any) -> Any:
@@ -26,6 +27,7 @@ checkpoint = register(
         saves=("",),
         bind=lambda x, *entries, region: ((x, *entries), {"region": region}),
         expand=_first,
+        batching=first_of_all,
         doc="x, a result of the region whose expressions are those between it and the other "
         "operands, which enter the region; results of one region have the same `region`.",
     )
@@ -39,6 +41,7 @@ recompute = register(
         vjp=(lambda g, o, x, *after: g,),
         saves=("",),
         lowering=Alias(),
+        batching=first_of_all,
         doc="x, which is not interned with x; what reads it runs after the others are known.",
     )
 )

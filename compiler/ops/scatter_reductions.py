@@ -13,6 +13,7 @@ from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Op, Operand, register
 from compiler.core.types import DType, TensorType
 from compiler.ops.arithmetic import astype, floor_divide, maximum, minimum
+from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import equal, less, logical_and, where
 from compiler.ops.declare import as_operand, composite, unbroadcast
 from compiler.ops.indexing import along_add, along_type, take_along_axis
@@ -30,6 +31,8 @@ from compiler.ops.scattering import (
     writable,
 )
 from compiler.reference.indices import check_range
+
+__all__ = ["scatter_reduce"]
 
 
 def _bind(
@@ -81,6 +84,7 @@ along_prod: Op = register(
         checked=True,
         bind=_bind,
         lowering=Host(),
+        batching=shifted_one,
         doc="Ones with `size` elements along `axis`, multiplied by the values at the indices: see "
         "`along_add`. The gradient is right where values are 0; the second one where at most one "
         "of those that fall on a place is.",
@@ -127,6 +131,7 @@ along_extremum: Op = register(
         checked=True,
         bind=_extremum_bind,
         lowering=Host(),
+        batching=shifted_one,
         doc="The largest (or smallest) of the values that the indices lay on each of `size` places "
         "along `axis`: see `along_add`. Where none falls the least (largest) of the dtype. Ties "
         "share the gradient evenly.",

@@ -16,6 +16,7 @@ from compiler.core.errors import ShapeError
 from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Op, register
 from compiler.core.types import Shape, TensorType, normalise_axis, unify
+from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import equal, less, where
 from compiler.ops.declare import INT64, as_operand, composite, one_axis, size_value, unbroadcast
 from compiler.ops.indexing import (
@@ -30,6 +31,8 @@ from compiler.ops.reduction import positions
 from compiler.ops.shape import broadcast_to, expand_dims, reshape
 from compiler.ops.slicing import concatenate, embed, strided_slice
 from compiler.reference.indices import check_range
+
+__all__ = ["index_add", "index_copy", "index_fill", "put_along_axis", "scatter", "scatter_add"]
 
 
 def grid(index: Any, axis: int) -> tuple[Any, ...]:
@@ -70,6 +73,7 @@ last_positions: Op = register(
         vjp=(None,),
         bind=_last_bind,
         lowering=Host(),
+        batching=shifted_one,
         doc="The inverse of an index along `axis`: per place of an axis of `size` the last "
         "position at which the index names it, -1 if none does. int64.",
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.core import dims
 from compiler.core.affine import Affine
-from compiler.core.dims import Dim
+from compiler.core.dims import Dim, Size
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.lowering import Alias, Index, IndexMap
 from compiler.core.op import Attrs, Op, Operand, register
@@ -21,7 +21,12 @@ from compiler.core.types import (
     normalise_axis,
     unify,
 )
+from compiler.ops.batching import Apply, Example, evaluated, shifted, widened
 from compiler.ops.declare import as_operand, one_axis, unbroadcast
+
+__all__ = [
+    "broadcast_to", "expand_dims", "flip", "permute", "reshape", "squeeze", "swapaxes", "transpose",
+]  # fmt: skip
 
 
 def sizes_of(op: str, shape: Any) -> Shape:
@@ -68,6 +73,12 @@ def _reshape_type(x: TensorType, *, shape: Shape) -> TensorType:
     return TensorType(shape, x.dtype)
 
 
+def _batched_shape(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    return apply(op, [examples[0].tensor], {**attrs, "shape": (size, *attrs["shape"])})
+
+
 reshape: Op = register(
     Op(
         name="reshape",
@@ -77,6 +88,8 @@ reshape: Op = register(
         saves=("",),
         bind=_reshape_bind,
         lowering=Alias(),
+        batching=_batched_shape,
+        linearity="linear",
         doc="The same elements in row-major order under another shape; one size may be -1.",
     )
 )
@@ -121,6 +134,13 @@ def _broadcast_map(index: Index, x: TensorType, out: TensorType, *, shape: Shape
     return tuple(Affine() if size == 1 else i for i, size in zip(kept, x.shape, strict=True))
 
 
+def _batched_broadcast(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    tensor = widened(examples[0], len(attrs["shape"]))
+    return apply(op, [tensor], {**attrs, "shape": (size, *attrs["shape"])})
+
+
 broadcast_to = register(
     Op(
         name="broadcast_to",
@@ -130,6 +150,8 @@ broadcast_to = register(
         saves=("",),
         bind=_broadcast_bind,
         lowering=IndexMap(_broadcast_map, repeats=True),
+        batching=_batched_broadcast,
+        linearity="linear",
         doc="x repeated along axes of size 1 and along new leading axes.",
     )
 )
@@ -149,6 +171,13 @@ def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(axes.index(axis) for axis in range(len(axes)))
 
 
+def _batched_transpose(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    axes = (0, *(axis + 1 for axis in attrs["axes"]))
+    return apply(op, [examples[0].tensor], {**attrs, "axes": axes})
+
+
 transpose: Op = register(
     Op(
         name="transpose",
@@ -158,6 +187,8 @@ transpose: Op = register(
         saves=("",),
         bind=_transpose_bind,
         lowering=IndexMap(lambda index, x, out, *, axes: tuple(index[i] for i in _inverse(axes))),
+        batching=_batched_transpose,
+        linearity="linear",
         doc="The axes in another order; reversed if none is given.",
     )
 )
@@ -212,6 +243,8 @@ expand_dims = register(
                 i for axis, i in enumerate(index) if axis not in axes
             )
         ),
+        batching=shifted,
+        linearity="linear",
         doc="New axes of size 1 at the given places of the result.",
     )
 )
@@ -245,6 +278,8 @@ squeeze: Op = register(
         saves=("",),
         bind=_squeeze_bind,
         lowering=IndexMap(_squeeze_map),
+        batching=shifted,
+        linearity="linear",
         doc="x without the given axes, which have size 1 (all such axes if None).",
     )
 )
@@ -270,6 +305,8 @@ flip: Op = register(
         saves=("",),
         bind=_flip_bind,
         lowering=IndexMap(_flip_map),
+        batching=shifted,
+        linearity="linear",
         doc="The elements in reverse order along the given axes (all if None).",
     )
 )

@@ -22,8 +22,11 @@ from compiler.core.types import (
     require_same_dtype,
     unify,
 )
+from compiler.ops.batching import Apply, Example, evaluated, shifted_one
 from compiler.ops.declare import as_operand, one_axis
 from compiler.ops.shape import expand_dims, reshape, squeeze
+
+__all__ = ["concatenate", "pad", "split", "stack"]
 
 
 def _concatenate_bind(
@@ -83,6 +86,8 @@ concatenate = register(
         bind=_concatenate_bind,
         lowering=Window(_concatenate_windows, lambda axis: None),
         promotes=slice(None),
+        batching=shifted_one,
+        linearity="linear",
         doc="Tensors joined along an axis that they have; the other sizes agree.",
     )
 )
@@ -161,6 +166,16 @@ def _slice_vjp(g: Any, o: Any, a: Any, *, starts: Any, sizes: Any, steps: Any) -
     return embed(g, starts, a.shape, steps)
 
 
+def _batched_slices(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    front = {"starts": 0, "sizes": size, "steps": 1, "shape": size}
+    batch = {
+        name: (front[name], *value) if name in front else value for name, value in attrs.items()
+    }
+    return apply(op, [examples[0].tensor], batch)
+
+
 strided_slice = register(
     Op(
         name="strided_slice",
@@ -170,6 +185,8 @@ strided_slice = register(
         saves=("",),
         bind=_slice_bind,
         lowering=IndexMap(_slice_map),
+        batching=_batched_slices,
+        linearity="linear",
         doc="`sizes` elements per axis, from `starts` by `steps` (positive): basic indexing.",
     )
 )
@@ -221,6 +238,8 @@ embed = register(
             lambda types, out, *, starts, shape, steps, value: [(starts, steps)],
             lambda *, starts, shape, steps, value: value,
         ),
+        batching=_batched_slices,
+        linearity="affine",
         doc="x placed from `starts` by `steps` in a tensor of `shape` filled with `value`.",
     )
 )

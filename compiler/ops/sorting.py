@@ -9,8 +9,11 @@ import numpy as np
 
 from compiler.core.op import Attrs, Op
 from compiler.ops.along import axis_or_flat, host_along
+from compiler.ops.batching import shifted_one
 from compiler.ops.declare import INT64, composite
 from compiler.ops.indexing import along_add, take_along_axis
+
+__all__ = ["argsort", "sort"]
 
 
 def _order(x: Any, *, axis: int, descending: bool) -> Any:
@@ -59,6 +62,7 @@ def _sort_vjp(g: Any, o: Any, a: Any, *, axis: int, descending: bool) -> Any:
 
 sort: Op = composite(
     "sort", _ordered, bind=_bind_as("sort"), evaluate=_sorted, vjp=(_sort_vjp,), saves=("a",),
+    batching=shifted_one,
     doc="The elements along an axis in order, of the flat x if None; nan is last, or first if "
     "`descending`.",
 )  # fmt: skip

@@ -28,6 +28,11 @@ from compiler.ops.exponential import cos, exp2, log, log1p, sigmoid, softplus
 from compiler.ops.nn import clip
 from compiler.reference import special_functions
 
+__all__ = [
+    "deg2rad", "digamma", "lgamma", "logaddexp", "logaddexp2", "logit", "polygamma", "rad2deg",
+    "sinc", "xlogy",
+]  # fmt: skip
+
 _F64 = np.dtype(np.float64)
 _LN2 = math.log(2)
 _LOG2_E = 1 / _LN2
@@ -52,7 +57,7 @@ def _sinc_vjp(g: Any, o: Any, a: Any) -> Any:
 
 
 sinc = elementwise(
-    "sinc", special_functions.sinc, "sinc({0})", arity=1, floating=True, cheap=False,
+    "sinc", special_functions.sinc, "sinc({0})", arity=1, floating=True, cost="expensive",
     vjp=(_sinc_vjp,), saves=("ao",),
     doc="""sin(pi a) / (pi a), 1 at 0, and 0 at all other integers.
 
@@ -64,7 +69,7 @@ sinc = elementwise(
 # -- gamma -------------------------------------------------------------------------------------
 
 lgamma = elementwise(
-    "lgamma", special_functions.lgamma, "lgamma({0})", arity=1, floating=True, cheap=False,
+    "lgamma", special_functions.lgamma, "lgamma({0})", arity=1, floating=True, cost="expensive",
     vjp=(lambda g, o, a: g * digamma(a),), saves=("a",),
     doc="""log|gamma(a)|; inf at 0 and the negative integers.
 
@@ -72,7 +77,7 @@ lgamma = elementwise(
     array([3.17805383,        inf])""",
 )  # fmt: skip
 digamma: Op = elementwise(
-    "digamma", special_functions.digamma, "digamma({0})", arity=1, floating=True, cheap=False,
+    "digamma", special_functions.digamma, "digamma({0})", arity=1, floating=True, cost="expensive",
     vjp=(lambda g, o, a: g * polygamma(1, a),), saves=("a",),
     doc="""The derivative of lgamma; -inf at 0, nan at the negative integers.
 
@@ -226,7 +231,7 @@ xlogy: Any = composite(
     array([0., 0.])""",
 )  # fmt: skip
 log_odds = elementwise(
-    "log_odds", special_functions.log_odds, "logit({0})", arity=1, floating=True, cheap=False,
+    "log_odds", special_functions.log_odds, "logit({0})", arity=1, floating=True, cost="expensive",
     vjp=(lambda g, o, a: _logit_vjp(g, o, a, eps=None),), saves=("a",),
     doc="log(a / (1 - a)): see logit.",
 )  # fmt: skip

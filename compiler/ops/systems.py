@@ -23,11 +23,14 @@ from compiler.core.types import (
     unify,
 )
 from compiler.ops.arithmetic import negative
+from compiler.ops.batching import aligned, unchanged
 from compiler.ops.comparison import equal, greater_equal, where
 from compiler.ops.declare import as_operand, unbroadcast
 from compiler.ops.linalg import matmul
 from compiler.ops.reduction import positions, sum
 from compiler.ops.shape import expand_dims, squeeze, swapaxes
+
+__all__ = ["cholesky", "det", "inv", "pinv", "slogdet", "solve"]
 
 
 def require_matrices(name: str, *types: TensorType) -> None:
@@ -69,6 +72,7 @@ def matrix_op(
             vjp=vjp,
             saves=saves,
             checked=True,
+            batching=unchanged,
             lowering=Host(),
             floating=True,
             doc=doc,
@@ -150,6 +154,7 @@ solve_matrices: Op = register(
         lowering=Host(),
         promotes=slice(None),
         floating=True,
+        batching=aligned,
         doc="X with A X = B: (..., n, n), (..., n, k) -> (..., n, k).",
     )
 )
@@ -309,6 +314,7 @@ pinv: Op = register(
         bind=_pinv_bind,
         lowering=Host(),
         floating=True,
+        batching=unchanged,
         doc="The pseudoinverses (Moore, Penrose) of matrices: (..., m, n) -> (..., n, m). Singular "
         "values up to `rtol` times the largest count as 0; max(m, n) times eps unless given.",
     )

@@ -15,8 +15,11 @@ from compiler.core.errors import OptionError, ShapeError
 from compiler.core.lowering import Index, IndexMap, Overlap
 from compiler.core.op import Attrs, Op, register
 from compiler.core.types import Shape, TensorType
+from compiler.ops.batching import unchanged
 from compiler.ops.declare import as_operand
 from compiler.ops.slicing import strided_slice
+
+__all__ = ["sliding_windows"]
 
 Steps = tuple[int, ...]
 
@@ -93,6 +96,8 @@ sliding_windows = register(
             ),
             repeats=True,
         ),
+        batching=unchanged,
+        linearity="linear",
         doc="Every window over the last axes: (..., n) -> (..., windows, window), for one axis; "
         "for k axes k counts and then k window axes.",
     )
@@ -180,6 +185,8 @@ overlap_add = register(
             ),
             _meets,
         ),
+        batching=unchanged,
+        linearity="linear",
         doc="Windows added back into the axes that they were taken from, of sizes `shape`: the "
         "adjoint of `sliding_windows`.",
     )

@@ -12,7 +12,7 @@ import networkx as nx
 
 from compiler import ops
 from compiler.graph.build import rebuilt
-from compiler.graph.expression import Expression
+from compiler.graph.expression import Expression, again
 from compiler.graph.view import Node, nodes_of
 
 
@@ -43,9 +43,7 @@ def accumulate_products(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     for node in finder.nodes.values():
         if node.id not in sums:
             operands = tuple(made[operand] for operand in node.operands)
-            made[node.id] = Expression(
-                node.op, operands, node.attrs, node.name, node.source, node.type
-            )
+            made[node.id] = again(node, operands)
         for node_id in due.get(node.id, ()):
             one, new = sums[node_id], finder.nodes[node_id]
             factors = (made[operand] for operand in finder.nodes[one.product].operands)

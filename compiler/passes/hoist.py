@@ -10,14 +10,14 @@ import networkx as nx
 
 from compiler import ops
 from compiler.core.lowering import Alias, Gather, Host, IndexMap
-from compiler.graph.body import replaced
+from compiler.graph.evaluate import substitute
 from compiler.graph.expression import Expression
 from compiler.graph.loop import Loop, Pair, open_loop
 from compiler.graph.view import Node
 from compiler.ops import control
+from compiler.ops.batching import Example
 from compiler.passes.lift import lift
 from compiler.passes.loops import rewrite_loops
-from compiler.transforms.batching import Example
 
 
 def hoist_invariants(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
@@ -110,7 +110,7 @@ def _invariants(loop: Loop) -> Loop:
     for source in (*turned, *map(_moved, (*read, *loop.outputs))):
         if source.serial in kinds.fixed and source.operands and source.serial not in outer:
             new[source.serial] = source
-    values = replaced(list(new.values()), outer)
+    values = substitute(list(new.values()), outer)
     pairs: list[Pair] = list(zip(new.values(), values, strict=True))
     return replace(loop, consts=[*loop.consts, *pairs])
 

@@ -1,7 +1,7 @@
 """Lift: what a loop does to each slice, done to the stack of all slices outside.
 
-The slices are examples, the stacks are batches, and the rules are those of
-`compiler.transforms.batching`.
+The slices are examples, the stacks are batches, and the rules are those of the ops
+(`compiler.ops.batching`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from compiler.core.dims import Size
 from compiler.core.lowering import Gather, Host, Nested
 from compiler.core.types import TupleType
 from compiler.graph.expression import Expression, at_line, construct
+from compiler.graph.traversal import between
+from compiler.ops.batching import Example
 from compiler.ops.control import item
-from compiler.transforms.batching import Example, rule_of
 
 
 def lift(
@@ -31,19 +32,9 @@ def lift(
     Returns:
         None where there is no rule for an op, or a value is not known.
     """
-    stack = [wanted]
-    while stack:
-        node = stack[-1]
-        if node.serial in known:
-            made[node.serial] = known[node.serial]
-        missing = [one for one in node.operands if one.serial not in made]
-        if node.serial in made:
-            stack.pop()
-        elif missing:
-            stack.extend(missing)
-        else:
-            made[node.serial] = _applied(node, [made[one.serial] for one in node.operands], length)
-            stack.pop()
+    made |= known
+    for node in between([wanted], made):
+        made[node.serial] = _applied(node, [made[one.serial] for one in node.operands], length)
     return made[wanted.serial]
 
 
@@ -63,6 +54,6 @@ def _applied(node: Expression, parts: Sequence[Example | None], length: Size) ->
                 return None  # what such an op raises is no error in a loop of no steps
             values = tuple(part.tensor for part in given)
             return Example(construct(node.op, values, node.attrs), False, ndim)
-        rule = rule_of(node.op)
+        rule = node.op.batching
         value = None if rule is None else rule(node.op, given, length, node.attrs)
     return None if value is None else Example(value, True, ndim)

@@ -10,7 +10,7 @@ import networkx as nx
 from compiler.core.lowering import Nested
 from compiler.graph.body import Body
 from compiler.graph.build import rebuilt
-from compiler.graph.expression import Expression, at_line
+from compiler.graph.expression import Expression, again, at_line
 from compiler.graph.loop import items_of
 from compiler.graph.view import Node, definition_of, nodes_of
 from compiler.ops import control
@@ -33,13 +33,9 @@ def rewrite_loops(graph: nx.MultiDiGraph[int], rewrite: Rewrite) -> nx.MultiDiGr
         if isinstance(node.op.lowering, Nested):
             with at_line(node.source):
                 results = rewrite(node, made)
-        made[node.id] = _again(node, made) if results is None else results
+        operands = tuple(made[operand] for operand in node.operands)
+        made[node.id] = again(node, operands) if results is None else results
     return rebuilt(graph, made)
-
-
-def _again(node: Node, made: Mapping[int, Any]) -> Expression:
-    operands = tuple(made[operand] for operand in node.operands)
-    return Expression(node.op, operands, node.attrs, node.name, node.source, node.type)
 
 
 def optimise_bodies(

@@ -8,7 +8,8 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.graph.body import Body, replaced
+from compiler.graph.body import Body
+from compiler.graph.evaluate import substitute
 from compiler.graph.expression import Expression
 from compiler.graph.loop import Loop, open_loop
 from compiler.graph.view import Node, nodes_of
@@ -74,7 +75,7 @@ def _merged(loops: Sequence[Loop]) -> list[list[Expression]]:
         _join(made, consts, loop.consts)
         _join(made, xs, loop.xs)
         places.append([len(ys) + i for i in range(len(loop.ys))])
-        ys += replaced(loop.ys, made)
+        ys += substitute(loop.ys, made)
     items = replace(first, consts=consts, xs=xs, ys=ys).close()
     carries = len(first.carries)
     return [items[:carries] + [items[carries + i] for i in mine] for mine in places]

@@ -9,9 +9,11 @@ from typing import Any
 import networkx as nx
 
 from compiler import ops
-from compiler.graph.body import Body, between, replaced
+from compiler.graph.body import Body
+from compiler.graph.evaluate import substitute
 from compiler.graph.expression import Expression
 from compiler.graph.loop import Carry, Loop, Pair, items_of, open_loop
+from compiler.graph.traversal import between
 from compiler.graph.view import Node, nodes_of
 from compiler.ops import control
 from compiler.passes.loops import rewrite_loops
@@ -112,7 +114,7 @@ def _one_each(loop: Loop) -> Loop:
     """The loop in which what is the same outside is the same inside."""
     made: dict[int, Expression] = {}
     consts, xs = _distinct(loop.consts, made), _distinct(loop.xs, made)
-    outputs = replaced(loop.outputs, made | {one.serial: one for one in _kept(loop, made)})
+    outputs = substitute(loop.outputs, made | {one.serial: one for one in _kept(loop, made)})
     count = len(loop.carries)
     carries = [
         Carry(carry.inner, carry.first, new)

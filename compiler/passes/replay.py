@@ -15,7 +15,9 @@ import networkx as nx
 
 from compiler.core.op import Attrs, Op
 from compiler.graph.build import intern_key, nodes_of, rebuilt
-from compiler.graph.expression import Expression, at_line, constructing
+from compiler.graph.definition import Node
+from compiler.graph.expression import Expression, again, at_line, constructing
+from compiler.graph.traversal import fold_records
 
 Rewrite = Callable[[Op, tuple[Expression, ...], Attrs], "Expression | None"]
 
@@ -38,17 +40,15 @@ def replay(
             interned[key] = Expression(op, operands, attrs)
         return interned[key]
 
-    made: dict[int, Expression] = {}
+    def replayed(node: Node, operands: tuple[Expression, ...]) -> Expression:
+        if not operands and node.op.name in ("placeholder", "variable"):
+            return again(node, operands)
+        with at_line(node.source):
+            result = make(node.op, operands, node.attrs)
+        if node.name and result.name is None and result.operands:
+            result.name = node.name
+        return result
+
     with constructing(make):
-        for node in nodes_of(graph).values():
-            if not node.operands and node.op.name in ("placeholder", "variable"):
-                made[node.id] = Expression(
-                    node.op, (), node.attrs, node.name, node.source, node.type
-                )
-                continue
-            operands = tuple([made[operand] for operand in node.operands])
-            with at_line(node.source):
-                made[node.id] = result = make(node.op, operands, node.attrs)
-            if node.name and result.name is None and result.operands:
-                result.name = node.name
+        made = fold_records(nodes_of(graph).values(), replayed)
     return rebuilt(graph, made)

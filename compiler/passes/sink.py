@@ -11,16 +11,17 @@ import networkx as nx
 
 from compiler import ops
 from compiler.core.types import TensorType
-from compiler.graph.body import between, replaced
+from compiler.graph.evaluate import substitute
 from compiler.graph.expression import Expression, construct
 from compiler.graph.loop import Carry, Loop, open_loop
+from compiler.graph.traversal import between, cut
 from compiler.graph.view import Node
 from compiler.ops import control
+from compiler.ops.batching import Example
 from compiler.passes.hoist import Kinds, is_weighted, kinds_of, stood_for
 from compiler.passes.lift import lift
 from compiler.passes.loops import rewrite_loops
 from compiler.passes.rules import scalar_value
-from compiler.transforms.batching import Example
 from compiler.transforms.control_gradients import stand_in
 
 _MOVES = frozenset(("expand_dims", "reshape", "squeeze", "transpose"))
@@ -107,7 +108,7 @@ class Sinking:
                 self.stacks.values(), items[carries + len(kept) :], strict=True
             )
         }
-        values = replaced(list(self.below.values()), made)
+        values = substitute(list(self.below.values()), made)
         for place, value in zip(self.below, values, strict=True):
             if place < carries and not self._starts_from_nothing(place):
                 value = results[place] + value
@@ -264,7 +265,7 @@ def _value_below(
 ) -> Expression | None:
     """The stack of y computed from stacks, if that takes no more of them than it has products."""
     loop = sinking.loop
-    cone = _within([y], free)
+    cone, _ = cut([y], lambda one: one.serial in free)
     products = sum(is_weighted(node, kinds) for node in cone)
     entering = {one.serial: one for node in cone for one in node.operands if one.serial not in free}
     varying = [entering[serial] for serial in sorted(entering.keys() - kinds.fixed.keys())]
@@ -280,18 +281,6 @@ def _value_below(
     lifted = lift(y, known | stacks, loop.length, {})
     assert lifted is not None
     return lifted.tensor
-
-
-def _within(outputs: Sequence[Expression], serials: Set[int]) -> list[Expression]:
-    """What the outputs depend on, as far as it is among `serials`."""
-    found: dict[int, Expression] = {}
-    stack = list(outputs)
-    while stack:
-        node = stack.pop()
-        if node.serial in serials and node.serial not in found:
-            found[node.serial] = node
-            stack.extend(node.operands)
-    return list(found.values())
 
 
 def _standing(node: Expression, loop: Loop) -> Expression:

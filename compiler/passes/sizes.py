@@ -12,7 +12,9 @@ from compiler.core import dims
 from compiler.core.dims import Size, Unknown
 from compiler.core.types import collecting_assumptions, substituted
 from compiler.graph.build import nodes_of, rebuilt
+from compiler.graph.definition import Node
 from compiler.graph.expression import Expression
+from compiler.graph.traversal import fold_records
 
 
 def unify_sizes(graph: nx.MultiDiGraph[int]) -> tuple[nx.MultiDiGraph[int], dict[Unknown, Size]]:
@@ -22,12 +24,12 @@ def unify_sizes(graph: nx.MultiDiGraph[int]) -> tuple[nx.MultiDiGraph[int], dict
         _merge(merged, left, right)
     if not merged:
         return graph, merged
-    made: dict[int, Expression] = {}
-    for node in nodes_of(graph).values():
-        operands = tuple([made[operand] for operand in node.operands])
+
+    def remade(node: Node, operands: tuple[Expression, ...]) -> Expression:
         attrs = {key: substituted(value, merged) for key, value in node.attrs.items()}
-        made[node.id] = Expression(node.op, operands, attrs, node.name, node.source)
-    return rebuilt(graph, made), merged
+        return Expression(node.op, operands, attrs, node.name, node.source)
+
+    return rebuilt(graph, fold_records(nodes_of(graph).values(), remade)), merged
 
 
 def _assumptions(graph: nx.MultiDiGraph[int]) -> list[tuple[Size, Size]]:

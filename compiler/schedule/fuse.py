@@ -9,7 +9,7 @@ computes one of their operands if they fit there, since everything else they rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import networkx as nx
 
@@ -31,7 +31,7 @@ from compiler.core.lowering import (
 )
 from compiler.core.types import Shape, TupleType
 from compiler.graph.definition import LEAVES, no_lowering
-from compiler.graph.view import Node, nodes_of
+from compiler.graph.view import Node
 from compiler.schedule.beside import beside_source
 from compiler.schedule.demand import (
     broadcast_index,
@@ -41,26 +41,20 @@ from compiler.schedule.demand import (
     is_free,
     reach,
 )
-from compiler.schedule.extent import Extents
 from compiler.schedule.groups import (
     Fusion,
-    Group,
     HostGroup,
     LoopGroup,
     MatmulGroup,
     NestedGroup,
-    Pack,
     Store,
     View,
     is_deferrable,
-    is_row,
     totals_rows,
     trailing_axes,
 )
+from compiler.schedule.placement import RECENT, Placement
 from compiler.schedule.products import is_reshape, is_turned, matrix_view, pack_of
-
-MOST_STREAMS = 16  # arrays that unrelated nodes may share a loop with
-RECENT = 8  # groups of one domain that are tried
 
 
 def fuse(graph: nx.MultiDiGraph[int], separate: bool = False) -> Fusion:
@@ -80,31 +74,7 @@ def fuse(graph: nx.MultiDiGraph[int], separate: bool = False) -> Fusion:
     )
 
 
-class _Fuser:
-    def __init__(self, graph: nx.MultiDiGraph[int], separate: bool) -> None:
-        self.nodes = nodes_of(graph)
-        self.separate = separate
-        self.updated = {new: variable for variable, new in graph.graph["updates"]}
-        self.roots = (*graph.graph["outputs"], *self.updated)
-        self.consumers: dict[int, list[int]] = {node_id: [] for node_id in self.nodes}
-        for node in self.nodes.values():
-            # an alias waits for its further operands, and does not read them
-            aliased = isinstance(node.op.lowering, Alias)
-            for operand in dict.fromkeys(node.operands[:1] if aliased else node.operands):
-                self.consumers[operand].append(node.id)
-        self.groups: list[Group] = []
-        self.by_domain: dict[Shape, list[LoopGroup]] = {}
-        self.home: dict[int, Group] = {}
-        self.readers: dict[int, int] = {}
-        self.deferred: set[int] = set()
-        self.stored: set[int] = set(self.roots)
-        self.virtual: set[int] = set()
-        self.extents = Extents(self.nodes, self.roots)
-        self.packs: dict[int, Pack] = {}
-        self.aliases: dict[int, int] = {}
-        self.first = self.front = -(10**9)
-        self.last = 0
-
+class _Fuser(Placement):
     def place(self, node: Node) -> None:
         lowering = node.op.lowering
         if isinstance(lowering, Pointwise | Gather):
@@ -163,7 +133,7 @@ class _Fuser:
         if isinstance(lowering, Scatter) and reader.operands[0] == seen_as.id:
             return True
         if isinstance(lowering, Gather) and reader.operands[0] == seen_as.id:
-            return isinstance(node.op.lowering, Pointwise) and node.op.lowering.cheap
+            return isinstance(node.op.lowering, Pointwise) and node.op.cost == "cheap"
         if isinstance(lowering, Pointwise | Gather):
             return reader.type.size == node.type.size
         return False
@@ -171,122 +141,14 @@ class _Fuser:
     def _place_pointwise(self, node: Node) -> None:
         shape = node.type.shape
         bases = list(demands(self.nodes, self.virtual, node, canonical(shape)))
-        least = self._earliest(bases)
+        least = self.earliest(bases)
         if node.id in self.updated:
             least = max(least, self.readers.get(self.updated[node.id], self.first))
-        group = self._candidate(node, bases, least)
+        group = self.candidate(node, bases, least)
         if group is None:
             at_front = least == self.first and not (shape and node.id in self.updated)
-            group = self._new_loops(shape, None, at_front)
-        self._join(node, group, bases)
-
-    def _earliest(self, bases: Iterable[tuple[int, Index]]) -> int:
-        """The order of the first group in which all bases can be read."""
-        return max((self._ready(base) for base, _ in bases), default=self.first)
-
-    def _ready(self, base: int) -> int:
-        node = self.nodes[base]
-        if isinstance(node.op.lowering, Alias):
-            if base not in self.aliases:  # there may be many paths through a chain of them
-                operand, *others = node.operands
-                known = map(self._known, others)
-                self.aliases[base] = max([self._settled(operand), *known])
-            return self.aliases[base]
-        home = self.home.get(base)
-        if home is None:
-            return self.first
-        return home.order + 1 if base in self.deferred else home.order
-
-    def _settled(self, node_id: int) -> int:
-        """The order of the first group that can read a value from memory."""
-        home = self.home.get(node_id)
-        if home is not None:
-            return home.order + 1
-        aliased = isinstance(self.nodes[node_id].op.lowering, Alias)
-        return self._ready(node_id) if aliased else self.first
-
-    def _known(self, node_id: int) -> int:
-        """The order of the first group in which a value can be read."""
-        index = canonical(self.nodes[node_id].type.shape)
-        return self._earliest(reach(self.nodes, self.virtual, node_id, index))
-
-    def _candidate(
-        self, node: Node, bases: list[tuple[int, Index]], least: int
-    ) -> LoopGroup | None:
-        if self.separate:
-            return None
-        shape = node.type.shape
-        for base, _ in bases:
-            group = self.home.get(base)
-            if (
-                isinstance(group, LoopGroup)
-                and group.order == least
-                and self._fits(group, node, bases)
-            ):
-                return group
-        shared = {base for base, _ in bases if self.nodes[base].type.ndim}
-        for group in reversed(self.by_domain.get(shape, [])[-RECENT:]):
-            if (
-                group.order >= least
-                and len(group.reads) + len(shared - group.reads) <= MOST_STREAMS
-                and not shared.isdisjoint(group.reads)
-                and self._fits(group, node, bases)
-            ):
-                return group
-        return None
-
-    def _fits(self, group: LoopGroup, node: Node, bases: list[tuple[int, Index]]) -> bool:
-        shape = node.type.shape
-        if shape != group.domain and not is_row(group, shape):
-            return False
-        if not self.extents.has_room(group, node):
-            return False
-        return all(
-            self._readable(group, base, index)
-            for base, index in bases
-            if self.home.get(base) is group
-        )
-
-    def _readable(self, group: LoopGroup, base: int, index: Index) -> bool:
-        if base in self.deferred:
-            return False
-        own = canonical(self.nodes[base].type.shape)
-        if index == own:
-            return True
-        # a row that is complete can be read at any column in the next pass
-        return (
-            group.split is not None
-            and self.nodes[base].type.shape == group.domain
-            and index[: group.split] == own[: group.split]
-        )
-
-    def _new_loops(self, domain: Shape, split: int | None, at_front: bool = False) -> LoopGroup:
-        group = LoopGroup(self._next_order(at_front), domain, split)
-        self.groups.append(group)
-        self.by_domain.setdefault(domain, []).append(group)
-        return group
-
-    def _next_order(self, at_front: bool = False) -> int:
-        # orders are even, so that "after group n" is n + 1
-        if at_front:
-            self.front += 2
-            return self.front
-        self.last += 2
-        return self.last
-
-    def _join(self, node: Node, group: LoopGroup, bases: list[tuple[int, Index]]) -> None:
-        group.members.append(node.id)
-        self.extents.join(group, node, (base for base, _ in bases))
-        self.home[node.id] = group
-        self._read(group, bases)
-
-    def _read(self, group: LoopGroup, bases: Iterable[tuple[int, Index]]) -> None:
-        for base, _ in bases:
-            if self.nodes[base].type.ndim:
-                group.reads.add(base)
-            self.readers[base] = max(self.readers.get(base, self.first), group.order)
-            if base in self.home and self.home[base] is not group:
-                self.stored.add(base)
+            group = self.new_loops(shape, None, at_front)
+        self.join(node, group, bases)
 
     # -- reductions --------------------------------------------------------------------------
 
@@ -294,13 +156,13 @@ class _Fuser:
         operand = self.nodes[node.operands[0]]
         shape = operand.type.shape
         bases = list(reach(self.nodes, self.virtual, operand.id, canonical(shape)))
-        least = self._earliest(bases)
+        least = self.earliest(bases)
         group = None
         if not self.separate:
             group = self._reduction_candidate(node, shape, bases, least)
         if group is None:
             group = self._new_reduction(node, shape)
-        self._join(node, group, bases)
+        self.join(node, group, bases)
 
     def _reduction_candidate(
         self, node: Node, shape: Shape, bases: list[tuple[int, Index]], least: int
@@ -314,7 +176,7 @@ class _Fuser:
             if not (own or shared & group.reads) or not self.extents.has_room(group, node):
                 continue
             if any(
-                not self._readable(group, base, index)
+                not self.readable(group, base, index)
                 for base, index in bases
                 if self.home.get(base) is group
             ):
@@ -350,9 +212,9 @@ class _Fuser:
         axes, ndim = node.attrs["axes"], len(shape)
         trailing = trailing_axes(axes, ndim)
         if trailing == len(axes):
-            return self._new_loops(shape, ndim - trailing)
+            return self.new_loops(shape, ndim - trailing)
         self.deferred.add(node.id)
-        return self._new_loops(shape, ndim - trailing if trailing else None)
+        return self.new_loops(shape, ndim - trailing if trailing else None)
 
     # -- what is not a loop over its own elements ----------------------------------------------
 
@@ -368,7 +230,7 @@ class _Fuser:
         """The order of a group that reads its operands from memory."""
         for operand in node.operands:
             self._materialise(operand)
-        return self._next_order()
+        return self.next_order()
 
     def _place_call(self, node: Node, group: HostGroup | NestedGroup) -> None:
         self.groups.append(group)
@@ -401,12 +263,12 @@ class _Fuser:
         if found is not None and found[1].value in self.deferred:
             found = None
         if found is None:
-            group = self._new_loops(shape, None, at_front=self._earliest(bases) == self.first)
+            group = self.new_loops(shape, None, at_front=self.earliest(bases) == self.first)
             group.stores.append(Store(node.id, node.id, canonical(shape)))
         else:
             group, store = found
             group.stores.append(store)
-        self._read(group, bases)
+        self.read(group, bases)
         self.home[node.id] = group
         self.deferred.add(node.id)
         self.stored.add(node.id)
@@ -439,7 +301,7 @@ class _Fuser:
             elif view.base in self.home:
                 self.stored.add(view.base)
             views.append(view)
-        order = self._next_order()
+        order = self.next_order()
         left, right = views
         pack = self.packs.get(right.base)
         group = MatmulGroup(order, node.id, left, right, pack=pack)
@@ -490,14 +352,14 @@ class _Fuser:
         )
         group.fills.append((node.id, 0.0))
         index = broadcast_index(inner, indices.type.shape)
-        self._read(group, reach(self.nodes, self.virtual, indices.id, index))
+        self.read(group, reach(self.nodes, self.virtual, indices.id, index))
 
     def _store_group(self, node: Node, operand: int, store: Store) -> LoopGroup:
         shape = self.nodes[operand].type.shape
         bases = list(reach(self.nodes, self.virtual, operand, canonical(shape)))
-        group = self._new_loops(shape, None)
+        group = self.new_loops(shape, None)
         group.stores.append(store)
-        self._read(group, bases)
+        self.read(group, bases)
         self.home[node.id] = group
         self.deferred.add(node.id)
         self.stored.add(node.id)

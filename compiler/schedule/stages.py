@@ -119,11 +119,11 @@ class _Scheduler:
 
     def _recomputed(self, node_id: int) -> bool:
         """Whether a member is as cheap to compute again as to read back."""
-        lowering = self.nodes[node_id].op.lowering
+        op = self.nodes[node_id].op
         if (
             node_id in self.fusion.stored
-            or not isinstance(lowering, Pointwise)
-            or not lowering.cheap
+            or not isinstance(op.lowering, Pointwise)
+            or op.cost != "cheap"
         ):
             return False
         return all(

@@ -13,11 +13,11 @@ from compiler.graph.evaluate import replaced
 from compiler.graph.expression import (
     Expression,
     abstract,
-    ancestors,
     at_line,
     constant,
     next_serial,
 )
+from compiler.graph.traversal import ancestors
 from compiler.ops.declare import zeros_like
 from compiler.transforms.regions import close_region, copy_region, regions_of
 

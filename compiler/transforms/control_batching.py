@@ -8,11 +8,12 @@ from typing import Any, TypeAlias
 from compiler import ops
 from compiler.core.dims import Size
 from compiler.core.types import TensorType
-from compiler.graph.body import Body, replaced
+from compiler.graph.body import Body
+from compiler.graph.evaluate import substitute
 from compiler.graph.expression import Expression, construct
 from compiler.graph.loop import Carry, Loop, items_of, open_loop
 from compiler.ops import control
-from compiler.transforms.batching import Example, full
+from compiler.ops.batching import Example, full
 from compiler.transforms.control_gradients import stand_in
 
 Batched: TypeAlias = (
@@ -133,7 +134,7 @@ def _selected(
         pairs = list(zip(inputs, operands, strict=True))
         batches = {inner: one.tensor for inner, one in pairs if one.batched}
         same = {inner.serial: inner if inner in batches else one.tensor for inner, one in pairs}
-        alone = replaced(outputs, same)
+        alone = substitute(outputs, same)
         new = batched(alone, batches, size)
         filled.append([_filled(*pair, size) for pair in zip(alone, new, strict=True)])
     results = []

@@ -16,9 +16,10 @@ from compiler.core import provided
 from compiler.core.dims import atoms, evaluate
 from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue
 from compiler.core.types import TensorType
-from compiler.graph.body import Body, between
+from compiler.graph.body import Body
 from compiler.graph.expression import Expression, construct, next_serial
 from compiler.graph.loop import Carry, Loop, items_of, open_loop
+from compiler.graph.traversal import between, cut
 from compiler.ops import control, leaves
 from compiler.ops.declare import zeros_like
 from compiler.transforms.autodiff import cotangents_of
@@ -237,21 +238,14 @@ def _is_cheap(node: Expression) -> bool:
     """Whether computing a value again costs no more than reading it."""
     lowering = node.op.lowering
     if isinstance(lowering, Pointwise):
-        return lowering.cheap
+        return node.op.cost == "cheap"
     return isinstance(lowering, IndexMap | Alias | Iota | SizeValue)
 
 
 def _is_had(node: Expression, known: Set[int]) -> bool:
     """Whether cheap ops make a value from known ones."""
-    stack = [node]
-    while stack:
-        one = stack.pop()
-        if one.serial in known:
-            continue
-        if not one.operands or not _is_cheap(one):
-            return False
-        stack.extend(one.operands)
-    return True
+    _, border = cut([node], lambda one: one.serial not in known and one.operands and _is_cheap(one))
+    return all(one.serial in known for one in border)
 
 
 @provided.cond_cotangents.provide

@@ -16,6 +16,7 @@ from compiler.core.types import DType, TensorType
 from compiler.graph.body import Body
 from compiler.graph.expression import Expression, constant, construct, next_serial, promote
 from compiler.graph.loop import items_of
+from compiler.graph.traversal import cut
 from compiler.ops import control
 from compiler.transforms.control_checks import aligned, line_of, pair_of, paths, require_same
 from compiler.transforms.control_eager import is_number
@@ -41,18 +42,14 @@ class Traced:
 
     def around(self) -> dict[int, Expression]:
         """The expressions around the function that it reads, by serial."""
-        found: dict[int, Expression] = {}
-        seen = {one.serial for one in self.inputs}
-        stack = leaves(self.result)
-        while stack:
-            node = stack.pop()
-            if node.serial in seen:
-                continue
-            seen.add(node.serial)
-            if node.serial < self.start or node.op.name in ("placeholder", "variable"):
-                found[node.serial] = node
-            stack.extend(() if node.serial in found else node.operands)
-        return found
+        own = {one.serial for one in self.inputs}
+
+        def is_inside(node: Expression) -> bool:
+            is_fed = node.op.name in ("placeholder", "variable")
+            return node.serial in own or (node.serial >= self.start and not is_fed)
+
+        _, border = cut(leaves(self.result), is_inside)
+        return {node.serial: node for node in border}
 
     def body(self, consts: Sequence[Expression]) -> Body:
         """The body that takes the consts and then the inputs."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from compiler.graph.body import between
 from compiler.graph.expression import Expression, at_line, construct, next_serial
+from compiler.graph.traversal import between, cut
 from compiler.ops import leaves
 from compiler.ops.control import item
 from compiler.ops.regions import checkpoint, recompute
@@ -29,21 +29,21 @@ def close_region(results: Sequence[Expression], start: int) -> list[Expression]:
 
 def _entering(result: Expression, start: int) -> list[Expression]:
     """The tensors that were there when a region began, and that its result is computed from."""
-    found: dict[int, Expression] = {}
-    seen: set[int] = set()
-    stack = [result]
-    while stack:
-        node = stack.pop()
-        if node.serial in seen:
-            continue
-        seen.add(node.serial)
-        whole = node.operands[0] if node.op is item else node
-        is_fed = whole.op in (leaves.placeholder, leaves.variable)
-        if whole.serial >= start and not is_fed:
-            stack.extend(node.operands)
-        elif whole.operands or is_fed:
-            found[node.serial] = node
-    return [found[serial] for serial in sorted(found)]
+
+    def is_inside(node: Expression) -> bool:
+        whole = _whole(node)
+        return whole.serial >= start and not _is_fed(whole)
+
+    _, border = cut([result], is_inside)
+    return [node for node in border if _whole(node).operands or _is_fed(node)]
+
+
+def _whole(node: Expression) -> Expression:
+    return node.operands[0] if node.op is item else node
+
+
+def _is_fed(node: Expression) -> bool:
+    return node.op in (leaves.placeholder, leaves.variable)
 
 
 def regions_of(

@@ -8,9 +8,10 @@ from typing import Any
 from compiler.core.dims import Size
 from compiler.core.errors import GraphError
 from compiler.core.types import TensorType
-from compiler.graph.expression import Expression, abstract, ancestors, at_line
+from compiler.graph.expression import Expression, abstract, at_line
+from compiler.graph.traversal import ancestors
+from compiler.ops.batching import Example
 from compiler.ops.control import item, items
-from compiler.transforms.batching import Example, rule_of
 from compiler.transforms.control_batching import items_on_batches
 
 
@@ -70,7 +71,7 @@ def _visit(node: Expression, made: dict[int, Any], size: Size) -> None:
     if node.op.vjp_items is not None:
         with at_line(node.source):
             made[node.serial] = items_on_batches(node, examples, size, batched)
-            rule = rule_of(node.op)
+            rule = node.op.batching
             if rule is not None:
                 several = rule(node.op, examples, size, node.attrs)
                 made[node.serial] = [
@@ -80,7 +81,7 @@ def _visit(node: Expression, made: dict[int, Any], size: Size) -> None:
         if made[node.serial] is None:
             raise GraphError(f"vmap: {node.op.name} has no batching rule ({node.source})")
         return
-    rule = rule_of(node.op)
+    rule = node.op.batching
     with at_line(node.source):
         result = None if rule is None else rule(node.op, examples, size, node.attrs)
         if result is None and node.op.expand is not None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from compiler.core.errors import OptionError
 from dynamic.core.dtypes import DTYPES
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.func import dual as duals
 from dynamic.func.tracer import Level, enter_level, exit_level, settled
 

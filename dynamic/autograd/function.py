@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dynamic.autograd.function_node import FunctionNode, SavedTensor, place_outputs
-from dynamic.errors import ArgumentError, AutogradError, MissingMethodError
+from dynamic.core.errors import ArgumentError, AutogradError, MissingMethodError
 from dynamic.tape.grad_mode import record_if
 from dynamic.tape.nodes import FREED, Failing
 from dynamic.tape.observers import announce

@@ -10,8 +10,8 @@ import numpy as np
 from compiler.core.op import Operand
 from compiler.ops import astype
 from compiler.ops.declare import unbroadcast
+from dynamic.core.errors import AutogradError
 from dynamic.core.spec import Spec
-from dynamic.errors import AutogradError
 from dynamic.tape.grad_mode import mode
 from dynamic.tape.hooks import as_tensor
 from dynamic.tape.leaf import AccumulateGrad

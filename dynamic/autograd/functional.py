@@ -14,7 +14,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from dynamic import func as transforms
-from dynamic.errors import ArgumentError, AutogradError
+from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.func.batched import Batched
 from dynamic.func.pull import pull
 from dynamic.func.tracer import batch_of, new_level

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import OptionError
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
+from dynamic.core.user_warnings import warn
 from dynamic.func.batched import Batched
 from dynamic.func.dual import make_dual, split
 from dynamic.func.pull import pull
@@ -17,7 +18,6 @@ from dynamic.func.tracer import batch_of, new_level
 from dynamic.tape.grad_mode import enable_grad
 from dynamic.tape.gradients import grad
 from dynamic.tensors.tensor import Tensor
-from dynamic.user_warnings import warn
 
 _Function = Callable[..., Any]
 

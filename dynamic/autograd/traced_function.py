@@ -7,7 +7,7 @@ from typing import Any
 
 from dynamic.capture import Traced
 from dynamic.core import eager_ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.func.batched import Batched
 from dynamic.func.dual import Dual, primal_of, tangent_of
 from dynamic.func.pull import lifted, pull, released

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dynamic.core.errors import AutogradError
 from dynamic.core.spec import Spec
-from dynamic.errors import AutogradError
 from dynamic.func.tracer import Tracer
 from dynamic.tape.grad_mode import mode
 from dynamic.tape.nodes import FREED, Cotangents, GraphNode, Output, next_number

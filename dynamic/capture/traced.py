@@ -18,8 +18,8 @@ from dynamic.capture.operands import of_numbers, operand, promoted
 from dynamic.capture.unknown import Unknown, refuse_values
 from dynamic.capture.written import written
 from dynamic.core import eager_ops
+from dynamic.core.errors import SizeError
 from dynamic.core.results import no_view_of_nothing, sizes_of
-from dynamic.errors import SizeError
 from dynamic.func.tracer import Tracer, evaluated, innermost, settled
 from dynamic.tape.grad_mode import mode, recording
 from dynamic.tensors.inplace import check_result
@@ -128,7 +128,8 @@ class Traced(Handle, Tracer, plain=False):
 
     @property
     def _held(self) -> Any:
-        refuse("a traced tensor outlived the function that it belongs to", "return its value")
+        self._current()
+        _refuse_tape("a transform of dynamic.func")
 
     @property
     def _weak(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import OutOfRangeError
-from dynamic.errors import ArgumentError, AutogradError
+from dynamic.core.errors import ArgumentError, AutogradError
 
 NumpyDType = np.dtype[Any]
 
@@ -154,6 +154,8 @@ def element(value: bool | int | float, dtype: NumpyDType) -> Any:
 
 def as_element(value: Any, x: Any) -> Any:
     """A number that is to be an element of a tensor, which keeps its dtype; a tensor as it is."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if not isinstance(value, bool | int | float):
         return value
     dtype = x._array.dtype

@@ -5,15 +5,26 @@ They are not part of the shared library: a symbolic expression has no memory to 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from compiler import ops
+from compiler.core.dims import Size
 from compiler.core.errors import ShapeError
-from compiler.core.op import Op, Operand
+from compiler.core.op import Attrs, Op, Operand
 from compiler.core.types import TensorType, require_same_dtype
+from compiler.ops.batching import (
+    Apply,
+    Example,
+    aligned,
+    aligned_to_first,
+    evaluated,
+    shifted,
+    shifted_one,
+)
 from compiler.ops.declare import unbroadcast, zeros_like
 
 
@@ -49,6 +60,16 @@ def _select_type(x: TensorType, *, key: Any) -> TensorType:
     return TensorType(shape, x.dtype)
 
 
+def _batched_key(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    key = attrs["key"]
+    batch = {**attrs, "key": (slice(None), *(key if isinstance(key, tuple) else (key,)))}
+    if "shape" in attrs:
+        batch["shape"] = (size, *attrs["shape"])
+    return apply(op, [examples[0].tensor], batch)
+
+
 select: Op = Op(
     name="select",
     infer_type=_select_type,
@@ -56,6 +77,8 @@ select: Op = Op(
     vjp=(lambda g, o, a, *, key: _apply(place, g, key=key, shape=a.shape),),
     saves=("",),
     expand=lambda x, *, key: ops.getitem(x, key),
+    batching=_batched_key,
+    linearity="linear",
     doc="x[key] for a basic index, as one view.",
 )
 place: Op = Op(
@@ -64,6 +87,8 @@ place: Op = Op(
     evaluate=_place,
     vjp=(lambda g, o, a, *, key, shape: _apply(select, g, key=key),),
     saves=("",),
+    batching=_batched_key,
+    linearity="linear",
     doc="Zeros of `shape` with x at the basic index `key`: the adjoint of `select`.",
 )
 
@@ -95,6 +120,8 @@ clone = Op(
     vjp=(lambda g, o, a: g,),
     saves=("",),
     expand=lambda x: x,
+    batching=aligned,
+    linearity="linear",
     doc="A copy of x with memory of its own.",
 )
 tied = Op(
@@ -114,6 +141,8 @@ copy = Op(
     vjp=(lambda g, o, a, b: _nothing(g), lambda g, o, a, b: _fitted(g, b)),
     saves=("", ""),
     expand=lambda x, source: ops.broadcast_to(ops.astype(source, x.dtype), x.shape),
+    batching=aligned_to_first,
+    linearity="diagonal",
     doc="`source` broadcast to x's shape and cast to its dtype: what x becomes in place.",
 )
 fill = Op(
@@ -123,6 +152,8 @@ fill = Op(
     vjp=(lambda g, o, a, *, value: _nothing(g),),
     saves=("",),
     expand=lambda x, value: ops.broadcast_to(x.constant(np.asarray(value, x.dtype)), x.shape),
+    batching=aligned,
+    linearity="diagonal",
     doc="`value` in x's shape and dtype.",
 )
 fill_of_tensor = replace(fill, name="fill_of_tensor")
@@ -159,6 +190,7 @@ roll: Op = Op(
     vjp=(_rolled_back,),
     saves=("",),
     expand=_roll_expanded,
+    linearity="linear",
     doc="The elements moved by `shifts` along `axes`; those past the end come first.",
 )
 
@@ -187,6 +219,7 @@ norm = Op(
     bind=ops.sum.bind,
     floating=True,
     expand=_norm_expanded,
+    batching=shifted,
     doc="The square root of the sum of squares; its gradient at 0 is 0, as PyTorch's.",
 )
 
@@ -212,6 +245,8 @@ stack = Op(
     vjp=_stack_vjp,
     promotes=slice(None),
     expand=lambda *xs, axis: ops.concatenate([ops.expand_dims(x, axis) for x in xs], axis),
+    batching=shifted_one,
+    linearity="linear",
     doc="Tensors of one shape joined along a new axis.",
 )
 
@@ -238,7 +273,7 @@ def _piecewise(name: str, expand: Any, vjp: Any, doc: str) -> Op:
     """An op of one floating operand, each of whose pieces is linear."""
     return Op(
         name=name, infer_type=_same_type, evaluate=expand, vjp=(vjp,), saves=("a",),
-        elementwise=True, expand=expand, doc=doc,
+        elementwise=True, batching=aligned, linearity="diagonal", expand=expand, doc=doc,
     )  # fmt: skip
 
 
@@ -308,6 +343,8 @@ prelu = Op(
     saves=("ab", "ab"),
     elementwise=True,
     expand=lambda x, slope: ops.where(ops.greater(x, 0), x, slope * x),
+    batching=aligned,
+    linearity="diagonal",
     doc="x above 0, slope * x elsewhere; slope broadcasts to the shape of x.",
 )
 

@@ -15,10 +15,10 @@ import numpy as np
 from compiler import ops
 from compiler.core.op import Op
 from dynamic.core.dtypes import BOOL, require_mask
+from dynamic.core.user_warnings import warn
 from dynamic.fast_paths import inplace, pairs, single, views
 from dynamic.tensors.dims import along
 from dynamic.tensors.tensor import Tensor
-from dynamic.user_warnings import warn
 
 
 def _where(condition: Any, *operands: Any, **options: Any) -> Any:

@@ -9,11 +9,11 @@ import numpy as np
 from compiler import ops
 from compiler.core.op import Attrs, Op, Operand
 from dynamic.core.dtypes import F32, F64
-from dynamic.kernels.blockwise import LARGE
-from dynamic.kernels.blockwise import evaluate as evaluate_large
+from dynamic.kernels.blockwise import LARGE, evaluate as evaluate_large
 from dynamic.tape.grad_mode import mode, paused, recording
 from dynamic.tape.tape import recipe, record_pair
 from dynamic.tape.versions import UNTRACKED
+from dynamic.tensors.division import quotient_of
 from dynamic.tensors.tensor import PLAIN, Tensor, explain, wrap
 
 _new = object.__new__
@@ -117,6 +117,23 @@ def scaled(op: Op, operator: Any) -> Any:
     return method
 
 
+def quotient(op: Op, operator: Any) -> Any:
+    """The function of the quotient, which may be rounded."""
+
+    def function(*operands: Any, **options: Any) -> Any:
+        if not options and len(operands) == 2 and type(operands[0]) in PLAIN:
+            result = operator(*operands)
+            if result is not NotImplemented:
+                return result
+        if "rounding_mode" in options and isinstance(operands[0], Tensor):
+            return quotient_of(*operands, **options)
+        return op.general(*operands, **options)
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = f'{op.doc} Tensors\' rounded if `rounding_mode` is "floor" or "trunc".'
+    return function
+
+
 _ARITHMETIC = {
     "add": ops.add, "sub": ops.subtract, "mul": ops.multiply, "truediv": ops.divide,
     "pow": ops.power, "matmul": ops.matmul,
@@ -126,13 +143,15 @@ _COMPARISONS = {
     "ge": ops.greater_equal,
 }  # fmt: skip
 _FUNCTIONS = {
-    "mul": ops.multiply, "div": ops.divide, "true_divide": ops.divide, "mm": ops.matmul,
+    "mul": ops.multiply, "div": ops.divide, "divide": ops.divide, "true_divide": ops.divide,
+    "mm": ops.matmul,
     "mv": ops.matmul, "matmul": ops.matmul, "pow": ops.power, "maximum": ops.maximum,
     "minimum": ops.minimum, "atan2": ops.atan2, **_COMPARISONS,
 }  # fmt: skip
 
 _operators = {op: forward(op) for op in (*_ARITHMETIC.values(), *_FUNCTIONS.values())}
 PAIRS: dict[Op, Any] = {op: pair(op, operator) for op, operator in _operators.items()}
+PAIRS[ops.divide] = quotient(ops.divide, _operators[ops.divide])
 """The short way of an op of two operands as a function."""
 
 

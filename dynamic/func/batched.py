@@ -9,10 +9,9 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Attrs, Op
-from compiler.transforms.batching import Example
+from compiler.ops.batching import Example
 from dynamic.core import eager_ops
-from dynamic.errors import AutogradError
-from dynamic.func.batching import rule_of
+from dynamic.core.errors import AutogradError
 from dynamic.func.pull import pull
 from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, open_batches
 from dynamic.tensors.inplace import overwrite
@@ -166,7 +165,7 @@ class Batched(Tracer, plain=False):
         level = self._level
         assert level.size is not None
         parts = [_example(operand, level) for operand in operands]
-        rule = rule_of(op)
+        rule = op.batching
         result = None if rule is None else rule(op, parts, level.size, attrs)
         if result is None and op.expand is not None:
             return op.expand(*operands, **attrs)
@@ -187,7 +186,7 @@ class Batched(Tracer, plain=False):
                 "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists "
                 "a Tensor `other` in extra_args that has more elements than `self`"
             )
-        rule = rule_of(op)
+        rule = op.batching
         if rule is None:
             raise AutogradError(f"vmap: {op.name}: not in place: use the op that returns its value")
         changed = []

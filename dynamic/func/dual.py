@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.core.op import Attrs, Op
 from dynamic.core import eager_ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.func.pull import pull
 from dynamic.func.tangents import tangent_of_op, tangents_of_items
 from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of

@@ -11,7 +11,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.core.pytree import leaves, mapped, rebuilt, structure
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.func.batched import Batched
 from dynamic.func.dual import make_dual, split
 from dynamic.func.pull import lifted, pull, released

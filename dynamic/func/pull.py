@@ -15,7 +15,7 @@ import numpy as np
 
 from compiler import ops
 from dynamic.core import provided
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.func.tracer import Tracer, evaluated, innermost, zeros_of
 from dynamic.tape.engine import run
 from dynamic.tape.grad_mode import mode

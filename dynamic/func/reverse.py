@@ -12,7 +12,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.core.pytree import leaves, mapped, rebuilt, structure
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.func.batched import Batched, spread
 from dynamic.func.pull import lifted, pull, released
 from dynamic.func.tracer import batch_of, new_level, zeros_of

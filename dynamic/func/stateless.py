@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from compiler.core.errors import OptionError
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.operations.functions import stack
 from dynamic.tensors.tensor import Tensor
 

@@ -1,11 +1,12 @@
 """How ops carry tangents on: forward mode.
 
-No op has a forward rule of its own. The Jacobian of an elementwise op is diagonal, so that its
-gradient rule carries tangents as well as cotangents; a linear op is its own tangent map, and a
-product is linear in each operand. For every other op the gradient rule is recorded on a cotangent
-u, in which it is linear, and differentiated by u: J t = d/du <vjp(u), t> (the double vjp of
-Townsend 2017, "A new trick for calculating Jacobian vector products"). The first three cost about
-one evaluation of the op, the last one its gradient rule twice.
+No op has a forward rule of its own: what its record says of its linearity is enough. The Jacobian
+of an elementwise op is diagonal, so that its gradient rule carries tangents as well as cotangents;
+a linear op is its own tangent map, and a product is linear in each operand. For every other op the
+gradient rule is recorded on a cotangent u, in which it is linear, and differentiated by u:
+J t = d/du <vjp(u), t> (the double vjp of Townsend 2017, "A new trick for calculating Jacobian
+vector products"). The first three cost about one evaluation of the op, the last one its gradient
+rule twice.
 """
 
 from __future__ import annotations
@@ -14,38 +15,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from compiler import ops
-from compiler.core.lowering import Pointwise
 from compiler.core.op import Attrs, Op
-from dynamic.core import eager_ops
 from dynamic.func.pull import lifted, pull
 from dynamic.func.tracer import evaluated, zeros_of
 from dynamic.tape.grad_mode import enable_grad
-
-_DIAGONAL = frozenset(
-    (
-        ops.clamp, ops.leaky_relu, ops.elu, ops.silu, ops.gelu, ops.stop_gradient, ops.softmax,
-        eager_ops.copy, eager_ops.fill, eager_ops.fill_of_tensor, eager_ops.zero,
-    )
-)  # fmt: skip
-"""Composites whose Jacobian is symmetric: softmax's is diag(s) - s s', the others' are diagonal."""
-_LINEAR = frozenset(
-    (
-        ops.astype, ops.avg_pool2d, ops.broadcast_to, ops.concatenate, ops.copy, ops.expand_dims,
-        ops.flip, ops.mean, ops.overlap_add, ops.reshape, ops.sliding_windows, ops.squeeze,
-        ops.strided_slice, ops.sum, ops.transpose, eager_ops.clone, eager_ops.contiguous,
-        eager_ops.mean_dim, eager_ops.place, eager_ops.roll, eager_ops.select,
-        eager_ops.squeeze_dim, eager_ops.stack, eager_ops.sum_dim, eager_ops.swap,
-        eager_ops.transpose_2d,
-    )
-)  # fmt: skip
-"""Linear in all operands together."""
-_PRODUCTS = frozenset(
-    (
-        ops.along_add, ops.dot, ops.matmul, ops.outer, ops.take, ops.take_add,
-        ops.take_along_axis, eager_ops.bmm, eager_ops.index_select,
-    )
-)  # fmt: skip
-"""Linear in each operand that is not an index."""
 
 
 def tangent_of_op(
@@ -59,18 +32,18 @@ def tangent_of_op(
     ]
     if not moving:
         return None
-    if op in _LINEAR:
+    if op.linearity == "linear":
         directions = [
             zeros_of(x) if t is None else t for x, t in zip(primals, tangents, strict=True)
         ]
         return evaluated(op, directions, attrs)
-    if op is ops.embed:
+    if op.linearity == "affine":
         return evaluated(op, [tangents[0]], {**attrs, "value": 0.0})
-    if op in _PRODUCTS:
+    if op.linearity == "multilinear":
         return _total(
             evaluated(op, [*primals[:i], tangents[i], *primals[i + 1 :]], attrs) for i in moving
         )
-    if isinstance(op.lowering, Pointwise) or op in _DIAGONAL:
+    if op.linearity == "diagonal":
         return _through_diagonal(op, attrs, primals, tangents, out, moving)
     return _through_double_vjp(op, attrs, primals, tangents, out, moving)
 

@@ -17,7 +17,7 @@ from typing import Any
 from compiler import ops
 from compiler.core.op import Attrs, Op
 from dynamic.core import eager_ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.fast_paths import METHODS
 from dynamic.tensors.tensor import Tensor, as_operands
 

@@ -9,7 +9,7 @@ from typing import Any
 from compiler import ops
 from compiler.core.errors import OptionError, OutOfRangeError
 from compiler.core.pytree import leaves, rebuilt, spread_over, structure
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.func.batched import Batched, batched
 from dynamic.func.tracer import Level, Tracer, batch_of, new_level, settled
 from dynamic.tensors.random_numbers import refusing_random_numbers

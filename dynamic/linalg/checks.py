@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler.core.errors import LinAlgError
 from dynamic.core.dtypes import DTYPES
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 
 
 def require_matrices(name: str, a: Any, symbol: str = "A") -> None:

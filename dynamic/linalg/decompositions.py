@@ -9,8 +9,8 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import LinAlgError
 from compiler.ops.decompositions import COMPLETE, FULL
+from dynamic.core.errors import AutogradError
 from dynamic.core.results import named
-from dynamic.errors import AutogradError
 from dynamic.linalg.checks import not_positive_definite, require_matrices, require_square
 from dynamic.tape.grad_mode import recording
 from dynamic.tape.nodes import Failing

@@ -8,6 +8,11 @@ from compiler.ops.systems import transposed
 from dynamic.linalg import decompositions, products, solving
 from dynamic.tensors.tensor import Tensor
 
+__all__ = [
+    "chain_matmul", "cholesky", "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet",
+    "matrix_exp", "matrix_power", "pinverse", "slogdet",
+]  # fmt: skip
+
 
 def cholesky(input: Any, upper: bool = False) -> Any:
     """The Cholesky factors: see `linalg.cholesky`."""
@@ -36,21 +41,13 @@ def chain_matmul(*matrices: Any) -> Any:
     return products.multi_dot(matrices)
 
 
-SHARED = {
-    "chain_matmul": chain_matmul,
-    "cholesky": cholesky,
-    "cholesky_inverse": cholesky_inverse,
-    "cholesky_solve": cholesky_solve,
-    "det": solving.det,
-    "inverse": solving.inv,
-    "logdet": solving.logdet,
-    "matrix_exp": products.matrix_exp,
-    "matrix_power": products.matrix_power,
-    "pinverse": pinverse,
-    "slogdet": solving.slogdet,
-}
-"""Functions of the main package."""
+det, inverse, logdet, slogdet = solving.det, solving.inv, solving.logdet, solving.slogdet
+matrix_exp, matrix_power = products.matrix_exp, products.matrix_power
 
-for _name, _function in SHARED.items():
-    if _name != "chain_matmul":
-        setattr(Tensor, _name, _function)
+_METHODS = {
+    "cholesky": cholesky, "cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve,
+    "det": det, "inverse": inverse, "logdet": logdet, "matrix_exp": matrix_exp,
+    "matrix_power": matrix_power, "pinverse": pinverse, "slogdet": slogdet,
+}  # fmt: skip
+for _name, _function in _METHODS.items():
+    setattr(Tensor, _name, _function)

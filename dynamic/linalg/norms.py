@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from compiler import ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.linalg.checks import require_matrices
 from dynamic.linalg.decompositions import svdvals
 from dynamic.linalg.solving import inv

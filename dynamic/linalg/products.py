@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.linalg.checks import require_matrices, require_square
 from dynamic.linalg.solving import inv
 from dynamic.operations.arranging import diagonal as _diagonal

@@ -9,8 +9,8 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import LinAlgError
 from compiler.ops.systems import transposed
+from dynamic.core.errors import AutogradError
 from dynamic.core.results import named
-from dynamic.errors import AutogradError
 from dynamic.linalg.checks import require_matrices, require_square, singular
 
 _INVERSION = "diagonal element {pivot} is zero, the inversion could not be completed"

@@ -9,8 +9,10 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn import init
+from dynamic.nn import (
+    functional as F,  # noqa: N812 - PyTorch's name
+    init,
+)
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.attention import additive_mask, attention_weights, split_heads
 from dynamic.nn.functional.sizes import differ

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dynamic.autograd.function import Function
+from dynamic.core.user_warnings import warn
 from dynamic.nn.errors import ModuleError
 from dynamic.tape.grad_mode import mode
 from dynamic.tensors.tensor import Tensor
-from dynamic.user_warnings import warn
 
 Hook = Callable[..., Any]
 

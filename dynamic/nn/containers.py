@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from compiler.core.errors import OptionError, OutOfRangeError
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
 from dynamic.nn.module import Module, indented
 
 

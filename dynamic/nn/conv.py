@@ -8,8 +8,10 @@ from typing import Any
 
 from compiler.core.errors import OptionError
 from dynamic.core.results import Size
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn import init
+from dynamic.nn import (
+    functional as F,  # noqa: N812 - PyTorch's name
+    init,
+)
 from dynamic.nn.functional.windows import Sizes, per_axis
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dynamic.core.dtypes import DTYPES, F32, F64, as_numpy_dtype
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
 from dynamic.nn.tree import Tree
 from dynamic.tensors.devices import dtype_of_target
 from dynamic.tensors.tensor import Tensor

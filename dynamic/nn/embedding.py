@@ -6,8 +6,10 @@ from dataclasses import InitVar
 from typing import Any
 
 from compiler.core.errors import OptionError
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn import init
+from dynamic.nn import (
+    functional as F,  # noqa: N812 - PyTorch's name
+    init,
+)
 from dynamic.nn.declared import Declared
 from dynamic.nn.parameter import Parameter
 from dynamic.tape.grad_mode import no_grad

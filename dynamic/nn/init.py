@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import OptionError
+from dynamic.core.user_warnings import warn
 from dynamic.tape.grad_mode import no_grad
 from dynamic.tensors.random_numbers import generator as thread_generator
-from dynamic.user_warnings import warn
 
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",

@@ -7,9 +7,11 @@ from typing import Any
 
 from compiler import ops
 from compiler.core.errors import OptionError
-from dynamic.errors import ArgumentError
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn import init
+from dynamic.core.errors import ArgumentError
+from dynamic.nn import (
+    functional as F,  # noqa: N812 - PyTorch's name
+    init,
+)
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter

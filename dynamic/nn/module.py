@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from compiler.core.errors import OptionError
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
+from dynamic.core.user_warnings import keep_silent
 from dynamic.nn.backward_hooks import Hooked
 from dynamic.nn.conversion import Conversion
 from dynamic.nn.errors import (
@@ -21,7 +22,6 @@ from dynamic.nn.state import State
 from dynamic.tape.handles import Hooks, RemovableHandle
 from dynamic.tensors.constructors import name_constructor
 from dynamic.tensors.tensor import Tensor
-from dynamic.user_warnings import keep_silent
 
 _NOUNS = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "module"}
 

@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 from compiler.core.errors import OptionError
 from compiler.core.refusals import refuse
 from dynamic.core.dtypes import INT64
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn import init
+from dynamic.nn import (
+    functional as F,  # noqa: N812 - PyTorch's name
+    init,
+)
 from dynamic.nn.declared import Declared
 from dynamic.nn.parameter import Parameter
 from dynamic.tensors.creation import ones, tensor, zeros

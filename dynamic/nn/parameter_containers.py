@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
 from dynamic.nn.containers import pairs, position
 from dynamic.nn.errors import ModuleAttributeError, ModuleError
 from dynamic.nn.module import Module, indented

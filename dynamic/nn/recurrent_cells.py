@@ -14,8 +14,10 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn import init
+from dynamic.nn import (
+    functional as F,  # noqa: N812 - PyTorch's name
+    init,
+)
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
 from dynamic.tensors.creation import empty

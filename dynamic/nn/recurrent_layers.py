@@ -10,9 +10,13 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
-from dynamic.errors import ArgumentError
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn import init, recurrent_arrays
+from dynamic.core.errors import ArgumentError
+from dynamic.core.user_warnings import warn
+from dynamic.nn import (
+    functional as F,  # noqa: N812 - PyTorch's name
+    init,
+    recurrent_arrays,
+)
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.sizes import differ
 from dynamic.nn.module import Module
@@ -24,7 +28,6 @@ from dynamic.nn.recurrent_sweep import fits, sweep
 from dynamic.nn.utils.rnn import PackedSequence
 from dynamic.tensors.creation import empty
 from dynamic.tensors.devices import check_device
-from dynamic.user_warnings import warn
 
 
 class _Recurrent(Module):

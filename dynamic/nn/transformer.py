@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from dynamic.nn.attention import MultiheadAttention
 from dynamic.nn.containers import ModuleList

@@ -8,7 +8,6 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from compiler import ops
 from dynamic.operations import (
     arranging,
     attributes,
@@ -25,7 +24,6 @@ from dynamic.operations import (
     sorting,
     statistics,
 )
-from dynamic.tensors.inplace_methods import NAMES
 from dynamic.tensors.tensor import Tensor
 
 _MODULES: tuple[ModuleType, ...] = (
@@ -37,7 +35,7 @@ FUNCTIONS: dict[str, Any] = {
 }
 """Every function by its name."""
 
-ONLY_METHODS = {"repeat", "unfold"}
+_ONLY_METHODS = {"repeat": arranging.repeat, "unfold": places.unfold}
 ONLY_FUNCTIONS = {
     "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "bucketize", "can_cast",
     "cartesian_prod", "cdist", "column_stack", "combinations", "concat", "cumulative_trapezoid",
@@ -47,8 +45,6 @@ ONLY_FUNCTIONS = {
     "promote_types", "result_type", "std_mean", "tensordot", "tril_indices", "triu_indices",
     "var_mean", "vstack",
 }  # fmt: skip
-PUBLIC = tuple(name for name in FUNCTIONS if name not in ONLY_METHODS)
-"""The names that the package exports."""
 
 
 def _method(name: str, function: Any) -> Any:
@@ -70,7 +66,7 @@ def _in_place(function: Any) -> Any:
     return method
 
 
-for _name, _known in FUNCTIONS.items():
+for _name, _known in (FUNCTIONS | _ONLY_METHODS).items():
     if _name not in ONLY_FUNCTIONS:
         setattr(Tensor, _name, _method(_name, _known))
 for _name, _known in attributes.SHARED.items():
@@ -90,28 +86,3 @@ for _name in (
 ):  # fmt: skip
     if not hasattr(Tensor, _name + "_"):
         setattr(Tensor, _name + "_", _in_place(FUNCTIONS[_name]))
-
-
-def _function(name: str) -> Any:
-    def function(input: Any, *args: Any, **options: Any) -> Any:
-        return getattr(input, name)(*args, **options)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = getattr(Tensor, name).__doc__
-    return function
-
-
-_OF_ELEMENTS = {
-    f"{name}_" for op, names in NAMES.items() if len(ops.op_named(op).saves) == 1 for name in names
-}
-_NO_FUNCTIONS = {"digamma_", "lgamma_", "sgn_", "sign_"}
-IN_PLACE = {
-    name: _function(name)
-    for name in sorted(
-        (_OF_ELEMENTS - _NO_FUNCTIONS) | {
-            "addmv_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "detach_", "fill_", "gcd_",
-            "index_put_", "lcm_", "nan_to_num_", "round_", "xlogy_", "zero_",
-        }
-    )
-}  # fmt: skip
-"""The in-place methods that PyTorch has as functions too."""

@@ -14,8 +14,8 @@ from compiler.core.errors import OptionError
 from compiler.core.op import Op
 from compiler.core.types import TensorType
 from dynamic.core import eager_ops
+from dynamic.core.errors import AutogradError
 from dynamic.core.results import sizes_of
-from dynamic.errors import AutogradError
 from dynamic.tensors import strided
 from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.dims import axis_of
@@ -25,7 +25,7 @@ from dynamic.tensors.views import computed
 __all__ = [
     "as_strided", "atleast_1d", "atleast_2d", "block_diag", "broadcast_tensors", "cartesian_prod",
     "column_stack", "diag", "diag_embed", "diagonal", "dstack", "fliplr", "flipud", "hstack",
-    "meshgrid", "moveaxis", "movedim", "ravel", "repeat", "repeat_interleave", "roll", "rot90",
+    "meshgrid", "moveaxis", "movedim", "ravel", "repeat_interleave", "roll", "rot90",
     "swapdims", "tensor_split", "tile", "trace", "tril", "tril_indices", "triu", "triu_indices",
     "unflatten", "vstack",
 ]  # fmt: skip
@@ -325,7 +325,10 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     if first == second:
         raise AutogradError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     if type(input) in PLAIN:
-        return strided_view(strided.diagonal, input, input._array.diagonal(offset, first, second))
+        x = input._array
+        apart = strided.told_apart(x)
+        region = strided.Region(apart.diagonal(offset, first, second), apart)
+        return strided_view(strided.diagonal, input, x.diagonal(offset, first, second), region)
     return as_view(_copied_diagonal(input, offset, first, second), input)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 
 __all__ = ["cdist", "cross", "dist", "pdist"]
 

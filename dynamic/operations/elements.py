@@ -8,7 +8,7 @@ from typing import Any
 from compiler import ops
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import F64
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.tensor import Tensor, as_one_node
 

@@ -20,6 +20,14 @@ from dynamic.tensors.dims import axis_of
 from dynamic.tensors.inplace import into
 from dynamic.tensors.tensor import PLAIN, Tensor
 
+__all__ = [
+    "add", "all", "amax", "amin", "any", "bmm", "cat", "chunk", "clamp", "clone", "div", "eq",
+    "flatten", "flip", "floor_divide", "ge", "gt", "index_select", "is_inference", "is_tensor",
+    "le", "lt", "masked_fill", "max", "mean", "min", "mm", "mul", "mv", "narrow", "ne", "neg",
+    "norm", "numel", "prod", "round", "select", "split", "squeeze", "stack", "std", "sub", "sum",
+    "swapaxes", "t", "transpose", "unbind", "unsqueeze", "var",
+]  # fmt: skip
+
 
 def _method(name: str) -> Any:
     method = getattr(Tensor, name)

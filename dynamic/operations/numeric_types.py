@@ -8,7 +8,7 @@ import numpy as np
 
 from dynamic.core import dtypes
 from dynamic.core.dtypes import DTYPES, DType, as_numpy_dtype, get_default_dtype
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
 from dynamic.tensors.tensor import Tensor
 
 __all__ = [

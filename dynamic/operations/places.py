@@ -11,8 +11,8 @@ from compiler import ops
 from compiler.core.errors import AxisError
 from compiler.core.op import Attrs, Op
 from dynamic.core.dtypes import require_index
+from dynamic.core.errors import AutogradError, SizeError
 from dynamic.core.results import Size
-from dynamic.errors import AutogradError, SizeError
 from dynamic.operations.arranging import as_view, diag_embed
 from dynamic.tensors import strided
 from dynamic.tensors.creation import as_tensor, linspace
@@ -23,7 +23,7 @@ from dynamic.tensors.views import computed, writable
 __all__ = [
     "atleast_3d", "broadcast_shapes", "combinations", "concat", "diagflat", "diagonal_scatter",
     "hsplit", "index_put", "logspace", "put", "row_stack", "select_scatter", "slice_scatter",
-    "split_with_sizes", "unfold", "vander", "vsplit",
+    "split_with_sizes", "vander", "vsplit",
 ]  # fmt: skip
 
 _ALL = slice(None)
@@ -162,14 +162,20 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
         return ops.reshape(input, (1,)).narrow(0, 0, size)
     if type(input) in PLAIN:
         x = input._array
-        count = (x.shape[axis] - size) // step + 1
-        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
-        steps = [one // x.itemsize for one in (*x.strides, x.strides[axis])]
-        steps[axis] *= step
-        windows = strided.strided(x, shape, steps, strided.layout(x).start)
-        return strided_view(strided.unfold, input, windows)
+        apart = strided.told_apart(x)
+        windows = _windows(x, axis, size, step)
+        region = strided.Region(windows if apart is x else _windows(apart, axis, size, step), apart)
+        return strided_view(strided.unfold, input, windows, region)
     moved = ops.sliding_windows(input.movedim(axis, -1), (size,), (step,), (1,))
     return as_view(moved.movedim(-2, axis), input)
+
+
+def _windows(x: Any, axis: int, size: int, step: int) -> Any:
+    count = (x.shape[axis] - size) // step + 1
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
+    steps = [one // x.itemsize for one in (*x.strides, x.strides[axis])]
+    steps[axis] *= step
+    return strided.strided(x, shape, steps, strided.layout(x).start)
 
 
 def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, ...]:

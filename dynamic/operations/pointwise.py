@@ -11,8 +11,8 @@ from compiler import ops
 from compiler.core.op import Op, Operand
 from compiler.core.types import TensorType, broadcast_shapes
 from compiler.ops.declare import unbroadcast
-from dynamic.core.dtypes import require_dtype
-from dynamic.errors import ArgumentError, AutogradError
+from dynamic.core.dtypes import require_dtype, result_type
+from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.tensors.tensor import PLAIN, Tensor, wrap
 
 __all__ = [
@@ -69,7 +69,10 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
 
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
-    """input + value * tensor1 * tensor2."""
+    """input + value * tensor1 * tensor2, the product in the dtype of the result."""
+    if not input.dtype == tensor1.dtype == tensor2.dtype:
+        dtype = result_type(one._array for one in (input, tensor1, tensor2))
+        tensor1, tensor2 = tensor1.to(dtype), tensor2.to(dtype)
     product = tensor1 * tensor2
     return input + (product if value == 1 else product * value)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.operations.arranging import diagonal, movedim
 from dynamic.tensors.views import computed
 

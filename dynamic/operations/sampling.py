@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dynamic.core.dtypes import INT64, get_default_dtype
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.tensors import creation
 from dynamic.tensors.random_numbers import source_of
 from dynamic.tensors.tensor import Tensor, wrap

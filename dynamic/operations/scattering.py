@@ -16,7 +16,7 @@ from dynamic.core.dtypes import (
     require_mask,
     require_places,
 )
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.tensors.dims import along, axis_of
 from dynamic.tensors.tensor import Tensor, has_values, wrap
 from dynamic.tensors.views import computed

@@ -8,8 +8,8 @@ import numpy as np
 
 from compiler import ops
 from dynamic.core.dtypes import INT64
+from dynamic.core.errors import AutogradError
 from dynamic.core.results import named
-from dynamic.errors import AutogradError
 from dynamic.tensors.dims import axis_of
 from dynamic.tensors.tensor import wrap
 from dynamic.tensors.views import computed

@@ -8,8 +8,8 @@ import numpy as np
 
 from compiler import ops
 from dynamic.core.dtypes import INT64
+from dynamic.core.errors import AutogradError
 from dynamic.core.results import named
-from dynamic.errors import AutogradError
 from dynamic.operations.sorting import argsort
 from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.dims import along, axis_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import OptionError
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.optim.errors import GroupCountError
 from dynamic.optim.hyperparameters import LR, checked, number
 from dynamic.optim.line_search import Point, StrongWolfe

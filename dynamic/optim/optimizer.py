@@ -10,7 +10,8 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from dynamic.core.dtypes import get_default_dtype
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
+from dynamic.core.user_warnings import warn
 from dynamic.optim.errors import AbstractMethodError
 from dynamic.optim.hooks import Hook, with_hooks
 from dynamic.optim.state import State
@@ -18,7 +19,6 @@ from dynamic.tape.grad_mode import enable_grad
 from dynamic.tape.handles import Hooks, RemovableHandle
 from dynamic.tape.versions import user_place
 from dynamic.tensors.tensor import Tensor, wrap
-from dynamic.user_warnings import warn
 
 
 class Optimizer(State):

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
+from dynamic.core.user_warnings import warn
 from dynamic.tape.nodes import noted
 from dynamic.tape.observers import observe
-from dynamic.user_warnings import warn
 
 _OWN = tuple(str(Path(__file__).parents[2] / name) for name in ("dynamic", "compiler"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.tape.nodes import graph_edge
 
 

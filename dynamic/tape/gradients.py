@@ -12,12 +12,12 @@ from compiler.core.op import Operand
 from compiler.ops import astype
 from dynamic.core import provided
 from dynamic.core.eager_ops import stack
+from dynamic.core.errors import AutogradError
 from dynamic.core.results import Size
-from dynamic.errors import AutogradError
+from dynamic.core.user_warnings import warn
 from dynamic.tape.edges import GradientEdge
 from dynamic.tape.engine import run
 from dynamic.tape.hooks import as_tensor
-from dynamic.user_warnings import warn
 
 
 def backward(

@@ -14,7 +14,7 @@ import numpy as np
 from compiler.core.op import Operand
 from dynamic.core import provided
 from dynamic.core.dtypes import DTYPES
-from dynamic.errors import ArgumentError, AutogradError
+from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.tape import handles
 
 Hook = Callable[..., Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.kernels.blockwise import add_into
 from dynamic.tape.hooks import hooks_of
 from dynamic.tape.nodes import GraphNode, next_number

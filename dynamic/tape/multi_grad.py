@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from compiler.core.errors import OptionError
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.tape.grad_mode import mode
 
 following: list[Any] = []

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.tape.grad_mode import copying, mode
 from dynamic.tape.saved_tensors import saved_tensors_hooks
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.core.op import Operand
 from dynamic.core import provided
-from dynamic.errors import ArgumentError, AutogradError
+from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.tape.grad_mode import decorated, mode, record_if
 from dynamic.tape.leaf import AccumulateGrad
 from dynamic.tape.nodes import PackHooks

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamic.errors import ArgumentError, AutogradError, MissingAttributeError
+from dynamic.core.errors import ArgumentError, AutogradError, MissingAttributeError
 from dynamic.tape.nodes import FREED
 from dynamic.tape.saved_tensors import Packed, saved_tensor
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from compiler.core.op import Attrs, Op
+from dynamic.core.errors import AutogradError
 from dynamic.core.spec import Spec
-from dynamic.errors import AutogradError
 from dynamic.tape.names import stem_of
 from dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
 from dynamic.tape.observers import announce, observers

@@ -18,8 +18,8 @@ from compiler import ops
 from compiler.core.op import Attrs, Op, Rule
 from dynamic.core.dtypes import DTYPES
 from dynamic.core.eager_ops import BENT, hardsigmoid, tied
+from dynamic.core.errors import AutogradError, MissingAttributeError
 from dynamic.core.spec import Spec
-from dynamic.errors import AutogradError, MissingAttributeError
 from dynamic.kernels.blockwise import LARGE, cotangents
 from dynamic.kernels.native import REDUCING
 from dynamic.kernels.native_windows import WINDOWED, is_large

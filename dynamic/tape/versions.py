@@ -10,7 +10,7 @@ from types import CodeType
 from typing import Any, NoReturn
 
 from compiler.graph.expression import is_own
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 
 Place = tuple[CodeType, int]
 """A place in the user's code: an instruction, since to look up its line takes longer than the op

@@ -9,7 +9,8 @@ import numpy as np
 from compiler.core.op import Operand
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import DTYPES
-from dynamic.errors import ArgumentError, AutogradError
+from dynamic.core.errors import ArgumentError, AutogradError
+from dynamic.core.user_warnings import warn
 from dynamic.tape.grad_mode import mode
 from dynamic.tape.gradients import backward
 from dynamic.tape.handles import RemovableHandle
@@ -18,7 +19,6 @@ from dynamic.tape.leaf import AccumulateGrad, freeze, leaf_node
 from dynamic.tape.nodes import Failing, graph_edge
 from dynamic.tape.versions import UNTRACKED, TrackedInference
 from dynamic.tensors.printing import tensor_text
-from dynamic.user_warnings import warn
 
 _LEAVES = "you can only change requires_grad flags of leaf variables."
 _DETACHED = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -15,13 +16,14 @@ from dynamic.core.dtypes import (
     dtype_of_number,
     element,
     get_default_dtype,
+    promote_types,
 )
+from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.core.results import sizes_of
-from dynamic.errors import ArgumentError, AutogradError
+from dynamic.core.user_warnings import keep_silent
 from dynamic.tensors.devices import check_device
 from dynamic.tensors.random_numbers import source_of
 from dynamic.tensors.tensor import Tensor, wrap
-from dynamic.user_warnings import keep_silent
 
 
 def _check(name: str, options: dict[str, Any]) -> None:
@@ -77,11 +79,9 @@ def _as_array(data: Any, dtype: Any) -> Any:
         return _narrowed(np.array(_plain(data)), as_numpy_dtype(dtype))
     if dtype is not None:
         return array
-    if array.dtype.kind == "f" or not array.size:
-        return array.astype(_first_dtype(data))
-    if array.dtype.kind not in "biu":
+    if array.dtype.kind not in "biuf":
         raise ArgumentError(f"tensor: cannot make a tensor of {type(data).__name__}: {data!r}")
-    return array if array.dtype.kind == "b" else array.astype(INT64)
+    return array.astype(_dtype_of(data) or get_default_dtype().dtype)
 
 
 def _narrowed(numbers: Any, dtype: Any) -> Any:
@@ -98,13 +98,22 @@ def _narrowed(numbers: Any, dtype: Any) -> Any:
     return np.array(elements, dtype).reshape(numbers.shape)
 
 
-def _first_dtype(data: Any) -> Any:
-    """The default dtype, unless the data are arrays or tensors of another one."""
-    while isinstance(data, list | tuple) and data:
-        data = data[0]
-    if isinstance(data, Tensor | np.ndarray):
+def _dtype_of(data: Any) -> Any:
+    """The dtype that holds all of the data: arrays have theirs; None if there are none."""
+    if not isinstance(data, list | tuple | range):
+        if isinstance(data, Tensor):
+            return data._array.dtype
+        if not isinstance(data, np.ndarray | np.generic):
+            return dtype_of_number(data)
+        if data.dtype not in DTYPES:
+            raise ArgumentError(f"tensor: no dtype {data.dtype}: cast the array first")
         return data.dtype
-    return get_default_dtype().dtype
+    kinds = set(map(type, data))
+    if kinds <= {float, int, bool}:  # at once: most data are long lists of numbers
+        kind = next((one for one in (float, int, bool) if one in kinds), None)
+        return None if kind is None else dtype_of_number(kind())
+    dtypes = {_dtype_of(one) for one in data} - {None}
+    return functools.reduce(promote_types, dtypes) if dtypes else None
 
 
 def _plain(data: Any) -> Any:
@@ -198,7 +207,7 @@ def full(
 ) -> Tensor:
     """One number in this shape; its dtype that of the number as a tensor."""
     _check("full", options)
-    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    value = fill_value.item() if isinstance(fill_value, Tensor | np.generic) else fill_value
     wanted = dtype_of_number(value) if dtype is None else as_numpy_dtype(dtype)
     return _leaf(np.full(sizes_of((size,)), element(value, wanted), wanted), requires_grad)
 

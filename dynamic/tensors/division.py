@@ -1,4 +1,4 @@
-"""Division that rounds down: its value is the shared op's, its errors PyTorch's."""
+"""Division that rounds: its values are the shared ops', its errors PyTorch's."""
 
 from __future__ import annotations
 
@@ -7,19 +7,48 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from dynamic.errors import AutogradError
+from dynamic.core import eager_ops
+from dynamic.core.dtypes import F32
+from dynamic.core.errors import AutogradError
 from dynamic.tape.grad_mode import mode
 from dynamic.tape.nodes import Failing
 
 
 def floor_divide(x: Any, y: Any) -> Any:
     """`x // y`, rounded down; differentiating it is a RuntimeError, as is 0 among integer y."""
-    divisor = np.asarray(getattr(y, "_array", y))
-    dividend = np.asarray(getattr(x, "_array", x))
-    if dividend.dtype.kind != "f" and divisor.dtype.kind != "f" and not divisor.all():
-        raise AutogradError("ZeroDivisionError")
+    _refuse_zero(x, y)
     result = ops.floor_divide(x, y)
     if mode.enabled and any(getattr(one, "_node", None) is not None for one in (x, y)):
         error = AutogradError("derivative for aten::floor_divide is not implemented")
         result._node = Failing(result._array, error, "NotImplemented")
     return result
+
+
+def quotient_of(x: Any, y: Any, *, rounding_mode: str | None) -> Any:
+    """`x / y`, or that rounded down ("floor") or toward 0 ("trunc").
+
+    What is rounded is flat, and then 0 among integer y is a RuntimeError.
+    """
+    if rounding_mode is None:
+        return ops.divide(x, y)
+    if rounding_mode not in ("floor", "trunc"):
+        raise AutogradError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"'{rounding_mode}'"
+        )
+    _refuse_zero(x, y)
+    quotient = ops.floor_divide(x, y)
+    floating = quotient.dtype.kind == "f"
+    if rounding_mode == "trunc":
+        return ops.trunc(ops.divide(x, y)) if floating else ops.floor_divide(x - ops.fmod(x, y), y)
+    return eager_ops.tied(quotient, ops.trunc(ops.divide(x, y))) if floating else quotient
+
+
+def _refuse_zero(x: Any, y: Any) -> None:
+    dividend, divisor = (getattr(one, "_array", one) for one in (x, y))
+    if _is_whole(dividend) and _is_whole(divisor) and not np.asarray(divisor).all():
+        raise AutogradError("ZeroDivisionError")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) or getattr(value, "dtype", F32).kind != "f"

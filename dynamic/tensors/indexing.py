@@ -11,7 +11,7 @@ from compiler.core.errors import OutOfRangeError, StaticGraphError
 from compiler.core.op import Operand
 from dynamic.core import eager_ops
 from dynamic.core.eager_ops import is_all
-from dynamic.user_warnings import warn
+from dynamic.core.user_warnings import warn
 
 _ALL = slice(None)
 _WHOLE = (Ellipsis,)

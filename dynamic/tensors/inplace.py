@@ -12,7 +12,8 @@ from compiler import ops
 from compiler.core.op import Attrs, Op, Operand, refuse_more
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import DTYPES, MASKS, element
-from dynamic.errors import AutogradError, SizeError
+from dynamic.core.errors import AutogradError, SizeError
+from dynamic.core.user_warnings import warn
 from dynamic.tape.grad_mode import copying, mode
 from dynamic.tape.leaf import AccumulateGrad
 from dynamic.tape.tape import Node, record
@@ -20,7 +21,6 @@ from dynamic.tape.versions import UNTRACKED, user_place
 from dynamic.tensors.indexing import is_whole
 from dynamic.tensors.strided import may_overlap
 from dynamic.tensors.views import OVERLAPPING, rebase, refusal, writable
-from dynamic.user_warnings import warn
 
 
 def touch(tensor: Any) -> None:

@@ -8,23 +8,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from compiler import ops
-from compiler.core.errors import OptionError
 from compiler.core.op import Op, Operand
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import (
-    DTYPES,
     as_element,
     require_dtype,
     require_index,
     require_mask,
     require_places,
 )
+from dynamic.core.errors import AutogradError
 from dynamic.core.results import sizes_of
-from dynamic.errors import ArgumentError, AutogradError
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.dims import axis_of
-from dynamic.tensors.inplace import assign, check_writable, fill, overwrite, refuse_axes, replace
-from dynamic.tensors.methods import bits
+from dynamic.tensors.division import quotient_of
+from dynamic.tensors.inplace import (
+    assign,
+    check_result,
+    check_writable,
+    fill,
+    overwrite,
+    refuse_axes,
+    replace,
+)
 from dynamic.tensors.random_numbers import source_of
 from dynamic.tensors.strided import address, may_overlap
 
@@ -287,16 +293,15 @@ def _is_same(array: Any, source: Any) -> bool:
     return array.shape == (1,) * lead + source.shape and array.strides[lead:] == source.strides
 
 
-def _bitwise(op: Op, function: Any) -> Any:
+def _bitwise(op: Op, operator: str) -> Any:
+    """In place: `op` on bools, what the operator returns on integers."""
+
     def method(self: Any, other: Any) -> Any:
+        value = getattr(self, operator)(other)
+        check_result(self, value)
         if self._array.dtype.kind == "b":
             return overwrite(self, op, (other,))
-        if self._array.dtype.kind == "f":
-            raise ArgumentError(
-                f"{function.__name__}: not for a {DTYPES[self._array.dtype].legacy} tensor"
-            )
-        value = function(self._array, bits(function.__name__, self, other))
-        return self.copy_(self.constant(value.astype(self._array.dtype)))
+        return self.copy_(value)
 
     method.__doc__ = f"In place: {op.doc} Bit by bit of integers."
     return method
@@ -313,17 +318,22 @@ def _divided(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """In place: divided by `other`; `rounding_mode` is None, "floor" or "trunc"."""
     if rounding_mode is None:
         return overwrite(self, ops.divide, (other,))
-    if rounding_mode == "floor":
-        return overwrite(self, ops.floor_divide, (other,))
-    if rounding_mode == "trunc":
-        return self.copy_(ops.trunc(ops.divide(self, other)))
-    raise OptionError(
-        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
-        f"'{rounding_mode}'"
-    )
+    result = quotient_of(self, other, rounding_mode=rounding_mode)
+    check_result(self, result)
+    return self.copy_(result)
 
 
-_ALIASES = {
+NAMES: dict[str, tuple[str, ...]] = {
+    **{
+        name: (name,)
+        for name in (
+            "ceil", "copysign", "cos", "cosh", "deg2rad", "digamma", "erf", "erfc", "exp", "exp2",
+            "expm1", "floor", "floor_divide", "fmod", "frac", "gcd", "heaviside", "hypot", "lcm",
+            "lgamma", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or",
+            "logical_xor", "logit", "rad2deg", "reciprocal", "relu", "remainder", "rsqrt",
+            "sigmoid", "sin", "sinc", "sinh", "sqrt", "square", "tan", "tanh", "xlogy",
+        )
+    },
     "abs": ("abs", "absolute"), "acos": ("acos", "arccos"), "acosh": ("acosh", "arccosh"),
     "asin": ("asin", "arcsin"), "asinh": ("asinh", "arcsinh"), "atan": ("atan", "arctan"),
     "atan2": ("atan2", "arctan2"), "atanh": ("atanh", "arctanh"), "equal": ("eq",),
@@ -332,19 +342,7 @@ _ALIASES = {
     "negative": ("neg", "negative"), "not_equal": ("ne", "not_equal"), "power": ("pow",),
     "sign": ("sign", "sgn"), "trunc": ("trunc", "fix"),
 }  # fmt: skip
-"""PyTorch's names of in-place methods, where they are not the op's own name alone."""
-_WITHOUT = frozenset((
-    "add", "binary_cross_entropy", "clamp", "divide", "elu", "fmax", "fmin", "gelu", "isfinite",
-    "isinf", "isnan", "leaky_relu", "log_odds", "logaddexp", "logaddexp2", "maximum", "minimum",
-    "polygamma", "round", "silu", "softplus", "subtract", "where",
-))  # fmt: skip
-"""Elementwise ops that PyTorch has no in-place method of, or one that takes more."""
-NAMES = {
-    op.name: _ALIASES.get(op.name, (op.name,))
-    for op in ops.all_ops()
-    if op.elementwise and op.name not in _WITHOUT
-}
-"""For each op of the library PyTorch's names of its in-place methods."""
+"""Of the elementwise ops that PyTorch has in-place methods of, its names of them."""
 
 for _op_name, _names in NAMES.items():
     _op = ops.op_named(_op_name)
@@ -359,11 +357,11 @@ for _name, _function in {
     "__imul__": _operator(ops.multiply), "__itruediv__": _operator(ops.divide),
     "__ipow__": _operator(ops.power), "__imod__": _operator(ops.remainder),
     "__ifloordiv__": _operator(ops.floor_divide),
-    "__iand__": _bitwise(ops.logical_and, np.bitwise_and),
-    "__ior__": _bitwise(ops.logical_or, np.bitwise_or),
-    "__ixor__": _bitwise(ops.logical_xor, np.bitwise_xor),
-    "bitwise_and_": _bitwise(ops.logical_and, np.bitwise_and),
-    "bitwise_or_": _bitwise(ops.logical_or, np.bitwise_or),
-    "bitwise_xor_": _bitwise(ops.logical_xor, np.bitwise_xor),
+    "__iand__": _bitwise(ops.logical_and, "__and__"),
+    "__ior__": _bitwise(ops.logical_or, "__or__"),
+    "__ixor__": _bitwise(ops.logical_xor, "__xor__"),
+    "bitwise_and_": _bitwise(ops.logical_and, "__and__"),
+    "bitwise_or_": _bitwise(ops.logical_or, "__or__"),
+    "bitwise_xor_": _bitwise(ops.logical_xor, "__xor__"),
 }.items():  # fmt: skip
     setattr(InPlace, _name, _called(_name, _function))

@@ -24,8 +24,8 @@ from dynamic.core.dtypes import (
     require_mask,
     result_type,
 )
+from dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
-from dynamic.errors import ArgumentError, AutogradError, SizeError
 from dynamic.tensors.devices import dtype_of_target
 from dynamic.tensors.dims import along, axes_of, axis_of, exchanged
 from dynamic.tensors.division import floor_divide
@@ -49,8 +49,9 @@ def _bitwise(op: Op, function: Any) -> Any:
         arrays = [self._array, *(bits(function.__name__, self, other) for other in others)]
         if all(_is_bool(array) for array in arrays):
             return op(self, *others)
+        dtype = result_type(arrays)
         try:
-            return self.constant(function(*arrays))
+            return self.constant(function(*(array.astype(dtype) for array in arrays)))
         except TypeError:
             name = DTYPES[self._array.dtype].legacy
             raise ArgumentError(f"{function.__name__}: not for a {name} tensor") from None
@@ -63,9 +64,11 @@ def bits(name: str, tensor: Any, other: Any) -> Any:
     """The array of the other operand of a bitwise function; TypeError for what has no bits."""
     if isinstance(other, Operand):
         return other._array  # type: ignore[attr-defined]
+    if isinstance(other, np.generic):
+        other = other.item()
     if isinstance(other, int):
         return np.asarray(other).astype(result_type((tensor._array, other)))
-    if isinstance(other, np.ndarray | np.generic):
+    if isinstance(other, np.ndarray):
         return other
     raise ArgumentError(f"{name}: takes a tensor or an int, not {type(other).__name__}")
 

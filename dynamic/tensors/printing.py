@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dynamic.core.dtypes import BOOL, DTYPES, INT64, get_default_dtype
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.errors import ArgumentError, AutogradError
+from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.tape.grad_mode import mode
 
 

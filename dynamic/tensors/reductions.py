@@ -8,7 +8,7 @@ from compiler import ops
 from compiler.core.errors import AxisError
 from compiler.core.op import Op, Operand
 from dynamic.core.dtypes import BOOL, DTYPES
-from dynamic.errors import ArgumentError, AutogradError
+from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.tensors.dims import axes_of
 
 

@@ -1,7 +1,9 @@
 """Where views lie in memory, so that a cotangent can be laid out as its tensor is and cut alike.
 
 The ops here make views that are read with steps of their own; their gradient, as that of a view
-whose base was changed, is zeros of the base with the cotangent in the place of the view.
+whose base was changed, is zeros of the base with the cotangent in the place of the view. A base of
+which several elements are one in memory (`expand`, `unfold`) has a share in each for `as_strided`,
+as in PyTorch, whereas `diagonal` and `unfold` know which of them is theirs.
 """
 
 from __future__ import annotations
@@ -14,9 +16,9 @@ import numpy as np
 
 from compiler.core.op import Op, Operand
 from compiler.core.types import TensorType
-from compiler.ops import reshape, take_add
+from compiler.ops import divide, reshape, take, take_add
 from dynamic.core.dtypes import INT64, NumpyDType
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 
 
 def owner(array: Any) -> Any:
@@ -113,6 +115,8 @@ class Region:
 
     def spread(self, g: Any) -> Any:
         """Zeros laid out as the base, to which a cotangent of the view is added in its place."""
+        if self.is_shared:
+            return self._shared(g)
         if may_overlap(self.view.shape, self.view.steps):
             return self._summed(g)
         whole, part = self.arranged(0)
@@ -126,6 +130,23 @@ class Region:
         result = np.zeros(self.base.shape, self._dtype)
         np.add.at(result.reshape(-1), self.places()[once], np.sum(g, axis=same, keepdims=True))
         return result
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several elements of the base may be one in memory."""
+        return may_overlap(self.base.shape, self.base.steps)
+
+    def shares(self) -> tuple[Any, Any, Any]:
+        """The places in memory of the view and of the base, and of how many elements each is."""
+        memory = np.arange(self._size)
+        view, base = self._cut(self.view, memory), self._cut(self.base, memory)
+        return view, base, np.bincount(base.reshape(-1), minlength=self._size)
+
+    def _shared(self, g: Any) -> Any:
+        view, base, counts = self.shares()
+        memory = np.zeros(self._size, self._dtype)
+        np.add.at(memory, view, g)
+        return np.divide(memory, counts, memory, where=counts > 1, dtype=self._dtype)[base]
 
     def places(self) -> Any:
         """For each element of the view its position in the base, in row-major order."""
@@ -141,6 +162,12 @@ class Region:
         return np.ndarray(where.shape, dtype, memory, start, steps)
 
 
+def told_apart(array: Any) -> Any:
+    """An array of the same shape, of which no two elements are one in memory."""
+    steps = array.strides
+    return np.empty(array.shape, array.dtype) if may_overlap(array.shape, steps) else array
+
+
 def strided(array: Any, shape: Sequence[int], steps: Sequence[int], start: int) -> Any:
     """The elements of an array's memory at these steps, the first `start` from its owner's.
 
@@ -150,6 +177,8 @@ def strided(array: Any, shape: Sequence[int], steps: Sequence[int], start: int) 
     if not memory.flags.c_contiguous:
         memory = memory.transpose(sorted(range(memory.ndim), key=lambda i: -memory.strides[i]))
     size = array.itemsize
+    if 0 in shape:  # nothing is read, wherever it starts
+        start = 0
     try:
         return np.ndarray(shape, array.dtype, memory, start * size, [step * size for step in steps])
     except (TypeError, ValueError):
@@ -164,6 +193,10 @@ def spread(g: Any, region: Region) -> Any:
     if not isinstance(g, Operand):
         return region.spread(g)
     shape = region.base.shape
+    if region.is_shared:
+        view, base, counts = region.shares()
+        memory = take_add(g, view, 0, len(counts))
+        return divide(take(memory, base, 0), counts[base].astype(g.dtype.dtype))
     return reshape(take_add(g, region.places(), 0, int(np.prod(shape))), shape)
 
 

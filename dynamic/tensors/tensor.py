@@ -16,9 +16,8 @@ from compiler.ops.operators import Operators
 from dynamic.core import provided
 from dynamic.core.dtypes import element, get_default_dtype, result_type
 from dynamic.core.eager_ops import PLACING, VIEWS, clone
-from dynamic.errors import SizeError
-from dynamic.kernels.blockwise import LARGE
-from dynamic.kernels.blockwise import evaluate as evaluate_large
+from dynamic.core.errors import AutogradError, SizeError
+from dynamic.kernels.blockwise import LARGE, evaluate as evaluate_large
 from dynamic.kernels.native_windows import WINDOWED
 from dynamic.tape.grad_mode import mode, paused, recording
 from dynamic.tape.several import record_several
@@ -223,9 +222,12 @@ def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
     return result
 
 
-def strided_view(op: Op, operand: Tensor, array: Any) -> Tensor:
-    """The tensor of `array`, a view of a plain tensor by an op of `dynamic.tensors.strided`."""
-    attrs = {"region": Region(array, operand._array)}
+def strided_view(op: Op, operand: Tensor, array: Any, region: Region | None = None) -> Tensor:
+    """The tensor of `array`, a view of a plain tensor by an op of `dynamic.tensors.strided`.
+
+    `region`, if given, says where it lies in an operand whose elements lie apart.
+    """
+    attrs = {"region": region or Region(array, operand._array)}
     return new_view(recipe(op, (True,)), operand, array, attrs)
 
 
@@ -310,6 +312,8 @@ def as_operands(op: Op, operands: Sequence[Any]) -> tuple[Sequence[Tensor], bool
         wanted = dtype if i in shared else None
         if not isinstance(value, Tensor):
             number = True
+            if op is ops.power and i and value < 0 and wanted is not None and wanted.kind != "f":
+                raise AutogradError("Integers to negative integer powers are not allowed.")
             if wanted is None:
                 array = np.asarray(value)
             elif op in PLACING:

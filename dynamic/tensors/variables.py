@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
+from dynamic.core.user_warnings import warn
 from dynamic.tensors.tensor import Tensor
-from dynamic.user_warnings import warn
 
 
 class _AnyTensor(type):

@@ -16,7 +16,7 @@ import numpy as np
 
 from compiler.ops import concatenate, reshape, take, where
 from dynamic.core import eager_ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.tape.grad_mode import mode, paused
 from dynamic.tape.hooks import hooks_of
 from dynamic.tape.leaf import AccumulateGrad

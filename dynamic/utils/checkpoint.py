@@ -13,7 +13,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from compiler.core.errors import OptionError
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
+from dynamic.core.user_warnings import warn
 from dynamic.func.tracer import Tracer
 from dynamic.tape.grad_mode import enable_grad, is_grad_enabled, mode, no_grad
 from dynamic.tape.observers import observe
@@ -22,7 +23,6 @@ from dynamic.tape.tape import Node
 from dynamic.tape.versions import line_of
 from dynamic.tensors.random_numbers import generator, refusing_random_numbers
 from dynamic.tensors.tensor import Tensor
-from dynamic.user_warnings import warn
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
 

@@ -34,11 +34,17 @@ class Process:
     Attributes:
         seconds: from the start of the process to its first result.
         version: of its framework.
+        report: what a script says of it; None without a script.
         stages: the seconds of each stage on the way to the first result.
     """
 
     def __init__(
-        self, interpreter: str, task: Mapping[str, Any], variables: Mapping[str, str], log: Path
+        self,
+        interpreter: str,
+        task: Mapping[str, Any],
+        variables: Mapping[str, str],
+        log: Path,
+        longest: float = LONGEST_START,
     ) -> None:
         self.log = log
         self._lines: queue.SimpleQueue[tuple[float, str]] = queue.SimpleQueue()
@@ -56,10 +62,11 @@ class Process:
             raise ContenderError(f"{interpreter}: {error.strerror}") from None
         threading.Thread(target=self._read, daemon=True).start()
         try:
-            ready, stamp = self._receive(LONGEST_START)
+            ready, stamp = self._receive(longest)
             self.seconds = stamp - start
             self.version: str = ready["ready"]
-            self.stages: dict[str, float] = self._receive(LONGEST_START)[0]["stages"]
+            self.report: Any = ready.get("report")
+            self.stages: dict[str, float] = self._receive(longest)[0]["stages"]
         except BaseException:
             self.close()
             raise

@@ -13,6 +13,9 @@ and answers to lines that it reads:
     {"do": "check", "calls": n, "into": folder}      -> {"arrays": how many, "memory": bytes}
     {"do": "measure", "seconds": s}                  -> {"median": s, "minimum": s, "calls": n}
     {"do": "profile"}                                -> {"steps": [[ops, seconds], ...]}
+
+A task that names a script and arguments asks for what its function `contender` gives: a report,
+which stands beside "ready", and steps, of which an order to measure names one (`scripts.py`).
 """
 
 from __future__ import annotations
@@ -120,6 +123,9 @@ def serve(task: Mapping[str, Any], reply: Callable[[Mapping[str, Any]], None]) -
     """Set the contender up, then answer one line after the other until there are no more."""
     if task["path"] and task["path"] not in sys.path:
         sys.path.insert(0, task["path"])
+    if "script" in task:
+        serve_script(task, reply)
+        return
     timed = Stages()
     with timed("import"):
         adapter = load_module(task["adapter"])
@@ -150,6 +156,16 @@ def serve(task: Mapping[str, Any], reply: Callable[[Mapping[str, Any]], None]) -
             reply({"steps": adapter.profile(run) if hasattr(adapter, "profile") else []})
         else:
             reply(sample(run, order["seconds"]))
+
+
+def serve_script(task: Mapping[str, Any], reply: Callable[[Mapping[str, Any]], None]) -> None:
+    """Set up what a script measures, then measure the steps that are asked for."""
+    report, steps = load_module(task["script"]).contender(*task["arguments"])
+    reply({"ready": "", "report": report})
+    reply({"stages": {}})
+    for line in sys.stdin:
+        order = json.loads(line)
+        reply(sample(steps[order["step"]], order["seconds"]))
 
 
 def main() -> None:

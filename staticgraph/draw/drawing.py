@@ -16,7 +16,8 @@ import numpy as np
 
 from compiler.core.errors import GraphError, MissingExtraError, OptionError
 from compiler.graph.build import build, intern_key, operands_of
-from compiler.graph.expression import Expression, ancestors
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import ancestors
 from compiler.graph.view import nodes_of
 from compiler.viz.layout import Edge
 from staticgraph.draw.labels import is_number, label, one_line, roles_of

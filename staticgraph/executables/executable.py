@@ -79,6 +79,33 @@ class Executable(executable.Executable):
 
         save(self, path)
 
+    def export(self, path: str | os.PathLike[str], /, *inputs: Any) -> None:
+        """Write the kernel as one file of readable Python that needs NumPy and Numba only.
+
+        The file has the kernel functions of `source`, what they call, and a function `run` that
+        calls them on arrays of any size that the executable takes. `python kernel.py` runs it on
+        the inputs, prints the results and compares them with the executable's;
+        `NUMBA_DISABLE_JIT=1 python kernel.py` does so in plain Python, for a debugger. Nothing is
+        updated. Results are the executable's but for rounding, and one thread computes them.
+
+            executable.export("kernel.py", xb, yb)
+
+        Args:
+            path: of the file, a module's name and `.py`. Inputs, variables and large constants go
+                to a file of arrays beside it, `kernel_inputs.npz`.
+            inputs: arrays, as a call takes them; without them the file does not run by itself.
+
+        Raises:
+            OptionError: the path is not that of a module, or a step is no Python that stands by
+                itself: its op and your line are named.
+            FeedError, DTypeError, ShapeError: the inputs do not fit.
+            AttributeError: it runs op by op (`debug`), without a kernel.
+        """
+        from compiler.export.kernel_file import export
+
+        self.wait()
+        export(self, path, inputs, copy.copy(self))
+
     @property
     def ready(self) -> bool:
         """Whether calls run compiled code: False only while it is compiled in the background."""

@@ -21,7 +21,8 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from compiler.core.options import Options
-from compiler.graph.serialise import Form, Writer
+from compiler.graph.forms import Form
+from compiler.graph.serialise import Writer
 from staticgraph.executables.executable import Executable
 
 FORMAT = "staticgraph executables 1"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,8 @@ from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue, 
 from compiler.core.types import TensorType, mapped
 from compiler.graph.definition import define
 from compiler.graph.evaluate import evaluate
-from compiler.graph.expression import Expression, ancestors
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import ancestors, cut
 from compiler.transforms.autodiff import pullback
 from staticgraph.compilation import compile
 from staticgraph.executables.executable import Executable
@@ -162,19 +163,8 @@ class Reverse:
 def residuals(cotangents: Sequence[Expression], outputs: Sequence[Expression]) -> list[Expression]:
     """The values of a function that its reverse pass reads and that are dear to compute again."""
     forward = {node.serial for node in ancestors(outputs)}
-    found: dict[int, Expression] = {}
-    seen: set[int] = set()
-    stack = list(cotangents)
-    while stack:
-        node = stack.pop()
-        if node.serial in seen:
-            continue
-        seen.add(node.serial)
-        if node.serial in forward and _is_dear(node):
-            found[node.serial] = node
-        else:
-            stack.extend(node.operands)
-    return [found[serial] for serial in sorted(found)]
+    _, border = cut(cotangents, lambda node: node.serial not in forward or not _is_dear(node))
+    return border
 
 
 def _is_dear(node: Expression) -> bool:
@@ -191,8 +181,8 @@ def needed_inputs(
     givens: Mapping[Expression, Expression],
 ) -> list[int]:
     """The positions of the inputs that some roots read, or that give a size of what they read."""
-    reached = _reached(roots, {node.serial for node in givens})
-    values = [givens.get(node, node) for node in reached]
+    inside, border = cut(roots, lambda node: node not in givens)
+    values = [*inside, *(givens[node] for node in border)]
     serials = {node.serial for node in values}
     read = [i for i, one in enumerate(inputs) if one.serial in serials]
     missing = _sizes_of(values) - _given([inputs[i] for i in read])
@@ -201,18 +191,6 @@ def needed_inputs(
             read.append(i)
             missing -= _given([one])
     return sorted(read)
-
-
-def _reached(roots: Sequence[Expression], stops: Collection[int]) -> list[Expression]:
-    seen: dict[int, Expression] = {}
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node.serial not in seen:
-            seen[node.serial] = node
-            if node.serial not in stops:
-                stack.extend(node.operands)
-    return list(seen.values())
 
 
 def _sizes_of(nodes: Sequence[Expression]) -> set[Unknown]:

@@ -24,11 +24,11 @@ from compiler.graph.evaluate import evaluate
 from compiler.graph.expression import (
     Expression,
     Handle,
-    ancestors,
     collecting_casts,
     constant,
     construct,
 )
+from compiler.graph.traversal import ancestors
 from compiler.ops import leaves
 from compiler.ops.declare import BOOL
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of

@@ -9,7 +9,7 @@ import pytest
 
 import dynamic as torch
 from dynamic import make_dot, ones, tensor
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
 
 SVG = "{http://www.w3.org/2000/svg}"
 

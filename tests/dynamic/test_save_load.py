@@ -10,12 +10,11 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 import safetensors.numpy
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import dynamic as torch
 from compiler.core.errors import MissingExtraError
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
 from dynamic.serialization import LoadError
 
 

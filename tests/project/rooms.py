@@ -52,6 +52,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("llvm", "source to machine code, vector maths, the thread pool"),
         _room("runtime", "inputs, threads, the BLAS, the kernel cache"),
         _room("inspect", "interpreter, debugging, profiles, plans"),
+        _room("export", "kernels as files that need NumPy and Numba only"),
         _room("viz", "layout of graphs, SVG"),
         _room(
             "root", "`compile_graph` and executables",
@@ -59,10 +60,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         ),
     ),
     "dynamic": (
-        _room(
-            "core", "errors, warnings, dtypes, ops that only tensors have",
-            "core", "errors", "user_warnings",
-        ),
+        _room("core", "errors, warnings, dtypes, ops that only tensors have"),
         _room("kernels", "how ops on large arrays are computed: compiled, in blocks, by threads"),
         _room("tape", "nodes, hooks, grad modes, the reverse pass"),
         _room("tensors", "`Tensor`, its methods, views, in-place operations, factories"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,10 @@ def test_readme_has_code() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_block_runs_and_prints_its_comments(number: int, capsys: Any) -> None:
+def test_block_runs_and_prints_its_comments(
+    number: int, capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where it writes its files
     namespace: dict[str, Any] = {}
     exec(compile(BLOCKS[number], f"README block {number}", "exec"), namespace)
     printed = capsys.readouterr().out

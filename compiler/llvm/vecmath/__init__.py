@@ -26,8 +26,7 @@ from compiler.llvm.vecmath import (
     trigonometric,
 )
 from compiler.llvm.vecmath.accuracy import ULP_BOUND
-from compiler.llvm.vecmath.lane import BINARY64, Lane
-from compiler.llvm.vecmath.lane import fma as _fma
+from compiler.llvm.vecmath.lane import BINARY64, Lane, fma as _fma
 
 FORMULAS: dict[str, Callable[..., Any]] = {
     "acos": inverse_trigonometric.acos,

@@ -1,7 +1,7 @@
 """Rare cases: code that a vector of lanes only runs where one of them needs it.
 
-`rarely(mask, usual, exact, *operands)` is a selection. In a module that Numba compiles it is just
-that, and both are always computed. In a `KernelModule` it is a call of a function that is defined
+`rarely(mask, usual, exact, *operands)` is a selection. In a plain module it is just that, and both
+are always computed. In a `KernelModule` it is a call of a function that is defined
 when loops are vectors, and is then inlined: a test of the mask, a branch, and a call far from the
 loop. The results are the same.
 """

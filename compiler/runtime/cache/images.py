@@ -9,29 +9,26 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from compiler.codegen.program import HostArray, HostCall, Operand
-from compiler.core.dims import Atom, Dim, Opaque, Size, Unknown
+from compiler.core.dims import Dim, Size, Unknown
 from compiler.core.errors import FormatError, StaticGraphError
 from compiler.core.lowering import Host
 from compiler.core.op import Op, op_named
-from compiler.core.types import Shape, TensorType, TupleType, Type, as_dtype, same_type
+from compiler.core.types import Shape, TensorType, TupleType, Type, same_type
 from compiler.graph.canonical import Canonical
 from compiler.graph.definition import Definition
+from compiler.graph.forms import Decoder, Encoder, Form, dtype_of
 from compiler.ops import leaves
 from compiler.ops.leaves import Literal
 from compiler.runtime.image import Array, Image, Piece
 from compiler.schedule.chunks import Cells, Chunks, Cut
 
-Form: TypeAlias = Any
-"""What JSON has: int, str, list, dict."""
-
 NUMBERS = ("units", "length", "own", "failed", "pool", "unlocks")
 PRODUCTS = ("float32", "float64")
-FUNCTIONS = ("floordiv", "max")
 COUNTED = ("cells", "down", "across")
 KEY_BYTES = 32
 LONGEST = 1 << 32  # entries of a table
@@ -45,19 +42,11 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
         unknowns: those of the definition, which are written as numbers.
 
     Raises:
-        KeyError: the image has an unknown that is not among them, or an attribute without a form.
+        FormatError: the image has an unknown that is not among them, or an attribute without a
+            form.
     """
-    numbers = {atom: number for number, atom in enumerate(unknowns)}
-
-    def size(value: Size) -> Form:
-        if not isinstance(value, Dim):
-            return int(value)
-        return [[factor, *map(atom, atoms)] for atoms, factor in value.terms]
-
-    def atom(value: Atom) -> Form:
-        if isinstance(value, Unknown):
-            return numbers[value]
-        return [value.function, *map(size, value.arguments)]
+    encoder = _Encoder(unknowns)
+    size = encoder.size
 
     def chunks(one: Cut | None) -> Form:
         if isinstance(one, Cells):
@@ -66,19 +55,6 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
 
     def array(at: int, shape: Shape, dtype: Any) -> Form:
         return [at, [size(one) for one in shape], dtype.name]
-
-    def attribute(value: Any) -> Form:
-        if value is None or type(value) in (bool, int, str):
-            return value
-        if type(value) is float:
-            return ["float", value.hex()]
-        if isinstance(value, tuple):
-            return ["tuple", *map(attribute, value)]
-        if isinstance(value, np.dtype):
-            return ["dtype", value.name]
-        if isinstance(value, Dim):
-            return ["size", size(value)]
-        raise KeyError(f"no form of {value!r}")
 
     def operand(one: HostArray) -> Form:
         return [one.place.addend, *array(one.place.entry, one.shape, one.dtype)]
@@ -90,7 +66,7 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
         "words": image.words,
         "links": image.links,
         "gemm": image.gemm,
-        "unknowns": [(numbers[atom], at) for atom, at in image.unknowns],
+        "unknowns": [(encoder.unknown(atom), at) for atom, at in image.unknowns],
         "computed": [(at, size(one)) for at, one in image.computed],
         "chunks": [(at, chunks(one)) for at, one in image.chunks],
         "inputs": [array(one.at, one.shape, one.dtype) for one in image.inputs],
@@ -107,7 +83,7 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
                 one.at,
                 one.node,
                 one.op,
-                {name: attribute(value) for name, value in one.attrs},
+                {name: encoder.value(value) for name, value in one.attrs},
                 list(map(operand, one.operands)),
                 [result and operand(result) for result in one.results],
             )
@@ -135,7 +111,19 @@ def read_image(
         raise FormatError(f"damaged image: {error}") from None
 
 
-class _Reader:
+class _Encoder(Encoder):
+    """Unknown sizes are numbers: their places among those of the definition."""
+
+    def __init__(self, unknowns: Sequence[Unknown]) -> None:
+        self.numbers = {atom: number for number, atom in enumerate(unknowns)}
+
+    def unknown(self, atom: Unknown) -> Form:
+        if atom not in self.numbers:
+            raise FormatError(f"the unknown size {atom} is not one of the definition's")
+        return self.numbers[atom]
+
+
+class _Reader(Decoder):
     def __init__(
         self, form: Form, data: bytes, definition: Definition, unknowns: Sequence[Unknown]
     ) -> None:
@@ -170,7 +158,7 @@ class _Reader:
             unknowns=tuple(
                 [(self._unknown(one), self._at(at)) for one, at in self._list("unknowns")]
             ),
-            computed=self._pairs("computed", self._size),
+            computed=self._pairs("computed", self.size),
             chunks=self._pairs("chunks", self._chunks),
             inputs=self._arrays("inputs", self.definition.inputs),
             outputs=self._arrays("outputs", self.definition.outputs),
@@ -209,15 +197,15 @@ class _Reader:
     def _arrays(self, name: str, nodes: Sequence[int]) -> tuple[Array, ...]:
         found = []
         for node, (at, shape, dtype) in zip(nodes, self._list(name), strict=True):
-            sizes = tuple([self._size(one) for one in shape])
-            array = Array(self._at(at, len(sizes)), sizes, as_dtype(dtype))
+            sizes = tuple([self.size(one) for one in shape])
+            array = Array(self._at(at, len(sizes)), sizes, dtype_of(dtype))
             type = self.nodes[node].type
             _check((array.dtype, len(sizes)) == (type.dtype, type.ndim))
             found.append(array)
         return tuple(found)
 
     def _piece(self, at: Form, factors: Form, cut: Form, first: Form, last: Form) -> Piece:
-        sizes = tuple([self._size(one) for one in factors])
+        sizes = tuple([self.size(one) for one in factors])
         chunks = None if cut is None else self._chunks(cut)
         return Piece(self._at(at), sizes, chunks, _natural(first), _natural(last))
 
@@ -226,7 +214,7 @@ class _Reader:
     ) -> HostCall:
         op = op_named(name)
         _check(isinstance(op.lowering, Host) and type(attrs) is dict)
-        read = {str(key): self._attribute(one) for key, one in sorted(attrs.items())}
+        read = {str(key): self.value(one) for key, one in sorted(attrs.items())}
         arrays = tuple([self._host_array(*one) for one in operands])
         given = tuple([result and self._host_array(*result) for result in results])
         found: Type = op.infer_type(*(TensorType(one.shape, one.dtype) for one in arrays), **read)
@@ -238,37 +226,23 @@ class _Reader:
         )
 
     def _host_array(self, addend: Form, at: Form, shape: Form, dtype: Form) -> HostArray:
-        sizes = tuple([self._size(one) for one in shape])
-        return HostArray(Operand(self._at(at), _natural(addend)), sizes, as_dtype(dtype))
-
-    def _attribute(self, form: Form) -> Any:
-        if form is None or type(form) in (bool, int, str):
-            return form
-        kind, *parts = form
-        if kind == "tuple":
-            return tuple(map(self._attribute, parts))
-        (part,) = parts
-        if kind == "float":
-            return float.fromhex(part)
-        if kind == "dtype":
-            return as_dtype(part)
-        _check(kind == "size")
-        return self._size(part)
+        sizes = tuple([self.size(one) for one in shape])
+        return HostArray(Operand(self._at(at), _natural(addend)), sizes, dtype_of(dtype))
 
     def _chunks(self, form: Form) -> Cut:
         if form[0] in COUNTED:
             counted, left, right, *sizes = form
-            rows, columns, depth = map(self._size, sizes)
+            rows, columns, depth = map(self.size, sizes)
             return Cells(rows, columns, depth, (_natural(left), _natural(right)), counted)
         extent, work, *constants = form
         least, grain, most = map(_natural, constants)
         _check(min(least, grain, most) > 0)
-        return Chunks(self._size(extent), self._size(work), least, grain, most)
+        return Chunks(self.size(extent), self.size(work), least, grain, most)
 
     def _folded(self) -> tuple[tuple[int, Literal], ...]:
         found, start = [], 0
         for at, shape, name in self._list("folded"):
-            dtype = as_dtype(name)
+            dtype = dtype_of(name)
             stop = start + math.prod(map(_natural, shape)) * dtype.itemsize
             _check(stop <= len(self.data))
             array = np.frombuffer(self.data[start:stop], dtype).reshape(shape)
@@ -277,21 +251,15 @@ class _Reader:
         _check(start == len(self.data))
         return tuple(found)
 
-    def _size(self, form: Form) -> Size:
-        if type(form) is int:
-            return _word(form)
-        _check(type(form) is list and bool(form))
-        terms = []
-        for factor, *atoms in form:
-            terms.append((tuple([self._atom(one) for one in atoms]), _word(factor)))
-        return Dim(tuple(terms))
+    def size(self, form: Form) -> Size:
+        """A size whose numbers fit the words of a program."""
+        found = super().size(form)
+        for factor in [found] if isinstance(found, int) else [one for _, one in found.terms]:
+            _word(factor)
+        return found
 
-    def _atom(self, form: Form) -> Atom:
-        if type(form) is int:
-            return self._unknown(form)
-        function, left, right = form
-        _check(function in FUNCTIONS)
-        return Opaque(function, (self._size(left), self._size(right)))
+    def unknown(self, form: Form) -> Dim:
+        return Dim((((self._unknown(form),), 1),))
 
     def _unknown(self, number: Form) -> Unknown:
         return self.unknowns[_natural(number)]

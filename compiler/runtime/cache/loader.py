@@ -100,24 +100,22 @@ def load_kernel(units: Sequence[str], image: Image, place: Place | None) -> Entr
     """The functions that run a kernel: see `compiler.llvm.entry`; its image is put in its place."""
     code, key = _units(units)
     if place is not None:
-        with contextlib.suppress(KeyError):  # a pass made an unknown of its own
+        with contextlib.suppress(FormatError):  # a pass made an unknown of its own
             place.store.write(place.key, *write_image(image, key, place.canonical.unknowns))
     return _entries(image.linked(code.addresses), image, code)
 
 
-def load_with_numba(source: str, image: Image, changes: bool) -> Entries:
-    """The same for a kernel's whole source, compiled by Numba; nothing is cached.
-
-    It is one step, during which variables change if `changes`.
-    """
+def load_with_numba(units: Sequence[str], image: Image) -> Entries:
+    """The same for units that Numba lowers; nothing is cached."""
     with fork.importing:
-        from compiler.codegen.program import Call, Change
-        from compiler.codegen.words import program_words
+        from compiler.llvm.native import inlined, step_symbol
         from compiler.llvm.with_numba import compile_with_numba
 
-    step = compile_with_numba(source)
-    program: list[Instruction] = [Change(), Call(0, ())] if changes else [Call(0, ())]
-    return _entries(program_words(program, [step.address]), image, step)
+    code = Loaded((), None)
+    if units:
+        symbols = tuple(map(step_symbol, range(len(units))))
+        code = load_object(Code(symbols, compile_with_numba(units, inlined(units))))
+    return _entries(image.linked(code.addresses), image, code)
 
 
 def load_steps(kernel: Kernel) -> tuple[list[Callable[[int], int]], Any]:

@@ -13,11 +13,11 @@ from compiler.core.errors import OptionError
 from compiler.ops import sigmoid, tanh
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import DTYPES, as_numpy_dtype
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
+from dynamic.core.user_warnings import warn
 from dynamic.nn.functional.sizes import differ
 from dynamic.tensors.random_numbers import generator
 from dynamic.tensors.tensor import PLAIN, as_one_node
-from dynamic.user_warnings import warn
 
 __all__ = [
     "celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",

@@ -10,12 +10,12 @@ from compiler import ops
 from compiler.core.errors import OptionError, OutOfRangeError
 from compiler.ops.declare import size_value
 from dynamic.core import eager_ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
+from dynamic.core.user_warnings import warn
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.reduction import reduced, reduction_of
 from dynamic.nn.functional.sizes import differ
 from dynamic.tensors.tensor import PLAIN, has_values
-from dynamic.user_warnings import warn
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from compiler import ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError, OutOfRangeError
 from compiler.core.refusals import refuse
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.nn.errors import UnsupportedError
 from dynamic.tape.grad_mode import no_grad
 from dynamic.tensors.tensor import has_values, wrap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler import ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.nn.functional.windows import per_axis
 
 __all__ = ["fold", "unfold"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
-from dynamic.errors import AutogradError, SizeError
+from dynamic.core.errors import AutogradError, SizeError
 from dynamic.nn.functional import fused_batch_norm as fused
 from dynamic.nn.functional.distance import vector_norm
 from dynamic.nn.functional.pooling import avg_pool2d

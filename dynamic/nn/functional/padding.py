@@ -10,7 +10,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import StaticGraphError
 from dynamic.core import eager_ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.nn.functional.windows import listed
 from dynamic.tensors.tensor import PLAIN
 

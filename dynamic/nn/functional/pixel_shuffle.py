@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler import ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 
 __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 

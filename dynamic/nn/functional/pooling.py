@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.nn.functional.windows import Sizes, batched, listed, output_size, per_axis
 from dynamic.tensors.tensor import Tensor, wrap
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.nn.functional.reduction import (
     reduced,
     reduction_of,

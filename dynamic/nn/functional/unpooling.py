@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.nn.functional.windows import per_axis
 
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]

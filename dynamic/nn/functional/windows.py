@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler import ops
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 
 Sizes = tuple[int, ...]
 

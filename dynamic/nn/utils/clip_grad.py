@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.tensors.inplace import touch
 from dynamic.tensors.tensor import Tensor, wrap
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from compiler import ops
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
 from dynamic.nn.parameter import type_name
 from dynamic.tensors.tensor import Tensor, wrap
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.core.errors import OptionError
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
 from dynamic.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from dynamic.optim.lr_scheduler.scheduler import LRScheduler, options_of, set_option
 from dynamic.optim.optimizer import Optimizer

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.core.errors import OptionError
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
 from dynamic.optim.lr_scheduler.scheduler import LRScheduler, options_of
 from dynamic.optim.optimizer import Optimizer
 

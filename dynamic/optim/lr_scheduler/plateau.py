@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from compiler.core.errors import OptionError
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
+from dynamic.core.user_warnings import warn
 from dynamic.optim.lr_scheduler.scheduler import (
     EPOCH_TEXT,
     LRScheduler,
@@ -15,7 +16,6 @@ from dynamic.optim.lr_scheduler.scheduler import (
     set_option,
 )
 from dynamic.optim.optimizer import Optimizer
-from dynamic.user_warnings import warn
 
 
 class ReduceLROnPlateau(LRScheduler):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.core.errors import OptionError
-from dynamic.errors import ArgumentError
+from dynamic.core.errors import ArgumentError
+from dynamic.core.user_warnings import warn
 from dynamic.optim.errors import AbstractMethodError, MissingOptionError
 from dynamic.optim.optimizer import Optimizer
 from dynamic.tape.grad_mode import no_grad
 from dynamic.tensors.constructors import name_constructor
 from dynamic.tensors.tensor import Tensor
-from dynamic.user_warnings import warn
 
 EPOCH_TEXT = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "

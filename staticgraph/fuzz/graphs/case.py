@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import StaticGraphError
-from compiler.graph.expression import Expression, ancestors
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from staticgraph.compilation import sizes_needed
 from staticgraph.fuzz.campaign import Program

@@ -11,7 +11,8 @@ from compiler.core import dims
 from compiler.core.dims import Unknown
 from compiler.core.types import mapped
 from compiler.graph.body import Body
-from compiler.graph.expression import Expression, abstract, ancestors
+from compiler.graph.expression import Expression, abstract
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.ops.regions import checkpoint
 from staticgraph.fuzz.graphs.matrices_reference import REFERENCE

@@ -14,7 +14,8 @@ import numpy as np
 
 import staticgraph as sg
 from compiler.core.errors import GraphError
-from compiler.graph.expression import Expression, ancestors
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from staticgraph.fuzz.graphs import rounding
 from staticgraph.fuzz.graphs.case import MORE_RUNS, ROOM, Case, DifferenceError, Graph

@@ -15,7 +15,7 @@ import staticgraph as sg
 from compiler import ops
 from compiler.core.errors import OutOfRangeError
 from compiler.transforms.control_eager import own
-from dynamic.errors import AutogradError
+from dynamic.core.errors import AutogradError
 from dynamic.tensors.indexing import StepError
 from dynamic.utils.checkpoint import CheckpointError, checkpoint
 from staticgraph.fuzz.graphs import control, reference

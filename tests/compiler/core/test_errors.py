@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.graph.expression import ancestors
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.runtime.blas import set_threads
 

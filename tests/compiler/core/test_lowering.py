@@ -13,7 +13,8 @@ from compiler.core.affine import Affine, loop, run_time
 from compiler.core.dims import unknown
 from compiler.core.lowering import Alias, Gather, IndexMap, Overlap, Scatter, Window
 from compiler.core.op import Op, all_ops
-from compiler.graph.expression import Expression, ancestors
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from tests.samples import SAMPLES
 from tests.trace import traced

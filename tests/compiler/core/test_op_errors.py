@@ -21,7 +21,8 @@ from compiler.core.errors import (
 )
 from compiler.core.op import Operand, all_ops, op_named, register
 from compiler.core.types import TensorType, as_dtype
-from compiler.graph.expression import Expression, ancestors, constant
+from compiler.graph.expression import Expression, constant
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.ops.declare import elementwise
 from tests.trace import placeholder

@@ -22,6 +22,15 @@ from tests.trace import placeholder, symbolic
 INF, NAN = math.inf, math.nan
 
 
+def test_integers_to_negative_powers_round_toward_zero_in_either_way():
+    base, exponent = sg.placeholder("a", (None,), "int32"), sg.placeholder("b", (None,), "int32")
+    feeds = np.array([0, 1, -1, -1, 2, 3], "int32"), np.array([-1, -2, -2, -3, -1, 2], "int32")
+    for debug in (False, True):
+        found = sg.compile([base, exponent], base**exponent, debug=debug)(*feeds)
+        assert found.dtype == "int32"
+        assert_array_equal(found, [0, 1, 1, -1, 0, 9])
+
+
 def slopes(function: Callable[..., Any], *points: Any) -> list[np.ndarray]:
     """The gradients of the summed result by each operand."""
     arrays = [np.asarray(point, np.float64) for point in points]

@@ -13,7 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from compiler import ops
 from compiler.core.op import Op
 from compiler.core.types import type_of
-from compiler.graph.expression import Expression, abstract, ancestors, constant
+from compiler.graph.expression import Expression, abstract, constant
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.ops import control, leaves
 from compiler.transforms.autodiff import gradients

@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import dynamic
-from compiler.graph.expression import Expression, ancestors
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.transforms.autodiff import gradients
 from tests.samples import Sample

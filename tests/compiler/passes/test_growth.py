@@ -17,7 +17,7 @@ import dynamic
 import staticgraph as sg
 from compiler.codegen.kernel import Kernel
 from compiler.graph.build import build, to_text, verify
-from compiler.graph.expression import ancestors
+from compiler.graph.traversal import ancestors
 from compiler.llvm import native, vecmath
 from compiler.llvm.vecmath import LONG
 from compiler.schedule.arena import MOST_COMPARED, arrange

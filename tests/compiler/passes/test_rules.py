@@ -10,8 +10,9 @@ import pytest
 
 import staticgraph as sg
 from compiler.graph.build import build, expressions_of, verify
-from compiler.graph.expression import Expression, ancestors, promote
+from compiler.graph.expression import Expression, promote
 from compiler.graph.strided import view_inputs
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.ops import add, divide, power
 from compiler.passes.accumulate import accumulate_products

@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
 from compiler import strided
-from compiler.graph.expression import Expression, ancestors
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.runtime.cache.loader import counts
 from compiler.transforms.autodiff import gradients

@@ -12,6 +12,7 @@ import pytest
 
 import staticgraph as sg
 from compiler.codegen.program import Change
+from compiler.core.options import BACKENDS
 from compiler.graph.state import holding
 from tests.paths import ROOT
 
@@ -54,21 +55,23 @@ def printed(script: str, *options: str) -> str:
     return done.stdout
 
 
-def test_an_endless_loop_is_interrupted_and_runs_again() -> None:
-    script = """
-f = sg.compile([n], counting(n, zero))
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_endless_loop_is_interrupted_and_runs_again(backend: str) -> None:
+    script = f"""
+f = sg.compile([n], counting(n, zero), backend={backend!r})
 print(interrupted(f, ENDLESS), f(np.array(7.0)))
 print(interrupted(f, ENDLESS, out=np.zeros(())), f(n=np.array(7.0)))
 """
     assert printed(script) == "True 7.0\nTrue 7.0\n"
 
 
-def test_a_long_kernel_is_interrupted() -> None:
-    script = """
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_long_kernel_is_interrupted(backend: str) -> None:
+    script = f"""
 x = sg.placeholder("x", (None,))
 steps = sg.ones((100_000,))  # each of them shared among threads: minutes in all, where x is large
 y, _ = sg.scan(lambda c, t: (sg.sin(x * c + t).mean(), c), sg.constant(np.float32(0)), steps)
-f = sg.compile([x], y)
+f = sg.compile([x], y, backend={backend!r})
 small = np.ones(10, "float32")
 first = f(small)
 print(interrupted(f, np.ones(4_000_000, "float32")), f(small) == first)

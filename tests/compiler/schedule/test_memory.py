@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import staticgraph as sg
 from compiler.codegen.kernel import Kernel
 from compiler.codegen.memory import MemoryPlan, Slot
 from compiler.core.dims import atoms
 from compiler.graph.build import build
-from compiler.graph.expression import ancestors
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.schedule.arena import ALIGNMENT
 from compiler.schedule.groups import computed

@@ -14,7 +14,8 @@ from compiler import ops
 from compiler.core.dims import unknown
 from compiler.core.errors import GraphError
 from compiler.core.op import Op
-from compiler.graph.expression import Expression, ancestors, constant
+from compiler.graph.expression import Expression, constant
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.transforms.autodiff import gradients
 from tests.trace import placeholder

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.graph.expression import ancestors
+from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.inspect.plan import Plan
 from compiler.transforms.autodiff import gradients

@@ -30,6 +30,9 @@ def _put_through_a_view(x: Any) -> Any:
 
 
 PROGRAMS: dict[str, tuple[Callable[..., Any], Any]] = {
+    "integers rounded down": (lambda x: x // 2 + x // -2.5, BYTES),
+    "integers rounded toward 0": (lambda x: torch.div(-x, 2, rounding_mode="trunc"), BYTES.long()),
+    "a quotient rounded down": (lambda x: torch.div(x, -2.5, rounding_mode="floor"), MATRIX),
     "less than a number below": (lambda x: x < -1, BYTES),
     "plus a number below": (lambda x: x + (-1), BYTES),
     "times a number above": (lambda x: x * 300, BYTES),

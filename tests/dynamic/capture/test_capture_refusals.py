@@ -120,13 +120,14 @@ REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "hook": (lambda x: (x * 2).register_hook(print), TAPE),
     "retain_grad": (lambda x: (x * 2).retain_grad(), TAPE),
     "version": (lambda x: x * x._version, TAPE),
-    "func": (lambda x: torch.func.grad(lambda v: v.sum())(x), ""),
+    "func": (lambda x: torch.func.grad(lambda v: v.sum())(x), "a transform of dynamic.func asks"),
     "Function": (lambda x: Doubling.apply(x), "Doubling.apply: the backward of an autograd"),
     "mode": (lambda x: x * torch.is_grad_enabled(), r"is_grad_enabled\(\) asks for the mode"),
     "inference": (lambda x: x * torch.is_inference_mode_enabled(), "is_inference_mode_enabled"),
     "memory": (lambda x: x * x.is_contiguous(), "depends on how a tensor lies in memory"),
     "stride": (lambda x: x * x.stride(0), "depends on how a tensor lies in memory"),
     "no lowering": (strange, "strange has no form that can be compiled"),
+    "zeros": (lambda x: (x > 0).long() // (x > 1).long(), "needs the values of a tensor"),
     "train": (lambda x: nn.BatchNorm1d(4).double()(x), "BatchNorm1d: running statistics|a graph"),
 }  # fmt: skip
 

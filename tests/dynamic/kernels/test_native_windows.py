@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic as torch
 from compiler import ops
-from dynamic.kernels import native
-from dynamic.kernels import native_windows as windows
+from dynamic.kernels import native, native_windows as windows
 
 functional = torch.nn.functional
 

@@ -486,3 +486,53 @@ def test_a_view_that_became_recorded_retains_its_gradient(size):
     assert view.retains_grad
     (view * 2).sum().backward()
     assert view.grad.tolist() == [[2.0] * size] * 2
+
+
+_OVERLAPPING = {
+    "expanded": lambda x: x.expand(2, 3, 4),
+    "windows": lambda x: x.unfold(0, 2, 1),
+    "windows of windows": lambda x: x.unfold(0, 2, 1).unfold(1, 3, 1),
+}
+_VIEWS = {
+    "diagonal": lambda e: e.diagonal(0, 0, 1),
+    "offset diagonal": lambda e: e.diagonal(1, 0, -1),
+    "windows": lambda e: e.unfold(0, 2, 1),
+    "last windows": lambda e: e.unfold(-1, 2, 1),
+    "diagonal of windows": lambda e: e.unfold(0, 2, 1).diagonal(0, 0, -1),
+}
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("view", _VIEWS)
+@pytest.mark.parametrize("shared", _OVERLAPPING)
+def test_gradients_through_views_of_elements_that_are_one_in_memory(
+    shared: str, view: str, create_graph: bool
+) -> None:
+    """Seed 62511 of the campaign `eager`: diagonals of expanded tensors had twice the gradient."""
+    found = []
+    for apart in (False, True):
+        x = torch.arange(12, dtype=torch.float64).reshape(3, 4).requires_grad_()
+        e = _OVERLAPPING[shared](x)
+        y = _VIEWS[view](e.clone() if apart else e)
+        weights = torch.arange(1, y.numel() + 1, dtype=torch.float64).reshape(y.shape)
+        gradients = torch.autograd.grad((y * weights).sum(), [x, e], create_graph=create_graph)
+        found.append([g.tolist() for g in gradients])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_gradient_by_memory_is_shared_by_the_elements_that_are_there(create_graph: bool) -> None:
+    """The values are PyTorch's."""
+    x = torch.ones(1, 4, dtype=torch.float64, requires_grad=True)
+    e = x.expand(3, 4)
+    y = e.as_strided((2,), (1,), 1) * torch.tensor([3.0, 6.0], dtype=torch.float64)
+    by_x, by_e = torch.autograd.grad(y.sum(), [x, e], create_graph=create_graph)
+    assert by_x.tolist() == [[0.0, 3.0, 6.0, 0.0]]
+    assert by_e.tolist() == [[0.0, 1.0, 2.0, 0.0]] * 3
+
+
+def test_windows_of_a_view_without_elements_that_starts_after_the_end() -> None:
+    """Seed 82915 of the campaign `eager`."""
+    x = torch.zeros(1, 2, 0).mT[..., 1:]
+    assert x.unfold(-3, 1, 1).shape == (1, 0, 1, 1)
+    assert x.as_strided((0, 3), (1, 1), 7).shape == (0, 3)

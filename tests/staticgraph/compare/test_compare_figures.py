@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from compiler.core.errors import StaticGraphError
-from staticgraph.compare import limits as limits_module
-from staticgraph.compare import outcome, probe
+from staticgraph.compare import limits as limits_module, outcome, probe
 from staticgraph.compare.agreement import Agreement, compare
 from staticgraph.compare.figures import (
     Ahead,

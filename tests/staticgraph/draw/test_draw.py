@@ -14,8 +14,7 @@ from xml.etree import ElementTree
 import matplotlib
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import linprog
 
 import staticgraph as sg

@@ -19,8 +19,9 @@ import staticgraph as sg
 from compiler.core import dims
 from compiler.graph.build import build, to_text, verify
 from compiler.graph.serialise import Reader, Writer
+from tests.data.make_saved_graphs import graphs
 from tests.graphs import random_graph
-from tests.paths import ROOT
+from tests.paths import ROOT, TESTS
 
 X = np.random.default_rng(0).normal(size=(5, 8)).astype("float32")
 Y = np.array([0, 1, 2, 1, 0])
@@ -266,3 +267,47 @@ def test_the_file_holds_json_and_arrays_only(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         sg.load(tmp_path / "none.sg")
+
+
+def test_a_file_of_an_earlier_version_loads() -> None:
+    """See tests/data/make_saved_graphs.py, which wrote it before forms were shared."""
+    found = sg.load(TESTS / "data" / "saved_graphs.sg")
+    x = np.arange(12, dtype="float32").reshape(4, 3)
+    weight = np.arange(6, dtype="float32").reshape(3, 2)
+    for _ in range(2):
+        assert found["step"](x) == pytest.approx(float((x @ weight).sum()))
+        weight /= 2
+    y = np.array([[0.25, -3.0], [2.5, 0.5]])
+    shaped = found["shaped"](y)
+    np.testing.assert_array_equal(shaped["pooled"], [[[[2.5]]]])
+    np.testing.assert_array_equal(shaped["joined"], np.concatenate([y, y + np.eye(2)]))
+    np.testing.assert_array_equal(shaped["whole"], [[0, 0], [1, 0]])
+    np.testing.assert_allclose(shaped["leaky"], np.where(y > 0, y, 0.1 * y))
+    total, sums, order = found["order"](y)
+    np.testing.assert_allclose(total, np.tanh(y).sum(0))
+    np.testing.assert_allclose(sums, [0, np.tanh(y[0]).sum()])
+    np.testing.assert_array_equal(order, [[0, 0], [1, 1]])
+
+
+def test_what_is_written_is_what_earlier_versions_wrote(tmp_path: Path) -> None:
+    sg.save(graphs(), tmp_path / "again.sg")
+    new, old = (_shapes(path) for path in (tmp_path / "again.sg", TESTS / "data/saved_graphs.sg"))
+    assert new == old
+
+
+def _shapes(path: Path) -> Any:
+    """The graphs of a file without what every run counts anew."""
+    with zipfile.ZipFile(path) as archive:
+        content = json.loads(archive.read("graph.json"))
+    numbers: dict[int, int] = {}
+
+    def plain(form: Any) -> Any:
+        if isinstance(form, list):
+            return [plain(one) for one in form]
+        if not isinstance(form, dict):
+            return form
+        if "number" in form:
+            return numbers.setdefault(form["number"], len(numbers))
+        return {key: plain(one) for key, one in form.items() if key not in ("source", "key")}
+
+    return plain(content)

@@ -135,7 +135,7 @@ def test_a_wrong_rule_is_noticed(steps: Any) -> None:
 def test_a_wrong_kernel_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STATICGRAPH_CACHE", "0")  # it may have the right one
     lowering = ops.sin.lowering
-    wrong = type(lowering)("({0} + {0} * {0} * 1e-13)", True)
+    wrong = type(lowering)("({0} + {0} * {0} * 1e-13)")
     object.__setattr__(ops.sin, "lowering", wrong)
     try:
         found = server.run(CAMPAIGN, {"program": SINE})

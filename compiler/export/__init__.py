@@ -1,0 +1,1 @@
+"""Compiled graphs as files of Python that need NumPy and Numba only."""

@@ -1,0 +1,318 @@
+"""What exported kernels call: plain Python that Numba compiles, copied into the file as it stands.
+
+A file gets the parts of `SOURCE`, and of `compiler.llvm.library`, that its kernels need. Numba
+compiles what is decorated with `compiled`; with NUMBA_DISABLE_JIT=1 nothing is, and a debugger
+steps through all of it. Maths is NumPy's and the C library's here: what the executable computes
+with formulas of its own differs from it by units in the last place (docs/ulp.md).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from functools import cache
+
+from compiler.llvm import library
+
+SOURCE = '''
+compiled = njit(error_model="numpy")
+reordered = njit(error_model="numpy", fastmath={"reassoc"})
+
+boolean = np.bool_
+u8 = np.uint8
+i8 = np.int8
+i16 = np.int16
+i32 = np.int32
+i64 = np.int64
+f32 = np.float32
+f64 = np.float64
+inf = np.inf
+nan = np.nan
+
+acos = np.arccos
+acosh = np.arccosh
+asin = np.arcsin
+asinh = np.arcsinh
+atan = np.arctan
+atan2 = np.arctan2
+atanh = np.arctanh
+ceil = np.ceil
+copysign = np.copysign
+cos = np.cos
+cosh = np.cosh
+exp = np.exp
+exp2 = np.exp2
+expm1 = np.expm1
+fabs = np.fabs
+floor = np.floor
+fmod_f = np.fmod
+hypot = np.hypot
+isnan = np.isnan
+log = np.log
+log10 = np.log10
+log1p = np.log1p
+log2 = np.log2
+pow_f = np.power
+remainder_f = np.remainder
+rint = np.rint
+sin = np.sin
+sinh = np.sinh
+sqrt = np.sqrt
+tan = np.tan
+tanh = np.tanh
+trunc = np.trunc
+
+
+@compiled
+def select(condition, yes, no):
+    """`yes` where the condition holds, else `no`: both have been computed."""
+    return yes if condition else no
+
+
+@reordered
+def fsum(a, b):
+    """a + b of a sum that may be added in another order, so that it is vectorised."""
+    return a + b
+
+
+@reordered
+def fprod(a, b):
+    """a * b of a product that may be multiplied in another order."""
+    return a * b
+
+
+@compiled
+def maximum(a, b):
+    """The larger one; nan if either is."""
+    return a if (a > b) | (a != a) else b
+
+
+@compiled
+def minimum(a, b):
+    """The smaller one; nan if either is."""
+    return a if (a < b) | (a != a) else b
+
+
+@compiled
+def rsqrt(x):
+    """1 / sqrt(x)."""
+    return type(x)(1) / np.sqrt(x)
+
+
+@compiled
+def sigmoid(x):
+    """1 / (1 + exp(-x)), without overflow."""
+    e = np.exp(-abs(x))
+    small = e / (type(x)(1) + e)
+    return small if x < 0 else type(x)(1) - small
+
+
+@compiled
+def softplus(x):
+    """log(1 + exp(x)), without overflow."""
+    above = x if (x > 0) | (x != x) else type(x)(0)
+    return above + np.log1p(np.exp(-abs(x)))
+
+
+@compiled
+def logit(x):
+    """log(x / (1 - x))."""
+    return type(x)(np.log(f64(x)) - np.log1p(-f64(x)))
+
+
+@compiled
+def sinc(x):
+    """sin(pi x) / (pi x), 1 at 0."""
+    whole = np.rint(f64(x))
+    sine = np.sin(math.pi * (f64(x) - whole))
+    sine = sine if whole % 2 == 0 else -sine
+    return type(x)(1) if x == 0 else type(x)(sine / (math.pi * f64(x)))
+
+
+@compiled
+def erf(x):
+    """The error function."""
+    return type(x)(math.erf(x))
+
+
+@compiled
+def erfc(x):
+    """1 - erf(x), accurate where that is small."""
+    return type(x)(math.erfc(x))
+
+
+@compiled
+def lgamma(x):
+    """log|gamma(x)|; inf at 0 and the negative integers."""
+    if (x <= 0) & (x == np.floor(x)):
+        return type(x)(inf)
+    return type(x)(math.lgamma(x))
+
+
+@compiled
+def digamma(x):
+    """The derivative of lgamma: -inf at 0, inf at -0, nan at the negative integers."""
+    if x == 0:
+        return -np.copysign(type(x)(inf), x)
+    if (x < 0) & (x == np.floor(x)):
+        return type(x)(nan)
+    at = f64(x)
+    total = 0.0
+    if at < 0:
+        total = -math.pi / np.tan(math.pi * (at - np.rint(at)))
+        at = 1.0 - at
+    while at < 10.0:
+        total = total - 1.0 / at
+        at = at + 1.0
+    square = 1.0 / (at * at)
+    tail = 1 / 252 - square * (1 / 240 - square * (1 / 132 - square * (691 / 32760 - square / 12)))
+    tail = square * (1 / 12 - square * (1 / 120 - square * tail))
+    return type(x)(total + np.log(at) - 0.5 / at - tail)
+
+
+@compiled
+def address(elements, first):
+    """The elements from one on."""
+    return elements[first:]
+
+
+def matrix(elements, rows, columns, leading):
+    """A matrix whose rows begin `leading` elements apart."""
+    step = elements.itemsize
+    return np.lib.stride_tricks.as_strided(elements, (rows, columns), (leading * step, step))
+
+
+def product(left_turned, right_turned, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc):
+    """c = alpha a b + beta c for a (m, k), b (k, n) and c (m, n), by NumPy; a turned one is
+    stored transposed."""
+    left = matrix(a, k, m, lda).T if left_turned else matrix(a, m, k, lda)
+    right = matrix(b, n, k, ldb).T if right_turned else matrix(b, k, n, ldb)
+    result = matrix(c, m, n, ldc)
+    found = alpha * np.matmul(left, right)
+    result[...] = found if beta == 0 else found + beta * result
+
+
+def gemm(left_turned, right_turned, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc):
+    """`product`, called from compiled code."""
+    with objmode():
+        product(left_turned, right_turned, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+
+
+OF_PRODUCTS = "void(i8, i8, i8, i8, i8, {0}, {0}[::1], i8, {0}[::1], i8, {0}, {0}[::1], i8)"
+gemm_f32 = njit(OF_PRODUCTS.format("f4"))(gemm)  # else one is compiled for each number
+gemm_f64 = njit(OF_PRODUCTS.format("f8"))(gemm)
+
+
+def parts(extent, work, least, grain, most):
+    """In how many chunks a loop is cut: each adds by itself, in the order of the executable."""
+    return max(1, min(most, extent // least, work // grain))
+
+
+def sizes(name, array, ndim):
+    """The sizes of an argument with so many axes."""
+    if array.ndim != ndim:
+        raise TypeError(f"{name}: {array.ndim} axes given, {ndim} expected")
+    return array.shape
+
+
+def flat(name, array, dtype, shape, written=False):
+    """The elements of an argument in a row, after a look at its type."""
+    if array.dtype != dtype or array.shape != shape:
+        given, wanted = (f"{np.dtype(one[0])}{list(one[1])}" for one in
+                         ((array.dtype, array.shape), (dtype, shape)))
+        raise TypeError(f"{name}: {given} given, {wanted} expected")
+    if written and not (array.flags.c_contiguous and array.flags.writeable):
+        raise TypeError(f"{name}: it is updated in place, and has to be contiguous and writable")
+    elements = np.require(array, requirements="CW").reshape(-1)
+    return elements.view(np.uint8) if dtype == np.bool_ else elements
+
+
+def report(name, value, expected):
+    """Print a result and how far it is from the executable's; whether that is rounding alone."""
+    print(f"{name} = {np.array2string(value, threshold=20)}  # {value.dtype}{list(value.shape)}")
+    if value.dtype.kind != "f":
+        close = np.array_equal(value, expected)
+        print(f"    {'equal to' if close else 'DIFFERS from'} the executable's")
+        return close
+    finite = expected[np.isfinite(expected)]
+    largest = np.abs(finite).max() if finite.size else 0.0
+    bound = TOLERANCE[value.dtype.name] * largest
+    with np.errstate(invalid="ignore"):
+        distance = np.abs(value - expected)[np.isfinite(expected)].max() if finite.size else 0.0
+    close = np.allclose(value, expected, 0, bound, equal_nan=True)
+    if np.array_equal(value, expected, equal_nan=True):
+        print("    equal to the executable's")
+    else:
+        print(f"    {'differs' if close else 'DIFFERS'} from the executable's by at most"
+              f" {distance:.2g}, where the largest element is {largest:.2g}")
+    return close
+
+
+TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
+'''
+
+
+def definitions(names: Iterable[str]) -> str:
+    """The source of the functions and numbers of some names, and of what they use in turn."""
+    parts, defined = _parts()
+    wanted: set[int] = set()
+    left = {name for name in names if name in defined}
+    while left:
+        at = defined[left.pop()]
+        if at not in wanted:
+            wanted.add(at)
+            left |= used_names(parts[at]) & defined.keys()
+    return _joined([parts[at] for at in sorted(wanted)])
+
+
+def used_names(source: str) -> set[str]:
+    """The names that a piece of source reads."""
+    return {
+        node.id
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+
+
+def all_names() -> frozenset[str]:
+    """Every name that an exported file may define."""
+    return frozenset(_parts()[1])
+
+
+@cache
+def _parts() -> tuple[list[str], dict[str, int]]:
+    """Every definition in order, and where each name's is."""
+    parts: list[str] = []
+    defined: dict[str, int] = {}
+    for source, decorator in ((SOURCE, ""), (library.SOURCE, "@compiled\n")):
+        lines = source.splitlines()
+        for node in ast.parse(source).body:
+            first = node.lineno
+            if isinstance(node, ast.FunctionDef):
+                first = min([first, *(one.lineno for one in node.decorator_list)])
+                name = node.name
+            else:
+                assert isinstance(node, ast.Assign)
+                (target,) = node.targets
+                assert isinstance(target, ast.Name)
+                name = target.id
+            defined[name] = len(parts)
+            parts.append(decorator + "\n".join(lines[first - 1 : node.end_lineno]))
+    for name, function in library.NAMES.items():
+        if name != function:
+            defined[name] = len(parts)
+            parts.append(f"{name} = {function}")
+    return parts, defined
+
+
+def _joined(parts: list[str]) -> str:
+    """Definitions below one another, functions apart by two empty lines."""
+    text = ""
+    previous_is_function = False
+    for part in parts:
+        is_function = part.startswith(("def ", "@"))
+        if text:
+            text += "\n\n\n" if is_function or previous_is_function else "\n"
+        text += part
+        previous_is_function = is_function
+    return text

@@ -1,0 +1,388 @@
+"""`export`: a compiled graph as one file of Python that needs NumPy and Numba only."""
+
+from __future__ import annotations
+
+import keyword
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from compiler.codegen.kernel import Kernel
+from compiler.codegen.loops import INDENT
+from compiler.codegen.memory import Slot
+from compiler.codegen.program import Branch, Call, Instruction, Loop, Origin, Share, While
+from compiler.core import dims
+from compiler.core.dims import Size, Unknown
+from compiler.core.errors import OptionError
+from compiler.export.driver import Driver, comment
+from compiler.export.functions import all_names, definitions, used_names
+from compiler.export.hosts import Hosts
+
+if TYPE_CHECKING:
+    from compiler.executable import Executable
+
+SMALL = 32  # elements of a constant that is written into the source
+LONGEST_NAME = 40  # characters of a user's name
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
+_OURS = re.compile(r"(n|place_|stack_|unit_)[0-9]+|host_\w+")
+_PARAMETER = re.compile(r"(\w+): \w+")
+_ARRAY = re.compile(r"b[0-9]+")
+_GEMM_PARAMETER = re.compile(r"\bgemm: i64(, )?")
+_GEMM_OPERAND = re.compile(r"\b(gemm_f(?:32|64)\()gemm, ")
+
+HEAD = '''"""A compiled graph, written out by staticgraph. It needs NumPy and Numba only.
+
+`run` takes arrays and gives the results; variables are updated in place. Each `unit` is a kernel
+function, which Numba compiles when it is first called:
+
+    python {file}                        runs it on the inputs that were saved with it
+    NUMBA_DISABLE_JIT=1 python {file}    the same in plain Python, for pdb
+
+A unit gets the elements of arrays in a row, and the place of an element is computed from the places
+along the axes. One thread runs; a loop in chunks adds in the order of the executable. Results are
+those of the executable but for rounding: exp, sin and the like are NumPy's here, and products and
+sums may be added in another order.
+"""
+'''
+
+MAIN = '''
+def main():
+    """Run on the saved inputs, print the results, and compare them with the executable's."""
+    with np.load(SAVED) as saved:
+        arrays = {{name: saved[name] for name in saved.files}}
+    given = [arrays[f"input.{{name}}"] for name in {inputs}]
+    variables = {{name: arrays[f"variable.{{name}}"] for name in {variables}}}
+    results = run(*given, **variables)
+    results = results if isinstance(results, tuple) else (results,)
+    found = {{f"output_{{i}}": value for i, value in enumerate(results)}} | variables
+    close = [report(name, value, arrays[f"expected.{{name}}"]) for name, value in found.items()]
+    sys.exit(not all(close))
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+USAGE = """
+if __name__ == "__main__":
+    print("No inputs were saved with this file.", run.__doc__, sep="\\n\\n")
+"""
+
+
+def export(
+    executable: Executable,
+    path: str | os.PathLike[str],
+    inputs: Sequence[Any],
+    expected: Executable,
+) -> None:
+    """Write the kernel of an executable as a file of Python.
+
+    Args:
+        executable: what is written.
+        path: of the file, which ends in `.py`; arrays go to `NAME_inputs.npz` beside it.
+        inputs: what `python FILE` runs it on; none, if it is not to run by itself.
+        expected: a copy of the executable, whose variables are its own: it is called on the inputs.
+
+    Raises:
+        OptionError: the name does not end in `.py`, or a step cannot be written as Python.
+    """
+    place = Path(os.fspath(path))
+    if place.suffix != ".py" or not place.stem.isidentifier():
+        raise OptionError(f"export: the name of a Python module expected, not {place.name!r}")
+    arrays: dict[str, Any] = {}
+    file = KernelFile(executable)
+    runs = bool(inputs) or not executable.feeds
+    if runs:
+        before = [one.array.copy() for one in expected.states]
+        expected.restructure = list
+        results = expected(*inputs)
+        for name, feed, one in zip(file.inputs, executable.feeds, inputs, strict=True):
+            arrays[f"input.{name}"] = np.asarray(one, feed.type.dtype)
+        arrays |= {f"variable.{n}": one for n, one in zip(file.variables, before, strict=True)}
+        arrays |= {f"expected.output_{i}": one for i, one in enumerate(results)}
+        after = (one.array for one in expected.states)
+        arrays |= {f"expected.{n}": one for n, one in zip(file.variables, after, strict=True)}
+    saved = place.with_name(f"{place.stem}_inputs.npz")
+    text = file.text(place.name, saved.name, runs)
+    arrays |= file.large
+    if arrays:
+        np.savez(saved, allow_pickle=False, **arrays)
+    place.write_text(text, encoding="utf-8")
+
+
+@dataclass(slots=True)
+class KernelFile:
+    """The parts of an exported file.
+
+    Attributes:
+        inputs, variables: the names of what `run` takes, which are the user's where they can be.
+        large: the constants that are saved beside it, by name.
+    """
+
+    executable: Executable
+    kernel: Kernel = field(init=False)
+    inputs: list[str] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)
+    large: dict[str, Any] = field(default_factory=dict)
+    _names: dict[int, str] = field(default_factory=dict)  # by entry of the table
+    _taken: set[str] = field(init=False)
+    _labels: dict[Unknown, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        kernel = self.kernel = self.executable.kernel
+        table, image = kernel.table, self.executable.image
+        self._labels = {atom: f"n{i}" for i, atom in enumerate(table.unknown)}
+        self._taken = {*all_names(), *RESERVED}
+        for feed, array in zip(self.executable.feeds, image.inputs, strict=True):
+            self._names[array.at] = self._name(feed.name, f"input_{len(self.inputs)}")
+            self.inputs.append(self._names[array.at])
+        nodes = self.executable.definition.nodes
+        for at, node in image.variables:
+            self._names[at] = self._name(nodes[node].name, f"variable_{len(self.variables)}")
+            self.variables.append(self._names[at])
+        for i, array in enumerate(image.outputs):
+            self._names[array.at] = self._name(None, f"output_{i}")
+        for i, at in enumerate(self._constants()):
+            self._names[at] = self._name(None, f"constant_{i}")
+        made = {slot: node for node, slot in reversed(list(kernel.memory.place.items()))}
+        for i, at in enumerate(table.address):
+            if at not in self._names:
+                op = kernel.fusion.nodes[made[i]].op.name if i in made else "memory"
+                self._names[at] = self._name(f"{op}_{i}", f"memory_{i}")
+
+    def text(self, file: str, saved: str, runs: bool) -> str:
+        """The whole file."""
+        hosts = Hosts(self.executable, self._labels)
+        names = [self._names[at] for at in self.kernel.table.address]
+        driver = Driver(self.kernel, names, self._labels, hosts.calls)
+        run = "\n".join(self._run(driver))
+        units = [self._unit(i) for i in range(len(self.kernel.units))]
+        constants = list(self._constant_lines())
+        end = USAGE
+        if runs:
+            end = MAIN.format(inputs=tuple(self.inputs), variables=tuple(self.variables))
+        code = [*units, *hosts.functions, "\n".join(constants), run, end]
+        used = set().union(*map(used_names, code))
+        library = definitions(used)
+        places = [f'SAVED = pathlib.Path(__file__).with_name("{saved}")'] if "SAVED" in used else []
+        if driver.failing:
+            places += self._failures(driver.failing)
+        imports = self._imports("\n".join([library, *places, *code]))
+        parts = [
+            HEAD.format(file=file) + "\n" + imports,
+            "\n".join([*places, *constants]),
+            library,
+            *hosts.functions,
+            *units,
+            run,
+            end.strip("\n"),
+        ]
+        return "\n\n\n".join(part for part in parts if part) + "\n"
+
+    def _name(self, wanted: str | None, otherwise: str) -> str:
+        """A new name, the user's if it is one in Python too, and not that of something else."""
+        name = otherwise
+        if wanted is not None and len(wanted) <= LONGEST_NAME and _NAME.fullmatch(wanted):
+            name = otherwise if keyword.iskeyword(wanted) or _OURS.fullmatch(wanted) else wanted
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+    def _imports(self, code: str) -> str:
+        used = used_names(code)
+        plain = [name for name in ("math", "pathlib", "sys") if name in used]
+        numba = [name for name in ("njit", "objmode") if name in used]
+        lines = ["from __future__ import annotations", ""]
+        lines += [f"import {name}" for name in plain]
+        lines += ["", "import numpy as np"] if plain else ["import numpy as np"]
+        lines += [f"from numba import {', '.join(numba)}"] if numba else []
+        return "\n".join(lines)
+
+    def _unit(self, number: int) -> str:
+        """A unit as it was printed, below what it computes; NumPy's product needs no address."""
+        text = self.kernel.units[number].rstrip("\n")
+        text = self._named(number, _GEMM_OPERAND.sub(r"\1", _GEMM_PARAMETER.sub("", text)))
+        origins = self._origins(number)
+        shown = [comment(one) for one in origins[:3]]
+        if len(origins) > 3:
+            shown.append(f"# and {len(origins) - 3} more")
+        return "\n".join([*shown, "@compiled", text])
+
+    def _named(self, number: int, text: str) -> str:
+        """A unit that is called once, with the names of the arrays that it is called with."""
+        calls = [one for top in self.kernel.program for one in _calls(top) if one.unit == number]
+        given = list(dict.fromkeys(tuple(one.operands) for one in calls))
+        if len(given) != 1:
+            return text
+        gemm = set(self.kernel.table.gemm.values())
+        operands = [one for one in given[0] if one.entry not in gemm]
+        for parameter, one in zip(
+            _PARAMETER.findall(text.split("->", maxsplit=1)[0]), operands, strict=False
+        ):
+            name = self._names.get(one.entry)
+            is_new = name is not None and not re.search(rf"\b{name}\b", text)
+            if _ARRAY.fullmatch(parameter) and is_new:
+                text = re.sub(rf"\b{parameter}\b", str(name), text)
+        return text
+
+    def _origins(self, unit: int) -> list[Origin]:
+        pairs = zip(self.kernel.program, self.kernel.origins, strict=True)
+        return list(
+            dict.fromkeys(
+                origin for one, origin in pairs if unit in {call.unit for call in _calls(one)}
+            )
+        )
+
+    def _constants(self) -> dict[int, Any]:
+        """The arrays of constants by the entries of their addresses."""
+        nodes, image = self.executable.definition.nodes, self.executable.image
+        found = {at: nodes[node].attrs["value"].array for at, node in image.constants}
+        return found | {at: literal.array for at, literal in image.folded}
+
+    def _constant_lines(self) -> Iterator[str]:
+        large = []
+        for at, array in self._constants().items():
+            name = self._names[at]
+            flat = array.reshape(-1)
+            flat = flat.view(np.uint8) if flat.dtype == np.bool_ else flat
+            if array.size <= SMALL:
+                values = ", ".join(map(_number, flat.tolist()))
+                yield f"{name} = np.array([{values}], np.{flat.dtype.name})"
+            else:
+                self.large[f"constant.{name}"] = flat
+                large.append(name)
+        if large:
+            yield "with np.load(SAVED) as saved:"
+            yield from (f'{INDENT}{name} = saved["constant.{name}"]' for name in large)
+
+    def _failures(self, failing: set[int]) -> Iterator[str]:
+        """What a status says: the op that was given an index out of range, and its line."""
+        yield "FAILURES = {"
+        for number in sorted(failing):
+            graph, node = self.kernel.located(number)
+            data = graph.nodes[node]
+            text = f"{data['op'].name}  <- {data['source']}"
+            yield f"{INDENT}{number + 1}: {text!a},"
+        yield "}"
+
+    def _run(self, driver: Driver) -> Iterator[str]:
+        """The function that calls the units."""
+        image = self.executable.image
+        given = ", ".join([*self.inputs, *(["*", *self.variables] if self.variables else [])])
+        body = list(driver.lines())
+        yield '@np.errstate(all="ignore")'
+        yield f"def run({given}):"
+        yield f'{INDENT}"""Compute the results.'
+        yield ""
+        for title, kind in (("Args", "input"), ("Variables, updated in place", "variable")):
+            slots = self._slots(kind)
+            if slots:
+                yield f"{INDENT}{title}:"
+                yield from (f"{INDENT * 2}{name}: {self._type(slot)}" for name, slot in slots)
+        yield f"{INDENT}Returns:"
+        outputs = self._slots("output")
+        yield f"{INDENT * 2}{', '.join(self._type(slot) for _, slot in outputs) or 'nothing'}"
+        yield f'{INDENT}"""'
+        yield from (INDENT + line for line in self._sizes())
+        for kind, written in (("input", ""), ("variable", ", written=True")):
+            for name, slot in self._slots(kind):
+                shape = self._shape(slot.shape)
+                dtype = f"np.{_dtype(slot, stored=False)}"
+                yield f'{INDENT}{name} = flat("{name}", {name}, {dtype}, {shape}{written})'
+        for kind in ("output", "arena"):
+            for name, slot in self._slots(kind):
+                yield f"{INDENT}{name} = np.empty({self._count(driver, slot)}, np.{_dtype(slot)})"
+        if driver.failing:
+            yield f"{INDENT}failed = np.zeros(1, np.int64)"
+        yield from (INDENT + line if line else line for line in body)
+        results = []
+        for (name, slot), array in zip(outputs, image.outputs, strict=True):
+            text = f"{name}.reshape({self._shape(array.shape)})"
+            results.append(f"{text}.view(np.bool_)" if slot.dtype.kind == "b" else text)
+        single = isinstance(self.executable.restructure([*range(len(results))]), int)
+        yield ""
+        comma = "," if len(results) == 1 and not single else ""
+        yield f"{INDENT}return {', '.join(results) or '()'}{comma}"
+
+    def _sizes(self) -> Iterator[str]:
+        """The lines that name the unknown sizes, each an axis of an input."""
+        found: set[Unknown] = set()
+        for name, array in zip(self.inputs, self.executable.image.inputs, strict=True):
+            axes = [dims.as_unknown(size) for size in array.shape]
+            new = [atom for atom in axes if atom is not None and atom not in found]
+            if new:
+                found |= set(new)
+                targets = [self._labels[atom] if atom in new else "_" for atom in axes]
+                comma = "," if len(targets) == 1 else ""
+                yield f'{", ".join(targets)}{comma} = sizes("{name}", {name}, {len(axes)})'
+        missing = [str(atom) for atom in self._labels if atom not in found]
+        if missing:
+            raise OptionError(
+                f"export: {self.executable.name}: the size {missing[0]} is no axis of an input, "
+                "so that the file could not find it"
+            )
+
+    def _slots(self, kind: str) -> list[tuple[str, Slot]]:
+        pairs = zip(self.kernel.table.address, self.kernel.memory.slots, strict=True)
+        found = {self._names[at]: slot for at, slot in pairs if slot.kind == kind}
+        order = {name: i for i, name in enumerate([*self.inputs, *self.variables])}
+        if kind == "output":
+            return sorted(found.items(), key=lambda pair: pair[1].position)
+        return sorted(found.items(), key=lambda pair: order.get(pair[0], 0))
+
+    def _count(self, driver: Driver, slot: Slot) -> str:
+        factors = [dims.source(size, self._labels) for size in slot.shape if size != 1]
+        if slot.chunks is not None and driver.count(slot.chunks) != "1":
+            factors.insert(0, driver.count(slot.chunks))
+        return " * ".join(factors) or "1"
+
+    def _type(self, slot: Slot) -> str:
+        shape = ", ".join(dims.source(size, self._labels) for size in slot.shape)
+        return f"{slot.dtype.name}[{shape}]"
+
+    def _shape(self, shape: Sequence[Size]) -> str:
+        sizes = [dims.source(size, self._labels) for size in shape]
+        return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+
+
+RESERVED = frozenset(
+    {
+        "FAILURES", "IndexError", "SAVED", "abs", "annotations", "chunk", "chunks", "extent",
+        "failed", "first", "found", "last", "main", "math", "max", "min", "njit", "np", "objmode",
+        "pathlib", "range", "run", "saved", "status", "sys", "type",
+    }
+)  # fmt: skip
+"""Names of an exported file that mean something else than a user's array."""
+
+
+def _calls(one: Instruction) -> Iterator[Call | Share]:
+    """The calls of units in an instruction."""
+    match one:
+        case Call() | Share():
+            yield one
+        case Loop():
+            yield from (call for inner in one.body for call in _calls(inner))
+        case While():
+            yield from (call for inner in (*one.test, *one.body) for call in _calls(inner))
+        case Branch():
+            yield from (call for inner in (*one.yes, *one.no) for call in _calls(inner))
+        case _:
+            pass
+
+
+def _dtype(slot: Slot, stored: bool = True) -> str:
+    """The name of a dtype in NumPy; a bool is stored as a byte."""
+    if slot.dtype.kind == "b":
+        return "uint8" if stored else "bool_"
+    return slot.dtype.name
+
+
+def _number(value: float) -> str:
+    """A number that reads back as exactly this one."""
+    return repr(value) if np.isfinite(value) else f"float({str(value)!r})"

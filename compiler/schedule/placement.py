@@ -1,0 +1,167 @@
+"""Placement: the groups that there are so far, and where a node fits among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import networkx as nx
+
+from compiler.core.lowering import Alias, Index
+from compiler.core.types import Shape
+from compiler.graph.view import Node, nodes_of
+from compiler.schedule.demand import canonical, reach
+from compiler.schedule.extent import Extents
+from compiler.schedule.groups import Group, LoopGroup, Pack, is_row
+
+MOST_STREAMS = 16  # arrays that unrelated nodes may share a loop with
+RECENT = 8  # groups of one domain that are tried
+
+
+class Placement:
+    """What is known while the nodes of a graph are placed in groups, one after the other.
+
+    Attributes:
+        home: the group that computes a value.
+        readers: the order of the last group that reads a value.
+        deferred: values that are complete only when their group has ended.
+        stored: values that lie in memory.
+        virtual: values that are computed where they are read.
+        first: an order before all groups.
+    """
+
+    def __init__(self, graph: nx.MultiDiGraph[int], separate: bool) -> None:
+        self.nodes = nodes_of(graph)
+        self.separate = separate
+        self.updated = {new: variable for variable, new in graph.graph["updates"]}
+        self.roots = (*graph.graph["outputs"], *self.updated)
+        self.consumers: dict[int, list[int]] = {node_id: [] for node_id in self.nodes}
+        for node in self.nodes.values():
+            # an alias waits for its further operands, and does not read them
+            aliased = isinstance(node.op.lowering, Alias)
+            for operand in dict.fromkeys(node.operands[:1] if aliased else node.operands):
+                self.consumers[operand].append(node.id)
+        self.groups: list[Group] = []
+        self.by_domain: dict[Shape, list[LoopGroup]] = {}
+        self.home: dict[int, Group] = {}
+        self.readers: dict[int, int] = {}
+        self.deferred: set[int] = set()
+        self.stored: set[int] = set(self.roots)
+        self.virtual: set[int] = set()
+        self.extents = Extents(self.nodes, self.roots)
+        self.packs: dict[int, Pack] = {}
+        self.aliases: dict[int, int] = {}
+        self.first = self.front = -(10**9)
+        self.last = 0
+
+    def earliest(self, bases: Iterable[tuple[int, Index]]) -> int:
+        """The order of the first group in which all bases can be read."""
+        return max((self._ready(base) for base, _ in bases), default=self.first)
+
+    def _ready(self, base: int) -> int:
+        node = self.nodes[base]
+        if isinstance(node.op.lowering, Alias):
+            if base not in self.aliases:  # there may be many paths through a chain of them
+                operand, *others = node.operands
+                known = map(self._known, others)
+                self.aliases[base] = max([self._settled(operand), *known])
+            return self.aliases[base]
+        home = self.home.get(base)
+        if home is None:
+            return self.first
+        return home.order + 1 if base in self.deferred else home.order
+
+    def _settled(self, node_id: int) -> int:
+        """The order of the first group that can read a value from memory."""
+        home = self.home.get(node_id)
+        if home is not None:
+            return home.order + 1
+        aliased = isinstance(self.nodes[node_id].op.lowering, Alias)
+        return self._ready(node_id) if aliased else self.first
+
+    def _known(self, node_id: int) -> int:
+        """The order of the first group in which a value can be read."""
+        index = canonical(self.nodes[node_id].type.shape)
+        return self.earliest(reach(self.nodes, self.virtual, node_id, index))
+
+    def candidate(self, node: Node, bases: list[tuple[int, Index]], least: int) -> LoopGroup | None:
+        """The group that a node joins, none before the order `least`; None if it fits in none."""
+        if self.separate:
+            return None
+        shape = node.type.shape
+        for base, _ in bases:
+            group = self.home.get(base)
+            if (
+                isinstance(group, LoopGroup)
+                and group.order == least
+                and self.fits(group, node, bases)
+            ):
+                return group
+        shared = {base for base, _ in bases if self.nodes[base].type.ndim}
+        for group in reversed(self.by_domain.get(shape, [])[-RECENT:]):
+            if (
+                group.order >= least
+                and len(group.reads) + len(shared - group.reads) <= MOST_STREAMS
+                and not shared.isdisjoint(group.reads)
+                and self.fits(group, node, bases)
+            ):
+                return group
+        return None
+
+    def fits(self, group: LoopGroup, node: Node, bases: list[tuple[int, Index]]) -> bool:
+        """Whether a group can compute a node that reads these values."""
+        shape = node.type.shape
+        if shape != group.domain and not is_row(group, shape):
+            return False
+        if not self.extents.has_room(group, node):
+            return False
+        return all(
+            self.readable(group, base, index)
+            for base, index in bases
+            if self.home.get(base) is group
+        )
+
+    def readable(self, group: LoopGroup, base: int, index: Index) -> bool:
+        """Whether a group can read a value that it computes itself, at this index."""
+        if base in self.deferred:
+            return False
+        own = canonical(self.nodes[base].type.shape)
+        if index == own:
+            return True
+        # a row that is complete can be read at any column in the next pass
+        return (
+            group.split is not None
+            and self.nodes[base].type.shape == group.domain
+            and index[: group.split] == own[: group.split]
+        )
+
+    def new_loops(self, domain: Shape, split: int | None, at_front: bool = False) -> LoopGroup:
+        """A new group of loops over a domain."""
+        group = LoopGroup(self.next_order(at_front), domain, split)
+        self.groups.append(group)
+        self.by_domain.setdefault(domain, []).append(group)
+        return group
+
+    def next_order(self, at_front: bool = False) -> int:
+        """The order of a group after all others, or before all but those that were put in front."""
+        # orders are even, so that "after group n" is n + 1
+        if at_front:
+            self.front += 2
+            return self.front
+        self.last += 2
+        return self.last
+
+    def join(self, node: Node, group: LoopGroup, bases: list[tuple[int, Index]]) -> None:
+        """Let a group compute a node that reads these values."""
+        group.members.append(node.id)
+        self.extents.join(group, node, (base for base, _ in bases))
+        self.home[node.id] = group
+        self.read(group, bases)
+
+    def read(self, group: LoopGroup, bases: Iterable[tuple[int, Index]]) -> None:
+        """Note that a group reads these values."""
+        for base, _ in bases:
+            if self.nodes[base].type.ndim:
+                group.reads.add(base)
+            self.readers[base] = max(self.readers.get(base, self.first), group.order)
+            if base in self.home and self.home[base] is not group:
+                self.stored.add(base)

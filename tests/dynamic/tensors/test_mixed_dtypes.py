@@ -1,0 +1,109 @@
+"""Tensors, Python numbers and NumPy scalars of several dtypes together: what PyTorch 2.13 does."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamic as torch
+
+I8, U8 = torch.tensor([1, -2, 3], dtype=torch.int8), torch.tensor([1, 200, 3], dtype=torch.uint8)
+I64, BOOL = torch.tensor([4, 5, -6]), torch.tensor([True, False, True])
+ONE_I64, ONE_F64 = torch.tensor(2), torch.tensor(2.5, dtype=torch.float64)
+
+
+def same(found: Any, values: Any, dtype: Any) -> None:
+    assert found.dtype == dtype
+    assert found.tolist() == values
+
+
+@pytest.mark.parametrize(
+    ("data", "values", "dtype"),
+    [
+        ([torch.tensor(1), ONE_F64], [1.0, 2.5], torch.float64),
+        ([1, ONE_F64], [1.0, 2.5], torch.float64),
+        ([[torch.tensor(1), 2], [3, 2.5]], [[1.0, 2.0], [3.0, 2.5]], torch.float32),
+        ([torch.tensor(1, dtype=torch.int32)], [1], torch.int32),
+        ([torch.tensor(1, dtype=torch.int32), 2], [1, 2], torch.int64),
+        ([torch.tensor(1.0), ONE_F64], [1.0, 2.5], torch.float64),
+        ([np.float64(1.5)], [1.5], torch.float64),
+        ([np.int32(1), 2.5], [1.0, 2.5], torch.float32),
+        ([True, U8[0]], [1, 1], torch.uint8),
+        ([], [], torch.float32),
+        ([True, 2], [1, 2], torch.int64),
+    ],
+)
+def test_data_take_the_dtype_that_holds_them_all(data, values, dtype):
+    same(torch.tensor(data), values, dtype)
+    same(torch.as_tensor(data), values, dtype)
+
+
+def test_numpy_scalars_are_numbers():
+    same(torch.full((2,), np.int32(3)), [3, 3], torch.int64)
+    same(torch.full((2,), np.bool_(True)), [True, True], torch.bool)
+    same(I64.masked_fill(BOOL, np.float32(1.5)), [1, 5, 1], torch.int64)
+    same(I64.clone().masked_fill_(BOOL, np.int8(7)), [7, 5, 7], torch.int64)
+    same(I8 & np.int64(2), [0, 2, 2], torch.int8)
+    same(BOOL | np.uint8(2), [3, 2, 3], torch.int64)
+
+
+def test_numbers_and_scalars_do_not_widen_bits():
+    for function, values in (
+        (operator.and_, [0, 2, 2]),
+        (operator.or_, [3, -2, 3]),
+        (operator.xor, [3, -4, 1]),
+    ):
+        same(function(I8, ONE_I64), values, torch.int8)
+        same(function(ONE_I64, I8), values, torch.int8)
+    same(torch.bitwise_and(I8, U8), [1, 200, 3], torch.int16)
+
+
+@pytest.mark.parametrize("name", ["__iand__", "__ior__", "__ixor__", "bitwise_and_"])
+@pytest.mark.parametrize("other", [2, ONE_I64, np.int64(2)])
+def test_bools_hold_no_bits_of_integers(name, other):
+    with pytest.raises(RuntimeError, match="result type Long can't be cast to the desired output"):
+        getattr(BOOL.clone(), name)(other)
+
+
+def test_bools_hold_no_bits_of_floats():
+    with pytest.raises(TypeError):
+        BOOL.clone().__iand__(torch.ones(3))
+
+
+def test_addcmul_multiplies_in_the_dtype_of_the_result():
+    same(torch.addcmul(I64, U8, U8, value=2), [6, 80005, 12], torch.int64)
+    same(torch.addcmul(torch.zeros(3), U8, U8), [1.0, 40000.0, 9.0], torch.float32)
+    same(U8.addcmul(BOOL, BOOL, value=2), [3, 200, 5], torch.uint8)
+
+
+def test_quotients_round():
+    same(torch.div(I64, -3, rounding_mode="trunc"), [-1, -1, 2], torch.int64)
+    same(torch.div(I64, -3, rounding_mode="floor"), [-2, -2, 2], torch.int64)
+    same(I64.div(U8, rounding_mode="trunc"), [4, 0, -2], torch.int64)
+    same(I64.divide(2.5, rounding_mode="floor"), [1.0, 2.0, -3.0], torch.float32)
+    same(torch.div(I64, ONE_F64, rounding_mode="trunc"), [1.0, 2.0, -2.0], torch.float64)
+    same(torch.div(torch.tensor([1.0]), 0.1, rounding_mode="floor"), [9.0], torch.float32)
+    same(I64.clone().div_(-3, rounding_mode="trunc"), [-1, -1, 2], torch.int64)
+    x = torch.tensor([5.0, -5.0], requires_grad=True)
+    for mode in ("floor", "trunc"):
+        torch.div(x, torch.tensor([2.0]), rounding_mode=mode).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0]
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        torch.div(I64, torch.tensor([1, 0, 1]), rounding_mode="trunc")
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        I64.clone().div_(0, rounding_mode="floor")
+    with pytest.raises(RuntimeError, match="but found 'up'"):
+        I64.div(2, rounding_mode="up")
+
+
+def test_integers_to_negative_powers():
+    base = torch.tensor([0, 1, -1, -1, 2, 3])
+    same(base ** torch.tensor([-1, -2, -2, -3, -1, 2]), [0, 1, 1, -1, 0, 9], torch.int64)
+    same(2 ** torch.tensor([-2, 3]), [0, 8], torch.int64)
+    for tensor in (base, U8):
+        with pytest.raises(RuntimeError, match="Integers to negative integer powers are not allo"):
+            tensor**-3
+    same(torch.tensor([2.0]) ** -1, [0.5], torch.float32)

@@ -1,0 +1,97 @@
+"""What is known of an op is in its record: no table elsewhere is keyed by ops."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from compiler.ops import all_ops
+from tests.paths import ROOT
+
+NAMES = {op.name for op in all_ops()}
+LIBRARIES = ("ops", "_ops", "eager_ops")
+
+RULES = ("compiler/ops/", "compiler/passes/", "compiler/llvm/vecmath/", "staticgraph/fuzz/")
+"""Declarations, rewrite rules, functions of a kernel that have the names of ops, and campaigns,
+whose references are written apart from the library on purpose."""
+PYTORCH = {
+    "dynamic/tape/names.py": "what PyTorch calls the node of an op",
+    "dynamic/tape/saved_values.py": "what PyTorch calls the values that a node keeps",
+    "dynamic/tensors/inplace_methods.py": "what PyTorch calls its in-place methods",
+    "dynamic/core/eager_ops.py": "ops that PyTorch derives, casts or shares memory otherwise",
+}
+SPEED = {
+    "dynamic/fast_paths/__init__.py": "the ops that small tensors take a short way of",
+    "dynamic/fast_paths/views.py": "methods that make views of small tensors",
+    "dynamic/fast_paths/pairs.py": "operators of pairs of small tensors",
+    "dynamic/kernels/large_rules.py": "gradients that write where their operands lie",
+    "dynamic/kernels/native.py": "ops whose kernels are faster, or slower, than NumPy",
+    "dynamic/kernels/native_windows.py": "ops whose kernels know all sizes",
+}
+OTHERS = {
+    "compiler/llvm/lower/functions.py": "functions of the emitted source, of which some are ops",
+    "compiler/llvm/with_numba.py": "functions of the emitted source",
+    "dynamic/linalg/functions.py": "methods of tensors",
+    "dynamic/tensors/methods.py": "methods of tensors",
+    "staticgraph/draw/picture.py": "colours of leaves in a drawing",
+    "compiler/codegen/region.py": "loops and branches, which are no values but control flow",
+    "compiler/transforms/control_gradients.py": "moves that a scan may do after it, a rewrite rule",
+    "dynamic/capture/operands.py": "ops that Python has for numbers",
+    "dynamic/nn/init.py": "gains of PyTorch's init.calculate_gain, by its own names",
+    "dynamic/nn/recurrent_cells.py": "the two nonlinearities of an RNN cell, by PyTorch's names",
+    "dynamic/nn/transformer.py": "activations that PyTorch takes by name",
+}
+ALLOWED = PYTORCH | SPEED | OTHERS
+
+
+def _is_op(key: ast.expr | None) -> bool:
+    if isinstance(key, ast.Attribute) and isinstance(key.value, ast.Name):
+        return key.value.id in LIBRARIES
+    return False
+
+
+def _is_named(key: ast.expr | None) -> bool:
+    return isinstance(key, ast.Constant) and key.value in NAMES
+
+
+def _tables(path: Path) -> Iterator[int]:
+    """The lines of dictionaries by op or by an op's name, and of sets of ops."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Dict):
+            if any(map(_is_op, node.keys)) or sum(map(_is_named, node.keys)) > 1:
+                yield node.lineno
+        elif isinstance(node, ast.Set):
+            if any(map(_is_op, node.elts)):
+                yield node.lineno
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+            made = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+            given = [one for one in node.args if isinstance(one, ast.Tuple | ast.List)]
+            keys = given[0].elts if made in ("frozenset", "set", "fromkeys") and given else []
+            if any(map(_is_op, keys)) or sum(map(_is_named, keys)) > 1:
+                yield node.lineno
+
+
+def _found() -> dict[str, list[int]]:
+    paths = [
+        p for name in ("compiler", "dynamic", "staticgraph") for p in (ROOT / name).rglob("*.py")
+    ]
+    found = {path.relative_to(ROOT).as_posix(): list(_tables(path)) for path in paths}
+    return {name: lines for name, lines in found.items() if lines and not name.startswith(RULES)}
+
+
+def test_no_table_is_keyed_by_ops_outside_the_records() -> None:
+    assert {name: lines for name, lines in _found().items() if name not in ALLOWED} == {}
+
+
+def test_what_is_allowed_is_there() -> None:
+    assert ALLOWED.keys() - _found().keys() == set()
+
+
+def test_a_table_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "tables.py"
+    path.write_text(
+        "a = {ops.exp: 1}\nb = {'exp': 1, 'sin': 2}\nc = frozenset((ops.exp, ops.sin))\n"
+        "d = dict.fromkeys(('exp', 'sin'))\ne = {'exp': 1, 'mine': 2}\nf = (ops.exp, ops.sin)\n"
+    )
+    assert list(_tables(path)) == [1, 2, 3, 4]
