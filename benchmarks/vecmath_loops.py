@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir.parse import parsed_function
 from compiler.llvm.native import compile_native, step_symbol
 from compiler.llvm.vecmath import PREDICATES
 from compiler.runtime.cache.objects import load_object
@@ -44,7 +45,7 @@ def source(template: str, name: str, operands: int, dtype: str) -> str:
 @cache
 def compiled(text: str) -> tuple[Callable[..., int], Any]:
     """The step of a unit, and what owns its code."""
-    loaded = load_object(Code((step_symbol(0),), compile_native([text])))
+    loaded = load_object(Code((step_symbol(0),), compile_native([parsed_function(text)])))
     return STEP(loaded.addresses[0]), loaded
 
 

@@ -52,9 +52,9 @@ def compile_graph(
         image = image_of(kernel, definition)
         emitted = time.perf_counter()
         if options.backend == "numba":
-            native = load_with_numba(kernel.units, image)
+            native = load_with_numba(kernel, image)
         else:
-            native = load_kernel(kernel.units, image, place)
+            native = load_kernel(kernel, image, place)
         if "compile" in told:
             passes, code = emitted - start, time.perf_counter() - emitted
             log(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from compiler.transforms.control_flow import cond as cond, scan as scan, while_loop as while_loop
 from dynamic import (
+    assembly as assembly,  # first: what follows reads the methods of Tensor
     autograd as autograd,
     func as func,
     linalg as linalg,
@@ -43,9 +44,7 @@ from dynamic.core.dtypes import (
 from dynamic.core.results import Size as Size
 from dynamic.drawing import make_dot as make_dot
 from dynamic.func import vmap as vmap
-from dynamic.handle import complete as _complete
-from dynamic.kernels.memory import keep_freed_memory as _keep_freed_memory
-from dynamic.kernels.parallel import (
+from dynamic.kernels.threads import (
     get_num_threads as get_num_threads,
     set_num_threads as set_num_threads,
 )
@@ -85,9 +84,6 @@ from dynamic.tensors.devices import cuda as cuda, device as device
 from dynamic.tensors.printing import set_printoptions as set_printoptions
 from dynamic.tensors.random_numbers import manual_seed as manual_seed
 from dynamic.tensors.tensor import Tensor as Tensor
-
-_complete(Tensor)
-_keep_freed_memory()
 
 float = float32  # the names of Python's types are PyTorch's dtypes
 double = float64

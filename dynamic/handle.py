@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from compiler.core.protocols import CompiledFunction
 from dynamic.tensors.tensor import Tensor
 
 
-def call(function: Any, operands: Sequence[Any]) -> list[Any]:
+def call(function: CompiledFunction, operands: Sequence[Any]) -> list[Any]:
     """The results of a compiled function, recorded as one node."""
     from dynamic.capture import calls
 
@@ -40,8 +41,10 @@ def capturing() -> AbstractContextManager[None]:
     return capturing()
 
 
-def complete(cls: type[Tensor]) -> None:
-    """Give tensors these methods, which their room, below the capture, cannot have."""
-    for method in (call, arrays, capturing):
-        setattr(cls, method.__name__, staticmethod(method))
-    setattr(cls, traced.__name__, classmethod(traced))
+METHODS: dict[str, Any] = {
+    "call": staticmethod(call),
+    "arrays": staticmethod(arrays),
+    "traced": classmethod(traced),
+    "capturing": staticmethod(capturing),
+}
+"""Methods of Tensor, whose room is below the capture."""

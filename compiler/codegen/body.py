@@ -12,12 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from compiler.codegen.scalar import (
+    ACCUMULATOR,
+    INDEX,
     cast,
     combine,
     from_memory,
     identity,
     literal,
-    pointwise_code,
+    pointwise,
     to_memory,
 )
 from compiler.codegen.statements import Access, Body, Check, Memory, Statement, Total
@@ -35,6 +37,7 @@ from compiler.core.lowering import (
 )
 from compiler.core.types import DType
 from compiler.graph.view import Node
+from compiler.ir.records import Binary, Call, Cast, Const, Expr, Name, Select
 from compiler.schedule.demand import (
     broadcast_index,
     canonical,
@@ -50,24 +53,24 @@ from compiler.schedule.groups import (
 )
 from compiler.schedule.stages import Stages, reduction_operand, stages_of
 
-BEFORE, ROW, ELEMENT = range(3)  # how often a statement runs: once per group, row or element
+BEFORE, ROW, EACH = range(3)  # how often a statement runs: once per group, row or element
 NOTHING: frozenset[int] = frozenset()
 INT64 = np.dtype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A scalar in the kernel: its text, the loops that it changes with, and how often it does."""
+    """A scalar in the kernel, the loops that it changes with, and how often it does."""
 
-    text: str
+    value: Expr
     axes: frozenset[int] = NOTHING
     scope: int = BEFORE
 
 
 class Names:
-    """Fresh names of kernel variables, and the text of sizes."""
+    """Fresh names of kernel variables, and the expressions of sizes."""
 
-    def __init__(self, size: Callable[[Size], str]) -> None:
+    def __init__(self, size: Callable[[Size], Expr]) -> None:
         self.size = size
         self.count = 0
 
@@ -148,18 +151,18 @@ class _Builder:
                 self._store(store)
         # every element is read before any is written: an output may take the place of an input
         for lines in (self.body.rows[stage], self.body.passes[stage]):
-            lines.sort(key=lambda line: line.code.startswith("{m}"))
+            lines.sort(key=lambda line: line.writes)
 
     def _keep(self, node_id: int) -> None:
         index = canonical(self.nodes[node_id].type.shape)
         if node_id in self.fusion.stored:
-            self._write(node_id, index, self._value(node_id, index), ELEMENT)
+            self._write(node_id, index, self._value(node_id, index), EACH)
         elif node_id in self.stages.kept:
             value = self._value(node_id, index)
             self.body.scratch[node_id] = product(self.group.domain[self.split :])
-            code = to_memory(value.text, self.nodes[node_id].type.dtype)
+            kept = to_memory(value.value, self.nodes[node_id].type.dtype)
             place = self._column(index)
-            self._line(Statement(code, self.loops, ("scratch", node_id), place), ELEMENT)
+            self._line(Statement("", kept, self.loops, ("scratch", node_id), place), EACH)
 
     def _column(self, index: Index) -> Affine:
         """The place of an element in the memory of one row."""
@@ -173,7 +176,7 @@ class _Builder:
         found = self.passing.get(key) or self.lasting.get(key)
         if found is None:
             found = self._evaluate(self.nodes[node_id], index)
-            (self.passing if found.scope == ELEMENT else self.lasting)[key] = found
+            (self.passing if found.scope == EACH else self.lasting)[key] = found
         return found
 
     def _evaluate(self, node: Node, index: Index) -> Value:
@@ -187,7 +190,7 @@ class _Builder:
         if isinstance(lowering, Iota):
             return self._affine_value(index[0])
         if isinstance(lowering, SizeValue):
-            return Value(f"i64({self.names.size(node.attrs['size'])})")
+            return Value(Cast("i64", self.names.size(node.attrs["size"])))
         if node.op.name == "constant" and node.attrs["value"].array.size == 1:
             return Value(literal(node.attrs["value"].array.reshape(())[()], node.type.dtype))
         if node.id in self.fusion.virtual:
@@ -215,21 +218,22 @@ class _Builder:
             self._value(operand.id, broadcast_index(index, operand.type.shape))
             for operand in operands
         ]
-        code = pointwise_code(node, [value.text for value in values], operands[0].type.dtype)
-        return self._assign(code, node.type.dtype, *values)
+        found = pointwise(node, [value.value for value in values], operands[0].type.dtype)
+        return self._assign(found, node.type.dtype, *values)
 
-    def _assign(self, code: str, dtype: DType, *values: Value) -> Value:
+    def _assign(self, value: Expr, dtype: DType, *values: Value) -> Value:
         axes = NOTHING.union(*(value.axes for value in values))
         scope = max((value.scope for value in values), default=BEFORE)
         name = self.names.fresh()
-        self._line(Statement(f"{name} = {code}", axes, dtype=dtype), scope)
-        return Value(name, axes, scope)
+        self._line(Statement(name, value, axes, dtype=dtype), scope)
+        return Value(Name(name), axes, scope)
 
     def _affine_value(self, index: Affine) -> Value:
         axes, scope = self._extent(index)
         name = self.names.fresh()
-        self._line(Statement(f"{name} = i64({{i}})", axes, index=index, dtype=INT64), scope)
-        return Value(name, axes, scope)
+        value = Cast("i64", INDEX)
+        self._line(Statement(name, value, axes, index=index, dtype=INT64), scope)
+        return Value(Name(name), axes, scope)
 
     def _gather(self, node: Node, lowering: Gather, index: Index) -> Value:
         x, indices = (self.nodes[operand] for operand in node.operands)
@@ -243,19 +247,22 @@ class _Builder:
         given = self._value(indices.id, broadcast_index(inner, indices.type.shape))
         wrap = node.attrs.get("wrap", True)
         least, most = self.names.fresh("least"), self.names.fresh("most")
-        for name, text in ((least, "9223372036854775807"), (most, "-9223372036854775807")):
-            self.body.before.append(Statement(f"{name} = i64({text})", NOTHING))
-        at = self._assign(f"i64({given.text})", INT64, given)
+        for name, limit in ((least, (1 << 63) - 1), (most, 1 - (1 << 63))):
+            self.body.before.append(Statement(name, Cast("i64", Const(limit)), NOTHING))
+        at = self._assign(Cast("i64", given.value), INT64, given)
         for name, function in ((least, "minimum"), (most, "maximum")):
-            self._line(Statement(f"{name} = {function}({name}, {at.text})", at.axes), at.scope)
-        bound = self.names.size(size)
+            met = Call(function, (Name(name), at.value))
+            self._line(Statement(name, met, at.axes), at.scope)
+        bound, zero = self.names.size(size), Const(0)
         if wrap:
-            at = self._assign(f"select({at.text} < 0, {at.text} + {bound}, {at.text})", INT64, at)
-        inside = f"({at.text} >= 0) & ({at.text} < {bound})"
-        at = self._assign(f"select({inside}, {at.text}, i64(0))", INT64, at)
+            value = Select(Binary("<", at.value, zero), at.value + bound, at.value)
+            at = self._assign(value, INT64, at)
+        inside = Binary("&", Binary(">=", at.value, zero), Binary("<", at.value, bound))
+        at = self._assign(Select(inside, at.value, Cast("i64", zero)), INT64, at)
         self.body.checks.append(Check(node.id, least, most, size, wrap))
-        self.dynamic[at.text] = at
-        return run_time(at.text)
+        assert isinstance(at.value, Name)
+        self.dynamic[at.value.name] = at
+        return run_time(at.value.name)
 
     # -- memory --------------------------------------------------------------------------------
 
@@ -273,7 +280,7 @@ class _Builder:
             axes |= self.dynamic[name].axes
             scope = max(scope, self.dynamic[name].scope)
         if any(axis >= self.split for axis in axes):
-            scope = ELEMENT
+            scope = EACH
         elif axes:
             scope = max(scope, ROW)
         return axes, scope
@@ -297,26 +304,30 @@ class _Builder:
         scope = max(scope, least)
         name = self.names.fresh()
         dtype = self.nodes[memory[1]].type.dtype
-        code = f"{name} = {from_memory(dtype)}"
-        self._line(Statement(code, axes, memory, place, dtype=dtype), scope)
-        return Value(name, axes, scope)
+        value = from_memory(dtype)
+        self._line(Statement(name, value, axes, memory, place, dtype=dtype), scope)
+        return Value(Name(name), axes, scope)
 
     def _write(self, node_id: int, index: Index, value: Value, scope: int) -> None:
         place = self._place(node_id, index)
         self.body.accesses.append(Access(node_id, place, self.stage, write=True))
-        axes = self.loops if scope == ELEMENT else NOTHING
-        code = to_memory(value.text, self.nodes[node_id].type.dtype)
-        self._line(Statement(code, axes, ("node", node_id), place), scope)
+        self._put(node_id, place, value.value, scope)
 
-    def _update(self, node_id: int, place: Affine, code: str, scope: int) -> None:
-        """Replace an element of memory by `code`, in which `{o}` is its old value."""
+    def _update(self, node_id: int, place: Affine, value: Expr, scope: int) -> None:
+        """Replace an element of memory by `value`, which may read it."""
         self.body.accesses.append(Access(node_id, place, self.stage, write=True, whole=False))
-        axes = self.loops if scope == ELEMENT else NOTHING
-        dtype = self.nodes[node_id].type.dtype
-        code = to_memory(code.replace("{o}", from_memory(dtype)), dtype)
-        self._line(Statement(code, axes, ("node", node_id), place), scope)
+        self._put(node_id, place, value, scope)
 
-    def _fill(self, node_id: int, value: str) -> None:
+    def _put(self, node_id: int, place: Affine, value: Expr, scope: int) -> None:
+        axes = self.loops if scope == EACH else NOTHING
+        kept = to_memory(value, self.nodes[node_id].type.dtype)
+        self._line(Statement("", kept, axes, ("node", node_id), place), scope)
+
+    def _old(self, node_id: int) -> Expr:
+        """The value of the element of memory that a statement replaces."""
+        return from_memory(self.nodes[node_id].type.dtype)
+
+    def _fill(self, node_id: int, value: Expr) -> None:
         self.body.fills.append((node_id, to_memory(value, self.nodes[node_id].type.dtype)))
         self.body.accesses.append(Access(node_id, Affine(), 0, write=True, whole=False))
 
@@ -330,37 +341,37 @@ class _Builder:
             inner, _ = lowering.split(loops, source.type, indices.type, **target.attrs)
             at = self._checked_index(target, indices, inner, target.type.shape[axis])
             index = (*index[:axis], at, *index[axis + 1 :])
-        code = value.text
+        given = value.value
         if store.accumulates:
             self.body.placed.add(target.id)
-            code = f"{{o}} + {code}"
+            given = self._old(target.id) + given
         elif store.adds_zero and target.type.dtype.kind == "f":
-            code = f"{code} + {literal(0, target.type.dtype)}"
-        self._update(target.id, self._place(target.id, index), code, ELEMENT)
+            given = given + literal(0, target.type.dtype)
+        self._update(target.id, self._place(target.id, index), given, EACH)
 
     # -- reductions ----------------------------------------------------------------------------
 
     def _accumulate(self, node: Node, kind: str) -> None:
         operand, index = reduction_operand(self.fusion, node.id)
         source, dtype = self.nodes[operand].type.dtype, node.type.dtype
-        value = self._value(operand, index)
-        text = cast(value.text, source, dtype)
+        value = cast(self._value(operand, index).value, source, dtype)
         if self._across_rows(node):
             place = self._place(node.id, self._result_index(node))
             self._fill(node.id, identity(kind, dtype))
             self.body.gathered[node.id] = kind
-            self._update(node.id, place, combine(kind, dtype, "{o}", text), ELEMENT)
+            total = combine(kind, dtype, self._old(node.id), value)
+            self._update(node.id, place, total, EACH)
             return
         name = self.names.fresh("acc")
         self.partial[node.id] = (name,)
         self.body.sums.append(Total(name, kind, dtype))
-        self._line(Statement(f"{name} = {identity(kind, dtype)}", NOTHING, dtype=dtype), ROW)
+        self._line(Statement(name, identity(kind, dtype), NOTHING, dtype=dtype), ROW)
         if kind == "sum" and dtype.kind == "f":
-            code = f"{{a}} = {combine(kind, dtype, '{a}', text)}"
-            self._line(Statement(code, self.loops, accumulator=name, dtype=dtype), ELEMENT)
+            total = combine(kind, dtype, ACCUMULATOR, value)
+            self._line(Statement("", total, self.loops, accumulator=name, dtype=dtype), EACH)
         else:
-            code = f"{name} = {combine(kind, dtype, name, text)}"
-            self._line(Statement(code, self.loops), ELEMENT)
+            total = combine(kind, dtype, Name(name), value)
+            self._line(Statement(name, total, self.loops), EACH)
 
     def _totals_rows(self, node: Node) -> bool:
         return totals_rows(self.group, node, self.nodes[node.operands[0]].type.shape)
@@ -368,9 +379,9 @@ class _Builder:
     def _add_row(self, node: Node, kind: str) -> None:
         """Add a row's value to the total over the rows."""
         operand, index = reduction_operand(self.fusion, node.id)
-        value = self._value(operand, index)
-        text = cast(value.text, self.nodes[operand].type.dtype, node.type.dtype)
-        self._total(node, kind, text, self._place(node.id, self._result_index(node)))
+        value = self._value(operand, index).value
+        value = cast(value, self.nodes[operand].type.dtype, node.type.dtype)
+        self._total(node, kind, value, self._place(node.id, self._result_index(node)))
 
     def _across_rows(self, node: Node) -> bool:
         """Whether a reduction keeps the columns, so that it accumulates in memory."""
@@ -395,7 +406,7 @@ class _Builder:
         index = self._result_index(node)
         rows = frozenset(range(self.split))
         if node.id not in self.fusion.deferred:
-            value = Value(name, rows, ROW)
+            value = Value(Name(name), rows, ROW)
             self.lasting[node.id, canonical(node.type.shape)] = value
             if node.id in self.fusion.stored:
                 self._write(node.id, index, value, ROW)
@@ -404,20 +415,20 @@ class _Builder:
         if place.terms:
             self._fill(node.id, identity(kind, node.type.dtype))
             self.body.gathered[node.id] = kind
-            self._update(node.id, place, combine(kind, node.type.dtype, "{o}", name), ROW)
+            total = combine(kind, node.type.dtype, self._old(node.id), Name(name))
+            self._update(node.id, place, total, ROW)
         else:
-            self._total(node, kind, name, place)
+            self._total(node, kind, Name(name), place)
 
-    def _total(self, node: Node, kind: str, name: str, place: Affine) -> None:
+    def _total(self, node: Node, kind: str, value: Expr, place: Affine) -> None:
         """Sum the rows' partial results in float64: there may be many rows."""
         dtype = node.type.dtype
         wide = np.dtype(np.float64) if dtype.kind == "f" else dtype
         total = self.names.fresh("total")
         self.body.totals.append(Total(total, kind, wide))
-        self.body.before.append(Statement(f"{total} = {identity(kind, wide)}", NOTHING))
-        code = f"{total} = {combine(kind, wide, total, cast(name, dtype, wide))}"
-        self._line(Statement(code, NOTHING), ROW)
+        self.body.before.append(Statement(total, identity(kind, wide), NOTHING))
+        added = combine(kind, wide, Name(total), cast(value, dtype, wide))
+        self._line(Statement(total, added, NOTHING), ROW)
         self.body.accesses.append(Access(node.id, place, self.stage, write=True, whole=False))
-        code = to_memory(cast(total, wide, dtype), dtype)
-        store = Statement(code, NOTHING, ("node", node.id), place)
-        self.body.after.append(store)
+        whole = to_memory(cast(Name(total), wide, dtype), dtype)
+        self.body.after.append(Statement("", whole, NOTHING, ("node", node.id), place))

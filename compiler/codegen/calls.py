@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from compiler.codegen.frame import Entries, Frame
-from compiler.codegen.loops import INDENT
 from compiler.codegen.program import (
     OF_A_CHUNK,
     Branch,
@@ -23,10 +22,13 @@ from compiler.codegen.program import (
     While,
 )
 from compiler.codegen.region import Region
-from compiler.codegen.unit import Parameter, Unit, UnitPrinter, loop_units, product_units
+from compiler.codegen.unit import Parameter, Unit, UnitBuilder, loop_units, product_units
 from compiler.core.dims import Unknown
 from compiler.core.types import TensorType, TupleType
 from compiler.graph.view import Node
+from compiler.ir import records
+from compiler.ir.records import Function
+from compiler.ir.text import INDENT, definition
 from compiler.ops import control
 from compiler.schedule.chunks import Cut
 from compiler.schedule.groups import Group, HostGroup, LoopGroup, NestedGroup
@@ -36,7 +38,7 @@ class Calls:
     """Prints what a kernel calls; finds its units and its program on the way.
 
     Attributes:
-        units: the text of each unit, and its number.
+        units: by its text after its name, the number of each unit, and the unit.
         program: the instructions so far; those of a body while it is printed.
         hosts: the calls of NumPy functions, those of bodies too.
         origins: what each instruction, those of bodies aside, comes from.
@@ -53,7 +55,7 @@ class Calls:
         self.labels = labels
         self.frames = frames
         self.entries = entries
-        self.units: dict[str, int] = {}
+        self.units: dict[str, tuple[int, Function]] = {}
         self.program: list[Instruction] = []
         self.hosts: list[HostCall] = []
         self.depth = 0
@@ -67,7 +69,7 @@ class Calls:
             yield ""
             yield self._comment(root.fusion.nodes, [new])
             self._change(root, len(root.fusion.groups))
-            yield from self._call(root, self._printer(root).copy(variable, new))
+            yield from self._call(root, self._builder(root).copy(variable, new))
             self._note()
 
     def _groups(self, region: Region) -> Iterator[str]:
@@ -108,8 +110,8 @@ class Calls:
         if not self.depth:
             self.origins += [self.origin] * (len(self.program) - len(self.origins))
 
-    def _printer(self, region: Region) -> UnitPrinter:
-        return UnitPrinter(region.fusion.nodes, region.memory, self.labels)
+    def _builder(self, region: Region) -> UnitBuilder:
+        return UnitBuilder(region.fusion.nodes, region.memory, self.labels)
 
     def _host(self, region: Region, group: HostGroup) -> Iterator[str]:
         """The lines of a host step."""
@@ -198,15 +200,11 @@ class Calls:
         self, region: Region, copies: Iterable[tuple[TensorType, int, int]]
     ) -> Iterator[str]:
         for type, target, source in copies:
-            yield from self._call(region, self._printer(region).copy_entry(target, source, type))
+            yield from self._call(region, self._builder(region).copy_entry(target, source, type))
 
     def _call(self, region: Region, unit: Unit) -> Iterator[str]:
         """The lines that call a unit, which is numbered here."""
-        parameters = [f"{one.name}: {one.type}" for one in unit.parameters]
-        parameters += [f"{name}: i64" for name in OF_A_CHUNK] if unit.chunks else []
-        body = "\n".join(INDENT + line for line in (*unit.lines, "return 0"))
-        text = f"({', '.join(parameters)}) -> i64:\n{body}"
-        number = self.units.setdefault(text, len(self.units))
+        number = self._number(unit)
         pairs = [self._operand(region, one) for one in unit.parameters]
         operands, words = tuple(one for one, _ in pairs), [word for _, word in pairs]
         pad = ""
@@ -226,6 +224,18 @@ class Calls:
         yield f"{pad}status = {called}"
         yield f"{pad}if status != 0:"
         yield f"{pad}{INDENT}return status"
+
+    def _number(self, unit: Unit) -> int:
+        """The number of a unit: the same for those that compute alike."""
+        parameters = [records.Parameter(one.name, one.type) for one in unit.parameters]
+        if unit.chunks is not None:
+            parameters += [records.Parameter(name, "i64") for name in OF_A_CHUNK]
+        text = definition(parameters, unit.body)
+        found = self.units.get(text)
+        if found is None:
+            made = Function(f"unit_{len(self.units)}", tuple(parameters), unit.body)
+            found = self.units[text] = len(self.units), made
+        return found[0]
 
     def _operand(self, region: Region, one: Parameter) -> tuple[Operand, str]:
         """What a unit gets for a parameter: for the program, and as text."""

@@ -15,6 +15,7 @@ from compiler.codegen.statements import Body, Memory, Total
 from compiler.core import affine
 from compiler.core.dims import Size, product
 from compiler.graph.view import Node
+from compiler.ir.records import Expr
 from compiler.schedule.chunks import PRODUCT_GRAIN, Cells, Chunks, Cut
 
 GRAIN = 400_000  # statements that one chunk runs at least: 10 to 100 µs
@@ -76,7 +77,7 @@ def plan_chunks(nodes: Mapping[int, Node], body: Body, nest: Nest) -> ChunkPlan 
         return None
     # of a size that is not known, many rows are summed before the chunks' sums are added
     least = 1 if all(isinstance(size, int) for size in sizes.values()) else LEAST_SUMMED
-    cost = sum(_cost(line.code) for part in body.passes for line in part)
+    cost = sum(_cost(line.value) for part in body.passes for line in part)
     work = product(body.group.domain) * cost
     chunks = _worthwhile(Chunks(loop.extent, work, least, GRAIN, MOST))
     if chunks is None:
@@ -106,8 +107,8 @@ def own_memory(body: Body) -> dict[Memory, Size]:
     return own | {("spill", i): most for i in range(len(tile.spills))}
 
 
-def _cost(code: str) -> int:
-    return 1 + FUNCTION_COST * expensive_calls(code)
+def _cost(value: Expr) -> int:
+    return 1 + FUNCTION_COST * expensive_calls(value)
 
 
 def _worthwhile(chunks: Chunks) -> Chunks | None:
@@ -119,7 +120,7 @@ def _is_one_pass(body: Body) -> bool:
     """Whether a group without rows goes over its elements once, and writes nothing before."""
     if any(body.passes[1:]) or body.scratch:
         return False
-    return not any(line.memory and line.code.startswith("{m}") for line in body.rows[0])
+    return not any(line.memory and line.writes for line in body.rows[0])
 
 
 def _keeps(loop: Loop, node: Node) -> bool:

@@ -15,7 +15,6 @@ import networkx as nx
 
 from compiler.codegen.calls import Calls
 from compiler.codegen.frame import Binder, Entries
-from compiler.codegen.loops import INDENT
 from compiler.codegen.matmul import BLAS_DTYPES
 from compiler.codegen.memory import MemoryPlan, Slot
 from compiler.codegen.program import HostCall, Instruction, Origin, TableLayout
@@ -25,6 +24,9 @@ from compiler.codegen.statements import Body
 from compiler.core import dims
 from compiler.core.dims import Size, Unknown
 from compiler.core.types import mapped
+from compiler.ir.records import ZERO, Expr, Function
+from compiler.ir.sizes import size_expression
+from compiler.ir.text import INDENT, expression
 from compiler.schedule.groups import Fusion, MatmulGroup
 
 
@@ -34,7 +36,7 @@ class Kernel:
 
     Attributes:
         source: readable Python: the units and the kernel that calls them.
-        units: the source of each unit.
+        units: each unit, and `texts` its source.
         program: which unit runs when, and on what.
         origins: what each instruction comes from.
         hosts: the instructions that call NumPy functions, those of bodies too.
@@ -42,7 +44,8 @@ class Kernel:
     """
 
     source: str
-    units: tuple[str, ...]
+    units: tuple[Function, ...]
+    texts: tuple[str, ...]
     program: tuple[Instruction, ...]
     origins: tuple[Origin, ...]
     hosts: tuple[HostCall, ...]
@@ -72,8 +75,8 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
     unknowns = _unknowns(root)
     labels = {atom: f"n{i}" for i, atom in enumerate(unknowns)}
 
-    def size(value: Size) -> str:
-        return dims.source(value, labels)
+    def size(value: Size) -> Expr:
+        return size_expression(value, labels)
 
     place_region(root, size, separate)
     arguments = tuple(
@@ -89,10 +92,12 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
     calls = Calls(table, labels, binder.frames, entries)
     main = list(_lines(root, table, labels, calls))
     table = replace(table, computed=entries.sizes(), length=entries.new())
-    units = tuple(f"def unit_{i}{text}\n" for i, text in enumerate(calls.units))
+    units = tuple(unit for _, unit in calls.units.values())
+    texts = tuple(f"def unit_{i}{text}" for i, text in enumerate(calls.units))
     return Kernel(
-        "\n\n".join([*units, "\n".join(main) + "\n"]),
+        "\n\n".join([*texts, "\n".join(main) + "\n"]),
         units,
+        texts,
         tuple(calls.program),
         tuple(calls.origins),
         tuple(calls.hosts),
@@ -108,7 +113,7 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
 def arena_bytes(graph: nx.MultiDiGraph[int], separate: bool, size: int) -> int:
     """The bytes of the arena of a graph of primitive ops, each unknown size being `size`."""
     root = region_of(graph, separate)
-    place_region(root, str, separate)
+    place_region(root, lambda _: ZERO, separate)
     _, length = root.memory.layout(dict.fromkeys(_unknowns(root), size))
     return length
 
@@ -156,7 +161,7 @@ def _lines(
     for atom, label in labels.items():
         yield f"{INDENT}{label} = t[{table.unknown[atom]}]"
     for i, slot in enumerate(root.memory.slots):
-        shape = ", ".join(dims.source(size, labels) for size in slot.shape)
+        shape = ", ".join(expression(size_expression(size, labels)) for size in slot.shape)
         yield (
             f"{INDENT}b{i} = {pointer_type(slot.dtype)}(t, {table.address[i]})"
             f"  # {slot.kind} {slot.dtype.name}[{shape}]"

@@ -10,7 +10,6 @@ from compiler.codegen.statements import Body, Statement
 from compiler.core.affine import Affine
 from compiler.core.dims import Dim, Size, evaluate
 
-INDENT = "    "
 STRIP = 32  # iterations; measured on transposing 1000 x 1000 to 4096 x 4096: 2 to 8 times as fast
 COPIES = 8  # iterations that are written out one after the other
 EXPENSIVE_COPIES = 15  # of expensive ones, less than a vector: softmax of 10 classes 2.6 times
@@ -79,7 +78,7 @@ def most_copies(body: Body) -> int:
     if not body.split or not lines:
         return COPIES
     most = COPIES
-    if any(expensive_calls(line.code) for line in lines):
+    if any(expensive_calls(line.value) for line in lines):
         most = min(EXPENSIVE_COPIES, EXPENSIVE_LINES // len(lines))
     across = [line.place for line in lines if line.memory and _moves(line.place, body.split)]
     last = max((axis for axis in range(body.split) if body.group.domain[axis] != 1), default=0)
@@ -105,7 +104,7 @@ def order_loops(
     Only for loops over columns, whose iterations may run in any order. `placed`: elements are
     added to what lies in memory, maybe many times; see `_apart`.
     """
-    forms = [(one.place, one.code.count("{m}")) for one in statements if one.memory is not None]
+    forms = [(one.place, one.accesses) for one in statements if one.memory is not None]
 
     def cost(entry: tuple[int, Size]) -> int:
         axis, extent = entry
@@ -134,8 +133,8 @@ def _apart(
     if len(domain) < 2:
         return list(domain)
     first, *others = sorted(domain, key=lambda entry: entry[1] == 1)
-    written = [one.place for one in statements if one.code.startswith("{m}")]
-    read = [one.place for one in statements if one.memory and not one.code.startswith("{m}")]
+    written = [one.place for one in statements if one.writes]
+    read = [one.place for one in statements if one.memory and not one.writes]
 
     def length(forms: Sequence[Affine], entry: tuple[int, Size]) -> int:
         return sum(_length(form.coefficient(entry[0])) for form in forms)

@@ -1,12 +1,14 @@
-"""Print a product of matrices: a call of the BLAS, in loops over the batch where it has one."""
+"""A product of matrices: a call of the BLAS, in loops over the batch where it has one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import prod
+from typing import TypeAlias
 
-from compiler.codegen.cells import Arguments, print_cell
+from compiler.codegen.cells import Arguments, find_cell
 from compiler.codegen.chunks import (
     MOST_GATHERED,
     ChunkPlan,
@@ -14,16 +16,36 @@ from compiler.codegen.chunks import (
     product_cells,
     product_chunks,
 )
-from compiler.codegen.loops import INDENT
-from compiler.codegen.packing import Packed, packed_plan, print_packing
+from compiler.codegen.packing import Packed, over_pieces, packed_plan
 from compiler.codegen.scalar import CONSTRUCTORS, literal
 from compiler.codegen.statements import Memory
 from compiler.core.dims import Size, product
 from compiler.core.types import DType, Shape
 from compiler.graph.view import Node
+from compiler.ir.records import (
+    ONE,
+    ZERO,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    Load,
+    Name,
+    Select,
+    Stmt,
+    Store,
+)
+from compiler.ir.sizes import times, total_of
 from compiler.schedule.chunks import COPYING, TILE, Cells, Cut
 from compiler.schedule.demand import contiguous_strides
 from compiler.schedule.groups import MatmulGroup, View, blas_layout
+
+SizeOf: TypeAlias = "Callable[[Size], Expr]"
+Pointer: TypeAlias = "Callable[[Memory, int], Name]"
 
 BLAS_DTYPES = ("float32", "float64")
 LEAST_DEPTH = 512  # in a chunk, which has a result of its own
@@ -206,170 +228,178 @@ def _packed_columns(area: Size) -> int:
     return columns if columns >= LEAST_BLOCK else WIDE
 
 
-def print_matmul(
+def matmul(
     node: Node,
     of: Product,
-    size: Callable[[Size], str],
-    pointer: Callable[[Memory, int], str],
-    gemm: Callable[[str], str],
-    side: Callable[[Cells], str],
-) -> Iterator[str]:
-    """The lines that compute one product, or a chunk of it.
+    size: SizeOf,
+    pointer: Pointer,
+    gemm: Callable[[str], Name],
+    side: Callable[[Cells], Name],
+) -> list[Stmt]:
+    """What computes one product, or a chunk of it.
 
-    `pointer(memory, first)` names the address of element `first` of a piece of memory,
+    `pointer(memory, first)` is the address of element `first` of a piece of memory,
     `gemm(dtype)` the BLAS, and `side(cells)` a number of cells.
     """
-    left, right, batch, (m, n, k) = of.left, of.right, of.batch, of.sizes
-    depth = 0
-    for axis, extent in enumerate(batch):
-        bounds = "first, last" if of.cut == "batch" and axis == 0 else size(extent)
-        yield f"{INDENT * depth}for i{axis} in range({bounds}):"
-        depth += 1
+    left, right, batch, (m, n, _) = of.left, of.right, of.batch, of.sizes
     steps = tuple(stride * (m * n) for stride in contiguous_strides(batch))
     c = _place(0, steps, size)
     a, b = _place(left.offset, left.batch, size), _place(right.offset, right.batch, size)
     if of.dtype.name in BLAS_DTYPES:
-        lines = _gemm(of, (a, b, c), size, pointer, gemm, side)
+        found = _gemm(of, (a, b, c), size, pointer, gemm, side)
     else:
-        lines = _loops(left, right, (a, b, c), (m, n, k), node, size, pointer)
-    yield from (INDENT * depth + line for line in lines)
+        found = _loops(of, (a, b, c), node, size, pointer)
+    for axis, extent in reversed(list(enumerate(batch))):
+        bounds: tuple[Expr, Expr] = ZERO, size(extent)
+        if of.cut == "batch" and axis == 0:
+            bounds = Name("first"), Name("last")
+        found = [For(f"i{axis}", *bounds, tuple(found))]
+    return found
 
 
 def _gemm(
     of: Product,
-    places: tuple[str, str, str],
-    size: Callable[[Size], str],
-    pointer: Callable[[Memory, int], str],
-    gemm: Callable[[str], str],
-    side: Callable[[Cells], str],
-) -> Iterator[str]:
+    places: tuple[Expr, Expr, Expr],
+    size: SizeOf,
+    pointer: Pointer,
+    gemm: Callable[[str], Name],
+    side: Callable[[Cells], Name],
+) -> list[Stmt]:
     """The call of the BLAS, for all of the result, or for a chunk of what is cut."""
     left, right = of.left, of.right
     m, n, k = (size(one) for one in of.sizes)
     leading = size(left.leading), size(right.leading), n
     call = Arguments(m, n, k, *places, *leading, left.transposed, right.transposed)
-    operands = pointer(("node", left.base), left.first), ""
-    starts: list[str] = []
-    depth = 0
+    one = pointer(("node", left.base), left.first)
+    before: list[Stmt] = []
+    starts: list[Expr] = []
+    around: Callable[[Sequence[Stmt]], Stmt] | None = None
     match of.cut:
         case "cells":
-            yield from print_cell(of.cells, call, size, side)
+            before = find_cell(of.cells, call, size, side)
         case "depth":
-            call.depth("first", "(last - first)")
+            call.depth(Name("first"), Name("last") - Name("first"))
         case "pieces":
-            yield from _packed(of, call, size, pointer)
-            starts += ["piece == first", "line == 0"] if of.sums_chunks else []
-            depth = 2
+            around = _packed(of, call, size, pointer)
+            if of.sums_chunks:
+                starts += [_is(Name("piece"), Name("first")), _is(Name("line"), ZERO)]
     if of.packed is None:
-        operands = operands[0], pointer(("node", right.base), right.first)
+        other = pointer(("node", right.base), right.first)
     else:
-        operands = operands[0], pointer(("packed", of.packed.pack.value), 0)
+        other = pointer(("packed", of.packed.pack.value), 0)
+    loops: list[tuple[str, Expr, int]] = []
     for axis, block in of.blocks.items():
-        variable = _BLOCKED[axis]
-        extent = {"rows": call.m, "columns": call.n, "depth": f"max(1, {call.k})"}[axis]
-        yield f"{INDENT * depth}for {variable} in range(0, {extent}, {block}):"
-        # a product of depth 0 is zero as well
-        starts += ["pk == 0"] if axis == "depth" else []
+        variable = Name(_BLOCKED[axis])
         whole = {"rows": call.m, "columns": call.n, "depth": call.k}[axis]
-        getattr(call, axis)(variable, f"min({block}, {whole} - {variable})")
-        depth += 1
-    lines = _calls(of, call, operands, starts, size, pointer, gemm)
-    yield from (INDENT * depth + line for line in lines)
+        # a product of depth 0 is zero as well
+        extent = Call("max", (ONE, whole)) if axis == "depth" else whole
+        starts += [_is(variable, ZERO)] if axis == "depth" else []
+        loops.append((variable.name, extent, block))
+        getattr(call, axis)(variable, Call("min", (Const(block), whole - variable)))
+    found = _calls(of, call, (one, other), starts, size, pointer, gemm)
+    for name, extent, block in reversed(loops):
+        found = [For(name, ZERO, extent, tuple(found), Const(block))]
+    found = [*before, around(found)] if around else [*before, *found]
     if of.is_added and of.cut != "depth":
+        rows: tuple[Expr, Expr] = ZERO, m
+        columns: tuple[Expr, Expr] = ZERO, n
         cells = of.cells if of.cut == "cells" else None
-        rows = ("top", "top + rows") if cells and cells.divides_rows else ("0", m)
-        columns = ("left", "left + columns") if cells and cells.divides_columns else ("0", n)
-        yield from _addition(of, rows, columns, size, pointer)
+        if cells and cells.divides_rows:
+            rows = Name("top"), Name("top") + Name("rows")
+        if cells and cells.divides_columns:
+            columns = Name("left"), Name("left") + Name("columns")
+        found.append(_addition(of, rows, columns, size, pointer))
+    return found
+
+
+def _is(one: Expr, other: Expr) -> Expr:
+    return Binary("==", one, other)
 
 
 def _addition(
     of: Product,
-    rows: tuple[str, str],
-    columns: tuple[str, str],
-    size: Callable[[Size], str],
-    pointer: Callable[[Memory, int], str],
-) -> Iterator[str]:
+    rows: tuple[Expr, Expr],
+    columns: tuple[Expr, Expr],
+    size: SizeOf,
+    pointer: Pointer,
+) -> Stmt:
     """The loops that add some rows and columns of the product to what is in the result's memory."""
     assert of.factors is not None
     alpha, beta = (literal(factor, of.dtype) for factor in of.factors)
-    result, value = pointer(("node", of.node), 0), pointer(of.target, 0)
-    place = f"im * ({size(of.sizes[1])}) + jn"
-    old = f"{result}[{place}]" if of.factors[1] == 1 else f"{beta} * {result}[{place}]"
-    yield f"for im in range({rows[0]}, {rows[1]}):"
-    yield f"{INDENT}for jn in range({columns[0]}, {columns[1]}):"
-    yield f"{INDENT * 2}{result}[{place}] = {old} + {alpha} * {value}[{place}]"
+    place = times(Name("im"), size(of.sizes[1])) + Name("jn")
+    result, value = (Load(pointer(one, 0), place) for one in (("node", of.node), of.target))
+    old = result if of.factors[1] == 1 else beta * result
+    store = Store(result.pointer, place, old + alpha * value)
+    return For("im", *rows, (For("jn", *columns, (store,)),))
 
 
 def _packed(
-    of: Product,
-    call: Arguments,
-    size: Callable[[Size], str],
-    pointer: Callable[[Memory, int], str],
-) -> Iterator[str]:
-    """The loops over pieces, up to where they are packed; `call` is narrowed to them."""
+    of: Product, call: Arguments, size: SizeOf, pointer: Pointer
+) -> Callable[[Sequence[Stmt]], Stmt]:
+    """The loops over pieces, around what uses one; `call` is narrowed to them."""
     assert of.packed is not None
     assert of.plan is not None
     packed = of.packed
     own = of.plan.memory["packed", packed.pack.value]
-    yield from print_packing(packed, own, size, pointer)
-    width, piece = (f"({size(one)})" for one in (packed.width, packed.lines * packed.width))
+    around = over_pieces(packed, own, size, pointer)
+    width, piece = size(packed.width), size(packed.lines * packed.width)
     narrow = call.depth if packed.is_turned else call.columns
-    narrow(f"(piece * {piece} + line * {width})", f"(count * lines * {width})")
-    call.b, call.ldb = f"chunk * {size(own)}", size(packed.block)
+    start = times(Name("piece"), piece) + times(Name("line"), width)
+    narrow(start, times(Name("count") * Name("lines"), width))
+    call.b, call.ldb = times(Name("chunk"), size(own)), size(packed.block)
+    return around
 
 
 def _calls(
     of: Product,
     call: Arguments,
-    operands: tuple[str, str],
-    starts: Sequence[str],
-    size: Callable[[Size], str],
-    pointer: Callable[[Memory, int], str],
-    gemm: Callable[[str], str],
-) -> Iterator[str]:
+    operands: tuple[Name, Name],
+    starts: Sequence[Expr],
+    size: SizeOf,
+    pointer: Pointer,
+    gemm: Callable[[str], Name],
+) -> list[Stmt]:
     """The call into the result, or into the chunk's own one; where a sum `starts`, it is new."""
     dtype = of.dtype
     zero, one = (literal(factor, dtype) for factor in (0, 1))
-    start = (
-        f"gemm_{CONSTRUCTORS[dtype.name]}({gemm(dtype.name)}, "
-        f"{int(call.left_transposed)}, {int(call.right_transposed)}, "
-        f"{call.m}, {call.n}, {call.k}, {one}, "
-        f"address({operands[0]}, {call.a}), {call.lda}, "
-        f"address({operands[1]}, {call.b}), {call.ldb}, "
+    flags = (Const(int(flag)) for flag in (call.left_transposed, call.right_transposed))
+    given = (
+        *(gemm(dtype.name), *flags, call.m, call.n, call.k, one),
+        *(Call("address", (operands[0], call.a)), call.lda),
+        *(Call("address", (operands[1], call.b)), call.ldb),
     )
 
-    def into(memory: Memory, place: str) -> str:
-        beta = zero
-        if starts:
-            beta = f"select({' & '.join(f'({test})' for test in starts)}, {zero}, {one})"
-        return f"{start}{beta}, address({pointer(memory, 0)}, {place}), {call.ldc})"
+    def into(memory: Memory, place: Expr) -> Stmt:
+        beta = Select(reduce(_and, starts), zero, one) if starts else zero
+        result = Call("address", (pointer(memory, 0), place))
+        return Evaluate(Call(f"gemm_{CONSTRUCTORS[dtype.name]}", (*given, beta, result, call.ldc)))
 
     if not of.sums_chunks:
-        yield into(of.target, call.c)
-        return
+        return [into(of.target, call.c)]
     assert of.plan is not None
-    part: Memory = ("partial", of.node)
-    yield "if chunk == 0:"
-    yield INDENT + into(of.target, call.c)
-    yield "else:"
-    place = f"{call.c} + chunk * {size(of.plan.memory[part])}"
-    yield INDENT + into(part, place)
+    chunk, part = Name("chunk"), ("partial", of.node)
+    first = into(of.target, call.c)
+    place = total_of((call.c, times(chunk, size(of.plan.memory[part]))))
+    return [If(_is(chunk, ZERO), (first,), (into(part, place),))]
 
 
-def print_sum(
-    of: Product, size: Callable[[Size], str], pointer: Callable[[Memory, int], str]
-) -> Iterator[str]:
-    """The lines that add what the chunks of the depth gave to what the first one did."""
+def _and(one: Expr, other: Expr) -> Expr:
+    return Binary("&", one, other)
+
+
+def sum_of_chunks(of: Product, size: SizeOf, pointer: Pointer) -> list[Stmt]:
+    """What adds the results of the chunks of the depth to that of the first one."""
     assert of.plan is not None
-    extent = size(of.sizes[0] * of.sizes[1])
-    result, part = pointer(of.target, 0), pointer(("partial", of.node), 0)
-    step = size(of.plan.memory["partial", of.node])
-    yield "for c in range(1, chunks):"
-    yield f"{INDENT}for i in range({extent}):"
-    yield f"{INDENT * 2}{result}[i] = fsum({result}[i], {part}[c * {step} + i])"
+    c, i = Name("c"), Name("i")
+    result, part = (pointer(one, 0) for one in (of.target, ("partial", of.node)))
+    other = Load(part, times(c, size(of.plan.memory["partial", of.node])) + i)
+    store = Store(result, i, Call("fsum", (Load(result, i), other)))
+    over_elements = For("i", ZERO, size(of.sizes[0] * of.sizes[1]), (store,))
+    found: list[Stmt] = [For("c", ONE, Name("chunks"), (over_elements,))]
     if of.is_added:
-        rows, columns = (("0", size(one)) for one in of.sizes[:2])
-        yield from _addition(of, rows, columns, size, pointer)
+        rows, columns = ((ZERO, size(one)) for one in of.sizes[:2])
+        found.append(_addition(of, rows, columns, size, pointer))
+    return found
 
 
 def _batch_shape(shape: Shape, left: Shape, right: Shape) -> Shape:
@@ -408,36 +438,33 @@ def _rows_join(left: _Matrix, right: _Matrix, batch: Shape, m: Size) -> bool:
     return True
 
 
-def _place(offset: Size, steps: tuple[Size, ...], size: Callable[[Size], str]) -> str:
-    parts = [f"i{axis} * ({size(step)})" for axis, step in enumerate(steps) if step != 0]
-    if offset != 0 or not parts:
-        parts.insert(0, size(offset))
-    return " + ".join(parts)
+def _place(offset: Size, steps: tuple[Size, ...], size: SizeOf) -> Expr:
+    """Where a matrix of the batch begins."""
+    moves = [times(Name(f"i{axis}"), size(step)) for axis, step in enumerate(steps) if step != 0]
+    return total_of([size(offset), *moves])
 
 
 def _loops(
-    left: _Matrix,
-    right: _Matrix,
-    places: tuple[str, str, str],
-    sizes: tuple[Size, Size, Size],
+    of: Product,
+    places: tuple[Expr, Expr, Expr],
     node: Node,
-    size: Callable[[Size], str],
-    pointer: Callable[[Memory, int], str],
-) -> Iterator[str]:
+    size: SizeOf,
+    pointer: Pointer,
+) -> list[Stmt]:
     """Plain loops, for dtypes that the BLAS does not have."""
     a, b, c = places
-    m, n, k = (size(extent) for extent in sizes)
-    result = f"{pointer(('node', node.id), 0)}[{c} + im * ({n}) + jn]"
-    name = CONSTRUCTORS[node.type.dtype.name]
-    one, other = (
-        f"{pointer(('node', matrix.base), matrix.first)}"
-        f"[{place} + {row} * ({size(matrix.row_stride)})"
-        f" + {column} * ({size(matrix.column_stride)})]"
-        for matrix, place, row, column in ((left, a, "im", "pk"), (right, b, "pk", "jn"))
+    m, n, k = (size(extent) for extent in of.sizes)
+    im, jn, pk = map(Name, ("im", "jn", "pk"))
+    result = Load(pointer(("node", node.id), 0), total_of((c, times(im, n), jn)))
+
+    def element(matrix: _Matrix, place: Expr, row: Expr, column: Expr) -> Load:
+        steps = times(row, size(matrix.row_stride)), times(column, size(matrix.column_stride))
+        return Load(pointer(("node", matrix.base), matrix.first), total_of((place, *steps)))
+
+    one, other = element(of.left, a, im, pk), element(of.right, b, pk, jn)
+    start = Store(result.pointer, result.index, literal(0, node.type.dtype))
+    added = Cast(CONSTRUCTORS[node.type.dtype.name], result + one * other)
+    over_depth = For(
+        "pk", ZERO, k, (For("jn", ZERO, n, (Store(result.pointer, result.index, added),)),)
     )
-    yield f"for im in range({m}):"
-    yield f"{INDENT}for jn in range({n}):"
-    yield f"{INDENT * 2}{result} = {literal(0, node.type.dtype)}"
-    yield f"{INDENT}for pk in range({k}):"
-    yield f"{INDENT * 2}for jn in range({n}):"
-    yield f"{INDENT * 3}{result} = {name}({result} + {one} * {other})"
+    return [For("im", ZERO, m, (For("jn", ZERO, n, (start,)), over_depth))]

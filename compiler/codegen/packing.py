@@ -1,4 +1,4 @@
-"""Print a product whose right operand is packed piece by piece: see `compiler.schedule.products`.
+"""A product whose right operand is packed piece by piece: see `compiler.schedule.products`.
 
 A chunk packs some pieces, such as the windows of an image each, side by side into memory of its
 own, multiplies, and goes on. The pieces are columns of the result, or, if the operand is turned,
@@ -7,7 +7,7 @@ what is summed over: then every chunk has a result of its own, and they are adde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compiler.codegen.chunks import (
@@ -17,11 +17,26 @@ from compiler.codegen.chunks import (
     ChunkPlan,
     padded,
 )
-from compiler.codegen.loops import INDENT, Loop, merge_loops
+from compiler.codegen.loops import Loop, merge_loops
+from compiler.codegen.scalar import ELEMENT
 from compiler.codegen.statements import Memory, Statement
 from compiler.core.affine import Affine
 from compiler.core.dims import Size, product
 from compiler.core.types import Shape
+from compiler.ir.records import (
+    ONE,
+    ZERO,
+    Assign,
+    Call,
+    Const,
+    Expr,
+    For,
+    Load,
+    Name,
+    Stmt,
+    Store,
+)
+from compiler.ir.sizes import times, total_of
 from compiler.schedule.chunks import PRODUCT_GRAIN, Chunks
 from compiler.schedule.demand import contiguous_strides, offset_of
 from compiler.schedule.groups import Pack
@@ -110,43 +125,63 @@ def packed_plan(packed: Packed, node: int, sizes: tuple[Size, Size, Size]) -> Ch
     return ChunkPlan(chunks, (), memory, (node,) if packed.is_turned else ())
 
 
-def print_packing(
+def over_pieces(
     packed: Packed,
     own: Size,
-    size: Callable[[Size], str],
-    pointer: Callable[[Memory, int], str],
-) -> Iterator[str]:
-    """The loops over pieces and their parts, and in them the lines that pack one.
+    size: Callable[[Size], Expr],
+    pointer: Callable[[Memory, int], Name],
+) -> Callable[[Sequence[Stmt]], Stmt]:
+    """The loops over pieces and their parts: given what follows, with it after one is packed.
 
     That is `count` pieces from the `piece`-th on, and of each `lines` lines from the `line`-th on.
     `own` is the number of elements that a chunk has for that.
     """
+    piece, line, last = Name("piece"), Name("line"), Name("last")
+    together, part, lines = Const(packed.together), size(packed.part), size(packed.lines)
+    copy = _copy(packed, own, size, pointer)
+    counted = Assign("count", _least(together, last - piece))
+    lined = Assign("lines", _least(part, lines - line))
+
+    def around(block: Sequence[Stmt]) -> Stmt:
+        over_lines = For("line", ZERO, lines, (lined, copy, *block), part)
+        # without pieces, the result is zero as well
+        end = Call("max", (last, Name("first") + ONE))
+        return For("piece", Name("first"), end, (counted, over_lines), together)
+
+    return around
+
+
+def _copy(
+    packed: Packed,
+    own: Size,
+    size: Callable[[Size], Expr],
+    pointer: Callable[[Memory, int], Name],
+) -> Stmt:
+    """The loops that pack one piece, or a part of it."""
     pack, split = packed.pack, packed.pack.split
-    # without pieces, the result is zero as well
-    yield f"for piece in range(first, max(last, first + 1), {packed.together}):"
-    yield f"{INDENT}count = min({packed.together}, last - piece)"
-    yield f"{INDENT}for line in range(0, {size(packed.lines)}, {size(packed.part)}):"
-    yield f"{INDENT * 2}lines = min({size(packed.part)}, {size(packed.lines)} - line)"
     place = offset_of(pack.index, contiguous_strides(packed.base))
     target = _target(packed)
     loops = _loops(packed, place, target)
-    depth = 2
-    for loop in loops:
-        bounds = size(loop.extent)
-        if loop.axes == (split,):
-            bounds = "piece, piece + count"
-        elif loop.axes == (split + 1,):
-            bounds = "line, line + lines"
-        yield f"{INDENT * depth}for {loop.variable} in range({bounds}):"
-        depth += 1
     kept = {loop.axes[-1] for loop in loops}
-    skipped = f"piece * ({size(packed.lines * packed.width)}) - line * ({size(packed.width)})"
-    to, source = (_affine(form, kept, size) for form in (target, place))
-    yield (
-        f"{INDENT * depth}{pointer(('packed', pack.value), 0)}"
-        f"[chunk * {size(own)} - {skipped} + {to}] = "
-        f"{pointer(('node', pack.base), 0)}[{source}]"
-    )
+    to, source = (_terms(form, kept, size) for form in (target, place))
+    piece, line = Name("piece"), Name("line")
+    before = times(piece, size(packed.lines * packed.width))
+    start = times(Name("chunk"), size(own)) - before - times(line, size(packed.width))
+    value_pointer = pointer(("packed", pack.value), 0)
+    read = Load(pointer(("node", pack.base), 0), total_of(source))
+    found: Stmt = Store(value_pointer, total_of([start, *to]), read)
+    for loop in reversed(loops):
+        bounds: tuple[Expr, Expr] = ZERO, size(loop.extent)
+        if loop.axes == (split,):
+            bounds = piece, piece + Name("count")
+        elif loop.axes == (split + 1,):
+            bounds = line, line + Name("lines")
+        found = For(loop.variable, *bounds, (found,))
+    return found
+
+
+def _least(one: Expr, other: Expr) -> Expr:
+    return Call("min", (one, other))
 
 
 def _target(packed: Packed) -> Affine:
@@ -160,7 +195,7 @@ def _target(packed: Packed) -> Affine:
 def _loops(packed: Packed, place: Affine, target: Affine) -> list[Loop]:
     """The loops over rows, pieces, lines and columns."""
     shape, split = packed.shape, packed.pack.split
-    copy = Statement("", frozenset(), ("node", packed.pack.base), place, target)
+    copy = Statement("", ELEMENT, frozenset(), ("node", packed.pack.base), place, target)
     domain = list(enumerate(shape))
     return [
         *merge_loops([copy], domain[:split]),
@@ -169,12 +204,7 @@ def _loops(packed: Packed, place: Affine, target: Affine) -> list[Loop]:
     ]
 
 
-def _affine(form: Affine, kept: set[int], size: Callable[[Size], str]) -> str:
-    parts = [
-        f"i{axis}" if step == 1 else f"i{axis} * ({size(step)})"
-        for axis, step in form.terms
-        if axis in kept
-    ]
-    if form.constant != 0 or not parts:
-        parts.append(size(form.constant))
-    return " + ".join(parts)
+def _terms(form: Affine, kept: set[int], size: Callable[[Size], Expr]) -> list[Expr]:
+    """What a place is the sum of."""
+    terms = [times(Name(f"i{axis}"), size(step)) for axis, step in form.terms if axis in kept]
+    return [*terms, size(form.constant)]

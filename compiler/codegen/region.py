@@ -22,6 +22,7 @@ from compiler.codegen.unit import GroupLoops
 from compiler.core.dims import Size
 from compiler.core.types import TensorType
 from compiler.graph.view import Node
+from compiler.ir.records import Expr
 from compiler.ops import control
 from compiler.passes.roots import separate_roots
 from compiler.schedule.fuse import fuse
@@ -98,7 +99,7 @@ def region_of(graph: nx.MultiDiGraph[int], separate: bool, first: int = 0) -> Re
     return region
 
 
-def place_region(region: Region, size: Callable[[Size], str], separate: bool) -> None:
+def place_region(region: Region, size: Callable[[Size], Expr], separate: bool) -> None:
     """Find the statements of the groups, and the memory of the values, from the inside out."""
     nests: dict[int, Nest] = {}
     for index, regions in region.below.items():

@@ -1,9 +1,9 @@
-"""Source text of scalar computations: literals, pointwise ops, and how reductions combine."""
+"""Scalar computations: literals, pointwise ops, and how reductions combine."""
 
 from __future__ import annotations
 
 import math
-import re
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,26 +11,34 @@ import numpy as np
 from compiler.core.lowering import Pointwise
 from compiler.core.types import DType
 from compiler.graph.view import Node
+from compiler.ir.parse import parsed_template
+from compiler.ir.records import Binary, Call, Cast, Const, Expr, Hole, Select
+from compiler.ir.walk import calls, filled
 
 CONSTRUCTORS = {
     "bool": "boolean", "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32",
     "int64": "i64", "float32": "f32", "float64": "f64",
 }  # fmt: skip
-"""The names of the dtypes in the emitted source."""
+"""The names of the dtypes in the loop IR."""
 
 
-CHEAP = {
-    "abs", "ceil", "copysign", "floor", "fprod", "fsum", "maximum", "minimum", "rint", "select",
-    "sign_f", "sign_i", "sign_u", "sqrt", "trunc", *CONSTRUCTORS.values(),
-}  # fmt: skip
-"""Functions of the emitted source that are few instructions."""
+CHEAP = frozenset({
+    "abs", "ceil", "copysign", "floor", "fprod", "fsum", "maximum", "minimum", "rint", "sign_f",
+    "sign_i", "sign_u", "sqrt", "trunc",
+})  # fmt: skip
+"""Functions that are few instructions."""
 
-_CALLED = re.compile(r"(\w+)\(")
+ELEMENT = Hole("m")
+"""Stands in a statement's value for the element of memory that the statement names."""
+INDEX = Hole("i")
+"""Stands for the index that the statement names."""
+ACCUMULATOR = Hole("a")
+"""Stands for the accumulator of a sum of floats."""
 
 
-def expensive_calls(code: str) -> int:
-    """How many functions such as exp a statement calls."""
-    return sum(name not in CHEAP for name in _CALLED.findall(code))
+def expensive_calls(value: Expr) -> int:
+    """How many functions such as exp an expression calls."""
+    return sum(name not in CHEAP for name in calls(value))
 
 
 def pointer_type(dtype: DType) -> str:
@@ -38,46 +46,46 @@ def pointer_type(dtype: DType) -> str:
     return "p_u8" if dtype.kind == "b" else f"p_{CONSTRUCTORS[dtype.name]}"
 
 
-def literal(value: Any, dtype: DType) -> str:
-    """A typed literal that reads back as exactly this value."""
+def literal(value: Any, dtype: DType) -> Expr:
+    """A typed literal of exactly this value."""
     name = CONSTRUCTORS[dtype.name]
     if dtype.kind == "b":
-        return f"{name}({bool(value)})"
-    if dtype.kind in "iu":
-        return f"{name}({int(value)})"
-    value = float(value)
-    if math.isnan(value):
-        return f"{name}(nan)"
-    if math.isinf(value):
-        return f"{name}({'-' if value < 0 else ''}inf)"
-    return f"{name}({value!r})"
+        return Cast(name, Const(bool(value)))
+    return Cast(name, Const(int(value) if dtype.kind in "iu" else float(value)))
 
 
-def pointwise_code(node: Node, operands: list[str], source: DType) -> str:
+def pointwise(node: Node, operands: list[Expr], source: DType) -> Expr:
     """The expression of a pointwise op; `source` is the dtype of its first operand."""
     assert isinstance(node.op.lowering, Pointwise)
     dtype = node.type.dtype
     if node.op.name == "astype":
         return cast(operands[0], source, dtype)
-    code = node.op.lowering.code.format(
-        *operands, t=CONSTRUCTORS[dtype.name], s=CONSTRUCTORS[source.name], k=source.kind
-    )
+    template = _template(node.op.lowering.code, dtype, source)
+    value = filled(template, {str(i): operand for i, operand in enumerate(operands)})
     # the native compiler widens small integers; NumPy wraps them
-    return f"{CONSTRUCTORS[dtype.name]}({code})" if dtype.kind in "iu" else code
+    return Cast(CONSTRUCTORS[dtype.name], value) if dtype.kind in "iu" else value
 
 
-def cast(text: str, source: DType, dtype: DType) -> str:
-    """`text` of dtype `source` as `dtype`."""
+@cache
+def _template(code: str, dtype: DType, source: DType) -> Expr:
+    """The expression of an op for its dtypes, with holes for the operands."""
+    return parsed_template(
+        code, t=CONSTRUCTORS[dtype.name], s=CONSTRUCTORS[source.name], k=source.kind
+    )
+
+
+def cast(value: Expr, source: DType, dtype: DType) -> Expr:
+    """`value` of dtype `source` as `dtype`."""
     if source == dtype:
-        return text
+        return value
     if dtype.kind == "b":
-        return f"{text} != {literal(0, source)}"
+        return Binary("!=", value, literal(0, source))
     if source.kind == "b":
-        return f"select({text}, {literal(1, dtype)}, {literal(0, dtype)})"
-    return f"{CONSTRUCTORS[dtype.name]}({text})"
+        return Select(value, literal(1, dtype), literal(0, dtype))
+    return Cast(CONSTRUCTORS[dtype.name], value)
 
 
-def identity(kind: str, dtype: DType) -> str:
+def identity(kind: str, dtype: DType) -> Expr:
     """The value that changes nothing when a reduction combines it with another."""
     if kind in ("sum", "any"):
         return literal(0, dtype)
@@ -92,24 +100,23 @@ def identity(kind: str, dtype: DType) -> str:
     return literal(info.min if lowest else info.max, dtype)
 
 
-def combine(kind: str, dtype: DType, left: str, right: str) -> str:
+def combine(kind: str, dtype: DType, left: Expr, right: Expr) -> Expr:
     """Two partial results of a reduction as one; the order of float sums is the compiler's."""
+    is_float = dtype.kind == "f"
     if kind == "sum":
-        return f"fsum({left}, {right})" if dtype.kind == "f" else f"i64({left} + {right})"
+        return Call("fsum", (left, right)) if is_float else Cast("i64", left + right)
     if kind == "prod":
-        return f"fprod({left}, {right})" if dtype.kind == "f" else f"i64({left} * {right})"
-    if kind == "any":
-        return f"{left} | {right}"
-    if kind == "all":
-        return f"{left} & {right}"
-    return f"{'maximum' if kind == 'max' else 'minimum'}({left}, {right})"
+        return Call("fprod", (left, right)) if is_float else Cast("i64", left * right)
+    if kind in ("any", "all"):
+        return Binary("|" if kind == "any" else "&", left, right)
+    return Call("maximum" if kind == "max" else "minimum", (left, right))
 
 
-def to_memory(text: str, dtype: DType) -> str:
-    """The statement that puts a value where `{m}` is; a bool is a byte there."""
-    return f"{{m}} = u8({text})" if dtype.kind == "b" else f"{{m}} = {text}"
+def to_memory(value: Expr, dtype: DType) -> Expr:
+    """What memory holds of a value; a bool is a byte there."""
+    return Cast("u8", value) if dtype.kind == "b" else value
 
 
-def from_memory(dtype: DType) -> str:
-    """The value that lies where `{m}` is."""
-    return "({m} != 0)" if dtype.kind == "b" else "{m}"
+def from_memory(dtype: DType, element: Expr = ELEMENT) -> Expr:
+    """The value of an element of memory."""
+    return Binary("!=", element, Const(0)) if dtype.kind == "b" else element

@@ -1,12 +1,15 @@
-"""The records of a group's statements: lines of the kernel before its loops are known."""
+"""The records of a group's statements: those of the kernel before its loops are known."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from compiler.codegen.scalar import ELEMENT
 from compiler.core.affine import Affine
 from compiler.core.dims import Size
 from compiler.core.types import DType
+from compiler.ir.records import Expr
+from compiler.ir.walk import parts
 from compiler.schedule.groups import LoopGroup
 
 Memory = tuple[str, int]
@@ -22,20 +25,32 @@ ORIGIN = Affine()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
-    """One line of the kernel.
+    """One assignment of the kernel: of `value` to the variable `name`, to `accumulator`, that of a
+    sum of floats, or, without either, to the element of `memory` at `place`.
 
-    `code` has `{m}` where the element of `memory` at `place` stands, `{i}` where `index` does and
-    `{a}` where the accumulator of a sum of floats does. `axes` are the loops that the statement
-    must stand inside, and `dtype` is that of the accumulator, or of the variable that is assigned.
+    `value` has the hole `ELEMENT` where that element is read, `INDEX` where `index` stands and
+    `ACCUMULATOR` where the accumulator does. `axes` are the loops that the statement must stand
+    inside, and `dtype` is that of what is assigned, if it is not memory.
     """
 
-    code: str
+    name: str
+    value: Expr
     axes: frozenset[int]
     memory: Memory | None = None
     place: Affine = ORIGIN
     index: Affine = ORIGIN
     accumulator: str = ""
     dtype: DType | None = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether the statement writes to memory."""
+        return not self.name and not self.accumulator
+
+    @property
+    def accesses(self) -> int:
+        """How often the statement reads and writes the element of memory."""
+        return self.writes + sum(part == ELEMENT for part in parts(self.value))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +137,7 @@ class Body:
 
     group: LoopGroup
     split: int
-    fills: list[tuple[int, str]] = field(default_factory=list)
+    fills: list[tuple[int, Expr]] = field(default_factory=list)
     before: list[Statement] = field(default_factory=list)
     rows: list[list[Statement]] = field(default_factory=list)
     passes: list[list[Statement]] = field(default_factory=list)

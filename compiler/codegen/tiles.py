@@ -7,7 +7,6 @@ level of the cache.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
@@ -16,13 +15,12 @@ from compiler.codegen.scalar import expensive_calls
 from compiler.codegen.statements import Body, Memory, Segment, Spill, Statement, Tile
 from compiler.core.dims import Size, floor_divide, maximum, minimum, product
 from compiler.graph.view import Node
+from compiler.ir.walk import names
 
 MOST_ROWS = 64
 LEAST_ROWS = 8  # a vector of float64, of which there should be whole ones
 MOST_BYTES = 24 * 1024  # of what the rows of a tile read and write: half of the first level
 Part: TypeAlias = "list[tuple[list[Statement], list[Statement]]]"
-_ASSIGNED = re.compile(r"(\w+) = ")
-_NAME = re.compile(r"[a-z]\w*")
 
 
 def tile_of(nodes: Mapping[int, Node], body: Body) -> Tile | None:
@@ -30,7 +28,7 @@ def tile_of(nodes: Mapping[int, Node], body: Body) -> Tile | None:
     rows, columns = (
         product(part) for part in (body.group.domain[: body.split], body.group.domain[body.split :])
     )
-    if not any(expensive_calls(line.code) for lines in body.rows for line in lines):
+    if not any(expensive_calls(line.value) for lines in body.rows for line in lines):
         return None
     if rows == 1:
         return None
@@ -70,7 +68,7 @@ def _parts(body: Body) -> list[Part]:
     parts: list[Part] = [[]]
     for stage, row in enumerate(body.rows):
         over_columns = body.passes[stage] if stage < len(body.passes) else []
-        if any(expensive_calls(line.code) for line in row):
+        if any(expensive_calls(line.value) for line in row):
             parts += [[(row, [])], [([], over_columns)]]
         else:
             parts[-1].append((row, over_columns))
@@ -81,23 +79,22 @@ def _spills(body: Body) -> Iterator[Spill]:
     """What one loop assigns for a row and a later one reads."""
     parts = _parts(body)
     used = [_names(part) for part in parts]
-    before = {name for line in body.before for name in _ASSIGNED.findall(line.code)}
+    before = {line.name for line in body.before}
     for i, part in enumerate(parts):
         for line in (line for row, _ in part for line in row):
-            found = _ASSIGNED.match(line.code)
-            if found is None or found[1] in before:
+            if not line.name or line.name in before:
                 continue
-            if any(found[1] in names for names in used[i + 1 :]):
+            if any(line.name in later for later in used[i + 1 :]):
                 assert line.dtype is not None
-                yield Spill(found[1], line.dtype)
+                yield Spill(line.name, line.dtype)
 
 
 def _segments(body: Body, spills: tuple[Spill, ...]) -> Iterator[Segment]:
     known: set[int] = set()
     for part in _parts(body):
         stages = tuple((tuple(row), tuple(over_columns)) for row, over_columns in part)
-        names, assigned = _names(part), _assigned(part)
-        read = tuple(i for i in sorted(known) if spills[i].name in names)
+        mentioned, assigned = _names(part), _assigned(part)
+        read = tuple(i for i in sorted(known) if spills[i].name in mentioned)
         left = tuple(i for i, one in enumerate(spills) if one.name in assigned)
         known |= set(left)
         yield Segment(stages, read, left)
@@ -108,17 +105,14 @@ def _lines(part: Part) -> Iterator[Statement]:
 
 
 def _names(part: Part) -> set[str]:
-    """What the lines mention."""
-    found: set[str] = set()
+    """The variables that the lines mention."""
+    found = _assigned(part)
     for line in _lines(part):
-        found |= {line.accumulator, *_NAME.findall(line.code)}
+        found |= names(line.value)
         found |= {name for form in (line.place, line.index) for name, _ in form.dynamic}
     return found
 
 
 def _assigned(part: Part) -> set[str]:
     """What the lines assign, accumulators included."""
-    found: set[str] = set()
-    for line in _lines(part):
-        found |= {line.accumulator, *_ASSIGNED.findall(line.code)}
-    return found
+    return {line.name or line.accumulator for line in _lines(part)}

@@ -1,26 +1,39 @@
-"""Print groups as bodies of functions, with what they take as parameters."""
+"""Groups as bodies of functions, with what they take as parameters."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.codegen.chunks import ChunkPlan, flat_chunks
-from compiler.codegen.loops import INDENT, Nest
-from compiler.codegen.matmul import Product, print_matmul, print_sum, product_of
+from compiler.codegen.loops import Nest
+from compiler.codegen.matmul import Product, matmul, product_of, sum_of_chunks
 from compiler.codegen.memory import MemoryPlan
-from compiler.codegen.printing import Printer
+from compiler.codegen.nesting import Nester
 from compiler.codegen.scalar import pointer_type
 from compiler.codegen.statements import Body, Check, Memory
-from compiler.core import dims
 from compiler.core.dims import Size, Unknown
 from compiler.core.types import TensorType
 from compiler.graph.view import Node
+from compiler.ir.records import (
+    ONE,
+    ZERO,
+    Binary,
+    Block,
+    Expr,
+    For,
+    If,
+    Load,
+    Name,
+    Return,
+    Select,
+    Stmt,
+    Store,
+)
+from compiler.ir.sizes import size_expression
+from compiler.ir.walk import block_names
 from compiler.schedule.chunks import Cells, Cut
 from compiler.schedule.groups import MatmulGroup
-
-_NAME = re.compile(r"[a-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,12 +62,12 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The lines of a unit's body, its parameters, and whether it may fail.
+    """The statements of a unit's body, its parameters, and whether it may fail.
 
     With `chunks` it does one chunk, from `first` to `last`, of a loop.
     """
 
-    lines: tuple[str, ...]
+    body: Block
     parameters: tuple[Parameter, ...]
     fallible: bool = False
     chunks: Cut | None = None
@@ -69,12 +82,12 @@ def loop_units(
 ) -> Iterator[Unit]:
     """The units that compute the loops of a group, the `index`-th, one after the other."""
     body, plan = part.body, part.plan
-    for node, code in dict.fromkeys(body.fills):
+    for node, value in dict.fromkeys(body.fills):
         if plan is None or node not in plan.gathered:
-            yield UnitPrinter(nodes, memory, labels).fill(node, code)
-    yield UnitPrinter(nodes, memory, labels).work(index, part)
+            yield UnitBuilder(nodes, memory, labels).fill(node, value)
+    yield UnitBuilder(nodes, memory, labels).work(index, part)
     if plan is not None and (plan.totals or plan.gathered):
-        yield UnitPrinter(nodes, memory, labels).finish(index, part)
+        yield UnitBuilder(nodes, memory, labels).finish(index, part)
 
 
 def product_units(
@@ -87,14 +100,14 @@ def product_units(
     """The units that compute a product, the `index`-th group."""
     product = product_of(nodes, group)
     if group.onto is not None and memory.place[group.node] != memory.place[group.onto]:
-        yield UnitPrinter(nodes, memory, labels).copy(group.node, group.onto)
-    yield UnitPrinter(nodes, memory, labels).matmul(index, product)
+        yield UnitBuilder(nodes, memory, labels).copy(group.node, group.onto)
+    yield UnitBuilder(nodes, memory, labels).matmul(index, product)
     if product.sums_chunks:
-        yield UnitPrinter(nodes, memory, labels).add_depths(index, product)
+        yield UnitBuilder(nodes, memory, labels).add_depths(index, product)
 
 
-class UnitPrinter:
-    """Prints one unit; names are given in the order of use, so that equal loops have one text."""
+class UnitBuilder:
+    """Makes one unit; names are given in the order of use, so that equal loops have one text."""
 
     def __init__(
         self, nodes: Mapping[int, Node], memory: MemoryPlan, labels: Mapping[Unknown, str]
@@ -108,58 +121,55 @@ class UnitPrinter:
     def matmul(self, index: int, product: Product) -> Unit:
         """The unit of a product, or of a chunk of it; the `index`-th group."""
         parts = self.size, self._memory_pointer(index)
-        lines = print_matmul(self.nodes[product.node], product, *parts, self._gemm, self._side)
-        return self._made(list(lines), chunks=product.chunks)
+        block = matmul(self.nodes[product.node], product, *parts, self._gemm, self._side)
+        return self._made(block, chunks=product.chunks)
 
     def add_depths(self, index: int, product: Product) -> Unit:
         """The unit that adds what the chunks of a product gave."""
         assert product.chunks is not None
-        lines = list(print_sum(product, self.size, self._memory_pointer(index)))
+        block = sum_of_chunks(product, self.size, self._memory_pointer(index))
         self._parameter("chunks", product.chunks, "i64")
-        return self._made(lines)
+        return self._made(block)
 
-    def _side(self, cells: Cells) -> str:
+    def _side(self, cells: Cells) -> Name:
         return self._parameter(cells.counted, cells, "i64")
 
-    def _memory_pointer(self, index: int) -> Callable[[Memory, int], str]:
+    def _memory_pointer(self, index: int) -> Callable[[Memory, int], Name]:
         return lambda memory, first: self.pointer(self._slot(index, memory), first)
 
     def work(self, index: int, part: GroupLoops) -> Unit:
         """The loops of a group, or one chunk of them."""
         checks = part.body.checks
-        lines = [
-            *self._printer(index, part).work(),
-            *(line for check in checks for line in self._check(check)),
-        ]
+        block = [*self._nester(index, part).work(), *map(self._check, checks)]
         chunks = part.plan.chunks if part.plan else None
-        return self._made(lines, bool(checks), chunks)
+        return self._made(block, bool(checks), chunks)
 
     def finish(self, index: int, part: GroupLoops) -> Unit:
         """What combines the chunks of a group."""
         assert part.plan is not None
         assert part.plan.chunks is not None
-        lines = list(self._printer(index, part).finish())
+        block = self._nester(index, part).finish()
         self._parameter("chunks", part.plan.chunks, "i64")
-        return self._made(lines)
+        return self._made(block)
 
-    def fill(self, node: int, code: str) -> Unit:
+    def fill(self, node: int, value: Expr) -> Unit:
         """The unit that gives every element of a node a value."""
-        size = self.nodes[node].type.size
-        code = code.replace("{m}", f"{self._node_pointer(node, 0)}[i]")
-        return self._flat(size, code)
+        return self._flat(self.nodes[node].type.size, self._node_pointer(node), value)
 
     def copy(self, target: int, source: int) -> Unit:
         """The unit that copies the value of one node over that of another."""
-        pair = (self._node_pointer(node, 0) for node in (target, source))
-        return self._flat(self.nodes[source].type.size, "{}[i] = {}[i]".format(*pair))
+        to, value = self._node_pointer(target), Load(self._node_pointer(source), Name("i"))
+        return self._flat(self.nodes[source].type.size, to, value)
 
-    def _flat(self, size: Size, code: str) -> Unit:
+    def _flat(self, size: Size, target: Name, value: Expr) -> Unit:
+        """The unit that puts a value, which may depend on `i`, at each place `i`."""
         chunks = flat_chunks(size)
-        bounds = "first, last" if chunks else self.size(size)
-        return self._made([f"for i in range({bounds}):", INDENT + code], chunks=chunks)
+        start, stop = (Name("first"), Name("last")) if chunks else (ZERO, self.size(size))
+        loop = For("i", start, stop, (Store(target, Name("i"), value),))
+        return self._made([loop], chunks=chunks)
 
-    def _printer(self, index: int, part: GroupLoops) -> Printer:
-        return Printer(
+    def _nester(self, index: int, part: GroupLoops) -> Nester:
+        return Nester(
             self.nodes.__getitem__,
             part.body,
             part.nest,
@@ -172,27 +182,29 @@ class UnitPrinter:
     def copy_entry(self, target: int, source: int, type: TensorType) -> Unit:
         """The unit that copies an array, of which entries of the table hold the addresses."""
         kind = pointer_type(type.dtype)
-        pair = (self._parameter("entry", entry, kind) for entry in (target, source))
-        return self._flat(type.size, "{}[i] = {}[i]".format(*pair))
+        to, start = (self._parameter("entry", entry, kind) for entry in (target, source))
+        return self._flat(type.size, to, Load(start, Name("i")))
 
-    def size(self, value: Size) -> str:
-        """The text of a size."""
-        return dims.source(value, self.labels)
+    def size(self, value: Size) -> Expr:
+        """The expression of a size."""
+        return size_expression(value, self.labels)
 
-    def pointer(self, slot: int, first: int) -> str:
-        """The name of the address of element `first` of a piece of memory."""
+    def pointer(self, slot: int, first: int) -> Name:
+        """The address of element `first` of a piece of memory."""
         type = pointer_type(self.memory.slots[slot].dtype)
         return self._parameter("slot", slot, type, first)
 
-    def _made(self, lines: list[str], fallible: bool = False, chunks: Cut | None = None) -> Unit:
-        names = set(_NAME.findall("\n".join(lines)))
+    def _made(
+        self, block: Sequence[Stmt], fallible: bool = False, chunks: Cut | None = None
+    ) -> Unit:
+        names = block_names(block)
         for atom, label in self.labels.items():
             if label in names:
                 key = ("unknown", atom, 0)
                 self.parameters[key] = Parameter(label, "i64", "unknown", atom)
-        return Unit(tuple(lines), tuple(self.parameters.values()), fallible, chunks)
+        return Unit((*block, Return(ZERO)), tuple(self.parameters.values()), fallible, chunks)
 
-    def _parameter(self, role: str, key: int | str | Cut, type: str, first: int = 0) -> str:
+    def _parameter(self, role: str, key: int | str | Cut, type: str, first: int = 0) -> Name:
         found = self.parameters.get((role, key, first))
         if found is None:
             name = role
@@ -201,23 +213,25 @@ class UnitPrinter:
                 self.pointers += 1
             found = Parameter(name, type, role, key, first)
             self.parameters[role, key, first] = found
-        return found.name
+        return Name(found.name)
 
     def _slot(self, index: int, memory: Memory) -> int:
         kind, node = memory
         return self.memory.place[node] if kind == "node" else self.memory.own[index, memory]
 
-    def _node_pointer(self, node: int, first: int) -> str:
-        return self.pointer(self.memory.place[node], first)
+    def _node_pointer(self, node: int) -> Name:
+        return self.pointer(self.memory.place[node], 0)
 
-    def _gemm(self, dtype: str) -> str:
+    def _gemm(self, dtype: str) -> Name:
         return self._parameter("gemm", dtype, "i64")
 
-    def _check(self, check: Check) -> Iterator[str]:
-        bound = self.size(check.size)
-        least = f"-({bound})" if check.wrap else "0"
+    def _check(self, check: Check) -> Stmt:
+        """The end of the unit, if an index was out of range."""
+        least, most = Name(check.least), Name(check.most)
+        lowest, bound = (self.size(one) for one in (-check.size if check.wrap else 0, check.size))
         failed = self._parameter("failed", 0, "p_i64")
         node = self._parameter("node", check.node, "i64")
-        yield f"if ({check.least} < {least}) | ({check.most} >= {bound}):"
-        yield f"{INDENT}{failed}[0] = select({check.least} < {least}, {check.least}, {check.most})"
-        yield f"{INDENT}return {node} + 1"
+        below = Binary("<", least, lowest)
+        above = Binary(">=", most, bound)
+        report = Store(failed, ZERO, Select(below, least, most))
+        return If(Binary("|", below, above), (report, Return(node + ONE)))

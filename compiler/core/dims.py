@@ -471,25 +471,3 @@ def atoms(sizes: Sequence[Size]) -> set[Unknown]:
         if isinstance(size, Dim):
             found |= size.atoms()
     return found
-
-
-def source(size: Size, names: Mapping[Unknown, str]) -> str:
-    """The size as a Python expression over the variables that `names` gives to the unknowns."""
-    if isinstance(size, int):
-        return str(size)
-    parts = []
-    for monomial, coefficient in size.terms:
-        factors = [_atom_source(atom, names) for atom in monomial]
-        if coefficient != 1 or not factors:
-            factors.insert(0, str(coefficient))
-        parts.append(" * ".join(factors))
-    return "(" + " + ".join(parts) + ")" if len(parts) > 1 else parts[0]
-
-
-def _atom_source(atom: Atom, names: Mapping[Unknown, str]) -> str:
-    if isinstance(atom, Unknown):
-        return names[atom]
-    left, right = (source(argument, names) for argument in atom.arguments)
-    if atom.function == "floordiv":
-        return f"(({left}) // ({right}))"
-    return f"{atom.function}({left}, {right})"

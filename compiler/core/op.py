@@ -11,6 +11,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -19,6 +20,7 @@ import numpy as np
 from compiler.core.annotated import check_types
 from compiler.core.errors import GraphError
 from compiler.core.lowering import Lowering
+from compiler.core.protocols import CompiledFunction
 
 Rule: TypeAlias = "Callable[..., Any]"
 Attrs: TypeAlias = "dict[str, Any]"
@@ -32,24 +34,24 @@ class Operand:
 
     __slots__ = ()
 
-    apply: Callable[..., Any]
+    apply: Callable[[Op, Sequence[Any], Attrs], Any]
     """`apply(op, operands, attrs)` applies `op` to `operands`, of which this handle is one."""
 
-    constant: Callable[..., Any]
+    constant: Callable[[Any], Any]
     """`constant(array)` is a handle of this kind that holds the array and has no gradient."""
 
-    call: Callable[..., Any]
+    call: Callable[[CompiledFunction, Sequence[Any]], list[Any]]
     """`call(function, operands)`: the results of a compiled function that is no op, a list of
-    handles; `function` has `forward`, `reverse` and `expand` (`staticgraph.tracing.compiled`)."""
+    handles."""
 
-    arrays: Callable[..., Any]
+    arrays: Callable[[Sequence[Any]], list[Any]]
     """`arrays(operands)`: the arrays that handles of this kind hold, others as they are."""
 
-    traced: Callable[..., Any]
+    traced: Callable[[Any, bool], Operand]
     """`traced(expression, argument)`: a handle of this kind that stands for an expression while a
     function is captured; `argument`: whether it stands for a tensor that exists outside."""
 
-    capturing: Callable[..., Any]
+    capturing: Callable[[], AbstractContextManager[None]]
     """`capturing()`: a context in which a function of handles of this kind is captured."""
 
     shape: Any
@@ -68,8 +70,11 @@ def _most(function: Any) -> float:
     """How many arrays a function of NumPy's kind reads: one more by position is its `out`."""
     if isinstance(function, np.ufunc):
         return function.nin
-    names = list(inspect.signature(function).parameters)
-    return names.index("out") if "out" in names else math.inf
+    parameters = inspect.signature(function).parameters.values()
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return math.inf
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in by_position and one.name != "out" for one in parameters)
 
 
 def refuse_more(name: str, function: Any, count: int) -> None:
@@ -120,8 +125,6 @@ class Op:
         checked: whether `infer_type` refuses operands or attributes that `evaluate` would take.
         elementwise: whether each element comes from the elements at the same place of operands
             that broadcast.
-        sliceable: `(ndim, **attrs) -> int`, the number of leading axes along which slices of the
-            result come from those of the operands of the full rank and all of the others; None: 0.
         batching: `(op, examples, size, attrs, apply) -> tensor`, the op on batches, whose first
             axis counts the examples; None as the result where the rule does not know these
             examples. None as the rule: an op that is expanded, or cannot be batched.
@@ -150,7 +153,6 @@ class Op:
     vjp_items: Callable[..., Sequence[Any]] | None = None
     checked: bool = False
     elementwise: bool = False
-    sliceable: Callable[..., int] | None = None
     batching: BatchRule | None = None
     linearity: Linearity = "none"
     cost: Cost = "cheap"

@@ -7,29 +7,30 @@ here; every frontend imports what provides it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from compiler.core.errors import GraphError
+from compiler.core.types import TensorType
 
-Given = TypeVar("Given", bound=Callable[..., Any])
+Taken = ParamSpec("Taken")
+Result = TypeVar("Result")
 
 
-class Provided:
-    """A function that another module provides, once."""
+class Provided(Generic[Taken, Result]):
+    """A function that another module provides, once: of the type that is written here."""
 
     __slots__ = ("_function", "_module")
 
     def __init__(self, module: str) -> None:
         self._module = module
-        self._function: Callable[..., Any] | None = None
+        self._function: Callable[Taken, Result] | None = None
 
-    def provide(self, function: Given) -> Given:
-        """Take the function; usable as a decorator."""
+    def provide(self, function: Callable[Taken, Result]) -> None:
+        """Take the function."""
         self._function = function
-        return function
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Taken.args, **kwargs: Taken.kwargs) -> Result:
         """Call it.
 
         Raises:
@@ -40,14 +41,16 @@ class Provided:
         return self._function(*args, **kwargs)
 
 
-type_of_expansion = Provided("compiler.graph.expression")
+type_of_expansion: Provided[
+    [Callable[..., Any], Sequence[TensorType], Mapping[str, Any]], TensorType
+] = Provided("compiler.graph.expression")
 """`(expand, types, attrs)`: the type of what an op expands to on operands of these types."""
 
-scan = Provided("compiler.transforms.control_flow")
+scan: Provided[..., tuple[Any, Any]] = Provided("compiler.transforms.control_flow")
 """`scan(step, init, xs, reverse=)`, which gradient rules use."""
 
-scan_cotangents = Provided("compiler.transforms.control_gradients")
+scan_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.control_gradients")
 """The cotangents of a scan's operands."""
 
-cond_cotangents = Provided("compiler.transforms.control_gradients")
+cond_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.control_gradients")
 """The cotangents of a branch's operands."""

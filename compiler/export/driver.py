@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compiler.codegen.kernel import Kernel
-from compiler.codegen.loops import INDENT
 from compiler.codegen.program import (
     Branch,
     Call,
@@ -26,9 +25,10 @@ from compiler.codegen.program import (
     Share,
     While,
 )
-from compiler.core import dims
 from compiler.core.dims import Size, Unknown
 from compiler.core.types import DType
+from compiler.ir.sizes import size_expression
+from compiler.ir.text import INDENT, factor
 from compiler.schedule.chunks import Cells, Chunks, Cut
 
 
@@ -74,7 +74,7 @@ class Driver:
 
     def size(self, value: Size) -> str:
         """The text of a size."""
-        return dims.source(value, self.labels)
+        return factor(size_expression(value, self.labels))
 
     def count(self, cut: Cut) -> str:
         """In how many chunks something is cut: a product is whole, for one thread computes it."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.codegen.loops import INDENT
-from compiler.core import dims
 from compiler.core.dims import Dim, Unknown
 from compiler.core.errors import OptionError
 from compiler.core.op import op_named
+from compiler.ir.sizes import size_expression
+from compiler.ir.text import INDENT, factor
 
 if TYPE_CHECKING:
     from compiler.codegen.program import HostCall
@@ -60,7 +60,7 @@ class Hosts:
 
     def _value(self, value: Any) -> str:
         if isinstance(value, Dim):
-            return dims.source(value, self.labels)
+            return factor(size_expression(value, self.labels))
         if isinstance(value, tuple):
             return f"({''.join(f'{self._value(one)}, ' for one in value)})"
         return _constant(value)

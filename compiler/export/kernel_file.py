@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from compiler.codegen.kernel import Kernel
-from compiler.codegen.loops import INDENT
 from compiler.codegen.memory import Slot
 from compiler.codegen.program import Branch, Call, Instruction, Loop, Origin, Share, While
 from compiler.core import dims
@@ -22,6 +21,8 @@ from compiler.core.errors import OptionError
 from compiler.export.driver import Driver, comment
 from compiler.export.functions import all_names, definitions, used_names
 from compiler.export.hosts import Hosts
+from compiler.ir.sizes import size_expression
+from compiler.ir.text import INDENT, expression, factor
 
 if TYPE_CHECKING:
     from compiler.executable import Executable
@@ -149,7 +150,8 @@ class KernelFile:
             self._names[array.at] = self._name(None, f"output_{i}")
         for i, at in enumerate(self._constants()):
             self._names[at] = self._name(None, f"constant_{i}")
-        made = {slot: node for node, slot in reversed(list(kernel.memory.place.items()))}
+        # by the first node that lies there: they are in the order of computation
+        made = {slot: node for node, slot in sorted(kernel.memory.place.items(), reverse=True)}
         for i, at in enumerate(table.address):
             if at not in self._names:
                 op = kernel.fusion.nodes[made[i]].op.name if i in made else "memory"
@@ -161,7 +163,7 @@ class KernelFile:
         names = [self._names[at] for at in self.kernel.table.address]
         driver = Driver(self.kernel, names, self._labels, hosts.calls)
         run = "\n".join(self._run(driver))
-        units = [self._unit(i) for i in range(len(self.kernel.units))]
+        units = [self._unit(i) for i in range(len(self.kernel.texts))]
         constants = list(self._constant_lines())
         end = USAGE
         if runs:
@@ -206,7 +208,7 @@ class KernelFile:
 
     def _unit(self, number: int) -> str:
         """A unit as it was printed, below what it computes; NumPy's product needs no address."""
-        text = self.kernel.units[number].rstrip("\n")
+        text = self.kernel.texts[number].rstrip("\n")
         text = self._named(number, _GEMM_OPERAND.sub(r"\1", _GEMM_PARAMETER.sub("", text)))
         origins = self._origins(number)
         shown = [comment(one) for one in origins[:3]]
@@ -337,17 +339,18 @@ class KernelFile:
         return sorted(found.items(), key=lambda pair: order.get(pair[0], 0))
 
     def _count(self, driver: Driver, slot: Slot) -> str:
-        factors = [dims.source(size, self._labels) for size in slot.shape if size != 1]
+        sizes = (size_expression(size, self._labels) for size in slot.shape if size != 1)
+        factors = [factor(size) for size in sizes]
         if slot.chunks is not None and driver.count(slot.chunks) != "1":
             factors.insert(0, driver.count(slot.chunks))
         return " * ".join(factors) or "1"
 
     def _type(self, slot: Slot) -> str:
-        shape = ", ".join(dims.source(size, self._labels) for size in slot.shape)
+        shape = ", ".join(expression(size_expression(size, self._labels)) for size in slot.shape)
         return f"{slot.dtype.name}[{shape}]"
 
     def _shape(self, shape: Sequence[Size]) -> str:
-        sizes = [dims.source(size, self._labels) for size in shape]
+        sizes = [expression(size_expression(size, self._labels)) for size in shape]
         return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
 
 

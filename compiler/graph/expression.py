@@ -400,7 +400,6 @@ def _common_dtype(op: Op, operands: Sequence[Any]) -> DType:
     return _floating(dtype) if op.floating else dtype
 
 
-@provided.type_of_expansion.provide
 def _type_of_expansion(
     expand: Callable[..., Any], types: Sequence[TensorType], attrs: Mapping[str, Any]
 ) -> TensorType:
@@ -408,3 +407,6 @@ def _type_of_expansion(
     with constructing(Expression), at_line("-"):
         inferred: TensorType = expand(*(abstract(type) for type in types), **attrs).type
     return inferred
+
+
+provided.type_of_expansion.provide(_type_of_expansion)

@@ -9,6 +9,9 @@ from __future__ import annotations
 import ast
 from functools import cache
 
+from compiler.ir.parse import function_of
+from compiler.ir.records import Function
+
 SOURCE = '''
 def floor_divide_i(a, b):
     """NumPy's floor division of integers: 0 by 0; the most negative number by -1 wraps."""
@@ -123,3 +126,9 @@ def functions() -> dict[str, ast.FunctionDef]:
     """The syntax tree of each function."""
     trees = ast.parse(SOURCE).body
     return {tree.name: tree for tree in trees if isinstance(tree, ast.FunctionDef)}
+
+
+@cache
+def function(name: str) -> Function:
+    """One of the functions."""
+    return function_of(functions()[name])

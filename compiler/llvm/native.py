@@ -11,7 +11,6 @@ what is added to it. A unit that does one chunk of a loop also gets the last thr
 
 from __future__ import annotations
 
-import ast
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,8 @@ from llvmlite import ir
 
 from compiler.codegen.program import OF_A_CHUNK
 from compiler.core import fork
+from compiler.ir.records import Function
+from compiler.ir.walk import calls, expressions, statements
 from compiler.llvm import vecmath
 from compiler.llvm.lower.functions import is_long
 from compiler.llvm.lower.translate import Translator, type_named
@@ -40,33 +41,31 @@ fork.hold(fork.Rank.LLVM_OPTIONS, _setting)
 STEP = ir.FunctionType(INT64.ir, [WORDS, WORDS, INT64.ir, INT64.ir, INT64.ir])
 
 
-def compile_native(sources: Sequence[str]) -> bytes:
+def compile_native(units: Sequence[Function]) -> bytes:
     """The object code of units; the step of the i-th has the symbol `step_symbol(i)`.
 
-    No fast-math flag is set: sums may be reordered where the source says `fsum`, and nan and inf
+    No fast-math flag is set: sums may be reordered where a unit calls `fsum`, and nan and inf
     are what IEEE 754 says.
     """
     machine = target_machine()
-    return bytes(machine.emit_object(_optimised(sources, machine)))
+    return bytes(machine.emit_object(_optimised(units, machine)))
 
 
-def assembly(sources: Sequence[str]) -> tuple[str, str]:
+def assembly(units: Sequence[Function]) -> tuple[str, str]:
     """What units become, to be read: LLVM's text after all passes, and the assembly."""
     machine = target_machine()
-    module = _optimised(sources, machine)
+    module = _optimised(units, machine)
     return str(module), str(machine.emit_assembly(module))
 
 
-def _optimised(sources: Sequence[str], machine: Any) -> Any:
+def _optimised(units: Sequence[Function], machine: Any) -> Any:
     """The module of units and their steps after LLVM's passes."""
     module = KernelModule("kernel")
     module.triple = machine.triple
-    trees = [_tree(source) for source in sources]
-    inlining = inlined(sources)
-    for i, tree in enumerate(trees):
-        is_chunk = [one.arg for one in tree.args.args[-3:]] == [*OF_A_CHUNK]
-        unit = _define_unit(module, tree, i not in inlining)
-        define_step(module, step_symbol(i), unit, is_chunk)
+    inlining = inlined(units)
+    for i, one in enumerate(units):
+        unit = _define_unit(module, one, i not in inlining)
+        define_step(module, step_symbol(i), unit, is_chunk(one))
     # a context of its own: the global one keeps every type and constant that it has seen
     parsed = llvm.parse_assembly(str(module), llvm.create_context())
     return finished(parsed, module, machine)
@@ -120,11 +119,11 @@ def _without_stride_versions() -> Iterator[None]:
             llvm.set_option("", f"{STRIDE_VERSIONS}=true")
 
 
-def _define_unit(module: Any, tree: ast.FunctionDef, outlines: bool) -> Any:
-    names = [one.arg for one in tree.args.args]
-    types = [type_named(_annotation(one)) for one in tree.args.args]
+def _define_unit(module: Any, unit: Function, outlines: bool) -> Any:
+    names = [one.name for one in unit.parameters]
+    types = [type_named(one.type) for one in unit.parameters]
     function = declare_unit(module, [type.ir for type in types])
-    Translator(function, names, types, INT64, outlines).run(tree.body)
+    Translator(function, names, types, INT64, outlines).run(unit.body)
     return function
 
 
@@ -142,22 +141,20 @@ def declare_unit(module: Any, types: Sequence[Any]) -> Any:
     return function
 
 
-def _tree(source: str) -> ast.FunctionDef:
-    (tree,) = ast.parse(source).body
-    assert isinstance(tree, ast.FunctionDef)
-    return tree
+def is_chunk(unit: Function) -> bool:
+    """Whether a unit does one chunk of a loop."""
+    return tuple(one.name for one in unit.parameters[-3:]) == OF_A_CHUNK
 
 
-def inlined(sources: Sequence[str]) -> set[int]:
+def inlined(units: Sequence[Function]) -> set[int]:
     """The units that inline functions of vecmath: the shortest, as far as it goes.
 
     Small loops gain most by it, and cost LLVM least.
     """
-    trees = [_tree(source) for source in sources]
-    lengths = [_inlined_length(tree) for tree in trees]
+    lengths = [_inlined_length(unit) for unit in units]
     found: set[int] = set()
     left = MOST_INLINED
-    for i in sorted(range(len(trees)), key=lengths.__getitem__):
+    for i in sorted(range(len(units)), key=lengths.__getitem__):
         left -= lengths[i]
         if left < 0:
             break
@@ -165,16 +162,11 @@ def inlined(sources: Sequence[str]) -> set[int]:
     return found
 
 
-def _inlined_length(tree: ast.AST) -> int:
+def _inlined_length(unit: Function) -> int:
     """How many instructions the functions of vecmath are that a unit calls, one after the other."""
-    called = [one.func for one in ast.walk(tree) if isinstance(one, ast.Call)]
-    names = [one.id for one in called if isinstance(one, ast.Name)]
+    found = (part for one in statements(unit.body) for part in expressions(one))
+    names = (name for part in found for name in calls(part))
     return sum(vecmath.length(name.removesuffix("_f")) for name in names if is_long(name))
-
-
-def _annotation(argument: ast.arg) -> str:
-    assert isinstance(argument.annotation, ast.Name)
-    return argument.annotation.id
 
 
 def define_step(module: Any, symbol: str, unit: Any, is_chunk: bool) -> None:

@@ -27,6 +27,7 @@ from compiler.codegen.words import (
     SHARE,
     WHILE,
 )
+from compiler.ir.parse import function_of
 from compiler.llvm import host, pool, watch
 from compiler.llvm.lower.translate import Translator
 from compiler.llvm.lower.values import INT64, POINTERS
@@ -138,18 +139,17 @@ def define_run(module: ir.Module, symbol: str) -> Any:
     words = POINTERS["p_i64"]
     trees = ast.parse(watch.SOURCE + pool.SOURCE + host.SOURCE + SOURCE).body
     functions: dict[str, Any] = {}
-    for tree in trees:
-        assert isinstance(tree, ast.FunctionDef)
-        names = [one.arg for one in tree.args.args]
+    for one in map(function_of, trees):
+        names = [parameter.name for parameter in one.parameters]
         types = [words if name in _POINTERS else INT64 for name in names]
-        external = {"run": symbol, "work": pool.SYMBOL}.get(tree.name)
+        external = {"run": symbol, "work": pool.SYMBOL}.get(one.name)
         kind = ir.FunctionType(INT64.ir, [type.ir for type in types])
-        function = functions[tree.name] = ir.Function(module, kind, external or tree.name)
+        function = functions[one.name] = ir.Function(module, kind, external or one.name)
         if external is None:
             function.linkage = "internal"
-        if tree.name in _SELDOM:
+        if one.name in _SELDOM:
             function.attributes.add("noinline")
         translator = Translator(function, names, types, INT64)
         translator.functions |= functions
-        translator.run(tree.body)
+        translator.run(one.body)
     return functions["run"]

@@ -10,9 +10,9 @@ imported.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -25,8 +25,19 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-from compiler.codegen.program import OF_A_CHUNK
 from compiler.core import fork
+from compiler.ir.records import (
+    ONE,
+    Block,
+    Call,
+    Evaluate,
+    For,
+    Function,
+    If,
+    Parameter,
+    Stmt,
+)
+from compiler.ir.text import function as source_of
 from compiler.llvm import library, native, vecmath
 from compiler.llvm.gemm import gemm_function
 from compiler.llvm.lower import rest
@@ -68,11 +79,11 @@ class _Codegen(codegen.JITCPUCodegen):  # type: ignore[misc]
     _library_class = _Library
 
 
-def compile_with_numba(sources: Sequence[str], inlining: Collection[int]) -> bytes:
+def compile_with_numba(units: Sequence[Function], inlining: Collection[int]) -> bytes:
     """The object code of units: as `native.compile_native` makes it, by way of Numba.
 
     Args:
-        sources: of the units, with the types of their parameters.
+        units: functions whose parameters have types.
         inlining: the units that inline functions of vecmath; the others call them.
     """
     module = KernelModule("kernel")
@@ -80,15 +91,11 @@ def compile_with_numba(sources: Sequence[str], inlining: Collection[int]) -> byt
     module.triple = machine.triple
     lowered = {}
     namespace = dict(names())
-    for i, source in enumerate(sources):
-        (tree,) = ast.parse(source).body
-        assert isinstance(tree, ast.FunctionDef)
-        symbol, text = _lowered(tree, namespace, f"numba_{i}", splits=i in inlining)
+    for i, one in enumerate(units):
+        symbol, text = _lowered(one, namespace, f"numba_{i}", splits=i in inlining)
         lowered[symbol] = _with_formulas(module, text, i not in inlining)
-        parameters = [(one.arg, _type_name(one)) for one in tree.args.args]
-        is_chunk = tuple(name for name, _ in parameters[-3:]) == OF_A_CHUNK
-        unit = _define_unit(module, symbol, [kind for _, kind in parameters])
-        native.define_step(module, native.step_symbol(i), unit, is_chunk)
+        unit = _define_unit(module, symbol, [parameter.type for parameter in one.parameters])
+        native.define_step(module, native.step_symbol(i), unit, native.is_chunk(one))
     context = llvm.create_context()
     parsed = llvm.parse_assembly(str(module), context)
     for symbol, text in lowered.items():
@@ -103,14 +110,12 @@ def compile_with_numba(sources: Sequence[str], inlining: Collection[int]) -> byt
     return bytes(machine.emit_object(native.finished(parsed, module, machine)))
 
 
-def _lowered(
-    tree: ast.FunctionDef, namespace: dict[str, Any], name: str, splits: bool
-) -> tuple[str, str]:
+def _lowered(unit: Function, namespace: dict[str, Any], name: str, splits: bool) -> tuple[str, str]:
     """The symbol and the text in LLVM's IR of what Numba makes of a unit."""
-    given = tuple(TYPES[_type_name(one)] for one in tree.args.args)
-    tree = _Loops(splits).visit(tree)
-    tree.name = name
-    exec(compile(ast.unparse(tree), f"<{name}>", "exec"), namespace)
+    given = tuple(TYPES[one.type] for one in unit.parameters)
+    parameters = tuple(Parameter(one.name) for one in unit.parameters)
+    source = source_of(Function(name, parameters, _with_rests(unit.body, splits)))
+    exec(compile(source, f"<{name}>", "exec"), namespace)
     flags = compiler.Flags()
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
     flags.error_model = "numpy"
@@ -130,34 +135,26 @@ def _target() -> Any:
     return cpu_target.target_context.subtarget(_internal_codegen=_Codegen("staticgraph"))
 
 
-class _Loops(ast.NodeTransformer):
-    """Gives the loops that leave less than a vector the form that `lower.rest` describes.
+def _with_rests(block: Block, splits: bool) -> Block:
+    """Statements whose loops that leave less than a vector have the form of `lower.rest`.
 
-    Args:
-        splits: whether such a loop becomes two, or else is computed with masks as a whole.
+    With `splits` such a loop becomes two, or else is computed with masks as a whole.
     """
-
-    def __init__(self, splits: bool) -> None:
-        self.splits = splits
-
-    def visit_For(self, node: ast.For) -> Any:
-        """A loop, or the two that it becomes."""
-        assert isinstance(node.iter, ast.Call)
-        bounds = node.iter.args
-        if len(bounds) > 2 or not rest.leaves_rest(node):
-            self.generic_visit(node)
-            return node
-        start, stop = [ast.Constant(0), *bounds] if len(bounds) == 1 else bounds
-        masked = [*node.body, ast.Expr(ast.Call(ast.Name(REST, ast.Load()), [], []))]
-        if not self.splits:
-            return _loop(node, start, stop, masked)
-        middle = ast.Call(ast.Name("whole_vectors", ast.Load()), [start, stop], [])
-        return [_loop(node, start, middle, node.body), _loop(node, middle, stop, masked)]
+    return tuple(made for one in block for made in _with_rest(one, splits))
 
 
-def _loop(node: ast.For, start: ast.expr, stop: ast.expr, body: list[ast.stmt]) -> ast.For:
-    bounds = ast.Call(ast.Name("range", ast.Load()), [start, stop], [])
-    return ast.For(node.target, bounds, body, [], lineno=node.lineno)
+def _with_rest(one: Stmt, splits: bool) -> Block:
+    if isinstance(one, If):
+        return (If(one.test, _with_rests(one.yes, splits), _with_rests(one.no, splits)),)
+    if not isinstance(one, For):
+        return (one,)
+    if one.step != ONE or not rest.leaves_rest(one):
+        return (replace(one, body=_with_rests(one.body, splits)),)
+    masked = replace(one, body=(*one.body, Evaluate(Call(REST, ()))))
+    if not splits:
+        return (masked,)
+    middle = Call("whole_vectors", (one.start, one.stop))
+    return replace(one, stop=middle), replace(masked, start=middle)
 
 
 def _with_formulas(module: KernelModule, text: str, outlines: bool) -> str:
@@ -225,11 +222,6 @@ def _llvm_type(kind: str) -> Any:
     else:
         found = ir.IntType(scalar.bitwidth)
     return found.as_pointer() if kind.startswith("p_") else found
-
-
-def _type_name(parameter: ast.arg) -> str:
-    assert isinstance(parameter.annotation, ast.Name)
-    return parameter.annotation.id
 
 
 @cache

@@ -24,7 +24,6 @@ from compiler.ops.comparison import (
     where,
 )
 from compiler.ops.declare import composite, elementwise, zeros_like
-from compiler.reference.writing import writes
 
 __all__ = [
     "abs", "add", "astype", "ceil", "copysign", "divide", "floor", "floor_divide", "fmax", "fmin",
@@ -150,9 +149,12 @@ def _power_by_exponent(g: Any, out: Any, a: Any, b: Any) -> Any:
     return where(flat, 0, g * out * log(where(flat, 1, a)))
 
 
+_HELD_BY_NUMPY = (np.ndarray, np.generic)
+
+
 def _power(a: Any, b: Any) -> Any:
-    # as NumPy's operator does for these numbers
-    if isinstance(b, np.ndarray) and not b.ndim and b.dtype == np.asarray(a).dtype:
+    # as NumPy's operator does for these numbers, which rules compute of arrays without axes
+    if isinstance(b, _HELD_BY_NUMPY) and not b.ndim and b.dtype == np.asarray(a).dtype:
         if b == 2:
             return np.square(a)
         if b == 1:
@@ -167,13 +169,9 @@ def _power(a: Any, b: Any) -> Any:
         return np.where(np.less(b, 0), below, np.power(a, np.maximum(b, 0)))
 
 
-@writes
-def _power_arrays(
-    positions: Sequence[int], g: Any, o: Any, a: Any, b: Any, into: Any = (None,)
-) -> Sequence[Any]:
+def _power_arrays(positions: Sequence[int], g: Any, o: Any, a: Any, b: Any) -> Sequence[Any]:
     if positions == (0,) and not b.ndim and b == 2 and a.shape == g.shape:
-        result = np.add(a, a, np.empty_like(a) if into[0] is None else into[0])
-        return (np.multiply(result, g, result),)
+        return ((a + a) * g,)
     return [power.vjp[i](g, o, a, b) for i in positions]
 
 

@@ -171,11 +171,6 @@ def reduced_shape(
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
-def sliceable_reduction(ndim: int, *, axes: tuple[int, ...], **attrs: Any) -> int:
-    """The number of leading axes that a reduction leaves as they are."""
-    return min(axes, default=ndim)
-
-
 def reduction(
     name: str,
     function: Callable[..., Any],
@@ -205,7 +200,6 @@ def reduction(
             evaluate=function,
             vjp=vjp,
             saves=saves,
-            sliceable=sliceable_reduction,
             batching=shifted,
             linearity=linearity,
             bind=bind or axis_binder(name),
@@ -225,7 +219,6 @@ def composite(
     saves: tuple[str, ...] = (),
     vjp_arrays: Callable[..., Sequence[Any]] | None = None,
     elementwise: bool = False,
-    sliceable: Callable[..., int] | None = None,
     batching: BatchRule | None = None,
     linearity: Linearity | None = None,
     promotes: slice | None = None,
@@ -263,7 +256,6 @@ def composite(
             vjp_arrays=vjp_arrays,
             checked=arity > 1 or check is not None,
             elementwise=elementwise,
-            sliceable=sliceable,
             batching=aligned if elementwise and batching is None else batching,
             linearity=linearity or ("diagonal" if elementwise else "none"),
             bind=bind,

@@ -232,7 +232,6 @@ def _softmax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
 softmax = composite(
     "softmax", _softmax, bind=_axis_bind("softmax"), floating=True, vjp=(_softmax_vjp,),
     saves=("o",), evaluate=direct.softmax, vjp_arrays=direct.softmax_vjp,
-    sliceable=lambda ndim, axis: axis,
     batching=shifted_one, linearity="diagonal",
     doc="exp(x) / sum(exp(x)) along one axis (the last), shifted by the maximum.",
 )  # fmt: skip
@@ -252,7 +251,7 @@ def _log_softmax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
 log_softmax = composite(
     "log_softmax", _log_softmax, bind=_axis_bind("log_softmax"), floating=True,
     vjp=(_log_softmax_vjp,), saves=("o",), evaluate=direct.log_softmax,
-    vjp_arrays=direct.log_softmax_vjp, sliceable=lambda ndim, axis: axis,
+    vjp_arrays=direct.log_softmax_vjp,
     batching=shifted_one,
     doc="log(softmax(x)) along one axis (the last), without overflow or log of 0.",
 )  # fmt: skip
@@ -446,7 +445,7 @@ def _layer_norm_by_weight(
 layer_norm = composite(
     "layer_norm", _layer_norm, bind=_layer_norm_bind, check=_layer_norm_check,
     promotes=slice(None), floating=True, evaluate=direct.layer_norm,
-    vjp_arrays=direct.layer_norm_vjp, sliceable=lambda ndim, *, axes, eps: ndim - axes,
+    vjp_arrays=direct.layer_norm_vjp,
     vjp=(
         _layer_norm_by_x,
         _layer_norm_by_weight,

@@ -24,7 +24,6 @@ from compiler.ops.declare import (
     one_axis,
     reduction,
     size_value,
-    sliceable_reduction,
 )
 from compiler.ops.exponential import exp, log, sqrt
 from compiler.ops.leaves import iota
@@ -205,14 +204,14 @@ _NOWHERE = np.iinfo(np.int64).max
 
 argmax: Op = composite(
     "argmax", _position_of(max), evaluate=_position_numpy(np.argmax),
-    sliceable=sliceable_reduction, check=_position_check, bind=_position_bind("argmax"),
+    check=_position_check, bind=_position_bind("argmax"),
     vjp=(None,),
     doc="The index of the first largest element along one axis (of the flat tensor if None); of "
     "the first nan if there is one.",
 )  # fmt: skip
 argmin: Op = composite(
     "argmin", _position_of(min), evaluate=_position_numpy(np.argmin),
-    sliceable=sliceable_reduction, check=_position_check, bind=_position_bind("argmin"),
+    check=_position_check, bind=_position_bind("argmin"),
     vjp=(None,),
     doc="The index of the first smallest element along one axis (of the flat tensor if None); of "
     "the first nan if there is one.",
@@ -249,7 +248,7 @@ def _mean_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) 
 
 mean = composite(
     "mean", _mean, evaluate=_mean_numpy, bind=axis_binder("mean"), vjp=(_mean_vjp,), saves=("",),
-    sliceable=sliceable_reduction, floating=True,
+    floating=True,
     batching=shifted, linearity="linear",
     doc="The arithmetic mean; nan of no elements.",
 )  # fmt: skip
@@ -302,7 +301,7 @@ def _var_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int
 
 var = composite(
     "var", _var, evaluate=_var_numpy, bind=_variance_bind("var"), vjp=(_var_vjp,), saves=("a",),
-    sliceable=sliceable_reduction, floating=True,
+    floating=True,
     batching=shifted,
     doc="The mean squared distance to the mean, divided by n - correction (NumPy's default 0).",
 )  # fmt: skip
@@ -326,7 +325,7 @@ def _std_numpy(x: Any, **attrs: Any) -> Any:
 
 std = composite(
     "std", _std, evaluate=_std_numpy, bind=_variance_bind("std"), vjp=(_std_vjp,), saves=("ao",),
-    sliceable=sliceable_reduction, floating=True,
+    floating=True,
     batching=shifted,
     doc="The square root of `var`; its gradient where it is 0 is 0, as PyTorch's.",
 )  # fmt: skip
@@ -347,7 +346,7 @@ def _logsumexp_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: b
 
 logsumexp = composite(
     "logsumexp", _logsumexp, bind=axis_binder("logsumexp"), vjp=(_logsumexp_vjp,), saves=("ao",),
-    sliceable=sliceable_reduction, floating=True,
+    floating=True,
     batching=shifted,
     doc="log(sum(exp(x))), shifted by the maximum so that it does not overflow.",
 )  # fmt: skip

@@ -89,7 +89,6 @@ def _join(
     """Let what another loop reads be what this one reads, where it is the same outside."""
     known = {outer.serial: inner for inner, outer in pairs}
     for inner, outer in others:
-        if outer.serial in known:
-            made[inner.serial] = known[outer.serial]
-        else:
+        made[inner.serial] = known.get(outer.serial, inner)  # one that is not named is copied
+        if outer.serial not in known:
             pairs.append((inner, outer))

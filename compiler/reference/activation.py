@@ -12,78 +12,61 @@ from typing import Any
 import numpy as np
 
 from compiler.reference.error_function import erf
-from compiler.reference.writing import floats, scratch, writes
+from compiler.reference.scratch import floats, scratch
 
 _ZEROS = {np.dtype(kind): np.zeros((), kind) for kind in "fdbhiqB"}
 _ONE = np.ones((), np.int8)
 
 
-@writes
-def relu(x: Any, out: Any = None) -> Any:
+def relu(x: Any) -> Any:
     """max(x, 0)."""
     # a 0-d array instead of a number halves the time on a small array
-    zero = _ZEROS[x.dtype]
-    return np.maximum(x, zero) if out is None else np.maximum(x, zero, out=out)
+    return np.maximum(x, _ZEROS[x.dtype])
 
 
-@writes
-def relu_vjp(positions: Sequence[int], g: Any, o: Any, a: Any, into: Any = (None,)) -> Any:
+def relu_vjp(positions: Sequence[int], g: Any, o: Any, a: Any) -> Any:
     """g where o > 0, else 0."""
     # np.where in half its time: g's bits, and those of -1 where it passes or 0 where it does not
     bits = np.dtype(f"i{g.itemsize}")
     passes = np.subtract(np.less_equal(o, _ZEROS[o.dtype]).view(np.int8), _ONE)
-    if into[0] is None:
-        return (np.bitwise_and(g.view(bits), passes.astype(bits)).view(g.dtype),)
-    found = into[0].view(bits)
-    np.copyto(found, passes)
-    np.bitwise_and(found, g.view(bits), found)
-    return into
+    return (np.bitwise_and(g.view(bits), passes.astype(bits)).view(g.dtype),)
 
 
-@writes
-def sigmoid(x: Any, out: Any = None) -> Any:
+def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)): 0 where exp(-x) is more than the dtype holds."""
     x = floats(x)
-    result = np.negative(x, np.empty_like(x) if out is None else out)
+    result = np.negative(x, np.empty_like(x))
     with np.errstate(over="ignore"):
         np.exp(result, result)
     np.add(result, 1, result)
     return np.divide(1, result, result)
 
 
-@writes
-def sigmoid_vjp(positions: Sequence[int], g: Any, o: Any, x: Any, into: Any = (None,)) -> Any:
+def sigmoid_vjp(positions: Sequence[int], g: Any, o: Any, x: Any) -> Any:
     """g (1 - o) o."""
-    result = _one_minus(o, into[0])
+    result = np.subtract(1, o, np.empty_like(o))
     np.multiply(result, o, result)
     return (np.multiply(result, g, result),)
 
 
-@writes
-def tanh_vjp(positions: Sequence[int], g: Any, o: Any, x: Any, into: Any = (None,)) -> Any:
+def tanh_vjp(positions: Sequence[int], g: Any, o: Any, x: Any) -> Any:
     """g (1 - o o)."""
-    result = np.multiply(o, o, np.empty_like(o) if into[0] is None else into[0])
+    result = np.multiply(o, o, np.empty_like(o))
     np.subtract(1, result, result)
     return (np.multiply(result, g, result),)
 
 
-def _one_minus(x: Any, out: Any = None) -> Any:
-    return np.subtract(1, x, np.empty_like(x) if out is None else out)
-
-
-@writes
-def silu(x: Any, out: Any = None) -> Any:
+def silu(x: Any) -> Any:
     """x sigmoid(x)."""
     x = floats(x)
-    result = sigmoid(x, out)
+    result = sigmoid(x)
     return np.multiply(result, x, result)
 
 
-@writes
-def silu_vjp(positions: Sequence[int], g: Any, o: Any, x: Any, into: Any = (None,)) -> Any:
+def silu_vjp(positions: Sequence[int], g: Any, o: Any, x: Any) -> Any:
     """g s (1 + x (1 - s)) with s = sigmoid(x)."""
-    s = sigmoid(x, scratch(x, 0))
-    result = _one_minus(s, into[0])
+    s = sigmoid(x)
+    result = np.subtract(1, s, np.empty_like(s))
     np.multiply(result, x, result)
     np.add(result, 1, result)
     np.multiply(result, s, result)
@@ -95,23 +78,22 @@ _ROOT_TWO_BY_PI = math.sqrt(2 / math.pi)
 _CUBIC = 0.044715
 
 
-@writes
-def gelu(x: Any, *, approximate: str, out: Any = None) -> Any:
+def gelu(x: Any, *, approximate: str) -> Any:
     """x (1 + t) / 2, where t is erf(x / sqrt(2)) or its form with tanh."""
     x = floats(x)
-    result = _gelu_tanh(x, out) if approximate == "tanh" else _gelu_erf(x, out)
+    result = _gelu_tanh(x) if approximate == "tanh" else _gelu_erf(x)
     np.add(result, 1, result)
     np.multiply(result, x, result)
     return np.multiply(result, 0.5, result)
 
 
-def _gelu_erf(x: Any, out: Any = None) -> Any:
-    return erf(np.multiply(x, _ROOT_HALF, scratch(x, 0)), out)
+def _gelu_erf(x: Any) -> Any:
+    return erf(np.multiply(x, _ROOT_HALF, scratch(x, 0)))
 
 
-def _gelu_tanh(x: Any, out: Any = None) -> Any:
+def _gelu_tanh(x: Any) -> Any:
     """tanh(sqrt(2 / pi) (x + 0.044715 x**3))."""
-    result = np.multiply(x, x, np.empty_like(x) if out is None else out)
+    result = np.multiply(x, x, np.empty_like(x))
     np.multiply(result, x, result)
     np.multiply(result, _CUBIC, result)
     np.add(result, x, result)
@@ -119,14 +101,11 @@ def _gelu_tanh(x: Any, out: Any = None) -> Any:
     return np.tanh(result, result)
 
 
-@writes
-def gelu_vjp(
-    positions: Sequence[int], g: Any, o: Any, x: Any, *, approximate: str, into: Any = (None,)
-) -> Any:
+def gelu_vjp(positions: Sequence[int], g: Any, o: Any, x: Any, *, approximate: str) -> Any:
     """g ((1 + t) / 2 + x t' / 2)."""
-    slope = np.multiply(x, x, np.empty_like(x) if into[0] is None else into[0])
+    slope = np.multiply(x, x, np.empty_like(x))
     if approximate == "tanh":
-        t = _gelu_tanh(x, scratch(x, 0))
+        t = _gelu_tanh(x)
         np.multiply(slope, 3 * _CUBIC, slope)
         np.add(slope, 1, slope)
         np.multiply(slope, _ROOT_TWO_BY_PI, slope)
@@ -134,7 +113,7 @@ def gelu_vjp(
         np.multiply(slope, np.subtract(1, falls, falls), slope)
         np.multiply(slope, 0.5, slope)
     else:
-        t = _gelu_erf(x, scratch(x, 1))
+        t = _gelu_erf(x)
         np.multiply(slope, -0.5, slope)
         np.exp(slope, slope)
         np.multiply(slope, _ROOT_HALF / math.sqrt(math.pi), slope)

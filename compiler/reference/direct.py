@@ -13,46 +13,38 @@ from typing import Any
 import numpy as np
 
 from compiler.reference.extremes import largest
+from compiler.reference.scratch import LARGE, floats, scratch
 from compiler.reference.totals import total
-from compiler.reference.writing import LARGE, floats, scratch, writes
 
 # by position, which NumPy's annotations do not allow: keywords cost a tenth of a small reduction
 _add: Any = np.add.reduce
 _max: Any = np.maximum.reduce
 
 
-@writes
-def softmax(x: Any, *, axis: int, out: Any = None) -> Any:
+def softmax(x: Any, *, axis: int) -> Any:
     """exp(x - max) / sum(exp(x - max)) along `axis`."""
     x = floats(x)
-    result = np.subtract(x, _largest(x, axis), out)
+    result = np.subtract(x, _largest(x, axis))
     np.exp(result, result)
     return np.divide(result, _sums(result, axis), result)
 
 
-@writes
-def softmax_vjp(
-    positions: Sequence[int], g: Any, o: Any, x: Any, *, axis: int, into: Any = (None,)
-) -> Any:
+def softmax_vjp(positions: Sequence[int], g: Any, o: Any, x: Any, *, axis: int) -> Any:
     """(g - sum(g o)) o."""
-    result = np.subtract(g, _dots(g, o, axis), into[0])
+    result = np.subtract(g, _dots(g, o, axis))
     return (np.multiply(result, o, result),)
 
 
-@writes
-def log_softmax(x: Any, *, axis: int, out: Any = None) -> Any:
+def log_softmax(x: Any, *, axis: int) -> Any:
     """x - max - log(sum(exp(x - max))) along `axis`."""
     x = floats(x)
-    result = np.subtract(x, _largest(x, axis), out)
+    result = np.subtract(x, _largest(x, axis))
     return np.subtract(result, np.log(_sums(np.exp(result), axis)), result)
 
 
-@writes
-def log_softmax_vjp(
-    positions: Sequence[int], g: Any, o: Any, x: Any, *, axis: int, into: Any = (None,)
-) -> Any:
+def log_softmax_vjp(positions: Sequence[int], g: Any, o: Any, x: Any, *, axis: int) -> Any:
     """g - exp(o) sum(g)."""
-    result = np.exp(o, into[0])
+    result = np.exp(o)
     np.multiply(result, _sums(g, axis), result)
     return (np.subtract(g, result, result),)
 
@@ -106,11 +98,10 @@ def _centre(rows: Any, eps: float, out: Any) -> Any:
     return 1 / np.sqrt(np.vecdot(out, out)[:, None] / size + eps)
 
 
-@writes
-def layer_norm(x: Any, weight: Any, bias: Any, *, axes: int, eps: float, out: Any = None) -> Any:
+def layer_norm(x: Any, weight: Any, bias: Any, *, axes: int, eps: float) -> Any:
     """(x - mean) / sqrt(variance + eps) * weight + bias over the last `axes` axes."""
     x = floats(x)
-    out = np.empty(x.shape, x.dtype) if out is None else out
+    out = np.empty(x.shape, x.dtype)
     rows = _rows(out, axes)
     np.multiply(rows, _centre(_rows(x, axes), eps, rows), rows)
     if weight.ndim or weight != 1:
@@ -120,7 +111,6 @@ def layer_norm(x: Any, weight: Any, bias: Any, *, axes: int, eps: float, out: An
     return out
 
 
-@writes
 def layer_norm_vjp(
     positions: Sequence[int],
     g: Any,
@@ -131,14 +121,12 @@ def layer_norm_vjp(
     *,
     axes: int,
     eps: float,
-    into: Any = (None, None, None),
 ) -> Any:
     """The cotangents of x, weight and bias, normalised once for all of them."""
     rows, results = _rows(g, axes), {}
     if 0 in positions:
         # a copy first: what follows is in place, in the cache
-        target = into[positions.index(0)]
-        results[0] = np.empty(x.shape, x.dtype) if target is None else target
+        results[0] = np.empty(x.shape, x.dtype)
         found = _rows(results[0], axes)
         np.copyto(found, rows)
         rows = found

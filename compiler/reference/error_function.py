@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.reference.writing import floats, scratch, writes
+from compiler.reference.scratch import floats, scratch
 
 _NEAR = (
     0.12837916709551256,
@@ -75,11 +75,10 @@ def erfc(x: Any) -> Any:
     return np.array(values, np.float64).astype(x.dtype).reshape(x.shape)
 
 
-@writes
-def erf(x: Any, out: Any = None) -> Any:
+def erf(x: Any) -> Any:
     """The error function of a float32 or float64 array, element by element."""
     x = floats(np.asarray(x))
-    result = np.empty(x.shape, x.dtype) if out is None else out
+    result = np.empty(x.shape, x.dtype)
     if x.dtype == np.float32:
         return _single(x, result)
     flat = x.astype(np.float64).ravel()

@@ -40,8 +40,8 @@ def set_num_threads(count: int) -> None:
     """Let `count` threads share large loops, and the BLAS use as many, in this process.
 
     The default is STATICGRAPH_NUM_THREADS, or else OMP_NUM_THREADS, or else the number of
-    processors that the process may use. Results are bitwise the same for any number. `dynamic` has
-    a number of its own, of the same default, which `dynamic.set_num_threads` sets with this one.
+    processors that the process may use. Results are bitwise the same for any number.
+    `dynamic.set_num_threads` sets the threads alone, and leaves the BLAS as it is.
 
     Raises:
         OptionError: `count` is no int from 1.

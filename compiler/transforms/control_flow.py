@@ -20,7 +20,6 @@ from compiler.transforms import control_eager as eager
 from compiler.transforms.control_checks import paths
 
 
-@provided.scan.provide
 def scan(
     step: Callable[..., Any],
     init: Any,
@@ -65,6 +64,9 @@ def scan(
     from compiler.transforms import control_symbolic as symbolic
 
     return symbolic.scan(step, init, xs, size, reverse)
+
+
+provided.scan.provide(scan)
 
 
 def _length(xs: Any, length: Size | None) -> Size:

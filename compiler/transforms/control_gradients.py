@@ -35,7 +35,6 @@ def stand_in(type: TensorType, name: str | None) -> Expression:
     return Expression(leaves.placeholder, (), attrs, name)
 
 
-@provided.scan_cotangents.provide
 def scan_cotangents(
     positions: Sequence[int],
     gs: Sequence[Any],
@@ -55,6 +54,9 @@ def scan_cotangents(
     items = replace(backward, xs=[*backward.xs, *pairs]).close()
     results = dict(zip(reverse.given, items, strict=True))
     return [results.get(i) for i in positions]
+
+
+provided.scan_cotangents.provide(scan_cotangents)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,7 +250,6 @@ def _is_had(node: Expression, known: Set[int]) -> bool:
     return all(one.serial in known for one in border)
 
 
-@provided.cond_cotangents.provide
 def cond_cotangents(
     positions: Sequence[int],
     gs: Sequence[Any],
@@ -277,3 +278,6 @@ def cond_cotangents(
     node = construct(control.cond, (pred, *operands, *(gs[i] for i in given)), attrs)
     results = dict(zip(kept, items_of(node, len(kept)), strict=True))
     return [results.get(k) for k in range(len(positions))]
+
+
+provided.cond_cotangents.provide(cond_cotangents)

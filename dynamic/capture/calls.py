@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.protocols import CompiledFunction, CompiledPullback
 from dynamic.core.errors import AutogradError
 from dynamic.core.spec import Spec
 from dynamic.func.tracer import Tracer
@@ -17,7 +18,7 @@ from dynamic.tape.tape import mutated
 from dynamic.tensors.tensor import Tensor, wrap
 
 
-def call(function: Any, operands: Sequence[Any]) -> list[Any]:
+def call(function: CompiledFunction, operands: Sequence[Any]) -> list[Any]:
     """The results of a compiled function on tensors, arrays and numbers.
 
     Recorded as one node if an operand requires grad. On tracers of `dynamic.func` the function is
@@ -72,7 +73,7 @@ class CallNode(GraphNode):
     def __init__(
         self,
         name: str,
-        reverse: Any,
+        reverse: CompiledPullback,
         edges: tuple[Any, ...],
         needs: tuple[int, ...],
         operands: Sequence[Any],

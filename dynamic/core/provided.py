@@ -1,16 +1,22 @@
 """What lower rooms need of higher ones: see `compiler.core.provided`.
 
 An import points to the same room or a lower one (`docs/architecture.md`). These are the calls that
-go the other way; `fast_paths`, `operations` and `handle` give Tensor methods too.
+go the other way; `dynamic.assembly` gives Tensor methods too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.core.op import Operand
 from compiler.core.provided import Provided
 
-wrap = Provided("dynamic.tensors.tensor")
+wrap: Provided[[Any], Operand] = Provided("dynamic.tensors.tensor")
 """`wrap(array)`: a tensor on the memory of an array, without a gradient. The tape shows cotangents
 and saved arrays as tensors."""
 
-traced_gradients = Provided("dynamic.func.pull")
+traced_gradients: Provided[
+    [Sequence[Any], Sequence[Any], Any, bool, bool | None, bool], tuple[Any, ...]
+] = Provided("dynamic.func.pull")
 """`autograd.grad` where some of the tensors are tracers; `gradients` there says what it takes."""

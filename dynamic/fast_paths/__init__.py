@@ -2,8 +2,8 @@
 
 `Tensor.apply` provides for all that an op may meet: tracers, casts, numbers, several operands,
 memory that is shared or not. What is made here looks at the operand that a call usually gets, and
-leaves every other to the op. So a call is one Python function, NumPy's own, and `new_value` or
-`new_view`. Importing this package gives Tensor its short ways.
+leaves every other to the op. So a call is one Python function, NumPy's own, and `new_value`,
+`new_value_of_two` or `new_view`.
 """
 
 from __future__ import annotations
@@ -55,6 +55,5 @@ for _name, _method in METHODS.items():
     _own = getattr(_method, "__qualname__", "")
     if "<locals>" in _own or _own.startswith("_"):
         _method.__name__ = _method.__qualname__ = _name
-    setattr(Tensor, _name, _method)
 for _op, _function in SHORT.items():
     _op.shorten(_function)

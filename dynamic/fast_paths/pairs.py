@@ -7,26 +7,19 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.core.op import Attrs, Op, Operand
+from compiler.core.op import Op, Operand
 from dynamic.core.dtypes import F32, F64
-from dynamic.kernels.blockwise import LARGE, evaluate as evaluate_large
-from dynamic.tape.grad_mode import mode, paused, recording
-from dynamic.tape.tape import recipe, record_pair
-from dynamic.tape.versions import UNTRACKED
+from dynamic.fast_paths.names import named_after
+from dynamic.kernels.dispatch import LARGE
+from dynamic.tape.tape import recipe
 from dynamic.tensors.division import quotient_of
-from dynamic.tensors.tensor import PLAIN, Tensor, explain, wrap
+from dynamic.tensors.tensor import PLAIN, Plans, Tensor, explain, new_value_of_two
 
-_new = object.__new__
-_ndarray = np.ndarray
 _array = np.array
-_asarray = np.asarray
-_NO_ATTRS: Attrs = {}
 _KNOWN = (Operand, np.ndarray, np.generic, bool, int, float)
 
-_Plans = dict[tuple[bool, bool], Any]
 
-
-def _plans(op: Op, number: bool) -> _Plans:
+def _plans(op: Op, number: bool) -> Plans:
     choices = ((True, True), (True, False), (False, True))
     return {needs: recipe(op, needs, number) for needs in choices}
 
@@ -38,53 +31,35 @@ def forward(op: Op) -> Any:
     def method(self: Tensor, other: Any) -> Any:
         x = self._array
         dtype = x.dtype
-        if type(other) in PLAIN:
-            y, table = other._array, plans
-            second = other._maker if other._note is None else other._node
-            if y.dtype is not dtype or (dtype is not F32 and dtype is not F64):
-                return op.general(self, other)
-        elif (type(other) is float or type(other) is int) and (dtype is F32 or dtype is F64):
-            y, second, table = _array(other, dtype), None, number_plans
-        else:
-            return op.general(self, other) if isinstance(other, _KNOWN) else NotImplemented
-        try:
-            value = evaluate(x, y) if x.size < LARGE else evaluate_large(op, (x, y), _NO_ATTRS)
-        except ValueError as error:
-            explain(op, (x, y), _NO_ATTRS, error)
-        result = _new(Tensor)
-        result._array = value if type(value) is _ndarray else _asarray(value)
-        result._cell = result._home = result._maker = result._note = None
-        first = self._maker if self._note is None else self._node
-        if paused and not recording():
-            if mode.inference:
-                result._cell = UNTRACKED
-        elif first is not None or second is not None:
-            plan = table[first is not None, second is not None]
-            right = None if table is number_plans else other
-            if plan.steps:
-                result._maker = record_pair(
-                    plan, (first, second), x, y, self, right, result, _NO_ATTRS
-                )
-        return result
+        if (dtype is F32 or dtype is F64) and x.size < LARGE:
+            kind = type(other)
+            if kind is Tensor or kind in PLAIN:
+                y = other._array
+                if y.dtype is dtype:
+                    try:
+                        value = evaluate(x, y)
+                    except ValueError as error:
+                        explain(op, (x, y), {}, error)
+                    return new_value_of_two(plans, self, other, x, y, value)
+            elif kind is float or kind is int:
+                y = _array(other, dtype)
+                return new_value_of_two(number_plans, self, None, x, y, evaluate(x, y))
+        return op.general(self, other) if isinstance(other, _KNOWN) else NotImplemented
 
     return method
 
 
 def backward(op: Op) -> Any:
     """`number op tensor`; other left operands take the long way."""
-    evaluate, plan = op.evaluate, recipe(op, (False, True), True)
+    evaluate, plans = op.evaluate, _plans(op, True)
 
     def method(self: Tensor, other: Any) -> Any:
         y = self._array
         dtype = y.dtype
-        if (type(other) is not float and type(other) is not int) or dtype.kind != "f":
-            return op.general(other, self) if isinstance(other, _KNOWN) else NotImplemented
-        x = _array(other, dtype)
-        result = wrap(_asarray(evaluate(x, y)))
-        node = self._node
-        if node is not None and not (paused and not recording()):
-            result._maker = record_pair(plan, (None, node), x, y, None, self, result, _NO_ATTRS)
-        return result
+        if (type(other) is float or type(other) is int) and dtype.kind == "f" and y.size < LARGE:
+            x = _array(other, dtype)
+            return new_value_of_two(plans, None, self, x, y, evaluate(x, y))
+        return op.general(other, self) if isinstance(other, _KNOWN) else NotImplemented
 
     return method
 
@@ -93,15 +68,16 @@ def pair(op: Op, operator: Any) -> Any:
     """The function of an op that is an operator as well."""
 
     def function(*operands: Any, **options: Any) -> Any:
-        if not options and len(operands) == 2 and type(operands[0]) in PLAIN:
-            result = operator(*operands)
-            if result is not NotImplemented:
-                return result
+        if not options and len(operands) == 2:
+            left, right = operands
+            kind = type(left)
+            if kind is Tensor or kind in PLAIN:
+                result = operator(left, right)
+                if result is not NotImplemented:
+                    return result
         return op.general(*operands, **options)
 
-    function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = op.doc
-    return function
+    return named_after(op, function)
 
 
 def scaled(op: Op, operator: Any) -> Any:

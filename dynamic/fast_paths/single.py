@@ -12,7 +12,8 @@ from compiler.reference import totals
 from compiler.reference.extremes import largest_of_all, smallest_of_all
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import F32, F64
-from dynamic.kernels.blockwise import LARGE
+from dynamic.fast_paths.names import named_after
+from dynamic.kernels.dispatch import LARGE
 from dynamic.tape.tape import recipe
 from dynamic.tensors import dims
 from dynamic.tensors.tensor import PLAIN, Tensor, new_value
@@ -21,12 +22,6 @@ _NO_ATTRS: Attrs = {}
 _ANY = object()  # the axis that the op takes where none is given
 _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""
-
-
-def _described(function: Any, op: Op) -> Any:
-    function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = op.doc
-    return function
 
 
 def unary(op: Op) -> Any:
@@ -41,7 +36,7 @@ def unary(op: Op) -> Any:
                 return new_value(plan, input, evaluate(x), _NO_ATTRS)
         return op.general(*operands, **options)
 
-    return _described(function, op)
+    return named_after(op, function)
 
 
 def along_axis(op: Op) -> Any:
@@ -62,7 +57,7 @@ def along_axis(op: Op) -> Any:
         given = () if dim is _ANY else (dim,)
         return general(input, *given, **options)
 
-    return _described(function, op)
+    return named_after(op, function)
 
 
 def _ready(options: Attrs) -> tuple[list[Attrs], list[list[list[Attrs]]]]:

@@ -86,7 +86,6 @@ def _pull_plain(
     return [None if g is None else g.detach() if traced else inputs[0].constant(g) for g in results]
 
 
-@provided.traced_gradients.provide
 def gradients(
     outputs: Sequence[Any],
     inputs: Sequence[Any],
@@ -123,6 +122,9 @@ def gradients(
             )
         results.append(g)
     return tuple(results)
+
+
+provided.traced_gradients.provide(gradients)
 
 
 def depends_on_more(outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:

@@ -20,12 +20,22 @@ KEPT = 512 << 20
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 
+class _State:
+    """Whether malloc has been asked: with the first large array, not when the package is loaded."""
+
+    asked = False
+
+
+state = _State()
+
+
 def keep_freed_memory() -> bool:
     """Ask glibc's malloc to keep what is freed; whether it will.
 
     This holds for the process. It is left alone where the environment sets malloc's options, and
     where DYNAMIC_KEEP_FREED_MEMORY is 0.
     """
+    state.asked = True
     names = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
     if any(name in os.environ for name in names):
         return False

@@ -4,8 +4,9 @@ A kernel is made of ops applied to placeholders: of one op's value, or of all it
 once. It serves every call with the same dtypes, attributes and pattern of sizes: which are 1, and
 which are equal. It knows the sizes of a bias or weight, whose cotangent is a sum: threads share
 such a sum if each can have memory for a part of it. They share chunks that depend on sizes alone,
-and so do the results. What no kernel serves is left to NumPy: other dtypes, and operands that
-would have to be copied.
+and so do the results. Operands whose elements lie in another order are copied first, if
+they differ in it. What no kernel serves is left to NumPy: other dtypes, and reductions of operands
+that would have to be copied.
 
 DYNAMIC_COMPILE_LARGE_OPS=0 in the environment leaves all to NumPy.
 """
@@ -25,11 +26,13 @@ from compiler import ops
 from compiler.core.dims import Size, unknown
 from compiler.core.errors import OutOfRangeError, ShapeError
 from compiler.core.log import log, told
+from compiler.core.lowering import Reduce
 from compiler.core.op import Attrs, Op
 from compiler.core.settings import COMPILE_LARGE_OPS
 from compiler.ops import leaves
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import F32, F64
+from dynamic.core.spec import Spec
 
 LEAST = 1 << 17
 """The least number of elements that is worth a kernel.
@@ -56,8 +59,6 @@ _VALUES_ONLY = frozenset((ops.sum, ops.mean, eager_ops.sum_dim, eager_ops.mean_d
 _NAMED_APART = {
     eager_ops.sum_dim: ops.sum, eager_ops.mean_dim: ops.mean, eager_ops.prod_dim: ops.prod,
 }  # fmt: skip
-_FASTER_WITH_NUMPY = frozenset(((ops.tan, F32), (ops.power, F32), (ops.power, F64)))
-"""Functions that NumPy has better code for, of operands of a dtype."""
 _DTYPES = frozenset((F32, F64, *(np.dtype(kind) for kind in ("i4", "i8", "u1", "?"))))
 _PLAIN = (int, str, type(None))
 
@@ -110,9 +111,14 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op by a kernel, an array; None where no kernel serves the call."""
     if not serves(op, arrays) and op not in _VALUES_ONLY:
         return None
-    op = _NAMED_APART.get(op, op)
+    op, order = _NAMED_APART.get(op, op), None
+    if not all(one.flags.c_contiguous for one in arrays):
+        if isinstance(op.lowering, Reduce) or op in _VALUES_ONLY:
+            return None  # NumPy reads elements where they lie, in less time than a copy takes
+        order = _order(op, arrays)
+        arrays = [_permuted(one, order) for one in arrays]
     found = compute((op, None), attrs, by_value(op, attrs), arrays)
-    return None if found is None else found[0]
+    return None if found is None else _permuted_back(found[0], order)
 
 
 def cotangents(
@@ -125,11 +131,42 @@ def cotangents(
     if not serves(op, operands):
         return None
     op = _NAMED_APART.get(op, op)
-    shapes = [operands[position].shape for position in positions]
-    sums = [shape for shape in shapes if shape != g.shape and math.prod(shape) <= MOST_SUMS]
+    given: Sequence[Any] = (g, out, *operands)
+    order = None if g.flags.c_contiguous else _order(op, given)
+    given = [_permuted(one, order) for one in given]
+    shapes = [given[2 + position].shape for position in positions]
+    sums = [shape for shape in shapes if shape != given[0].shape and math.prod(shape) <= MOST_SUMS]
     known = frozenset([size for shape in sums for size in shape])
     make = by_rules(op, positions, attrs)
-    return compute((op, tuple(positions)), attrs, make, (g, out, *operands), known)
+    found = compute((op, tuple(positions)), attrs, make, given, known)
+    return None if found is None else [_permuted_back(one, order) for one in found]
+
+
+def _order(op: Op, operands: Sequence[Any]) -> tuple[int, ...] | None:
+    """The axes in the order of memory, where all operands of a pointwise op lie in another one."""
+    arrays = [one for one in operands if isinstance(one, np.ndarray) and one.ndim]
+    if not op.elementwise or not arrays:
+        return None
+    strides = arrays[-1].strides
+    order = tuple(sorted(range(len(strides)), key=lambda axis: -abs(strides[axis])))
+    if any(len(one.shape) not in (0, len(order)) for one in operands):
+        return None
+    permuted = [one.transpose(order) for one in arrays]
+    if order == tuple(range(len(order))) or any(held_by(one) is None for one in permuted):
+        return None
+    return order
+
+
+def _permuted(operand: Any, order: tuple[int, ...] | None) -> Any:
+    if order is None or not operand.shape:
+        return operand
+    if isinstance(operand, np.ndarray):
+        return operand.transpose(order)
+    return Spec(tuple([operand.shape[axis] for axis in order]), operand.dtype)
+
+
+def _permuted_back(result: Any, order: tuple[int, ...] | None) -> Any:
+    return result if order is None or not result.ndim else result.transpose(np.argsort(order))
 
 
 def by_value(op: Op, attrs: Attrs) -> Make:
@@ -149,9 +186,14 @@ def by_rules(op: Op, positions: Sequence[int], attrs: Attrs) -> Make:
 
 def serves(op: Op, operands: Sequence[Any]) -> bool:
     """Whether there are kernels for an op on such operands, and for its rules."""
-    if not state.enabled or not operands or (op, operands[0].dtype) in _FASTER_WITH_NUMPY:
+    if not state.enabled or not operands or (op is ops.power and _is_product(operands[-1])):
         return False
     return op.elementwise or op in _KEEPING or op in REDUCING
+
+
+def _is_product(exponent: Any) -> bool:
+    """Whether NumPy computes a power without logarithms: a**1 or a**2."""
+    return isinstance(exponent, np.ndarray) and not exponent.ndim and exponent in (1, 2)
 
 
 def compute(
@@ -219,14 +261,25 @@ def _describe(
         sizes = tuple([numbers.setdefault(size, -len(numbers)) for size in shape])
         held = None
         if isinstance(one, np.ndarray):
-            array = held_by(one)
+            array = row_major(one)
             if array is None:
                 return None
-            held = sizes if array is one else tuple([numbers[size] for size in array.shape])
+            held = sizes if array.shape == shape else tuple([numbers[size] for size in array.shape])
             large = large or (array.size >= LEAST and dtype.kind == "f")
             arrays.append(array)
         kinds.append((dtype, sizes, held))
     return (arrays, tuple(kinds)) if large else None
+
+
+def row_major(array: Any) -> Any:
+    """The row-major array that holds the elements, or else a row-major copy; None if it is empty.
+
+    None for what is no plain array as well.
+    """
+    held = held_by(array)
+    if held is not None or type(array) is not np.ndarray or not array.size:
+        return held
+    return np.array(array, order="C")
 
 
 def held_by(array: Any) -> Any:

@@ -54,11 +54,6 @@ def cotangents(
     return _compute(op, tuple(positions), attrs, operands, (g, out, *operands))
 
 
-def is_large(op: Op, operand: Any) -> bool:
-    """Whether it is worth a look how an op is computed, given the first operand or its stand-in."""
-    return op in WINDOWED or math.prod(operand.shape) >= native.LEAST
-
-
 def work(op: Op, operands: Sequence[Any], attrs: Attrs) -> int:
     """About how many multiplications the value takes: edges count as the rest."""
     x = operands[0].shape

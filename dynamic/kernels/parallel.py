@@ -1,4 +1,6 @@
-"""Threads that share the blocks of one computation: NumPy lets go of the GIL while it computes.
+"""Threads that share the steps of optimizers: NumPy lets go of the GIL while it computes.
+
+All else that is large is computed by compiled kernels, whose threads run no Python.
 
 Which thread computes a block is left to chance; what is computed is not, so results do not depend
 on the number of threads. The threads are started when first needed, and anew in a forked child.
@@ -13,7 +15,6 @@ from itertools import count
 from queue import SimpleQueue
 
 from compiler.core import fork
-from compiler.core.errors import OptionError
 from compiler.runtime import threads as kernels
 
 Task = Callable[[int], None]
@@ -51,7 +52,6 @@ class _Pool:
     """Threads that wait for jobs."""
 
     def __init__(self) -> None:
-        self.threads = kernels.default_count()
         self.jobs: SimpleQueue[tuple[contextvars.Context, _Job]] = SimpleQueue()
         self.started = 0
         self.lock = threading.Lock()
@@ -81,37 +81,13 @@ _pool = _Pool()
 fork.after_in_child(_pool.forget)
 
 
-def get_num_threads() -> int:
-    """The number of threads that a large computation is shared among."""
-    return _pool.threads
-
-
-def set_num_threads(threads: int) -> None:
-    """Share large computations among this many threads; 1 switches sharing off.
-
-    The default is STATICGRAPH_NUM_THREADS, or else OMP_NUM_THREADS, or else the number of
-    processors that the process may use.
-
-    Raises:
-        TypeError: it is no int.
-        OptionError: it is less than 1.
-    """
-    if isinstance(threads, bool) or not hasattr(threads, "__index__"):
-        raise TypeError(f"set_num_threads expects an int, but got {type(threads).__name__}")
-    count = threads.__index__()
-    if count < 1:
-        raise OptionError(f"set_num_threads expects a positive integer, got {count}")
-    _pool.threads = count
-    kernels.share_among(count)
-
-
 def run(task: Task, blocks: int) -> None:
     """`task(i)` for each i < blocks, on several threads, in any order; the first error is raised.
 
     Each thread runs in a copy of the caller's context, in which NumPy keeps its `errstate`.
     """
     job = _Job(task, blocks)
-    helpers = min(_pool.threads, blocks) - 1
+    helpers = min(kernels.get_num_threads(), blocks) - 1
     if helpers > 0:
         _pool.start(helpers)
         for _ in range(helpers):

@@ -6,7 +6,6 @@ from typing import Any
 
 from compiler.ops.systems import transposed
 from dynamic.linalg import decompositions, products, solving
-from dynamic.tensors.tensor import Tensor
 
 __all__ = [
     "chain_matmul", "cholesky", "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet",
@@ -44,10 +43,9 @@ def chain_matmul(*matrices: Any) -> Any:
 det, inverse, logdet, slogdet = solving.det, solving.inv, solving.logdet, solving.slogdet
 matrix_exp, matrix_power = products.matrix_exp, products.matrix_power
 
-_METHODS = {
+METHODS = {
     "cholesky": cholesky, "cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve,
     "det": det, "inverse": inverse, "logdet": logdet, "matrix_exp": matrix_exp,
     "matrix_power": matrix_power, "pinverse": pinverse, "slogdet": slogdet,
 }  # fmt: skip
-for _name, _function in _METHODS.items():
-    setattr(Tensor, _name, _function)
+"""Methods of Tensor."""

@@ -66,23 +66,28 @@ def _in_place(function: Any) -> Any:
     return method
 
 
-for _name, _known in (FUNCTIONS | _ONLY_METHODS).items():
-    if _name not in ONLY_FUNCTIONS:
-        setattr(Tensor, _name, _method(_name, _known))
-for _name, _known in attributes.SHARED.items():
-    if not hasattr(Tensor, _name):
-        setattr(Tensor, _name, _method(_name, _known))
-for _name in attributes.__all__:
-    setattr(Tensor, _name, getattr(attributes, _name))
-for _name, _property in attributes.PROPERTIES.items():
-    setattr(Tensor, _name, _property)
-for _name in shape_in_place.__all__:
-    setattr(Tensor, _name, getattr(shape_in_place, _name))
-for _name in (
+SHARED_OPS: dict[str, Any] = {
+    name: _method(name, op)
+    for name, op in attributes.SHARED.items()
+    if name not in FUNCTIONS and not hasattr(Tensor, name)
+}
+FUNCTIONS_AS_METHODS: dict[str, Any] = {
+    name: _method(name, function)
+    for name, function in (FUNCTIONS | _ONLY_METHODS).items()
+    if name not in ONLY_FUNCTIONS
+}
+ATTRIBUTES: dict[str, Any] = {
+    **{name: getattr(attributes, name) for name in attributes.__all__},
+    **attributes.PROPERTIES,
+    **{name: getattr(shape_in_place, name) for name in shape_in_place.__all__},
+}
+_REPLACING = (
     "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "bitwise_not", "clamp_max",
     "clamp_min", "cumprod", "cumsum", "index_add", "index_copy", "index_fill", "lerp",
     "masked_scatter", "nan_to_num", "put", "scatter", "scatter_add", "scatter_reduce", "tril",
     "triu",
-):  # fmt: skip
-    if not hasattr(Tensor, _name + "_"):
-        setattr(Tensor, _name + "_", _in_place(FUNCTIONS[_name]))
+)  # fmt: skip
+IN_PLACE: dict[str, Any] = {
+    f"{name}_": _in_place(FUNCTIONS[name]) for name in _REPLACING if not hasattr(Tensor, f"{name}_")
+}
+"""Methods and properties of Tensor: see `dynamic.assembly`."""

@@ -42,14 +42,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """The input with `input[indices] = values`, or with them added."""
-    if not accumulate:
-        return input.clone().index_put_(indices, values)
-    places = input._places(input._parts(tuple(indices))[1])
-    given = ops.broadcast_to(values, np.shape(places))
-    flat = ops.take_add(
-        ops.reshape(given, (-1,)), ops.reshape(wrap(places), (-1,)), 0, input.numel()
-    )
-    return input + ops.reshape(flat, tuple(input.shape))
+    return input.clone().index_put_(indices, values, accumulate)
 
 
 def _scatter_op(name: str, cut: Any) -> Op:

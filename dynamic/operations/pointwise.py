@@ -70,7 +70,8 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
     """input + value * tensor1 * tensor2, the product in the dtype of the result."""
-    if not input.dtype == tensor1.dtype == tensor2.dtype:
+    own = input._array.dtype
+    if tensor1._array.dtype is not own or tensor2._array.dtype is not own:
         dtype = result_type(one._array for one in (input, tensor1, tensor2))
         tensor1, tensor2 = tensor1.to(dtype), tensor2.to(dtype)
     product = tensor1 * tensor2

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from dynamic.core.errors import AutogradError
-from dynamic.kernels.blockwise import add_into
 from dynamic.tape.hooks import hooks_of
 from dynamic.tape.nodes import GraphNode, next_number
 
@@ -90,9 +89,9 @@ class AccumulateGrad(GraphNode):
         elif create_graph:
             self.grad = (g.constant(before) if isinstance(before, np.ndarray) else before) + g
         elif isinstance(before, np.ndarray):
-            add_into(before, g)
+            np.add(before, g, before)
         else:
-            add_into(before._array, g)
+            np.add(before._array, g, before._array)
             before._counter[0] += 1
 
     def name(self) -> str:

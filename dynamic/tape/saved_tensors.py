@@ -58,7 +58,7 @@ def saved_tensor(array: Any, maker: Any, counter: Any) -> Any:
     """
     if type(maker) is AccumulateGrad and maker.leaf() is not None:
         return maker.leaf()
-    result = provided.wrap(array)
+    result: Any = provided.wrap(array)
     result._node = maker
     if isinstance(counter, list):
         result._counter = counter

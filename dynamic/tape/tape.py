@@ -20,9 +20,9 @@ from dynamic.core.dtypes import DTYPES
 from dynamic.core.eager_ops import BENT, hardsigmoid, tied
 from dynamic.core.errors import AutogradError, MissingAttributeError
 from dynamic.core.spec import Spec
-from dynamic.kernels.blockwise import LARGE, cotangents
+from dynamic.kernels.dispatch import cotangents
 from dynamic.kernels.native import REDUCING
-from dynamic.kernels.native_windows import WINDOWED, is_large
+from dynamic.kernels.native_windows import WINDOWED
 from dynamic.tape.names import node_name
 from dynamic.tape.nodes import FREED, Failing, GraphNode, Output, PackHooks, next_number
 from dynamic.tape.observers import announce, observers
@@ -117,27 +117,13 @@ class Node(GraphNode):
         if out is None:
             out = self
         edges, attrs, plan = self.edges, self.attrs, self.recipe
-        arrays = plan.arrays
-        large = not create_graph and (
-            g.size >= LARGE or (plan.reduces and is_large(plan.op, operands[0]))
-        )
-        if create_graph or (arrays is None and not large):
-            if create_graph:
-                if plan.op in BENT:
-                    return self._tied(g, out, operands)
-                if plan.number and plan.op is ops.power and self._is_one():
-                    return [(edges[0], g.constant(np.zeros(self.shape, self.dtype)))]
-            if attrs:
-                return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]
-            return [(edges[i], rule(g, out, *operands)) for i, rule in plan.steps]
-        if large:
-            found = cotangents(plan.op, plan.positions, g, out, operands, attrs)
-        else:
-            assert arrays is not None
-            found = arrays(plan.positions, g, out, *operands, **attrs)
-        if len(found) == 1:
-            return [(edges[plan.positions[0]], found[0])]
-        return [(edges[i], part) for i, part in zip(plan.positions, found, strict=True)]
+        if create_graph:
+            if plan.op in BENT:
+                return self._tied(g, out, operands)
+            if plan.number and plan.op is ops.power and self._is_one():
+                return [(edges[0], g.constant(np.zeros(self.shape, self.dtype)))]
+            return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]
+        return cotangents(plan, edges, g, out, operands, attrs)
 
     def _is_one(self) -> bool:
         """Whether a power is that to the number 0, whose derivative in PyTorch is no function."""

@@ -71,17 +71,21 @@ def _as_array(data: Any, dtype: Any) -> Any:
         if wanted not in DTYPES:
             raise ArgumentError(f"tensor: no dtype {data.dtype}: cast the array first")
         return np.asarray(data, wanted)
+    plain, only_numbers = _plain(data)
     try:
-        array = np.array(_plain(data), None if dtype is None else as_numpy_dtype(dtype))
+        array = np.array(plain, None if dtype is None else as_numpy_dtype(dtype))
     except ValueError as error:
         raise ShapeError(f"tensor: rows of different lengths: {error}") from None
     except OverflowError:
-        return _narrowed(np.array(_plain(data)), as_numpy_dtype(dtype))
+        return _narrowed(np.array(plain), as_numpy_dtype(dtype))
     if dtype is not None:
         return array
     if array.dtype.kind not in "biuf":
         raise ArgumentError(f"tensor: cannot make a tensor of {type(data).__name__}: {data!r}")
-    return array.astype(_dtype_of(data) or get_default_dtype().dtype)
+    if only_numbers and array.dtype.kind != "f":
+        return array if array.dtype.kind == "b" else array.astype(INT64)
+    wanted = None if only_numbers else _dtype_of(data)
+    return array.astype(wanted or get_default_dtype().dtype)
 
 
 def _narrowed(numbers: Any, dtype: Any) -> Any:
@@ -116,13 +120,22 @@ def _dtype_of(data: Any) -> Any:
     return functools.reduce(promote_types, dtypes) if dtypes else None
 
 
-def _plain(data: Any) -> Any:
-    """Nested sequences with the tensors in them as arrays."""
+_NUMBERS = frozenset({bool, float, int})
+
+
+def _plain(data: Any) -> tuple[Any, bool]:
+    """Nested sequences with the tensors in them as arrays; whether all else are Python's numbers.
+
+    Lists of numbers, which most data are, stay as they are.
+    """
     if isinstance(data, Tensor):
-        return data._array
-    if isinstance(data, list | tuple | range):
-        return [_plain(one) for one in data]
-    return data
+        return data._array, False
+    if not isinstance(data, list | tuple | range):
+        return data, type(data) in _NUMBERS
+    if _NUMBERS.issuperset(map(type, data)):
+        return data, True
+    parts = [_plain(one) for one in data]
+    return [part for part, _ in parts], all([numbers for _, numbers in parts])
 
 
 def tensor(

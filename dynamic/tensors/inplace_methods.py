@@ -177,11 +177,26 @@ class InPlace(Operand):
         assign(*self._slices(dim, index), source)
         return self
 
-    def index_put_(self, indices: Sequence[Any], values: Any) -> Any:
-        """`self[indices] = values`."""
+    def index_put_(self, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
+        """`self[indices] = values`, or the values added there, all of them, if `accumulate`."""
         key = tuple(slice(None) if one is None else one for one in indices)
-        assign(self, key, values, exact=True)
-        return self
+        if not accumulate:
+            assign(self, key, values, exact=True)
+            return self
+        require_dtype(
+            "Index put requires the source and destination dtypes match, got {0} for the "
+            "destination and {1} for the source.",
+            self,
+            values,
+        )
+        places = self._places(self._parts(key)[1])
+        flat = ops.take_add(
+            ops.reshape(ops.broadcast_to(values, np.shape(places)), (-1,)),
+            self.constant(np.reshape(places, -1)),
+            0,
+            self._array.size,
+        )
+        return overwrite(self, ops.add, (ops.reshape(flat, tuple(self._array.shape)),))
 
     def scatter_(self, dim: int, index: Any, src: Any) -> Any:
         """Set the elements at `index` along one axis to those of `src`, or one number."""

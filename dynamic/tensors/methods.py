@@ -49,9 +49,11 @@ def _bitwise(op: Op, function: Any) -> Any:
         arrays = [self._array, *(bits(function.__name__, self, other) for other in others)]
         if all(_is_bool(array) for array in arrays):
             return op(self, *others)
-        dtype = result_type(arrays)
+        if arrays[-1].dtype is not arrays[0].dtype:
+            dtype = result_type(arrays)
+            arrays = [array.astype(dtype) for array in arrays]
         try:
-            return self.constant(function(*(array.astype(dtype) for array in arrays)))
+            return self.constant(function(*arrays))
         except TypeError:
             name = DTYPES[self._array.dtype].legacy
             raise ArgumentError(f"{function.__name__}: not for a {name} tensor") from None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -17,11 +17,10 @@ from dynamic.core import provided
 from dynamic.core.dtypes import element, get_default_dtype, result_type
 from dynamic.core.eager_ops import PLACING, VIEWS, clone
 from dynamic.core.errors import AutogradError, SizeError
-from dynamic.kernels.blockwise import LARGE, evaluate as evaluate_large
-from dynamic.kernels.native_windows import WINDOWED
+from dynamic.kernels.dispatch import evaluate
 from dynamic.tape.grad_mode import mode, paused, recording
 from dynamic.tape.several import record_several
-from dynamic.tape.tape import Recipe, new_node, recipe, record, record_one
+from dynamic.tape.tape import Recipe, new_node, recipe, record, record_one, record_pair
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.autograd_methods import Autograd
 from dynamic.tensors.inplace import into
@@ -37,6 +36,7 @@ _EVERY = slice(None)
 _new = object.__new__
 _ndarray = np.ndarray
 _asarray = np.asarray
+_NO_ATTRS: Attrs = {}
 
 
 class Tensor(Autograd, InPlace, Methods, Operators):
@@ -128,36 +128,28 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         if op.checked:
             _validate(op, arrays, attrs)
         try:
-            if arrays and (arrays[0].size >= LARGE or op in WINDOWED):
-                array = evaluate_large(op, arrays, attrs)
-            else:
-                array = op.evaluate(*arrays, **attrs)
+            array = evaluate(op, arrays, attrs)
         except (ValueError, TypeError, IndexError) as error:
             if "out" in attrs:
                 rest = {name: value for name, value in attrs.items() if name != "out"}
                 result = self.apply(op, operands, rest)
                 return into(op.name, attrs["out"], result, operands)
             explain(op, arrays, attrs, error)
-        result = _new(Tensor)
         if type(array) is not _ndarray:
             if type(array) is tuple:
                 return _several(op, attrs, operands, array, needed)
             array = _asarray(array)
-        result._array = array
-        result._cell = result._home = result._maker = result._note = None
         if op in VIEWS:
-            if arrays and array is arrays[0]:
-                array = result._array = array.view()
-            if shares_memory(array, arrays[0]):
+            result = fresh(array.view() if arrays and array is arrays[0] else array)
+            if shares_memory(result._array, arrays[0]):
                 make_view(result, operands[0])
-        elif array.base is not None or (arrays and array is arrays[0]):
-            array = result._array = _own(array, arrays)
-        elif not (op.elementwise or op is clone or array.flags.c_contiguous):
-            array = result._array = np.ascontiguousarray(array)  # so that `view` takes it
-        if paused and not recording():
-            if mode.inference and result._note is None:
-                result._cell = UNTRACKED
-        elif needed and array.dtype.kind == "f":
+        else:
+            if array.base is not None or (arrays and array is arrays[0]):
+                array = _own(array, arrays)
+            elif not (op.elementwise or op is clone or array.flags.c_contiguous):
+                array = np.ascontiguousarray(array)  # so that `view` takes it
+            result = fresh(array)
+        if needed and array.dtype.kind == "f" and (not paused or recording()):
             result._maker = record(op, attrs, operands, result, number)
         return result
 
@@ -169,19 +161,24 @@ def _several(
     op: Op, attrs: Attrs, operands: Sequence[Any], arrays: Sequence[Any], needed: bool
 ) -> Any:
     """The results of an op whose value is a tuple, recorded as those of one node if need be."""
-    results = []
-    for array in arrays:
-        result = _new(Tensor)
-        result._array = np.array(array, order="C", copy=None)
-        result._cell = result._home = result._maker = result._note = None
-        results.append(result)
-    if paused and not recording():
-        if mode.inference:
-            for result in results:
-                result._cell = UNTRACKED
-    elif needed:
+    results = tuple([fresh(np.array(array, order="C", copy=None)) for array in arrays])
+    if needed and (not paused or recording()):
         record_several(op, attrs, operands, results)
-    return tuple(results)
+    return results
+
+
+def fresh(array: Any) -> Tensor:
+    """The tensor of an array that no other tensor holds, not on the tape.
+
+    The three functions below make a tensor and record its node, for all short ways. They repeat
+    these lines, since to call this function takes 3 % of a small op.
+    """
+    result = _new(Tensor)
+    result._array = array if type(array) is _ndarray else _asarray(array)
+    result._cell = result._home = result._maker = result._note = None
+    if paused and mode.inference:
+        result._cell = UNTRACKED
+    return result
 
 
 def new_value(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
@@ -202,6 +199,34 @@ def new_value(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor
                 result._maker = record_one(plan, attrs, edge, operand, result)
             else:
                 result._maker = new_node(plan, (edge,), (edge, None), (), (), attrs, result._array)
+    return result
+
+
+Plans: TypeAlias = "Mapping[tuple[bool, bool], Recipe]"
+"""The recipes of an op of two operands, by which of them require grad."""
+
+
+def new_value_of_two(
+    plans: Plans, left: Tensor | None, right: Tensor | None, x: Any, y: Any, array: Any
+) -> Tensor:
+    """`new_value` of two operands, `x` and `y` on arrays: plain tensors, or None for a number."""
+    result = _new(Tensor)
+    result._array = array if type(array) is _ndarray else _asarray(array)
+    result._cell = result._home = result._maker = result._note = None
+    if paused and not recording():
+        if mode.inference:
+            result._cell = UNTRACKED
+        return result
+    first = second = None
+    if left is not None:
+        first = left._maker if left._note is None else left._node
+    if right is not None:
+        second = right._maker if right._note is None else right._node
+    if first is not None or second is not None:
+        plan = plans[first is not None, second is not None]
+        if plan.steps:
+            edges = (first, second)
+            result._maker = record_pair(plan, edges, x, y, left, right, result, _NO_ATTRS)
     return result
 
 
@@ -269,18 +294,15 @@ def has_values(x: Any) -> bool:
     return isinstance(x, Tensor) and not isinstance(x, Handle)
 
 
-@provided.wrap.provide
 def wrap(array: Any) -> Tensor:
     """A tensor on the memory of an array, without a gradient."""
     if paused and mode.capture is not None:
         known: Tensor = mode.capture.known(array)
         return known
-    result = _new(Tensor)
-    result._array = array if type(array) is _ndarray else _asarray(array)
-    result._cell = result._home = result._maker = result._note = None
-    if paused and mode.inference:
-        result._cell = UNTRACKED
-    return result
+    return fresh(array)
+
+
+provided.wrap.provide(wrap)
 
 
 def _own(array: Any, arrays: Sequence[Any]) -> Any:

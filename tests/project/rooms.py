@@ -48,8 +48,9 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("transforms", "derivatives, batches, loops and branches"),
         _room("passes", "graph to graph"),
         _room("schedule", "fusion: what is computed together, and in which order"),
-        _room("codegen", "groups to Python source, memory, the program"),
-        _room("llvm", "source to machine code, vector maths, the thread pool"),
+        _room("ir", "the loop IR: what kernels are, as records, and their text"),
+        _room("codegen", "groups to loops, memory, the program"),
+        _room("llvm", "loops to machine code, vector maths, the thread pool"),
         _room("runtime", "inputs, threads, the BLAS, the kernel cache"),
         _room("inspect", "interpreter, debugging, profiles, plans"),
         _room("export", "kernels as files that need NumPy and Numba only"),
@@ -61,7 +62,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
     ),
     "dynamic": (
         _room("core", "errors, warnings, dtypes, ops that only tensors have"),
-        _room("kernels", "how ops on large arrays are computed: compiled, in blocks, by threads"),
+        _room("kernels", "how ops on arrays are computed: with NumPy, or compiled"),
         _room("tape", "nodes, hooks, grad modes, the reverse pass"),
         _room("tensors", "`Tensor`, its methods, views, in-place operations, factories"),
         _room("fast_paths", "ops on small plain tensors, straight to NumPy"),
@@ -74,7 +75,8 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("optim", "optimizers and schedulers"),
         _room("utils", "checkpoints that recompute"),
         _room(
-            "root", "the public names, files, drawing", "", "drawing", "handle", "serialization",
+            "root", "the public names, `Tensor` assembled, files, drawing",
+            "", "assembly", "drawing", "handle", "serialization",
         ),
     ),
     "staticgraph": (

@@ -25,7 +25,6 @@ SPEED = {
     "dynamic/fast_paths/__init__.py": "the ops that small tensors take a short way of",
     "dynamic/fast_paths/views.py": "methods that make views of small tensors",
     "dynamic/fast_paths/pairs.py": "operators of pairs of small tensors",
-    "dynamic/kernels/large_rules.py": "gradients that write where their operands lie",
     "dynamic/kernels/native.py": "ops whose kernels are faster, or slower, than NumPy",
     "dynamic/kernels/native_windows.py": "ops whose kernels know all sizes",
 }

@@ -25,14 +25,6 @@ from compiler.llvm.vecmath.lane import BINARY32, BINARY64
 from compiler.llvm.vecmath.outlined import Outlined
 
 
-def _convert(to: values.Scalar, translator: Any, value: Value) -> Value:
-    return values.convert(translator.builder, value, to)
-
-
-def _select(translator: Any, condition: Value, yes: Value, no: Value) -> Value:
-    return values.select(translator.builder, condition, yes, no)
-
-
 def _address(translator: Any, pointer: Value, offset: Value) -> Value:
     """The address of the element `offset` places after a pointer."""
     builder = translator.builder
@@ -163,7 +155,7 @@ def _formula(name: str, translator: Any, *operands: Value) -> Value:
 
 def _library(name: str, translator: Any, *operands: Value) -> Value:
     """A function written in the emitted language, translated once per module and types."""
-    return translator.call_library(library.functions()[name], operands)
+    return translator.call_library(library.function(name), operands)
 
 
 def _gemm(type: values.Scalar, translator: Any, *operands: Value) -> Value:
@@ -179,7 +171,6 @@ def is_long(name: str) -> bool:
 
 Function = Callable[..., Value]
 FUNCTIONS: dict[str, Function] = {
-    **{name: partial(_convert, scalar) for name, scalar in SCALARS.items()},
     **{name: partial(_formula, name) for name in vecmath.FORMULAS},
     **{name: partial(_library, function) for name, function in library.NAMES.items()},
     "abs": _abs,
@@ -204,5 +195,4 @@ FUNCTIONS: dict[str, Function] = {
     "pointer": _pointer,
     "pow_f": partial(_formula, "pow"),
     "remainder_f": partial(_formula, "remainder"),
-    "select": _select,
 }

@@ -9,12 +9,13 @@ which LLVM is told to vectorise with masked lanes. Measured on sums of exp over 
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from llvmlite import ir
 
 from compiler.codegen.scalar import expensive_calls
+from compiler.ir.records import Const, For, If, While
+from compiler.ir.walk import expressions, statements
 
 WHOLE = 16  # iterations: lanes of the widest vectors of float32
 
@@ -31,19 +32,17 @@ class MaskedLoop(ir.MDValue):  # type: ignore[misc]
         buf += [f"distinct !{{{self.get_reference()}, {hint}}}", "\n"]
 
 
-def leaves_rest(node: ast.For) -> bool:
+def leaves_rest(loop: For) -> bool:
     """Whether a loop is an innermost one, expensive, and not known to be of whole vectors."""
-    parts = [part for statement in node.body for part in ast.walk(statement)]
-    if any(isinstance(part, ast.For | ast.While | ast.If) for part in parts):
+    inside = list(statements(loop.body))
+    if any(isinstance(one, For | While | If) for one in inside):
         return False
-    if not any(expensive_calls(ast.unparse(statement)) for statement in node.body):
+    if not any(expensive_calls(part) for one in inside for part in expressions(one)):
         return False
-    assert isinstance(node.iter, ast.Call)
-    bounds = [one.value if isinstance(one, ast.Constant) else None for one in node.iter.args]
-    start, stop = (0, *bounds) if len(bounds) == 1 else bounds
-    if not isinstance(start, int) or not isinstance(stop, int):
+    if not isinstance(loop.start, Const) or not isinstance(loop.stop, Const):
         return True
-    return stop - start > WHOLE and (stop - start) % WHOLE != 0
+    length = loop.stop.value - loop.start.value
+    return length > WHOLE and length % WHOLE != 0
 
 
 def whole_vectors(builder: Any, start: Any, stop: Any) -> Any:

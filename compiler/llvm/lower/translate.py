@@ -1,31 +1,43 @@
-"""One walk over the syntax tree of a function of the emitted language.
+"""One walk over a function of the loop IR.
 
-Statements: assignment to names and to elements of pointers, `for` over `range`, `while`, `if`,
-`return` and calls. Every name has the type of its first assignment. Elements are read and written
-in bounds, so indices do not wrap.
+Elements are read and written in bounds, so indices do not wrap.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
 
+from compiler.ir.records import (
+    ONE,
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    CastLike,
+    Const,
+    Evaluate,
+    Expr,
+    For,
+    Function,
+    If,
+    Load,
+    Name,
+    Return,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+    While,
+)
 from compiler.llvm import library
 from compiler.llvm.lower import values
 from compiler.llvm.lower.functions import FUNCTIONS
 from compiler.llvm.lower.rest import MaskedLoop, leaves_rest, whole_vectors
 from compiler.llvm.lower.values import BOOL, FLOAT64, INT64, SCALARS, Pointer, Value
-
-CONSTANTS = {"inf": float("inf"), "nan": float("nan")}
-SIGNS: dict[type, str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
-    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-}  # fmt: skip
 
 
 class Translator:
@@ -56,95 +68,85 @@ class Translator:
         for name, type, argument in zip(names, types, function.args, strict=True):
             self.values[name] = Value(argument, type)
 
-    def run(self, statements: Sequence[ast.stmt]) -> None:
+    def run(self, body: Sequence[Stmt]) -> None:
         """Translate the body; the function returns 0 where the body ends."""
         start = self.builder.block
-        self.block(statements)
+        self.block(body)
         if not self.builder.block.is_terminated:
             self.builder.ret(ir.Constant(self.function.function_type.return_type, 0))
         ir.IRBuilder(self.entry).branch(start)
 
     # -- statements --------------------------------------------------------------------------
 
-    def block(self, statements: Sequence[ast.stmt]) -> None:
+    def block(self, block: Sequence[Stmt]) -> None:
         """Statements one after the other; what follows a `return` is not reached."""
-        for statement in statements:
+        for one in block:
             if self.builder.block.is_terminated:
                 return
-            getattr(self, f"_do_{type(statement).__name__.lower()}")(statement)
+            self._do(one)
 
-    def _do_expr(self, node: ast.Expr) -> None:
-        if not isinstance(node.value, ast.Constant):  # a docstring
-            self.value(node.value)
+    def _do(self, one: Stmt) -> None:
+        if isinstance(one, Assign):
+            self.assign(one.name, self.value(one.value))
+        elif isinstance(one, Store):
+            value, pointer = self.value(one.value), self.value(one.pointer)
+            value = values.convert(self.builder, value, pointer.type.element)
+            self.builder.store(value.ir, self.element(pointer, one.index))
+        elif isinstance(one, For):
+            self._for(one)
+        elif isinstance(one, If):
+            self._if(one)
+        elif isinstance(one, While):
+            self._while(one)
+        elif isinstance(one, Return):
+            value = values.convert(self.builder, self.value(one.value), self.result)
+            self.builder.ret(value.ir)
+        else:
+            assert isinstance(one, Evaluate)
+            self.value(one.value)
 
-    def _do_assign(self, node: ast.Assign) -> None:
-        (target,) = node.targets
-        value = self.value(node.value)
-        if isinstance(target, ast.Name):
-            self.assign(target.id, value)
-            return
-        assert isinstance(target, ast.Subscript)
-        pointer = self.value(target.value)
-        value = values.convert(self.builder, value, pointer.type.element)
-        self.builder.store(value.ir, self.element(pointer, target.slice))
-
-    def _do_augassign(self, node: ast.AugAssign) -> None:
-        assert isinstance(node.target, ast.Name)
-        left = self.value(ast.Name(node.target.id))
-        self.assign(node.target.id, self.binary(SIGNS[type(node.op)], left, self.value(node.value)))
-
-    def _do_return(self, node: ast.Return) -> None:
-        assert node.value is not None
-        value = self.value(node.value)
-        self.builder.ret(values.convert(self.builder, value, self.result).ir)
-
-    def _do_if(self, node: ast.If) -> None:
-        condition = values.convert(self.builder, self.value(node.test), BOOL)
+    def _if(self, one: If) -> None:
+        condition = values.convert(self.builder, self.value(one.test), BOOL)
         yes, no, done = (self.function.append_basic_block() for _ in range(3))
         self.builder.cbranch(condition.ir, yes, no)
-        for start, statements in ((yes, node.body), (no, node.orelse)):
+        for start, block in ((yes, one.yes), (no, one.no)):
             self.builder.position_at_end(start)
-            self.block(statements)
+            self.block(block)
             if not self.builder.block.is_terminated:
                 self.builder.branch(done)
         self.builder.position_at_end(done)
 
-    def _do_while(self, node: ast.While) -> None:
+    def _while(self, one: While) -> None:
         test, body, done = (self.function.append_basic_block() for _ in range(3))
         self.builder.branch(test)
         self.builder.position_at_end(test)
-        condition = values.convert(self.builder, self.value(node.test), BOOL)
+        condition = values.convert(self.builder, self.value(one.test), BOOL)
         self.builder.cbranch(condition.ir, body, done)
         self.builder.position_at_end(body)
-        self.block(node.body)
+        self.block(one.body)
         if not self.builder.block.is_terminated:
             self.builder.branch(test)
         self.builder.position_at_end(done)
 
-    def _do_for(self, node: ast.For) -> None:
-        assert isinstance(node.target, ast.Name)
-        assert isinstance(node.iter, ast.Call)
-        bounds = [self.value(one) for one in node.iter.args]
-        start, stop = (values.constant(0, INT64), *bounds) if len(bounds) == 1 else bounds[:2]
-        step = bounds[2] if len(bounds) == 3 else values.constant(1, INT64)
-        if len(bounds) < 3 and self.outlines and leaves_rest(node):
+    def _for(self, one: For) -> None:
+        start, stop, step = (self.value(bound).ir for bound in (one.start, one.stop, one.step))
+        if one.step != ONE or not leaves_rest(one):
+            self._loop_over(one, start, stop, step)
+        elif self.outlines:
             # a long body is not written twice: masks cost it nothing
-            self._loop_over(node, start.ir, stop.ir, step.ir, MaskedLoop(self.module))
-        elif len(bounds) < 3 and leaves_rest(node):
-            middle = whole_vectors(self.builder, start.ir, stop.ir)
-            self._loop_over(node, start.ir, middle, step.ir)
-            self._loop_over(node, middle, stop.ir, step.ir, MaskedLoop(self.module))
+            self._loop_over(one, start, stop, step, MaskedLoop(self.module))
         else:
-            self._loop_over(node, start.ir, stop.ir, step.ir)
+            middle = whole_vectors(self.builder, start, stop)
+            self._loop_over(one, start, middle, step)
+            self._loop_over(one, middle, stop, step, MaskedLoop(self.module))
 
-    def _loop_over(self, node: ast.For, start: Any, stop: Any, step: Any, hint: Any = None) -> None:
-        assert isinstance(node.target, ast.Name)
+    def _loop_over(self, one: For, start: Any, stop: Any, step: Any, hint: Any = None) -> None:
         with self.loop(start, stop, step, hint) as index:
-            hidden = self.values.get(node.target.id)
-            self.values[node.target.id] = Value(index, INT64)
-            self.block(node.body)
+            hidden = self.values.get(one.variable)
+            self.values[one.variable] = Value(index, INT64)
+            self.block(one.body)
             if hidden is not None:
-                self.values[node.target.id] = hidden
+                self.values[one.variable] = hidden
 
     @contextmanager
     def loop(self, start: Any, stop: Any, step: Any, hint: Any = None) -> Iterator[Any]:
@@ -176,66 +178,56 @@ class Translator:
 
     # -- expressions -------------------------------------------------------------------------
 
-    def value(self, node: ast.expr) -> Value:
+    def value(self, one: Expr) -> Value:
         """The value of an expression."""
-        return getattr(self, f"_of_{type(node).__name__.lower()}")(node)
+        if isinstance(one, Name):
+            return self._variable(one.name)
+        if isinstance(one, Const):
+            return _constant(one.value)
+        if isinstance(one, Binary):
+            return self.binary(one.sign, self.value(one.left), self.value(one.right))
+        if isinstance(one, Load):
+            pointer = self.value(one.pointer)
+            place = self.element(pointer, one.index)
+            element = pointer.type.element
+            return Value(self.builder.load(place, typ=element.ir), element)
+        if isinstance(one, Cast):
+            return values.convert(self.builder, self.value(one.operand), SCALARS[one.type])
+        if isinstance(one, Call):
+            return self._call(one.function, [self.value(operand) for operand in one.operands])
+        if isinstance(one, Select):
+            parts = [self.value(part) for part in (one.test, one.yes, one.no)]
+            return values.select(self.builder, *parts)
+        if isinstance(one, Unary):
+            operand = self.value(one.operand)
+            change = values.invert if one.sign == "not" else values.negate
+            return change(self.builder, operand)
+        assert isinstance(one, CastLike)
+        operand = self.value(one.operand)
+        return values.convert(self.builder, operand, self.value(one.like).type)
 
-    def _of_constant(self, node: ast.Constant) -> Value:
-        value: Any = node.value
-        if isinstance(value, bool):
-            return values.constant(int(value), BOOL)
-        return values.constant(value, INT64 if isinstance(value, int) else FLOAT64)
+    def _variable(self, name: str) -> Value:
+        found = self.values.get(name)
+        if found is not None:
+            return found
+        place, kind = self.places[name]
+        return Value(self.builder.load(place, typ=kind.ir), kind)
 
-    def _of_name(self, node: ast.Name) -> Value:
-        if node.id in self.values:
-            return self.values[node.id]
-        if node.id in self.places:
-            place, kind = self.places[node.id]
-            return Value(self.builder.load(place, typ=kind.ir), kind)
-        return values.constant(CONSTANTS[node.id], FLOAT64)
-
-    def _of_unaryop(self, node: ast.UnaryOp) -> Value:
-        value = self.value(node.operand)
-        if isinstance(node.op, ast.Not):
-            return values.invert(self.builder, value)
-        assert isinstance(node.op, ast.USub)
-        return values.negate(self.builder, value)
-
-    def _of_binop(self, node: ast.BinOp) -> Value:
-        return self.binary(SIGNS[type(node.op)], self.value(node.left), self.value(node.right))
+    def _call(self, function: str, operands: Sequence[Value]) -> Value:
+        own = self.functions.get(function)
+        if own is not None:
+            return Value(self.builder.call(own, [one.ir for one in operands]), INT64)
+        return FUNCTIONS[function](self, *operands)
 
     def binary(self, sign: str, left: Value, right: Value) -> Value:
-        """An operation of two numbers."""
+        """An operation or a comparison of two numbers."""
+        if sign in values.COMPARISONS:
+            return values.compare(self.builder, sign, left, right)
         if sign in ("//", "%"):
             return values.divide_integers(self.builder, sign, left, right)
         return values.arithmetic(self.builder, sign, left, right, self.exact)
 
-    def _of_compare(self, node: ast.Compare) -> Value:
-        (operator,), (right,) = node.ops, node.comparators
-        left = self.value(node.left)
-        return values.compare(self.builder, SIGNS[type(operator)], left, self.value(right))
-
-    def _of_ifexp(self, node: ast.IfExp) -> Value:
-        parts = (self.value(one) for one in (node.test, node.body, node.orelse))
-        return values.select(self.builder, *parts)
-
-    def _of_subscript(self, node: ast.Subscript) -> Value:
-        pointer = self.value(node.value)
-        place = self.element(pointer, node.slice)
-        return Value(self.builder.load(place, typ=pointer.type.element.ir), pointer.type.element)
-
-    def _of_call(self, node: ast.Call) -> Value:
-        operands = [self.value(one) for one in node.args]
-        if isinstance(node.func, ast.Call):  # type(a)(1)
-            (like,) = node.func.args
-            return values.convert(self.builder, operands[0], self.value(like).type)
-        assert isinstance(node.func, ast.Name)
-        if node.func.id in self.functions:
-            own = self.functions[node.func.id]
-            return Value(self.builder.call(own, [one.ir for one in operands]), INT64)
-        return FUNCTIONS[node.func.id](self, *operands)
-
-    def element(self, pointer: Value, index: ast.expr) -> Any:
+    def element(self, pointer: Value, index: Expr) -> Any:
         """The address of an element."""
         outer, self.exact = self.exact, True
         at = values.convert(self.builder, self.value(index), INT64)
@@ -257,18 +249,25 @@ class Translator:
         builder.ret(define(builder, *function.args))
         return function
 
-    def call_library(self, tree: ast.FunctionDef, operands: Sequence[Value]) -> Value:
-        """A call of a function in the emitted language; it has the type of its first operand."""
+    def call_library(self, one: Function, operands: Sequence[Value]) -> Value:
+        """A call of a function of the loop IR; it has the type of its first operand."""
         first = operands[0].type
-        symbol = f"{tree.name}.{first.name}"
+        symbol = f"{one.name}.{first.name}"
         function = self.module.globals.get(symbol)
         if function is None:
-            types = [one.type for one in operands]
-            inlines = tree.name not in library.OUTSIDE_LOOPS
-            function = _internal(self.module, symbol, first.ir, [one.ir for one in types], inlines)
-            names = [one.arg for one in tree.args.args]
-            Translator(function, names, types, first).run(tree.body)
-        return Value(self.builder.call(function, [one.ir for one in operands]), first)
+            types = [operand.type for operand in operands]
+            inlines = one.name not in library.OUTSIDE_LOOPS
+            given = [type.ir for type in types]
+            function = _internal(self.module, symbol, first.ir, given, inlines)
+            names = [parameter.name for parameter in one.parameters]
+            Translator(function, names, types, first).run(one.body)
+        return Value(self.builder.call(function, [operand.ir for operand in operands]), first)
+
+
+def _constant(value: float) -> Value:
+    if isinstance(value, bool):
+        return values.constant(int(value), BOOL)
+    return values.constant(value, INT64 if isinstance(value, int) else FLOAT64)
 
 
 def _internal(

@@ -138,6 +138,7 @@ def arithmetic(builder: Any, sign: str, left: Value, right: Value, exact: bool =
     return Value(getattr(builder, _INTEGER[sign])(*wide, flags=flags), INT64)
 
 
+COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _FLOAT = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 _INTEGER = {
     "+": "add", "-": "sub", "*": "mul", "&": "and_", "|": "or_", "^": "xor", "<<": "shl",

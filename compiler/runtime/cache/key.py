@@ -16,7 +16,7 @@ import numpy as np
 from compiler.core.options import Options
 
 PACKAGE = Path(__file__).parents[2]
-APART = {"viz"}  # rooms that no code depends on
+APART = {"export", "viz"}  # rooms that no code depends on
 CONFIGURATION = Path(".numba_config.yaml")  # Numba reads it where the process runs
 
 

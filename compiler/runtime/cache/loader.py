@@ -41,6 +41,7 @@ from compiler.runtime.signals import process_address, words_of_a_call
 if TYPE_CHECKING:
     from compiler.codegen.kernel import Kernel
     from compiler.codegen.program import Instruction
+    from compiler.ir.records import Function
 
 counts: Counter[str] = Counter()
 """How many kernels this process has "compiled" with LLVM, and "loaded" from the cache; how many of
@@ -96,31 +97,31 @@ def load_image(place: Place, definition: Definition) -> tuple[Image, Entries] | 
     return image, _entries(image.linked(code.addresses), image, code)
 
 
-def load_kernel(units: Sequence[str], image: Image, place: Place | None) -> Entries:
+def load_kernel(kernel: Kernel, image: Image, place: Place | None) -> Entries:
     """The functions that run a kernel: see `compiler.llvm.entry`; its image is put in its place."""
-    code, key = _units(units)
+    code, key = _units(kernel.units, kernel.texts)
     if place is not None:
         with contextlib.suppress(FormatError):  # a pass made an unknown of its own
             place.store.write(place.key, *write_image(image, key, place.canonical.unknowns))
     return _entries(image.linked(code.addresses), image, code)
 
 
-def load_with_numba(units: Sequence[str], image: Image) -> Entries:
+def load_with_numba(kernel: Kernel, image: Image) -> Entries:
     """The same for units that Numba lowers; nothing is cached."""
     with fork.importing:
         from compiler.llvm.native import inlined, step_symbol
         from compiler.llvm.with_numba import compile_with_numba
 
     code = Loaded((), None)
-    if units:
-        symbols = tuple(map(step_symbol, range(len(units))))
-        code = load_object(Code(symbols, compile_with_numba(units, inlined(units))))
+    if kernel.units:
+        symbols = tuple(map(step_symbol, range(len(kernel.units))))
+        code = load_object(Code(symbols, compile_with_numba(kernel.units, inlined(kernel.units))))
     return _entries(image.linked(code.addresses), image, code)
 
 
 def load_steps(kernel: Kernel) -> tuple[list[Callable[[int], int]], Any]:
     """Each instruction as a function of the table's address, and what keeps them in memory."""
-    code, _ = _units(kernel.units)
+    code, _ = _units(kernel.units, kernel.texts)
     # what a step calls may raise: ctypes asks that of functions that are called with the lock
     run = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(_entry_code().addresses[1])
     words = [np.array(_words([one], code, kernel), np.int64) for one in kernel.program]
@@ -157,11 +158,11 @@ def _entries(program: Sequence[int], image: Image, owner: Any) -> Entries:
     return Entries(*made)
 
 
-def _units(units: Sequence[str]) -> tuple[Loaded, bytes]:
-    """The steps of units, compiled or from the cache, and the key of their code."""
+def _units(units: Sequence[Function], texts: Sequence[str]) -> tuple[Loaded, bytes]:
+    """The steps of units, compiled or from the cache, and the key of their code: of its text."""
     if not units:
         return Loaded((), None), bytes(KEY_BYTES)
-    store, key = _place(kernel_key, "\n".join(units))
+    store, key = _place(kernel_key, "\n".join(texts))
     loaded = _stored(store, key)
     if loaded is not None:
         counts["loaded"] += 1

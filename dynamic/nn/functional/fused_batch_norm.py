@@ -1,9 +1,7 @@
 """Batch normalisation of plain tensors on arrays, as one node of the tape.
 
-Arrays are (n, c, length), and are computed in blocks along n that stay in the cache. A block gives
-the mean and the squared deviations of its own for each channel; they are combined exactly (Chan,
-Golub, LeVeque 1983). Blocks depend on shapes alone, and so do the results. Large arrays that a
-compiled kernel serves are computed by one: see `dynamic.kernels.native`.
+Arrays are (n, c, length). Large ones that a compiled kernel serves are computed by one: see
+`dynamic.kernels.native`.
 """
 
 from __future__ import annotations
@@ -14,13 +12,10 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.reference.writing import scratch, slices
 from dynamic.autograd import grad
 from dynamic.autograd.function import Function
 from dynamic.func.tracer import Tracer
-from dynamic.kernels.blockwise import rows_as_they_are
 from dynamic.kernels.native import Make, compute
-from dynamic.kernels.parallel import run
 from dynamic.tape.grad_mode import is_grad_enabled
 from dynamic.tensors.tensor import Tensor, wrap
 
@@ -49,20 +44,9 @@ def moments(x: Any) -> tuple[Any, Any]:
     if found is not None:
         return found[0], found[1]
     count = array.shape[0] * array.shape[2]
-    blocks = _blocks(array)
-    means, squares = np.empty((2, len(blocks), array.shape[1]), array.dtype)
-    sizes = np.array([block.stop - block.start for block in blocks], array.dtype)[:, None]
-
-    def task(i: int) -> None:
-        part = array[blocks[i]]
-        means[i] = _sum(part) / (len(part) * array.shape[2])
-        centred = np.subtract(part, means[i][:, None], scratch(part, 0))
-        squares[i] = _dot(centred, centred)
-
-    _each(task, array, blocks)
-    mean = np.add.reduce(means * (sizes / len(array)), 0)
-    between = np.square(means - mean) * (sizes * array.shape[2])
-    return mean, (np.add.reduce(squares, 0) + np.add.reduce(between, 0)) / count
+    mean = _sum(array) / count
+    centred = array - mean[:, None]
+    return mean, _dot(centred, centred) / count
 
 
 def normalised(
@@ -166,19 +150,9 @@ def _scaled(array: Any, mean: Any, factor: Any, bias: Any) -> Any:
     found = _by_kernel("batch norm", _scaled_in_ops, array, *given)
     if found is not None:
         return found[0]
-    blocks = _blocks(array)
-    result = np.empty(array.shape, array.dtype)
-
-    def task(i: int) -> None:
-        out = result[blocks[i]]
-        np.copyto(out, array[blocks[i]])  # so that the rest is in place, in the cache
-        np.subtract(out, mean[:, None], out)
-        np.multiply(out, factor[:, None], out)
-        if bias is not None:
-            np.add(out, bias[:, None], out)
-
-    _each(task, array, blocks)
-    return result
+    result = array - mean[:, None]
+    np.multiply(result, factor[:, None], result)
+    return result if bias is None else np.add(result, bias[:, None], result)
 
 
 def _sums(array: Any, grads: Any, mean: Any) -> tuple[Any, Any]:
@@ -186,17 +160,7 @@ def _sums(array: Any, grads: Any, mean: Any) -> tuple[Any, Any]:
     found = _by_kernel("batch sums", _sums_in_ops, array, grads, mean)
     if found is not None:
         return found[0], found[1]
-    blocks = _blocks(array)
-    dots, sums = np.empty((2, len(blocks), array.shape[1]), array.dtype)
-
-    def task(i: int) -> None:
-        part = array[blocks[i]]
-        centred = np.subtract(part, mean[:, None], scratch(part, 0))
-        dots[i] = _dot(grads[blocks[i]], centred)
-        sums[i] = _sum(grads[blocks[i]])
-
-    _each(task, array, blocks)
-    return np.add.reduce(dots, 0), np.add.reduce(sums, 0)
+    return _dot(grads, array - mean[:, None]), _sum(grads)
 
 
 def _by_x(array: Any, grads: Any, factor: Any, statistics: tuple[Any, Any, Any] | None) -> Any:
@@ -209,37 +173,18 @@ def _by_x(array: Any, grads: Any, factor: Any, statistics: tuple[Any, Any, Any] 
     found = _by_kernel("batch cotangent", _by_x_in_ops, array, grads, *given)
     if found is not None:
         return found[0]
-    blocks = _blocks(array)
-    result = np.empty(array.shape, array.dtype)
-
-    def task(i: int) -> None:
-        part, out = array[blocks[i]], result[blocks[i]]
-        np.copyto(out, grads[blocks[i]])
-        if statistics is not None:
-            mean, along, shift = (one[:, None] for one in statistics)
-            centred = np.subtract(part, mean, scratch(part, 0))
-            np.subtract(out, shift, out)
-            np.subtract(out, np.multiply(centred, along, centred), out)
-        np.multiply(out, factor[:, None], out)
-
-    _each(task, array, blocks)
-    return result
+    if statistics is None:
+        return grads * factor[:, None]
+    mean, along, shift = (one[:, None] for one in statistics)
+    centred = array - mean
+    result = grads - shift
+    np.subtract(result, np.multiply(centred, along, centred), result)
+    return np.multiply(result, factor[:, None], result)
 
 
 def _as_channels(x: Any) -> Any:
     """(n, c, ...) as (n, c, length)."""
     return x.reshape(*x.shape[:2], -1)
-
-
-def _blocks(array: Any) -> tuple[slice, ...]:
-    """Slices along the first axis."""
-    return slices(len(array), array.shape[1] * array.shape[2])
-
-
-def _each(task: Callable[[int], None], array: Any, blocks: Sequence[slice]) -> None:
-    width = array.shape[1] if array.shape[2] == 1 else array.shape[2]
-    with rows_as_they_are(width):
-        run(task, len(blocks))
 
 
 def _sum(part: Any) -> Any:

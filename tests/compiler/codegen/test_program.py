@@ -10,6 +10,7 @@ import pytest
 
 from compiler.codegen.program import Branch, Call, Instruction, Loop, Operand, Set, While
 from compiler.codegen.words import program_words
+from compiler.ir.parse import parsed_function
 from compiler.runtime.cache import loader
 from compiler.runtime.signals import words_of_a_call
 
@@ -39,7 +40,7 @@ def unit_3(value: p_i64, added: i64):
 
 
 def run(program: list[Instruction], table: Any) -> int:
-    code, _ = loader._units(UNITS)
+    code, _ = loader._units([*map(parsed_function, UNITS)], UNITS)
     words = np.array(program_words(program, code.addresses), np.int64)
     _, address, _ = loader._entry_code().addresses
     function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(address)

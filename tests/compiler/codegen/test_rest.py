@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +13,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
+from compiler.ir.parse import parsed_function
+from compiler.ir.records import For
 from compiler.llvm import native
 from compiler.llvm.lower.rest import WHOLE, leaves_rest
 from compiler.llvm.native import compile_native
@@ -107,9 +108,10 @@ print("done")
     assert found.stdout == "done\n", found.stderr
 
 
-def loop(text: str) -> ast.For:
-    (found,) = ast.parse(text).body
-    assert isinstance(found, ast.For)
+def loop(text: str) -> For:
+    lines = "".join(f"    {line}\n" for line in text.splitlines())
+    (found,) = parsed_function(f"def unit():\n{lines}").body
+    assert isinstance(found, For)
     return found
 
 
@@ -153,7 +155,7 @@ def test_reading_across_rows_is_vectorised_where_there_are_gathering_loads(
         for j in range(m):
             b[i * m + j] = exp(a[j * n + i])
 """
-    compile_native([unit])
+    compile_native([parsed_function(unit)])
     assert ("llvm.masked.gather" in texts[0]) is gathers
     assert ("<8 x float>" in texts[0]) is gathers
 

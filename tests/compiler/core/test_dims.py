@@ -9,6 +9,8 @@ from hypothesis import given, settings, strategies as st
 from compiler.core import dims
 from compiler.core.dims import Dim, Size, unknown
 from compiler.core.errors import OptionError
+from compiler.ir.sizes import size_expression
+from compiler.ir.text import expression
 
 N, M, K = unknown("n"), unknown("m"), unknown("k")
 ATOMS = [next(iter(dim.atoms())) for dim in (N, M, K)]
@@ -56,7 +58,10 @@ def test_evaluation_commutes_with_floor_division(a: Size, b: Size, at: dict) -> 
 def test_source_and_substitution_agree_with_evaluation(size: Size, at: dict) -> None:
     expected = dims.evaluate(size, at)
     names = {atom: atom.label for atom in ATOMS}
-    assert eval(dims.source(size, names), {atom.label: at[atom] for atom in ATOMS}) == expected
+    assert (
+        eval(expression(size_expression(size, names)), {atom.label: at[atom] for atom in ATOMS})
+        == expected
+    )
     assert dims.substitute(size, at) == expected
     assert dims.atoms([size]) <= set(ATOMS)
     assert not dims.is_nonnegative(size) or expected >= 0

@@ -7,6 +7,7 @@ import pytest
 
 import staticgraph as sg
 from benchmarks.vecmath_loops import one_by_one, vectorised
+from compiler.ir.parse import parsed_function
 from compiler.llvm.native import compile_native
 from compiler.llvm.vecmath.deferred import KernelModule
 from compiler.llvm.vecmath.lane import BINARY32, BINARY64, Format, Lane
@@ -55,7 +56,7 @@ def test_kernels_and_numba_give_the_same_bits(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("name", RARE)
 def test_only_the_rare_case_itself_is_called(name: str, kind: str, form: Format) -> None:
     """The tests of the masks are inlined, and nothing is left undefined or unused."""
-    code = compile_native([UNIT.format(kind, name)])
+    code = compile_native([parsed_function(UNIT.format(kind, name))])
     assert f"exact.rare.{name}_anywhere.{form.bits}".encode() in code
     assert f"\0rare.{name}_anywhere.{form.bits}".encode() not in code
 

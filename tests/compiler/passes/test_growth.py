@@ -18,6 +18,8 @@ import staticgraph as sg
 from compiler.codegen.kernel import Kernel
 from compiler.graph.build import build, to_text, verify
 from compiler.graph.traversal import ancestors
+from compiler.ir.parse import parsed_function
+from compiler.ir.records import Function
 from compiler.llvm import native, vecmath
 from compiler.llvm.vecmath import LONG
 from compiler.schedule.arena import MOST_COMPARED, arrange
@@ -68,7 +70,7 @@ def test_units_are_small_and_their_number_and_the_work_grow_with_the_graph(shape
         made: list[Kernel] = []
         calls.append(calls_of(lambda n=ops, to=made: to.append(emitted(shape, n))))  # type: ignore[misc]
         assert len(made[0].program) <= ops / 50
-        for unit in made[0].units:
+        for unit in made[0].texts:
             head, *lines = unit.splitlines()
             assert len(lines) <= 2 * MOST_STATEMENTS
             assert head.count("p_f64") <= MOST_ARRAYS + MOST_VIRTUAL + 1
@@ -195,9 +197,9 @@ def test_two_functions_of_one_operand_are_called_at_once(
     for most in (0, 1000):
         monkeypatch.setattr(native, "MOST_INLINED", most)
         results.append(_run(source, a, a[::-1].copy()))
-        called = b"joint.cos.sin" in native.compile_native([source])
+        called = b"joint.cos.sin" in native.compile_native([parsed_function(source)])
         assert called == (most == 0)
-    assert b"joint.sin" not in native.compile_native([source])
+    assert b"joint.sin" not in native.compile_native([parsed_function(source)])
     np.testing.assert_array_equal(results[0], results[1])
 
 
@@ -209,7 +211,9 @@ def _run(source: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     from compiler.runtime.cache.store import Code
 
     result = np.zeros(len(a) + 1, a.dtype)
-    loaded = load_object(Code((native.step_symbol(0),), native.compile_native([source])))
+    loaded = load_object(
+        Code((native.step_symbol(0),), native.compile_native([parsed_function(source)]))
+    )
     table = np.array([*(one.ctypes.data for one in (a, b, result)), len(a)], np.int64)
     operands = np.array([word for entry in range(4) for word in (entry, 0)], np.int64)
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3)
@@ -220,20 +224,20 @@ def _run(source: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def test_a_function_that_is_called_is_defined_once() -> None:
     line = "    for i in range(n):\n        a[i] = sin(a[i])\n"
     count = native.MOST_INLINED // vecmath.length("sin") + 1
-    source = f"def unit(a: p_f64, n: i64) -> i64:\n{line * count}    return 0\n"
-    assert native.compile_native([source]).count(b"\0outlined.sin.64\0") <= 1
-    assert len(native.compile_native([source])) < 200_000
+    unit = parsed_function(f"def unit(a: p_f64, n: i64) -> i64:\n{line * count}    return 0\n")
+    assert native.compile_native([unit]).count(b"\0outlined.sin.64\0") <= 1
+    assert len(native.compile_native([unit])) < 200_000
 
 
 def test_units_with_few_calls_inline_them_first() -> None:
-    def tree(calls: int) -> Any:
-        return native._tree(
+    def unit(calls: int) -> Function:
+        return parsed_function(
             "def f(a: f64) -> i64:\n" + "    b = exp(a)\n" * calls + "    return 0\n"
         )
 
     most = native.MOST_INLINED // vecmath.length("exp")
-    units = [tree(most), tree(3), tree(0), tree(most - 3)]
-    assert native._inlining(units) == {1, 2, 3}
+    units = [unit(most), unit(3), unit(0), unit(most - 3)]
+    assert native.inlined(units) == {1, 2, 3}
 
 
 # -- memory ------------------------------------------------------------------------------------

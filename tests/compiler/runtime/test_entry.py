@@ -16,6 +16,7 @@ import pytest
 import staticgraph as sg
 from compiler.codegen.program import Call, Operand
 from compiler.codegen.words import program_words
+from compiler.ir.parse import parsed_function
 from compiler.runtime import entry
 from compiler.runtime.cache import loader
 
@@ -47,7 +48,7 @@ class Subclass(np.ndarray):
 @pytest.fixture(params=["native", "python"])
 def sum_of_rows(request: Any) -> Any:
     """A kernel for float32[2, 3] and int64[2], called both ways."""
-    code, _ = loader._units([SUM_OF_ROWS])
+    code, _ = loader._units([parsed_function(SUM_OF_ROWS)], [SUM_OF_ROWS])
     program = program_words(STEPS, code.addresses)
     native, run, _ = loader._entry_code().addresses
     if request.param == "native":
@@ -79,7 +80,7 @@ def test_it_returns_what_the_kernel_does(sum_of_rows: Any) -> None:
 @pytest.fixture(params=["native", "python"])
 def sum_into(request: Any) -> Any:
     """The same kernel for an output that is given."""
-    code, _ = loader._units([SUM_OF_ROWS])
+    code, _ = loader._units([parsed_function(SUM_OF_ROWS)], [SUM_OF_ROWS])
     program = program_words(STEPS, code.addresses)
     native, run, _ = loader._entry_code().addresses
     taken = (*INPUTS, dataclasses.replace(OUTPUTS[0], written=True))

@@ -352,6 +352,17 @@ def test_scans_of_different_steps_are_not_merged() -> None:
     assert len(scans(merge_scans(build([X, H], [first, second])))) == 2
 
 
+def test_a_merged_scan_reads_what_only_one_of_them_read() -> None:
+    others = sg.exp(X)
+    first, _ = sg.scan(lambda h, x: (h + x, None), H, X)
+    _, second = sg.scan(lambda h, x: (h + x[0], sg.tanh(x[1] * h @ W)), H, (X, others))
+    graph = build([X, W, H], [first, second])
+    merged = merge_scans(graph)
+    assert len(scans(merged)) == 1
+    args = [values(1, 4, 2, 3), values(2, 3, 3), values(3, 2, 3)]
+    close(evaluated(merged, args), evaluated(graph, args))
+
+
 def test_bodies_are_optimised_by_the_same_rules() -> None:
     graph = graph_of(lambda h, x: (sg.log(sg.softmax(h + x, -1)) ** 1, None), H, X, lambda h, _: h)
     inner = scans(optimise(graph))[0].attrs["body"].graph

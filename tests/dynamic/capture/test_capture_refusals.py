@@ -110,6 +110,9 @@ REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "surroundings": (
         lambda x: x * OUTSIDE, r"multiply: an eager tensor of shape \(4,\) from",
     ),
+    "a number less the surroundings": (
+        lambda x: x * (2.0 - OUTSIDE), r"multiply: an eager tensor of shape \(4,\) from",
+    ),
     "requires_grad": (lambda x: x * 2 if x.requires_grad else x, TAPE),
     "requires_grad_": (lambda x: (x * 2).detach().requires_grad_(), TAPE),
     "grad": (lambda x: x if x.grad is None else x.grad, TAPE),

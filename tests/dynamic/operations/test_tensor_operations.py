@@ -145,3 +145,18 @@ def test_functions_run_batched(name):
 
     one_by_one = np.stack([function(row).numpy() for row in x])
     np.testing.assert_array_equal(torch.vmap(function)(x).numpy(), one_by_one)
+
+
+def test_index_put_accumulates_in_place_and_out_of_place():
+    x = torch.arange(6.0, dtype=torch.float64).reshape(2, 3).requires_grad_()
+    values = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64, requires_grad=True)
+    key = (torch.tensor([0, 0, 1]), torch.tensor([2, 2, -3]))
+    y = (x * 1).index_put_(key, values, accumulate=True)
+    assert y.tolist() == [[0.0, 1.0, 5.0], [7.0, 4.0, 5.0]]
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [[0.0, 2.0, 10.0], [14.0, 8.0, 10.0]]
+    assert values.grad.tolist() == [10.0, 10.0, 14.0]
+    column = torch.index_put(x, (None, torch.tensor([1, 1])), values[:1], True)
+    assert column.tolist() == [[0.0, 3.0, 2.0], [3.0, 6.0, 5.0]]
+    with pytest.raises(RuntimeError, match="Index put requires the source and destination dtypes"):
+        torch.zeros(3).index_put_((torch.tensor([0]),), values[:1], accumulate=True)

@@ -1,0 +1,57 @@
+"""Protocols: what one package hands to another, where neither imports the other.
+
+A function that `staticgraph` has compiled is called on tensors of an eager engine, which records it
+as one node of its tape: it gets a `CompiledFunction`, and keeps the `CompiledPullback`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+AnyArray: TypeAlias = "np.ndarray[Any, Any]"
+ArrayLike: TypeAlias = "AnyArray | np.generic | float"
+"""What an executable takes for a tensor."""
+
+
+class CompiledPullback(Protocol):
+    """A compiled function together with its reverse pass by some of its operands."""
+
+    @property
+    def floating(self) -> Sequence[int]:
+        """The outputs that have cotangents."""
+
+    @property
+    def reads(self) -> Collection[int]:
+        """The operands whose values the reverse pass may read."""
+
+    @property
+    def pullback(self) -> CompiledFunction:
+        """The cotangents of those operands as a function of cotangents and operands."""
+
+    def forward(self, arrays: Sequence[ArrayLike]) -> tuple[list[AnyArray], list[AnyArray]]:
+        """The outputs, and the values to keep for `backward`."""
+
+    def backward(
+        self, cotangents: Sequence[Any], arrays: Sequence[Any], kept: Sequence[AnyArray]
+    ) -> list[AnyArray]:
+        """The cotangents of the operands; of `arrays`, those at `reads` matter."""
+
+
+class CompiledFunction(Protocol):
+    """A compiled function of tensors."""
+
+    @property
+    def name(self) -> str:
+        """What errors and drawings call it."""
+
+    def forward(self, arrays: Sequence[ArrayLike]) -> list[AnyArray]:
+        """The outputs."""
+
+    def reverse(self, needs: tuple[int, ...]) -> CompiledPullback:
+        """The function with its reverse pass by the operands at `needs`."""
+
+    def expand(self, operands: Sequence[Any]) -> list[Any]:
+        """The outputs on any operands, op by op."""

@@ -1,0 +1,1 @@
+"""The loop IR: what kernels are, as records; their text, and how text is read."""

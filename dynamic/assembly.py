@@ -1,0 +1,30 @@
+"""What a Tensor has beside the methods of its class and their bases: here alone, and in this order.
+
+The class (`dynamic/tensors/tensor.py`) has the general methods, which tracers inherit. The groups
+come from rooms that need the class themselves. Where two have a name, the later one counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dynamic import handle
+from dynamic.fast_paths import METHODS as ON_SMALL_TENSORS
+from dynamic.linalg.functions import METHODS as OF_MATRICES
+from dynamic.operations import ATTRIBUTES, FUNCTIONS_AS_METHODS, IN_PLACE, SHARED_OPS
+from dynamic.tensors.tensor import Tensor
+
+GROUPS: tuple[Mapping[str, Any], ...] = (
+    SHARED_OPS,  # elementwise ops under their own names: x.logaddexp(y)
+    FUNCTIONS_AS_METHODS,  # the functions of the package: x.cumsum(0), x.sort()
+    ATTRIBUTES,  # what PyTorch asks of a tensor: x.device, x.nbytes, x.new_zeros(2), x.t_()
+    IN_PLACE,  # functions that replace the tensor: x.cumsum_(0)
+    OF_MATRICES,  # linear algebra: x.det()
+    ON_SMALL_TENSORS,  # the short ways of general methods: x + y, x.exp(), x.sum(), x[0]
+    handle.METHODS,  # what captures and transforms ask of a tensor
+)
+
+for _group in GROUPS:
+    for _name, _member in _group.items():
+        setattr(Tensor, _name, _member)

@@ -1,0 +1,14 @@
+"""What a function that stands for an op is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.core.op import Op
+
+
+def named_after(op: Op, function: Any) -> Any:
+    """The function, with the name and documentation of the op."""
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = op.doc
+    return function

@@ -1,0 +1,88 @@
+"""How the value and the cotangents of an op on plain arrays are computed: chosen here alone.
+
+Small arrays by NumPy at once; large ones, and much work, by a compiled kernel where one serves the
+call; all else by NumPy. `dynamic.fast_paths` comes before: the first of these ways without a look
+at the others, for the calls that it knows to be small.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from compiler.core.op import Attrs, Op, Rule
+from dynamic.kernels import memory, native, native_windows
+from dynamic.kernels.native_windows import WINDOWED
+
+LARGE = native.LEAST
+"""The least number of elements that is worth a look for a kernel."""
+
+
+class Rules(Protocol):
+    """The gradient rules of an op for some of its operands."""
+
+    @property
+    def op(self) -> Op:
+        """The op."""
+
+    @property
+    def steps(self) -> tuple[tuple[int, Rule], ...]:
+        """These operands, each with its rule."""
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """These operands."""
+
+    @property
+    def arrays(self) -> Callable[..., Sequence[Any]] | None:
+        """The op's rule on plain arrays, for all of them at once; or None."""
+
+    @property
+    def reduces(self) -> bool:
+        """Whether there may be much work where the cotangent of the result is small."""
+
+
+def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
+    """The value of an op, `op.evaluate(*arrays, **attrs)`."""
+    if arrays and (arrays[0].size >= LARGE or op in WINDOWED):
+        if not memory.state.asked:
+            memory.keep_freed_memory()
+        kernels = native_windows if op in WINDOWED else native
+        value = kernels.evaluate(op, arrays, attrs)
+        if value is not None:
+            return value
+    return op.evaluate(*arrays, **attrs)
+
+
+def cotangents(
+    rules: Rules, edges: Sequence[Any], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
+) -> list[tuple[Any, Any]]:
+    """The cotangents of operands, given that of the result, each with the operand's edge.
+
+    What the rules do not read may be anything that has a shape and a dtype.
+    """
+    if g.size >= LARGE or (rules.reduces and _is_work(rules.op, operands[0])):
+        found = _by_kernel(rules, g, out, operands, attrs)
+    else:
+        found = None
+    if found is None:
+        if rules.arrays is None:
+            if attrs:
+                return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in rules.steps]
+            return [(edges[i], rule(g, out, *operands)) for i, rule in rules.steps]
+        found = rules.arrays(rules.positions, g, out, *operands, **attrs)
+    if len(found) == 1:
+        return [(edges[rules.positions[0]], found[0])]
+    return [(edges[i], part) for i, part in zip(rules.positions, found, strict=True)]
+
+
+def _is_work(op: Op, operand: Any) -> bool:
+    return op in WINDOWED or math.prod(operand.shape) >= LARGE
+
+
+def _by_kernel(
+    rules: Rules, g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
+) -> Sequence[Any] | None:
+    kernels = native_windows if rules.op in WINDOWED else native
+    return kernels.cotangents(rules.op, rules.positions, g, out, operands, attrs)
