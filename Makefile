@@ -8,6 +8,8 @@ PYTHON_IS_NEW := import sys; sys.exit(sys.version_info < (3, 11))
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
+# The tests start a few hundred processes, which read bytecode instead of compiling every source.
+unexport PYTHONDONTWRITEBYTECODE
 CAMPAIGNS := graphs eager capture calls files cache
 .PHONY: help demo test test-all quick lint typecheck bench compare clean
 

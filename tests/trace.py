@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -77,14 +79,30 @@ def traced(
     return outputs(name, replace(sample.args, lift), sample.options), feeds
 
 
-def labelled(keep: Callable[[Sample], bool] = lambda sample: True) -> list[Any]:
-    """pytest parameters `(name, sample)` of all samples that `keep` accepts."""
-    return [
-        pytest.param(name, sample, id=f"{name}-{i}")
-        for name, samples in SAMPLES.items()
-        for i, sample in enumerate(samples)
-        if keep(sample)
-    ]
+def each_sample(keep: Callable[[Sample], bool] = lambda sample: True) -> Callable[[Any], Any]:
+    """Make of a test of `(name, sample)` one of an op: it runs for all samples that `keep` accepts.
+
+    To start a test and to report it takes longer than most samples do. An error says which sample
+    it is about.
+    """
+
+    def decorate(test: Any) -> Any:
+        @functools.wraps(test)
+        def over_samples(name: str) -> None:
+            for i, sample in enumerate(SAMPLES[name]):
+                if keep(sample):
+                    try:
+                        test(name, sample)
+                    except Exception as error:
+                        error.add_note(f"sample {i} of {name}: {sample}")
+                        raise
+
+        only = inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        over_samples.__signature__ = inspect.Signature([only])  # type: ignore[attr-defined]
+        names = [name for name, samples in SAMPLES.items() if any(map(keep, samples))]
+        return pytest.mark.parametrize("name", names)(over_samples)
+
+    return decorate
 
 
 def cotangents(values: Sequence[np.ndarray]) -> list[np.ndarray]:

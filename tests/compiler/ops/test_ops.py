@@ -23,7 +23,7 @@ from tests.trace import (
     arrays,
     cotangents,
     difference_quotient,
-    labelled,
+    each_sample,
     outputs,
     replace,
     symbolic,
@@ -38,10 +38,10 @@ OPS = [op for op in ops.all_ops() if op.name not in SPECIAL]
 # the difference quotient's error: step**4 times the fifth derivative, and rounding / step
 QUOTIENT = {"rtol": 2e-7, "atol": 2e-9}
 
-each = pytest.mark.parametrize(("name", "sample"), labelled())
-each_resizable = pytest.mark.parametrize(("name", "sample"), labelled(lambda s: s.sizes))
-each_differentiable = pytest.mark.parametrize(("name", "sample"), labelled(lambda s: s.order > 0))
-each_twice = pytest.mark.parametrize(("name", "sample"), labelled(lambda s: s.order > 1))
+each = each_sample()
+each_resizable = each_sample(lambda s: s.sizes)
+each_differentiable = each_sample(lambda s: s.order > 0)
+each_twice = each_sample(lambda s: s.order > 1)
 
 
 def test_every_op_and_public_function_is_sampled() -> None:
@@ -193,7 +193,7 @@ def test_second_gradient_is_the_difference_quotient(name: str, sample: Sample) -
             assert_allclose(quotient, np.zeros_like(quotient), **QUOTIENT)
 
 
-@pytest.mark.parametrize(("name", "sample"), labelled(lambda s: s.order > 0 and s.sizes))
+@each_sample(lambda s: s.order > 0 and s.sizes)
 def test_gradient_with_unknown_sizes(name: str, sample: Sample) -> None:
     known, known_feeds = traced(name, sample)
     values = interpret(known, known_feeds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,31 +78,44 @@ def agree(case: Case) -> None:
             compare(found, expected, f"gradient {i}")
 
 
-def labelled(cases: Sequence[Case | Twice]) -> list[Any]:
-    counts: dict[str, int] = {}
-    parameters = []
+def of_each_op(cases: Sequence[Case | Twice]) -> Any:
+    """A test of an op: to start a test and to report it takes longer than most cases do."""
+    found: dict[str, list[Any]] = {}
     for case in cases:
-        counts[case.name] = number = counts.get(case.name, -1) + 1
-        parameters.append(pytest.param(case, id=f"{case.name}-{number}"))
-    return parameters
+        found.setdefault(case.name, []).append(case)
+    return pytest.mark.parametrize("cases", found.values(), ids=found.keys())
+
+
+def each(cases: Sequence[Any], test: Callable[[Any], None]) -> None:
+    for case in cases:
+        try:
+            test(case)
+        except Exception as error:
+            error.add_note(f"case: {case}")
+            raise
 
 
 @pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning")
-@pytest.mark.parametrize("case", labelled([case for case in CASES if not case.differs]))
-def test_values_and_gradients_are_those_of_pytorch(case: Case) -> None:
-    agree(case)
+@of_each_op([case for case in CASES if not case.differs])
+def test_values_and_gradients_are_those_of_pytorch(cases: list[Case]) -> None:
+    each(cases, agree)
 
 
 @pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning")
-@pytest.mark.parametrize("case", labelled([case for case in CASES if case.differs]))
-def test_what_is_said_to_differ_does(case: Case) -> None:
-    with pytest.raises(AssertionError):
-        agree(case)
+@of_each_op([case for case in CASES if case.differs])
+def test_what_is_said_to_differ_does(cases: list[Case]) -> None:
+    for case in cases:
+        with pytest.raises(AssertionError):
+            agree(case)
 
 
 @pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning")
-@pytest.mark.parametrize("case", labelled(TWICE))
-def test_gradients_of_gradients_are_those_of_pytorch(case: Twice) -> None:
+@of_each_op(TWICE)
+def test_gradients_of_gradients_are_those_of_pytorch(cases: list[Twice]) -> None:
+    each(cases, agree_twice)
+
+
+def agree_twice(case: Twice) -> None:
     results, leaves = call(case)
     cotangents = [dynamic.tensor(weights(one.detach().numpy(), i)) for i, one in enumerate(results)]
     first = dynamic.autograd.grad(

@@ -14,7 +14,7 @@ from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.transforms.autodiff import gradients
 from tests.samples import Sample
-from tests.trace import cotangents, labelled, outputs, replace, traced
+from tests.trace import cotangents, each_sample, outputs, replace, traced
 
 # both evaluate the same rules with NumPy; only the order of additions differs
 CLOSE = {"rtol": 1e-12, "atol": 1e-13}
@@ -46,7 +46,7 @@ def symbolic_weighted(results: list[Expression], values: list[np.ndarray]) -> Ex
     return total
 
 
-@pytest.mark.parametrize(("name", "sample"), labelled())
+@each_sample()
 def test_values_are_the_same(name: str, sample: Sample) -> None:
     expressions, feeds = traced(name, sample)
     if name == "astype" or any(array.dtype.kind != "f" for array in feeds.values()):
@@ -70,7 +70,7 @@ def _up_to_promotion(eager_value: np.ndarray, value: np.ndarray) -> None:
     assert_allclose(eager_value, value, **rounding)
 
 
-@pytest.mark.parametrize(("name", "sample"), labelled(lambda sample: sample.order > 0))
+@each_sample(lambda sample: sample.order > 0)
 def test_gradients_are_the_same(name: str, sample: Sample) -> None:
     expressions, feeds = traced(name, sample)
     wrt = [leaf for leaf in feeds if leaf.dtype == np.float64]
@@ -87,7 +87,7 @@ def test_gradients_are_the_same(name: str, sample: Sample) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "sample"), labelled(lambda sample: sample.order > 1))
+@each_sample(lambda sample: sample.order > 1)
 def test_second_gradients_are_the_same(name: str, sample: Sample) -> None:
     expressions, feeds = traced(name, sample)
     wrt = [leaf for leaf in feeds if leaf.dtype == np.float64]

@@ -28,8 +28,6 @@ from tests.compiler.transforms.test_control_values import symbolic
 from tests.graphs import DEFINITIONS, random_graph
 from tests.loops import PROGRAMS
 from tests.paths import ROOT
-from tests.samples import SAMPLES
-from tests.trace import traced
 
 NAME = re.compile("  # '.*'$", re.MULTILINE)
 
@@ -68,25 +66,6 @@ def same_looks(cold: Any, warm: Any) -> None:
 
 def unknowns(executable: Any) -> set[Unknown]:
     return atoms([size for slot in executable.kernel.memory.slots for size in slot.shape])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SAMPLES)
-def test_every_op_is_bitwise_the_same(name: str, images: Any) -> None:
-    found = []
-    for _ in range(2):  # other expressions, with other sizes and serial numbers
-        results, feeds = [], {}
-        for sample in SAMPLES[name]:
-            made, fed = traced(name, sample, sizes=sample.sizes)
-            results += made
-            feeds |= fed
-        run = compiled(list(feeds), results)
-        with np.errstate(all="ignore"):
-            found.append((run, run(*feeds.values())))
-    assert images() == 1
-    (cold, expected), (warm, values) = found
-    same_bits(expected, values)
-    same_looks(cold, warm)
 
 
 @pytest.mark.slow

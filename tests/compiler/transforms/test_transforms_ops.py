@@ -12,18 +12,10 @@ import staticgraph as sg
 from compiler import ops
 from compiler.core.pytree import leaves, rebuilt
 from compiler.inspect.interpret import interpret
-from tests.samples import SAMPLES, Sample
+from tests.samples import Sample
+from tests.trace import each_sample
 
 BATCH = 3
-
-
-def _cases(order: int = 0) -> list[Any]:
-    return [
-        pytest.param(name, sample, id=f"{name}-{i}")
-        for name, samples in SAMPLES.items()
-        for i, sample in enumerate(samples)
-        if sample.order >= order
-    ]
 
 
 def _function(name: str, sample: Sample, floating: bool) -> tuple[Any, list[Any]]:
@@ -62,7 +54,7 @@ def _moved(array: Any, i: int) -> Any:
     return np.roll(array.reshape(-1), i).reshape(array.shape)
 
 
-@pytest.mark.parametrize(("name", "sample"), _cases())
+@each_sample()
 def test_vmap_is_a_loop(name: str, sample: Sample) -> None:
     function, arrays = _function(name, sample, floating=False)
     batches = [np.stack([_moved(array, i) for i in range(BATCH)]) for array in arrays]
@@ -93,7 +85,7 @@ def _normal(expressions: list[Any], rng: Any) -> list[Any]:
     return [rng.normal(size=one.shape) for one in expressions]
 
 
-@pytest.mark.parametrize(("name", "sample"), _cases(1))
+@each_sample(lambda sample: sample.order >= 1)
 def test_forward_mode_is_adjoint_to_reverse_mode(name: str, sample: Sample) -> None:
     function, arrays = _function(name, sample, floating=True)
     inputs, along = (_placeholders(arrays, label) for label in "xt")

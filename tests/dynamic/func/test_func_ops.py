@@ -11,7 +11,7 @@ import dynamic as torch
 from compiler import ops
 from compiler.core.pytree import leaves, rebuilt
 from dynamic.func import grad, jvp, vjp, vmap
-from tests.samples import SAMPLES
+from tests.trace import each_sample
 
 BATCH = 3
 
@@ -42,16 +42,7 @@ def moved(array, i):
     return np.roll(np.asarray(array).reshape(-1), i).reshape(np.shape(array))
 
 
-def cases(order=0):
-    return [
-        pytest.param(name, sample, id=f"{name}-{i}")
-        for name, samples in SAMPLES.items()
-        for i, sample in enumerate(samples)
-        if sample.order >= order
-    ]
-
-
-@pytest.mark.parametrize("name, sample", cases())
+@each_sample()
 def test_vmap_is_a_loop(name, sample):
     places, values = flat(sample.args)
     function = function_of(name, sample, places, values)
@@ -92,7 +83,7 @@ def inner(left, right):
     return sum((a.detach().numpy() * b.detach().numpy()).sum() for a, b in pairs)
 
 
-@pytest.mark.parametrize("name, sample", cases(1))
+@each_sample(lambda sample: sample.order >= 1)
 def test_forward_mode_is_adjoint_to_reverse_mode(name, sample):
     function, primals = smooth(name, sample)
     rng = np.random.default_rng(0)
@@ -115,7 +106,7 @@ def scalar(function):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, sample", cases(2))
+@each_sample(lambda sample: sample.order >= 2)
 def test_second_order_agrees_in_all_modes(name, sample):
     """Forward over reverse, reverse over reverse and reverse over forward, batched as well."""
     function, primals = smooth(name, sample)
