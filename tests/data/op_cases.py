@@ -23,7 +23,7 @@ SPECIAL = np.array(
 )
 UNLIKE: dict[str, tuple[float, ...]] = {
     "abs": (NAN,), "sign": (NAN,), "elu": (NAN,), "gelu": (NAN, INF, -INF), "heaviside": (NAN,),
-    "logit": (-0.0,), "sinc": (1e-7,),
+    "logit": (-0.0,), "sinc": (1e-7,), "softsign": (INF, -INF),
 }  # fmt: skip
 """Numbers at which ops follow something else: see DIFFERENT."""
 POLES = np.array([0.5, 1.0, 3.0, -0.5, -1.25, 20.0, 1e8, NAN, 0.0])
@@ -222,6 +222,7 @@ DIFFERENT: dict[str, list[tuple[Sample, tuple[str, ...], str]]] = {
     "heaviside": [(call(np.array([NAN, 1.0]), np.array([2.0, 2.0])), DTYPES, _SIGN)],
     "logit": [(call(np.array([-0.0, 0.5] * 8)), ("float64",), "PyTorch's vectors divide by -0")],
     "sinc": [(call(np.array([1e-7])), ("float64",), "PyTorch's slope is lost to a difference")],
+    "softsign": [(call(np.array([INF, -INF])), DTYPES, "the slope is 0; PyTorch's is inf / inf")],
     "elu": [(call(np.array([NAN] * 8)), ("float32",), _VECTORISED)],
     "gelu": [(call(np.array([INF] * 8)), ("float32",), _VECTORISED)],
     "torch.norm": [(call(HOLE, 0, 1), DTYPES, "the slope of a count is 0, not None")],

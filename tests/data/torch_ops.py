@@ -246,6 +246,7 @@ def _smooth_cross_entropy(x: Any, target: Any) -> Any:
 
 
 TORCH: dict[str, Callable[..., Any]] = {
+    **{name: getattr(F, name) for name in elementwise(1) if hasattr(F, name)},
     **{name: getattr(torch, name) for name in elementwise(1) if hasattr(torch, name)},
     **{
         name: _pairwise(getattr(torch, name))
