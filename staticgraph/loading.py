@@ -87,7 +87,7 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:
 def _parsed(data: bytes) -> Any:
     try:
         content = json.loads(data)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise FormatError(f"{GRAPH}: {error}") from None
     found = content.get("format") if isinstance(content, dict) else None
     if found != FORMAT:

@@ -44,7 +44,7 @@ class Process:
         task: Mapping[str, Any],
         variables: Mapping[str, str],
         log: Path,
-        longest: float = LONGEST_START,
+        longest: float | None = None,
     ) -> None:
         self.log = log
         self._lines: queue.SimpleQueue[tuple[float, str]] = queue.SimpleQueue()
@@ -62,6 +62,7 @@ class Process:
             raise ContenderError(f"{interpreter}: {error.strerror}") from None
         threading.Thread(target=self._read, daemon=True).start()
         try:
+            longest = LONGEST_START if longest is None else longest
             ready, stamp = self._receive(longest)
             self.seconds = stamp - start
             self.version: str = ready["ready"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from typing import Any
 
@@ -107,11 +108,12 @@ def test_an_error_of_an_op_names_the_node_and_the_line() -> None:
 
 
 def test_an_error_of_numpy_gets_a_note() -> None:
-    x = placeholder((2,), "int64")
-    line, power = _here(), x**-1
-    with pytest.raises(ValueError, match="negative integer powers") as caught:
-        interpret([power], {x: np.array([1, 2])})
-    assert caught.value.__notes__ == [f"in <power: int64[2]> ({line})"]
+    x = placeholder((2,))
+    raises = dataclasses.replace(ops.exp, evaluate=lambda x: np.reshape(x, (3,)))
+    line, value = _here(), x.apply(raises, (x,), {})
+    with pytest.raises(ValueError, match="cannot reshape") as caught:
+        interpret([value], {x: np.ones(2)})
+    assert caught.value.__notes__ == [f"in <exp: float64[2]> ({line})"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import staticgraph as sg
+from compiler.ir.parse import parsed_function
 from compiler.llvm import native
 from compiler.runtime.cache import objects
 from tests.processors import machine_for
@@ -75,7 +76,7 @@ def test_code_for_any_processor_needs_nothing_unknown(
 ) -> None:
     """Compiled here for processors that this machine may not be."""
     monkeypatch.setattr(native, "target_machine", lambda: machine_for(kind, cpu))
-    defined, needed = objects.symbols_of(native.compile_native([UNIT]))
+    defined, needed = objects.symbols_of(native.compile_native([parsed_function(UNIT)]))
     assert defined == {native.step_symbol(0)}
     assert needed <= objects.C_LIBRARY
     assert ("fma" in needed) is (cpu in ("x86-64", "x86-64-v2"))

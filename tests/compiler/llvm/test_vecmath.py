@@ -17,6 +17,7 @@ from mpmath import mp
 
 import staticgraph as sg
 from benchmarks.vecmath_loops import LOOP, one_by_one, source, vectorised
+from compiler.ir.parse import parsed_function
 from compiler.llvm import native
 from compiler.llvm.lower.rest import WHOLE
 from compiler.llvm.vecmath import ARITY, FORMULAS, ULP_BOUND, derive
@@ -473,7 +474,7 @@ def test_loop_is_vectorised(
 
     monkeypatch.setattr(native, "optimise", seen)
     monkeypatch.setattr(native, "target_machine", lambda: machine_for(kind, cpu))
-    native.compile_native([source(LOOP, name, 1, dtype)])
+    native.compile_native([parsed_function(source(LOOP, name, 1, dtype))])
     operation = {"rint": "roundeven", "rsqrt": "sqrt"}.get(name, name)
     operation = operation if operation in ("roundeven", "floor", "sqrt") else "fma"
     scalar = "f64" if name in IN_FLOAT64 else "f" + dtype.removeprefix("float")

@@ -135,9 +135,6 @@ def test_kernels_give_what_numpy_gives(name, dtype, rounding):
     exact = op.evaluate(*operands, **attrs)
     g = values(*exact.shape, seed=9)
     given = in_dtype(operands, dtype)
-    if (op, np.dtype(dtype)) in native._FASTER_WITH_NUMPY:
-        assert native.evaluate(op, given, attrs) is None
-        return
     value, *cotangents = by_kernels(
         op, given, attrs, np.asarray(exact, dtype), np.asarray(g, dtype)
     )
