@@ -10,6 +10,7 @@ native loop.
 from __future__ import annotations
 
 import enum
+import logging  # noqa: F401 - registers first, so a fork takes its lock after ours, as threads do
 import os
 import threading
 from collections.abc import Callable

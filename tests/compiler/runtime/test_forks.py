@@ -97,6 +97,35 @@ def test_while_threads_compile_with_numba() -> None:
     assert printed(script, STATICGRAPH_CACHE="0") == "forked\n"
 
 
+def test_while_a_thread_imports_numba() -> None:
+    """A fork takes logging's lock too, which whatever a thread imports late waits for."""
+    script = """
+import importlib.abc, logging
+
+forking = threading.Event()
+
+
+class Late(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "numba":
+            forking.set()
+            time.sleep(0.5)
+            logging.getLogger("late")
+
+
+def child(i):
+    assert sg.compile([x], x + 1)(ONES).tolist() == [2] * 3
+
+
+sys.meta_path.insert(0, Late())
+in_threads(1, lambda: sg.compile([x], x + 1, backend="numba"))
+assert forking.wait(60)
+forked(1, child)
+ended("forked")
+"""
+    assert printed(script, STATICGRAPH_CACHE="0") == "forked\n"
+
+
 @pytest.mark.slow
 def test_while_threads_load_and_drop_kernels() -> None:
     script = """
