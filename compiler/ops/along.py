@@ -35,6 +35,7 @@ def host_along(
     vjp: tuple[Rule | None, ...],
     saves: tuple[str, ...] = (),
     floating: bool = False,
+    exact: bool = False,
     doc: str,
 ) -> Op:
     """Declare an op of one operand along `axis`, of whose shape the result is."""
@@ -55,6 +56,7 @@ def host_along(
             bind=bind,
             batching=shifted_one,
             lowering=Host(),
+            exact=exact,
             doc=doc,
         )
     )

@@ -59,6 +59,7 @@ astype = register(
         batching=aligned,
         linearity="linear",
         smooth=False,
+        exact=True,
         doc="x cast to `dtype`; the gradient is cast back.",
     )
 )
@@ -73,6 +74,7 @@ copy = register(
         lowering=Pointwise("{0}"),
         batching=aligned,
         linearity="linear",
+        exact=True,
         doc="The same elements in memory of their own.",
     )
 )
@@ -81,6 +83,7 @@ stop_gradient = composite(
     "stop_gradient", lambda x: copy(x), evaluate=lambda x: x, vjp=(None,),
     batching=aligned, linearity="diagonal",
     smooth=False,
+    exact=True,
     doc="x, through which no gradient flows.",
 )  # fmt: skip
 
@@ -110,6 +113,7 @@ floor_divide = elementwise(
     cost="expensive", vjp=(None, None),
     smooth=False,
     domain="positive",
+    exact=True,
     doc="The floor of a / b, NumPy's for floats, and 0 for an integer divided by 0.",
 )  # fmt: skip
 remainder = elementwise(
@@ -117,6 +121,7 @@ remainder = elementwise(
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * floor_divide(a, b)), saves=("", "ab"),
     smooth=False,
     domain="positive",
+    exact=True,
     doc="a - floor(a / b) * b: the sign of b.",
 )  # fmt: skip
 fmod = elementwise(
@@ -124,6 +129,7 @@ fmod = elementwise(
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * trunc(a / b)), saves=("", "ab"),
     smooth=False,
     domain="positive",
+    exact=True,
     doc="""a - trunc(a / b) * b: the sign of a.
 
     >>> sg.fmod(np.array([5.0, -5.0]), 3.0)
@@ -132,6 +138,7 @@ fmod = elementwise(
 negative = elementwise(
     "negative", np.negative, "-{0}", arity=1, check=numeric,
     vjp=(lambda g, o, a: -g,), saves=("",),
+    exact=True,
     doc="-a.",
 )  # fmt: skip
 square = elementwise(
@@ -206,11 +213,13 @@ sign = elementwise(
     "sign", np.sign, "sign_{k}({0})", arity=1, check=numeric, vjp=(_flat,),
     saves=("",),
     smooth=False,
+    exact=True,
     doc="-1, 0 or 1; nan for nan.",
 )  # fmt: skip
 absolute = elementwise(
     "abs", np.abs, "abs({0})", arity=1, check=numeric, vjp=(_sign_of,), saves=("a",),
     smooth=False,
+    exact=True,
     doc="The absolute value; the gradient at 0 is 0.",
 )  # fmt: skip
 abs = absolute
@@ -225,6 +234,7 @@ copysign = elementwise(
     "copysign", np.copysign, "copysign({0}, {1})", arity=2, floating=True,
     vjp=(_copysign_by_a, lambda g, o, a, b: zeros_like(g)), saves=("ao", ""),
     smooth=False,
+    exact=True,
     doc="""The magnitude of a with the sign of b; the gradient at a = 0 is 0.
 
     >>> sg.copysign(np.array([1.0, 2.0]), np.array([-0.0, 3.0]))
@@ -248,12 +258,14 @@ maximum = elementwise(
     "maximum", np.maximum, "maximum({0}, {1})", arity=2, commutative=True,
     vjp=_share(less), saves=("ab", "ab"),
     smooth=False,
+    exact=True,
     doc="The larger of a and b; nan if either is. Ties share the gradient evenly.",
 )  # fmt: skip
 minimum = elementwise(
     "minimum", np.minimum, "minimum({0}, {1})", arity=2, commutative=True,
     vjp=_share(greater), saves=("ab", "ab"),
     smooth=False,
+    exact=True,
     doc="The smaller of a and b; nan if either is. Ties share the gradient evenly.",
 )  # fmt: skip
 
@@ -274,6 +286,7 @@ fmax = elementwise(
     "fmax", np.fmax, "select(({0} >= {1}) | ({1} != {1}), {0}, {1})", arity=2,
     vjp=_preferring(greater_equal), saves=("ab", "ab"),
     smooth=False,
+    exact=True,
     doc="""The larger of a and b, or that which is not nan; the gradient of a tie is a's.
 
     >>> sg.fmax(np.array([1.0, np.nan]), np.array([2.0, 3.0]))
@@ -283,6 +296,7 @@ fmin = elementwise(
     "fmin", np.fmin, "select(({0} <= {1}) | ({1} != {1}), {0}, {1})", arity=2,
     vjp=_preferring(less_equal), saves=("ab", "ab"),
     smooth=False,
+    exact=True,
     doc="""The smaller of a and b, or that which is not nan; the gradient of a tie is a's.
 
     >>> sg.fmin(np.array([1.0, np.nan]), np.array([2.0, 3.0]))
@@ -308,6 +322,7 @@ def _heaviside(a: Any, b: Any) -> Any:
 heaviside = composite(
     "heaviside", _heaviside, vjp=(None, None), elementwise=True, promotes=slice(None),
     smooth=False,
+    exact=True,
     doc="""0 where a is negative, 1 where it is positive, and b where it is 0; without gradients.
 
     >>> sg.heaviside(np.array([-2.0, 0.0, 3.0]), 0.5)
@@ -324,6 +339,7 @@ def _integers(name: str, *types: TensorType) -> None:
 gcd = elementwise(
     "gcd", np.gcd, "gcd_{k}({0}, {1})", arity=2, check=_integers,
     cost="expensive", commutative=True,
+    exact=True,
     doc="""The greatest common divisor of integers, at least 0.
 
     >>> sg.gcd(12, -18)
@@ -332,6 +348,7 @@ gcd = elementwise(
 lcm = elementwise(
     "lcm", np.lcm, "lcm_{k}({0}, {1})", arity=2, check=_integers,
     cost="expensive", commutative=True,
+    exact=True,
     doc="""The least common multiple of integers, at least 0.
 
     >>> sg.lcm(4, -6)
@@ -339,15 +356,15 @@ lcm = elementwise(
 )  # fmt: skip
 floor = elementwise(
     "floor", np.floor, "floor({0})", arity=1, floating=True, vjp=(_flat,),
-    saves=("",), doc="The largest integer not above a.",
+    saves=("",), exact=True, doc="The largest integer not above a.",
 )  # fmt: skip
 ceil = elementwise(
     "ceil", np.ceil, "ceil({0})", arity=1, floating=True, vjp=(_flat,),
-    saves=("",), doc="The smallest integer not below a.",
+    saves=("",), exact=True, doc="The smallest integer not below a.",
 )  # fmt: skip
 trunc: Op = elementwise(
     "trunc", np.trunc, "trunc({0})", arity=1, floating=True, vjp=(_flat,),
-    saves=("",), doc="a without its fraction.",
+    saves=("",), exact=True, doc="a without its fraction.",
 )  # fmt: skip
 frac = elementwise(
     "frac", lambda x: np.subtract(x, np.trunc(x)), "{0} - trunc({0})", arity=1, floating=True,
@@ -360,5 +377,5 @@ frac = elementwise(
 )  # fmt: skip
 round = elementwise(
     "round", np.rint, "rint({0})", arity=1, floating=True, vjp=(_flat,),
-    saves=("",), doc="The nearest integer, halves to even.",
+    saves=("",), exact=True, doc="The nearest integer, halves to even.",
 )  # fmt: skip

@@ -95,6 +95,7 @@ where = register(
         promotes=slice(1, None),
         batching=aligned,
         linearity="diagonal",
+        exact=True,
         doc="a where the condition holds, else b; all three broadcast.",
     )
 )

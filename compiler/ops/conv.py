@@ -194,7 +194,7 @@ conv2d = composite(
     "conv2d", _conv2d, bind=_conv_bind, check=_conv_check, promotes=slice(None), floating=True,
     vjp=(_conv2d_by_x, _conv2d_by_weight, _conv2d_by_bias), saves=("b", "a", ""),
     evaluate=conv_arrays.conv2d, vjp_arrays=conv_arrays.conv2d_vjp,
-    batching=images,
+    batching=images, sweep="windows",
     doc="Cross-correlation: x (n, c, h, w), weight (f, c / groups, kh, kw), bias (f,) -> "
     "(n, f, oh, ow); stride, padding (zeros on both sides), dilation, groups as PyTorch's.",
 )  # fmt: skip
@@ -245,7 +245,7 @@ max_pool2d = composite(
     "max_pool2d", _max_pool2d, bind=_pool_bind("max_pool2d"), check=_pool_check, floating=True,
     vjp=(_max_pool2d_vjp,), saves=("ao",), evaluate=pooling_arrays.max_pool2d,
     vjp_arrays=pooling_arrays.max_pool2d_vjp,
-    batching=images,
+    batching=images, sweep="windows",
     smooth=False,
     doc="The largest element of each window: (n, c, h, w) -> (n, c, oh, ow); the padding never "
     "wins. The first winner takes the gradient.",
@@ -264,7 +264,7 @@ def _avg_pool2d_vjp(g: Any, o: Any, x: Any, *, size: Pair, stride: Pair, padding
 avg_pool2d = composite(
     "avg_pool2d", _avg_pool2d, bind=_pool_bind("avg_pool2d"), check=_pool_check, floating=True,
     vjp=(_avg_pool2d_vjp,), saves=("",), evaluate=pooling_arrays.avg_pool2d,
-    batching=images, linearity="linear",
+    batching=images, linearity="linear", sweep="windows",
     doc="The mean of each window, padding counted as zeros: (n, c, h, w) -> (n, c, oh, ow).",
 )  # fmt: skip
 
@@ -374,7 +374,7 @@ conv_transpose2d = composite(
     "conv_transpose2d", _conv_transpose2d, bind=_transpose_bind, check=_transpose_check,
     promotes=slice(None), floating=True,
     vjp=(_conv_transpose2d_by_x, _conv_transpose2d_by_weight, _conv2d_by_bias),
-    saves=("b", "a", ""),
+    saves=("b", "a", ""), sweep="windows",
     doc="The adjoint of conv2d: x (n, c, h, w), weight (c, f / groups, kh, kw), bias (f,) -> "
     "(n, f, oh, ow); stride, padding, output_padding, dilation, groups as PyTorch's.",
 )  # fmt: skip

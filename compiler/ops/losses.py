@@ -129,6 +129,7 @@ cross_entropy = composite(
     "cross_entropy", _cross_entropy, bind=_loss_bind("cross_entropy"), check=_classes_check,
     vjp=(_cross_entropy_vjp, None), saves=("ab", ""), evaluate=_cross_entropy_numpy,
     vjp_arrays=_cross_entropy_arrays,
+    sweep="reduction",
     doc="-log(softmax(x))[target], x (n, c, ...) or (c,), target the class indices (n, ...); "
     "reduction 'mean', 'sum' or 'none'. OutOfRangeError for a target outside [0, c).",
 )  # fmt: skip
@@ -155,6 +156,7 @@ def _mse_by_target(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> An
 mse_loss = composite(
     "mse_loss", _mse, bind=_loss_bind("mse_loss"), check=_pair_check, promotes=slice(None),
     floating=True, vjp=(_mse_by_x, _mse_by_target), saves=("ab", "ab"),
+    sweep="reduction",
     doc="The squared difference; reduction 'mean', 'sum' or 'none'.",
 )  # fmt: skip
 
@@ -177,6 +179,7 @@ binary_cross_entropy_with_logits = composite(
     "binary_cross_entropy_with_logits", _bce, bind=_loss_bind("binary_cross_entropy_with_logits"),
     check=_pair_check, promotes=slice(None), floating=True,
     vjp=(_bce_by_x, _bce_by_target), saves=("ab", "a"),
+    sweep="reduction",
     doc="softplus(x) - x * target: the negative log-likelihood of targets in [0, 1] under "
     "sigmoid(x); reduction 'mean', 'sum' or 'none'.",
 )  # fmt: skip

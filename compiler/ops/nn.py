@@ -58,6 +58,7 @@ relu = elementwise(
     vjp_arrays=activation.relu_vjp,
     vjp=(lambda g, o, a: where(less_equal(o, 0), 0, g),), saves=("o",),
     smooth=False,
+    exact=True,
     doc="max(x, 0); the gradient at 0 is 0.",
 )  # fmt: skip
 
@@ -81,6 +82,7 @@ def _with(op: str, **defaults: float | str) -> Callable[..., tuple[Sequence[Any]
 leaky_relu = composite(
     "leaky_relu", lambda x, *, negative_slope: where(x > 0, x, x * negative_slope),
     bind=_with("leaky_relu", negative_slope=0.01), floating=True, saves=("a",), elementwise=True,
+    choices={"negative_slope": (0.2, -0.5)},
     vjp=(lambda g, o, a, *, negative_slope: where(a > 0, g, g * negative_slope),),
     smooth=False,
     doc="x above 0, negative_slope * x below.",
@@ -88,6 +90,7 @@ leaky_relu = composite(
 elu = composite(
     "elu", lambda x, *, alpha: where(x > 0, x, alpha * expm1(minimum(x, 0))),
     bind=_with("elu", alpha=1.0), floating=True, saves=("a",), elementwise=True,
+    choices={"alpha": (0.7, 2.0)},
     vjp=(lambda g, o, a, *, alpha: where(a > 0, g, g * (alpha * exp(minimum(a, 0)))),),
     smooth=False,
     doc="x above 0, alpha * (exp(x) - 1) below (Clevert, Unterthiner, Hochreiter 2015).",
@@ -129,7 +132,7 @@ def _gelu_check(name: str, x: TensorType, *, approximate: str) -> None:
 gelu = composite(
     "gelu", _gelu, bind=_with("gelu", approximate="none"), floating=True, check=_gelu_check,
     vjp=(_gelu_vjp,), saves=("a",), elementwise=True, evaluate=activation.gelu,
-    vjp_arrays=activation.gelu_vjp,
+    vjp_arrays=activation.gelu_vjp, choices={"approximate": ("none", "tanh")},
     doc="x times the normal distribution function of x, or its tanh form "
     "(Hendrycks, Gimpel 2016).",
 )  # fmt: skip
@@ -175,6 +178,7 @@ clamp = composite(
     vjp=(_clamp_by_x, _clamp_by_low, _clamp_by_high), saves=("abc", "abc", "abc"),
     elementwise=True,
     smooth=False,
+    exact=True,
     doc="min(max(x, low), high), element by element.",
 )  # fmt: skip
 
@@ -213,7 +217,7 @@ def _softmax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
 softmax = composite(
     "softmax", _softmax, bind=_axis_bind("softmax"), floating=True, vjp=(_softmax_vjp,),
     saves=("o",), evaluate=direct.softmax, vjp_arrays=direct.softmax_vjp,
-    batching=shifted_one, linearity="diagonal",
+    batching=shifted_one, linearity="diagonal", sweep="rows",
     doc="exp(x) / sum(exp(x)) along one axis (the last), shifted by the maximum.",
 )  # fmt: skip
 
@@ -233,7 +237,7 @@ log_softmax = composite(
     "log_softmax", _log_softmax, bind=_axis_bind("log_softmax"), floating=True,
     vjp=(_log_softmax_vjp,), saves=("o",), evaluate=direct.log_softmax,
     vjp_arrays=direct.log_softmax_vjp,
-    batching=shifted_one,
+    batching=shifted_one, sweep="rows",
     doc="log(softmax(x)) along one axis (the last), without overflow or log of 0.",
 )  # fmt: skip
 
@@ -303,7 +307,7 @@ layer_norm = composite(
         _layer_norm_by_weight,
         lambda g, o, x, weight, bias, *, axes, eps: unbroadcast(g, bias),
     ),
-    saves=("ab", "a", ""),
+    saves=("ab", "a", ""), sweep="rows",
     doc="x scaled to mean 0 and variance 1 over its last axes `normalized_shape`, times weight "
     "plus bias (Ba, Kiros, Hinton 2016).",
 )  # fmt: skip

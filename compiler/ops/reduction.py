@@ -208,6 +208,7 @@ argmax: Op = composite(
     "argmax", _position_of(max), evaluate=_position_numpy(np.argmax),
     check=_position_check, bind=_position_bind("argmax"),
     vjp=(None,),
+    exact=True,
     doc="The index of the first largest element along one axis (of the flat tensor if None); of "
     "the first nan if there is one.",
 )  # fmt: skip
@@ -215,6 +216,7 @@ argmin: Op = composite(
     "argmin", _position_of(min), evaluate=_position_numpy(np.argmin),
     check=_position_check, bind=_position_bind("argmin"),
     vjp=(None,),
+    exact=True,
     doc="The index of the first smallest element along one axis (of the flat tensor if None); of "
     "the first nan if there is one.",
 )  # fmt: skip
@@ -251,7 +253,7 @@ def _mean_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) 
 mean = composite(
     "mean", _mean, evaluate=_mean_numpy, bind=axis_binder("mean"), vjp=(_mean_vjp,), saves=("",),
     floating=True,
-    batching=shifted, linearity="linear",
+    batching=shifted, linearity="linear", sweep="reduction",
     doc="The arithmetic mean; nan of no elements.",
 )  # fmt: skip
 
@@ -304,7 +306,7 @@ def _var_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int
 var = composite(
     "var", _var, evaluate=_var_numpy, bind=_variance_bind("var"), vjp=(_var_vjp,), saves=("a",),
     floating=True,
-    batching=shifted,
+    batching=shifted, sweep="reduction",
     doc="The mean squared distance to the mean, divided by n - correction (NumPy's default 0).",
 )  # fmt: skip
 
@@ -328,7 +330,7 @@ def _std_numpy(x: Any, **attrs: Any) -> Any:
 std = composite(
     "std", _std, evaluate=_std_numpy, bind=_variance_bind("std"), vjp=(_std_vjp,), saves=("ao",),
     floating=True,
-    batching=shifted,
+    batching=shifted, sweep="reduction",
     smooth=False,
     doc="The square root of `var`; its gradient where it is 0 is 0, as PyTorch's.",
 )  # fmt: skip
@@ -350,6 +352,6 @@ def _logsumexp_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: b
 logsumexp = composite(
     "logsumexp", _logsumexp, bind=axis_binder("logsumexp"), vjp=(_logsumexp_vjp,), saves=("ao",),
     floating=True,
-    batching=shifted,
+    batching=shifted, sweep="reduction",
     doc="log(sum(exp(x))), shifted by the maximum so that it does not overflow.",
 )  # fmt: skip

@@ -90,6 +90,7 @@ reshape: Op = register(
         lowering=Alias(),
         batching=_batched_shape,
         linearity="linear",
+        exact=True,
         doc="The same elements in row-major order under another shape; one size may be -1.",
     )
 )
@@ -152,6 +153,7 @@ broadcast_to = register(
         lowering=IndexMap(_broadcast_map, repeats=True),
         batching=_batched_broadcast,
         linearity="linear",
+        exact=True,
         doc="x repeated along axes of size 1 and along new leading axes.",
     )
 )
@@ -189,6 +191,7 @@ transpose: Op = register(
         lowering=IndexMap(lambda index, x, out, *, axes: tuple(index[i] for i in _inverse(axes))),
         batching=_batched_transpose,
         linearity="linear",
+        exact=True,
         doc="The axes in another order; reversed if none is given.",
     )
 )
@@ -245,6 +248,7 @@ expand_dims = register(
         ),
         batching=shifted,
         linearity="linear",
+        exact=True,
         doc="New axes of size 1 at the given places of the result.",
     )
 )
@@ -280,6 +284,7 @@ squeeze: Op = register(
         lowering=IndexMap(_squeeze_map),
         batching=shifted,
         linearity="linear",
+        exact=True,
         doc="x without the given axes, which have size 1 (all such axes if None).",
     )
 )
@@ -307,6 +312,7 @@ flip: Op = register(
         lowering=IndexMap(_flip_map),
         batching=shifted,
         linearity="linear",
+        exact=True,
         doc="The elements in reverse order along the given axes (all if None).",
     )
 )

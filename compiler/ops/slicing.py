@@ -88,6 +88,7 @@ concatenate = register(
         promotes=slice(None),
         batching=shifted_one,
         linearity="linear",
+        exact=True,
         doc="Tensors joined along an axis that they have; the other sizes agree.",
     )
 )
@@ -187,6 +188,7 @@ strided_slice = register(
         lowering=IndexMap(_slice_map),
         batching=_batched_slices,
         linearity="linear",
+        exact=True,
         doc="`sizes` elements per axis, from `starts` by `steps` (positive): basic indexing.",
     )
 )
@@ -240,6 +242,7 @@ embed = register(
         ),
         batching=_batched_slices,
         linearity="affine",
+        exact=True,
         doc="x placed from `starts` by `steps` in a tensor of `shape` filled with `value`.",
     )
 )

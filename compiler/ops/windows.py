@@ -98,6 +98,7 @@ sliding_windows = register(
         ),
         batching=unchanged,
         linearity="linear",
+        exact=True,
         doc="Every window over the last axes: (..., n) -> (..., windows, window), for one axis; "
         "for k axes k counts and then k window axes.",
     )
