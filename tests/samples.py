@@ -816,6 +816,28 @@ SAMPLES: dict[str, list[Sample]] = {
 }  # fmt: skip
 
 
+WITHOUT = {
+    "placeholder": "a leaf of a graph: it has no value of its own",
+    "variable": "a leaf of a graph: it has no value of its own",
+    "constant": "a leaf of a graph; the same as torch.tensor, without a gradient",
+    "iota": "torch.arange, without operands: there is no gradient",
+    "size_of": "a size as a value, without operands: there is no gradient",
+    "as_strided": "made by the compiler of inputs, whose views no two elements share a place of",
+    "gemm": "made by the compiler of matmul and add, which are compared",
+    "cofactor": "the slope of det, which is compared",
+    "log_odds": "logit without its option, which is compared",
+    "recompute": "x: a mark of the compiler's",
+    "checkpoint": "x: a mark of the compiler's",
+    "overlap_add": "the adjoint of sliding_windows, which is compared with torch's as_strided; "
+    "torch has it for two axes and one stride only (fold)",
+    "scan": "a loop of a graph; torch runs loops in Python",
+    "while_loop": "a loop of a graph; torch runs loops in Python",
+    "cond": "a branch of a graph; torch runs branches in Python",
+    "item": "a part of the value of a loop or a branch",
+}
+"""The ops without a counterpart in PyTorch, each with the reason."""
+
+
 def elementwise(arity: int) -> tuple[str, ...]:
     """The public ops of so many floating operands, element by element, without attributes."""
     return tuple(
