@@ -813,10 +813,18 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     # new ops come last: the data of those before stay what they are
     "softsign": unary(),
+    "sparsemax": [
+        *along_one_axis(),
+        call(np.array([[1.0, 1.0, 0.25], [2.0, 2.0, 2.0], [-5.0, 9.0, 8.5]]), 1),
+        call(np.array([[1.0, 0.0], [np.nan, 1.0], [-np.inf, 3.0]]), order=0),
+        call(spread(2, 0)),
+        call(spread(0, 2)),
+    ],
 }  # fmt: skip
 
 
 WITHOUT = {
+    "sparsemax": "not in PyTorch; test_rows.py compares it with bisection",
     "placeholder": "a leaf of a graph: it has no value of its own",
     "variable": "a leaf of a graph: it has no value of its own",
     "constant": "a leaf of a graph; the same as torch.tensor, without a gradient",

@@ -13,7 +13,7 @@ from compiler.core.dims import Dim
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.op import Attrs
 from compiler.core.types import TensorType, normalise_axis, unify
-from compiler.ops.arithmetic import absolute, maximum, minimum, numeric, square
+from compiler.ops.arithmetic import absolute, astype, maximum, minimum, numeric, square
 from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import (
     greater,
@@ -21,9 +21,11 @@ from compiler.ops.comparison import (
     less,
     less_equal,
     logical_and,
+    logical_not,
     logical_or,
     where,
 )
+from compiler.ops.cumulative import cumsum
 from compiler.ops.declare import (
     as_operand,
     composite,
@@ -40,13 +42,14 @@ from compiler.ops.exponential import (
     sigmoid,
     tanh,
 )
-from compiler.ops.reduction import max, mean, sum
+from compiler.ops.reduction import max, mean, positions, sum
 from compiler.ops.shape import reshape, sizes_of
+from compiler.ops.sorting import sort
 from compiler.reference import activation, direct
 
 __all__ = [
     "clip", "elu", "gelu", "layer_norm", "leaky_relu", "log_softmax", "relu", "silu", "softmax",
-    "softsign",
+    "softsign", "sparsemax",
 ]  # fmt: skip
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -239,6 +242,51 @@ log_softmax = composite(
     vjp_arrays=direct.log_softmax_vjp,
     batching=shifted_one, sweep="rows",
     doc="log(softmax(x)) along one axis (the last), without overflow or log of 0.",
+)  # fmt: skip
+
+
+def _sparsemax(x: Any, *, axis: int) -> Any:
+    if x.shape[axis] == 0:
+        return x
+    shifted = x - max(x, axis=axis, keepdims=True)
+    ordered = sort.bound((shifted,), {"axis": axis, "descending": True})
+    number = astype(positions(x, axis) + 1, x.dtype)
+    # of the k largest the shift by which they sum to 1 grows as long as they are in the support
+    shifts = (cumsum.bound((ordered,), {"axis": axis}) - 1) / number
+    return maximum(shifted - max(shifts, axis=axis, keepdims=True), 0)
+
+
+def _sparsemax_numpy(x: Any, *, axis: int) -> Any:
+    rows = np.moveaxis(x, axis, -1)
+    if not rows.shape[-1]:
+        return x
+    shifted = np.subtract(rows, rows.max(-1, keepdims=True))
+    ordered = np.sort(shifted, -1)[..., ::-1]
+    sums = np.cumsum(ordered, -1, np.result_type(x.dtype, np.float64))
+    shifts = (sums - 1) / np.arange(1, rows.shape[-1] + 1)
+    result = np.maximum(shifted - shifts.max(-1, keepdims=True).astype(x.dtype), 0)
+    return np.moveaxis(result, -1, axis)
+
+
+def _sparsemax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
+    outside = less_equal(o, 0)
+    g = where(outside, 0, g)
+    size = sum(astype(logical_not(outside), g.dtype), axis=axis, keepdims=True)
+    return where(outside, 0, g - sum(g, axis=axis, keepdims=True) / maximum(size, 1))
+
+
+sparsemax = composite(
+    "sparsemax", _sparsemax, bind=_axis_bind("sparsemax"), floating=True, vjp=(_sparsemax_vjp,),
+    saves=("o",), evaluate=_sparsemax_numpy,
+    batching=shifted_one, linearity="diagonal", smooth=False, sweep="rows",
+    doc="""The nearest point to x of the simplex, whose elements are at least 0 and sum to 1, along
+    one axis (the last): a softmax with zeros (Martins, Astudillo 2016).
+
+    What is 0 has no gradient, and the others share the mean of theirs. A row with nan or inf, or
+    of -inf alone, is nan; elsewhere -inf gives 0.
+
+    >>> sg.sparsemax(np.array([0.5, 0.25, -1.0]))
+    array([0.625, 0.375, 0.   ])""",
 )  # fmt: skip
 
 
