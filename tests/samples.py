@@ -820,6 +820,14 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(2, 0)),
         call(spread(0, 2)),
     ],
+    "lp_pool2d": [
+        call(positive(2, 3, 4, 5), 2, 2),
+        call(positive(1, 2, 5, 4), 3.0, (2, 3), 1),
+        call(positive(2, 1, 3, 3), 1.5, 2, stride=(1, 2)),
+        call(nonzero(1, 1, 4, 4), 2, 3, 1),
+        call(np.array([[[[0.0, 0.0, 3.0], [0.0, 0.0, 4.0]]]]), 2, 2, 1, order=1),
+        call(integers(1, 2, 4, 4, low=1), 2.0, 2, order=0),
+    ],
 }  # fmt: skip
 
 

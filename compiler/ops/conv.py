@@ -7,6 +7,7 @@ In many small groups it is a sum over windows (`conv_direct`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from compiler.core.errors import OptionError, ShapeError
 from compiler.core.op import Attrs
 from compiler.core.types import TensorType, unify
 from compiler.ops import conv_direct
+from compiler.ops.arithmetic import power
 from compiler.ops.batching import images
 from compiler.ops.comparison import equal, isnan, logical_or, where
 from compiler.ops.declare import as_operand, composite
@@ -26,7 +28,7 @@ from compiler.ops.slicing import embed, strided_slice
 from compiler.ops.windows import overlap_add, sliding_windows
 from compiler.reference import conv_arrays, pooling_arrays
 
-__all__ = ["avg_pool2d", "conv2d", "conv_transpose2d", "max_pool2d"]
+__all__ = ["avg_pool2d", "conv2d", "conv_transpose2d", "lp_pool2d", "max_pool2d"]
 
 Pair = tuple[int, int]
 
@@ -266,6 +268,49 @@ avg_pool2d = composite(
     vjp=(_avg_pool2d_vjp,), saves=("",), evaluate=pooling_arrays.avg_pool2d,
     batching=images, linearity="linear", sweep="windows",
     doc="The mean of each window, padding counted as zeros: (n, c, h, w) -> (n, c, oh, ow).",
+)  # fmt: skip
+
+
+def _lp_bind(
+    x: Any, norm_type: float, kernel_size: Any, stride: Any = None
+) -> tuple[Sequence[Any], Attrs]:
+    if not 0 < norm_type < math.inf:
+        raise OptionError(f"lp_pool2d: norm_type is a number above 0, not {norm_type!r}")
+    operands, attrs = _pool_bind("lp_pool2d")(x, kernel_size, stride)
+    return operands, attrs | {"norm_type": float(norm_type)}
+
+
+def _lp_pool2d(x: Any, *, norm_type: float, size: Pair, stride: Pair, padding: Pair) -> Any:
+    sums = sum(_windows(power(x, norm_type), size, stride, padding, 0.0), axis=(4, 5))
+    return power(sums, 1 / norm_type)
+
+
+def _lp_pool2d_numpy(x: Any, *, norm_type: float, size: Pair, stride: Pair, padding: Pair) -> Any:
+    windows = np.lib.stride_tricks.sliding_window_view(np.power(x, norm_type), size, (2, 3))
+    return np.power(windows[:, :, :: stride[0], :: stride[1]].sum((4, 5)), 1 / norm_type)
+
+
+def _lp_pool2d_vjp(
+    g: Any, o: Any, x: Any, *, norm_type: float, size: Pair, stride: Pair, padding: Pair
+) -> Any:
+    flat = equal(o, 0)
+    share = where(flat, 0, g * power(where(flat, 1, o), 1 - norm_type))
+    shares = broadcast_to(expand_dims(share, (4, 5)), (*g.shape, *size))
+    return power(x, norm_type - 1) * _restored(shares, x, stride, padding)
+
+
+lp_pool2d = composite(
+    "lp_pool2d", _lp_pool2d, bind=_lp_bind, check=_pool_check, floating=True,
+    vjp=(_lp_pool2d_vjp,), saves=("ao",), evaluate=_lp_pool2d_numpy,
+    batching=images, smooth=False, sweep="windows", choices={"norm_type": (1, 2, 2, 3.0)},
+    doc="""sum(x**p)**(1/p) of each window, p = norm_type: (n, c, h, w) -> (n, c, oh, ow).
+
+    It is the p-norm of what is not negative: as in PyTorch no absolute value is taken, so that the
+    root of a negative sum is nan. Where a window's sum is 0 the gradient is 0.
+
+    >>> sg.lp_pool2d(np.array([[[[3.0, 4.0], [0.0, 0.0]]]]), 2, (1, 2))
+    array([[[[5.],
+             [0.]]]])""",
 )  # fmt: skip
 
 
