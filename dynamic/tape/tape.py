@@ -17,11 +17,11 @@ import numpy as np
 from compiler import ops
 from compiler.core.op import Attrs, Op, Rule
 from dynamic.core.dtypes import DTYPES
-from dynamic.core.eager_ops import BENT, hardsigmoid, tied
+from dynamic.core.eager_ops import hardsigmoid, tied
 from dynamic.core.errors import AutogradError, MissingAttributeError
+from dynamic.core.pytorch import BENT, node_name
 from dynamic.core.spec import Spec
 from dynamic.kernels.dispatch import cotangents
-from dynamic.tape.names import node_name
 from dynamic.tape.nodes import FREED, Failing, GraphNode, Output, PackHooks, next_number
 from dynamic.tape.observers import announce, observers
 from dynamic.tape.saved_tensors import Packed, saved_tensor
