@@ -23,6 +23,7 @@ from compiler.ops.scattering import (
     copied_slices,
     cotangents_at,
     fitted,
+    in_order,
     index_add,
     index_copy,
     last_positions,
@@ -52,7 +53,7 @@ def _put(x: Any, values: Any, index: Any) -> Any:
 def _put_numpy(x: Any, values: Any, index: Any) -> Any:
     index = check_range("put", np.asarray(index), x.size)
     result = writable(x, values)
-    result.reshape(-1)[index] = values
+    result.reshape(-1)[in_order(index)] = values
     return result
 
 
@@ -75,6 +76,8 @@ def _put_by_values(g: Any, o: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 def _put_arrays(positions: Sequence[int], g: Any, o: Any, a: Any, b: Any, c: Any) -> Sequence[Any]:
+    c = in_order(c)
+
     def last() -> Any:
         return staying(c, (g.size,), np.arange(c.size).reshape(c.shape))
 

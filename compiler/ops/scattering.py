@@ -35,10 +35,18 @@ from compiler.reference.indices import check_range
 __all__ = ["index_add", "index_copy", "index_fill", "put_along_axis", "scatter", "scatter_add"]
 
 
+def in_order(index: Any) -> Any:
+    """An index whose last element of several is the one that NumPy writes last.
+
+    NumPy writes in the order in which index and values lie in memory.
+    """
+    return np.asarray(index, order="C")
+
+
 def grid(index: Any, axis: int) -> tuple[Any, ...]:
     """NumPy's key of the places that an index along an axis names."""
     places: list[Any] = list(np.ix_(*map(range, index.shape)))
-    places[axis] = index
+    places[axis] = in_order(index)
     return tuple(places)
 
 
@@ -385,7 +393,7 @@ def _slices_numpy(name: str) -> Callable[..., Any]:
     def write(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
         index = check_range(name, np.asarray(index), x.shape[axis], wrap)
         result = writable(x, values)
-        result[(slice(None),) * axis + (index,)] = values
+        result[(slice(None),) * axis + (in_order(index),)] = values
         return result
 
     return write
@@ -405,9 +413,9 @@ def _index_copy_arrays(
     positions: Sequence[int], g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, wrap: bool
 ) -> Sequence[Any]:
     def last() -> Any:
-        return _as_column(staying(c, (g.shape[axis],), _numbers(c, 0)), g, axis)
+        return _as_column(staying(in_order(c), (g.shape[axis],), _numbers(c, 0)), g, axis)
 
-    return cotangents_at(positions, g, b, (slice(None),) * axis + (c,), last)
+    return cotangents_at(positions, g, b, (slice(None),) * axis + (in_order(c),), last)
 
 
 index_copy: Op = composite(
