@@ -261,6 +261,9 @@ scatter: Op = composite(
     "is; it may be smaller than x off the axis. `values` broadcast to the index. Of several for "
     "one place the last one stays. OutOfRangeError outside; negative indices count from the end if "
     "`wrap`.",
+    example=">>> sg.scatter(np.array([1.0, 2.0, 3.0]), np.array([2, 0]), np.array([30.0, 10.0]), "
+    "axis=0)\n"
+    "array([10.,  2., 30.])",
 )  # fmt: skip
 
 
@@ -286,6 +289,9 @@ scatter_add: Op = composite(
     saves=("", "c", ""), promotes=slice(0, 2),
     doc="x to which `values` are added at the places of `index`: see `scatter`. Where several fall "
     "on one place all are added.",
+    example=">>> sg.scatter_add(np.array([1.0, 2.0]), np.array([0, 0]), np.array([10.0, 20.0]), "
+    "axis=0)\n"
+    "array([31.,  2.])",
 )  # fmt: skip
 
 
@@ -299,6 +305,11 @@ def put_along_axis(
 
     Raises:
         OutOfRangeError: an index is outside of the axis.
+
+    Example:
+        >>> sg.put_along_axis(np.zeros((2, 2)), np.array([[1], [0]]), 5.0, axis=1)
+        array([[0., 5.],
+               [5., 0.]])
     """
     axis = one_axis("put_along_axis", None if dim is not None and axis == -1 else axis, dim)
     x, index = as_operand(x), as_operand(index)
@@ -367,6 +378,9 @@ index_add: Op = composite(
     saves=("", "c", ""), promotes=slice(0, 2),
     doc="x to whose slices along `axis` that a vector of indices names those of `values` are "
     "added. OutOfRangeError outside; negative indices count from the end if `wrap`.",
+    example=">>> sg.index_add(np.array([1.0, 2.0]), np.array([0, 0]), np.array([10.0, 20.0]), "
+    "axis=0)\n"
+    "array([31.,  2.])",
 )  # fmt: skip
 
 
@@ -425,6 +439,9 @@ index_copy: Op = composite(
     vjp_arrays=_index_copy_arrays, promotes=slice(0, 2),
     doc="x with the slices of `values` in place of those along `axis` that a vector of indices "
     "names: see `index_add`. Of several for one place the last one stays.",
+    example=">>> sg.index_copy(np.array([1.0, 2.0]), np.array([1, 0]), np.array([20.0, 10.0]), "
+    "axis=0)\n"
+    "array([10., 20.])",
 )  # fmt: skip
 
 
@@ -451,4 +468,6 @@ index_fill: Op = composite(
     vjp=(_slices_by_x, _index_fill_by_value, None), saves=("c", "c", ""), promotes=slice(0, 2),
     doc="x with one value in the slices along `axis` that a vector of indices names: see "
     "`index_add`.",
+    example=">>> sg.index_fill(np.array([1.0, 2.0, 3.0]), np.array([0, 2]), 9.0, axis=0)\n"
+    "array([9., 2., 9.])",
 )  # fmt: skip
