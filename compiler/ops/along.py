@@ -37,6 +37,7 @@ def host_along(
     floating: bool = False,
     exact: bool = False,
     doc: str,
+    example: str = "",
 ) -> Op:
     """Declare an op of one operand along `axis`, of whose shape the result is."""
 
@@ -58,5 +59,6 @@ def host_along(
             lowering=Host(),
             exact=exact,
             doc=doc,
+            example=example,
         )
     )

@@ -199,6 +199,8 @@ conv2d = composite(
     batching=images, sweep="windows",
     doc="Cross-correlation: x (n, c, h, w), weight (f, c / groups, kh, kw), bias (f,) -> "
     "(n, f, oh, ow); stride, padding (zeros on both sides), dilation, groups as PyTorch's.",
+    example=">>> sg.conv2d(np.array([[[[1.0, 2.0, 4.0]]]]), np.array([[[[-1.0, 1.0]]]]))\n"
+    "array([[[[1., 2.]]]])",
 )  # fmt: skip
 
 
@@ -251,6 +253,7 @@ max_pool2d = composite(
     smooth=False,
     doc="The largest element of each window: (n, c, h, w) -> (n, c, oh, ow); the padding never "
     "wins. The first winner takes the gradient.",
+    example=">>> sg.max_pool2d(np.arange(8.0).reshape(1, 1, 2, 4), 2)\narray([[[[5., 7.]]]])",
 )  # fmt: skip
 
 
@@ -268,6 +271,7 @@ avg_pool2d = composite(
     vjp=(_avg_pool2d_vjp,), saves=("",), evaluate=pooling_arrays.avg_pool2d,
     batching=images, linearity="linear", sweep="windows",
     doc="The mean of each window, padding counted as zeros: (n, c, h, w) -> (n, c, oh, ow).",
+    example=">>> sg.avg_pool2d(np.arange(8.0).reshape(1, 1, 2, 4), 2)\narray([[[[2.5, 4.5]]]])",
 )  # fmt: skip
 
 
@@ -306,11 +310,9 @@ lp_pool2d = composite(
     doc="""sum(x**p)**(1/p) of each window, p = norm_type: (n, c, h, w) -> (n, c, oh, ow).
 
     It is the p-norm of what is not negative: as in PyTorch no absolute value is taken, so that the
-    root of a negative sum is nan. Where a window's sum is 0 the gradient is 0.
-
-    >>> sg.lp_pool2d(np.array([[[[3.0, 4.0], [0.0, 0.0]]]]), 2, (1, 2))
-    array([[[[5.],
-             [0.]]]])""",
+    root of a negative sum is nan. Where a window's sum is 0 the gradient is 0.""",
+    example=">>> sg.lp_pool2d(np.array([[[[3.0, 4.0], [0.0, 0.0]]]]), 2, (1, 2))\n"
+    "array([[[[5.],\n         [0.]]]])",
 )  # fmt: skip
 
 
@@ -422,4 +424,6 @@ conv_transpose2d = composite(
     saves=("b", "a", ""), sweep="windows",
     doc="The adjoint of conv2d: x (n, c, h, w), weight (c, f / groups, kh, kw), bias (f,) -> "
     "(n, f, oh, ow); stride, padding, output_padding, dilation, groups as PyTorch's.",
+    example=">>> sg.conv_transpose2d(np.array([[[[1.0, 2.0]]]]), np.array([[[[1.0, 10.0]]]]))\n"
+    "array([[[[ 1., 12., 20.]]]])",
 )  # fmt: skip

@@ -76,6 +76,7 @@ def elementwise(
     floating: bool = False,
     commutative: bool = False,
     doc: str = "",
+    example: str = "",
 ) -> Op:
     """Declare an op that computes each element from the elements at the same place.
 
@@ -112,6 +113,7 @@ def elementwise(
             floating=floating,
             commutative=commutative,
             doc=doc,
+            example=example,
         )
     )
 
@@ -192,6 +194,7 @@ def reduction(
     linearity: Linearity = "none",
     smooth: bool = True,
     doc: str = "",
+    example: str = "",
 ) -> Op:
     """Declare an op that combines the elements along `axes` (a sorted tuple) into one."""
 
@@ -217,6 +220,7 @@ def reduction(
             bind=bind or axis_binder(name),
             lowering=Reduce(kind),
             doc=doc,
+            example=example,
         )
     )
 
@@ -242,6 +246,7 @@ def composite(
     floating: bool = False,
     check: Callable[..., None] | None = None,
     doc: str = "",
+    example: str = "",
 ) -> Op:
     """Declare an op that is written in other ops: `expand(*operands, **attrs)`.
 
@@ -285,6 +290,7 @@ def composite(
             promotes=promotes,
             floating=floating,
             doc=doc,
+            example=example,
         )
     )
 

@@ -132,6 +132,8 @@ cross_entropy = composite(
     sweep="reduction",
     doc="-log(softmax(x))[target], x (n, c, ...) or (c,), target the class indices (n, ...); "
     "reduction 'mean', 'sum' or 'none'. OutOfRangeError for a target outside [0, c).",
+    example='>>> sg.cross_entropy(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([1, 0]), "none")\n'
+    "array([0.69314718, 0.31326169])",
 )  # fmt: skip
 
 
@@ -158,6 +160,7 @@ mse_loss = composite(
     floating=True, vjp=(_mse_by_x, _mse_by_target), saves=("ab", "ab"),
     sweep="reduction",
     doc="The squared difference; reduction 'mean', 'sum' or 'none'.",
+    example=">>> sg.mse_loss(np.array([1.0, 2.0]), np.array([0.0, 4.0]))\nnp.float64(2.5)",
 )  # fmt: skip
 
 
@@ -182,4 +185,7 @@ binary_cross_entropy_with_logits = composite(
     sweep="reduction",
     doc="softplus(x) - x * target: the negative log-likelihood of targets in [0, 1] under "
     "sigmoid(x); reduction 'mean', 'sum' or 'none'.",
+    example='>>> sg.binary_cross_entropy_with_logits(np.array([0.0, 2.0]), np.array([1.0, 1.0]), '
+    '"none")\n'
+    "array([0.69314718, 0.12692801])",
 )  # fmt: skip

@@ -63,6 +63,7 @@ relu = elementwise(
     smooth=False,
     exact=True,
     doc="max(x, 0); the gradient at 0 is 0.",
+    example=">>> sg.relu(np.array([-1.0, 2.0]))\narray([0., 2.])",
 )  # fmt: skip
 
 
@@ -89,6 +90,7 @@ leaky_relu = composite(
     vjp=(lambda g, o, a, *, negative_slope: where(a > 0, g, g * negative_slope),),
     smooth=False,
     doc="x above 0, negative_slope * x below.",
+    example=">>> sg.leaky_relu(np.array([-1.0, 2.0]))\narray([-0.01,  2.  ])",
 )  # fmt: skip
 elu = composite(
     "elu", lambda x, *, alpha: where(x > 0, x, alpha * expm1(minimum(x, 0))),
@@ -97,6 +99,7 @@ elu = composite(
     vjp=(lambda g, o, a, *, alpha: where(a > 0, g, g * (alpha * exp(minimum(a, 0)))),),
     smooth=False,
     doc="x above 0, alpha * (exp(x) - 1) below (Clevert, Unterthiner, Hochreiter 2015).",
+    example=">>> sg.elu(np.array([-1.0, 2.0]))\narray([-0.63212056,  2.        ])",
 )  # fmt: skip
 
 
@@ -109,6 +112,8 @@ silu = composite(
     "silu", lambda x: x * sigmoid(x), floating=True, vjp=(_silu_vjp,), saves=("a",),
     elementwise=True, evaluate=activation.silu, vjp_arrays=activation.silu_vjp,
     doc="x * sigmoid(x) (Elfwing, Uchibe, Doya 2017).",
+    example=">>> sg.silu(np.array([-1.0, 0.0, 1.0]))\n"
+    "array([-0.26894142,  0.        ,  0.73105858])",
 )  # fmt: skip
 
 
@@ -138,6 +143,8 @@ gelu = composite(
     vjp_arrays=activation.gelu_vjp, choices={"approximate": ("none", "tanh")},
     doc="x times the normal distribution function of x, or its tanh form "
     "(Hendrycks, Gimpel 2016).",
+    example=">>> sg.gelu(np.array([-1.0, 0.0, 1.0]))\n"
+    "array([-0.15865525,  0.        ,  0.84134475])",
 )  # fmt: skip
 
 
@@ -149,6 +156,10 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     """`x` limited to [min, max]; either may be None, a number or a tensor.
 
     The gradient passes where min <= x <= max, edges included (PyTorch's convention).
+
+    Example:
+        >>> sg.clip(np.array([-1.0, 0.5, 2.0]), 0.0, 1.0)
+        array([0. , 0.5, 1. ])
     """
     if min is None and max is None:
         raise OptionError("clip: needs min, max or both")
@@ -198,11 +209,9 @@ softsign = elementwise(
     "softsign", lambda x: x / (1 + np.abs(x)), "{0} / ({t}(1) + abs({0}))", arity=1, floating=True,
     cost="moderate", smooth=False,
     vjp=(lambda g, o, a: g / square(1 + absolute(a)),), saves=("a",),
-    doc="""a / (1 + |a|), between -1 and 1 (Turian, Bergstra, Bengio 2009); its second derivative
-    jumps at 0.
-
-    >>> sg.softsign(np.array([3.0, -1.0, 0.0]))
-    array([ 0.75, -0.5 ,  0.  ])""",
+    doc="x / (1 + |x|), between -1 and 1 (Turian, Bergstra, Bengio 2009); its second derivative "
+    "jumps at 0.",
+    example=">>> sg.softsign(np.array([3.0, -1.0, 0.0]))\narray([ 0.75, -0.5 ,  0.  ])",
 )  # fmt: skip
 
 
@@ -222,6 +231,7 @@ softmax = composite(
     saves=("o",), evaluate=direct.softmax, vjp_arrays=direct.softmax_vjp,
     batching=shifted_one, linearity="diagonal", sweep="rows",
     doc="exp(x) / sum(exp(x)) along one axis (the last), shifted by the maximum.",
+    example=">>> sg.softmax(np.array([0.0, np.log(3.0)]))\narray([0.25, 0.75])",
 )  # fmt: skip
 
 
@@ -242,6 +252,7 @@ log_softmax = composite(
     vjp_arrays=direct.log_softmax_vjp,
     batching=shifted_one, sweep="rows",
     doc="log(softmax(x)) along one axis (the last), without overflow or log of 0.",
+    example=">>> sg.log_softmax(np.array([0.0, 0.0]))\narray([-0.69314718, -0.69314718])",
 )  # fmt: skip
 
 
@@ -283,10 +294,8 @@ sparsemax = composite(
     one axis (the last): a softmax with zeros (Martins, Astudillo 2016).
 
     What is 0 has no gradient, and the others share the mean of theirs. A row with nan or inf, or
-    of -inf alone, is nan; elsewhere -inf gives 0.
-
-    >>> sg.sparsemax(np.array([0.5, 0.25, -1.0]))
-    array([0.625, 0.375, 0.   ])""",
+    of -inf alone, is nan; elsewhere -inf gives 0.""",
+    example=">>> sg.sparsemax(np.array([0.5, 0.25, -1.0]))\narray([0.625, 0.375, 0.   ])",
 )  # fmt: skip
 
 
@@ -358,4 +367,7 @@ layer_norm = composite(
     saves=("ab", "a", ""), sweep="rows",
     doc="x scaled to mean 0 and variance 1 over its last axes `normalized_shape`, times weight "
     "plus bias (Ba, Kiros, Hinton 2016).",
+    example=">>> sg.layer_norm(np.array([[1.0, 3.0], [20.0, 10.0]]), (2,))\n"
+    "array([[-0.999995 ,  0.999995 ],\n"
+    "       [ 0.9999998, -0.9999998]])",
 )  # fmt: skip

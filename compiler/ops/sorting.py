@@ -43,6 +43,7 @@ argsort: Op = host_along(
     exact=True,
     doc="The positions of the elements along an axis in order, of the flat x if None: int64. Equal "
     "ones stay in theirs, whether `stable` or not; nan is last, or first if `descending`.",
+    example=">>> sg.argsort(np.array([3.0, 1.0, 2.0]))\narray([1, 2, 0])",
 )  # fmt: skip
 
 
@@ -67,4 +68,5 @@ sort: Op = composite(
     exact=True,
     doc="The elements along an axis in order, of the flat x if None; nan is last, or first if "
     "`descending`.",
+    example=">>> sg.sort(np.array([3.0, 1.0, 2.0]), descending=True)\narray([3., 2., 1.])",
 )  # fmt: skip
