@@ -155,6 +155,10 @@ EDGES: dict[str, list[Sample]] = {
         call(np.full((1, 1, 2, 2), -INF), 2),
     ],
     "avg_pool2d": [call(np.array([[[[1.0, INF], [NAN, 1.0]]]]), (1, 2))],
+    "lp_pool2d": [
+        call(np.array([[[[0.0, 0.0, 3.0], [0.0, 0.0, NAN], [-1.0, 1.0, 4.0]]]]), 3, (2, 2), 1),
+        call(np.array([[[[-2.0, 1.0, 0.0, INF]]]]), 1, (1, 2)),
+    ],
     "conv2d": [call(np.array([[[[0.0, INF, 1.0, 2.0]]]]), np.ones((1, 1, 1, 2)))],
     "take": [call(np.array([1.0, 2.0, 3.0]), _places(0, 0, -1, 0)),
              call(_empty(0, 3), _places(), axis=0)],
