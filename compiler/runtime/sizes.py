@@ -34,7 +34,7 @@ def _feed(node: Node, position: int) -> Feed:
     return Feed(name, node.type, node.source)
 
 
-def as_input(feed: Feed, value: Any) -> Any:
+def as_input(feed: Feed, value: object) -> Any:
     """`value` as an array of the placeholder's dtype and rank.
 
     Python numbers and nested lists take the placeholder's dtype; an array must have it.
@@ -150,5 +150,5 @@ def _unknown(definition: Definition, node: Node) -> bool:
     return any(isinstance(size, Dim) for one in (*types, *held) for size in one.sizes)
 
 
-def _known(value: Any, sizes: Mapping[Unknown, int]) -> Any:
+def _known(value: object, sizes: Mapping[Unknown, int]) -> Any:
     return mapped(value, lambda size: evaluate(size, sizes))

@@ -63,7 +63,7 @@ def share_among(count: int) -> None:
             start()
 
 
-def check_count(name: str, count: Any) -> None:
+def check_count(name: str, count: object) -> None:
     """OptionError unless `count` is an int from 1."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise OptionError(f"{name}: the number of threads is an int from 1, not {count!r}")

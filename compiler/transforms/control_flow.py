@@ -21,9 +21,9 @@ from compiler.transforms.control_checks import paths
 
 
 def scan(
-    step: Callable[..., Any],
-    init: Any,
-    xs: Any = None,
+    step: Callable[..., object],
+    init: object,
+    xs: object = None,
     length: Size | None = None,
     reverse: bool = False,
 ) -> tuple[Any, Any]:
@@ -69,7 +69,7 @@ def scan(
 provided.scan.provide(scan)
 
 
-def _length(xs: Any, length: Size | None) -> Size:
+def _length(xs: object, length: Size | None) -> Size:
     """The common size of the first axes of xs."""
     if isinstance(length, bool) or not (length is None or isinstance(length, int | Dim)):
         raise OptionError(f"scan: the length is an int or a size, not {length!r}")
@@ -88,7 +88,7 @@ def _length(xs: Any, length: Size | None) -> Size:
     return length
 
 
-def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) -> Any:
+def while_loop(cond: Callable[..., object], body: Callable[..., object], init: object) -> Any:
     """Repeat `carry = body(carry)` as long as `cond(carry)` holds.
 
     As `jax.lax.while_loop`. Without a gradient if symbolic: the number of steps is not known before
@@ -121,7 +121,7 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) ->
 
 
 def cond(
-    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any
+    pred: Any, true_fn: Callable[..., object], false_fn: Callable[..., object], *operands: object
 ) -> Any:
     """`true_fn(*operands)` where `pred` holds, else `false_fn(*operands)`.
 
@@ -148,20 +148,20 @@ def cond(
     return eager.own(chosen(*operands))
 
 
-def on_handles(function: Callable[..., Any], handle: Handle) -> Callable[..., Any]:
+def on_handles(function: Callable[..., object], handle: Handle) -> Callable[..., Any]:
     """The function of expressions that calls `function` on handles of the same kind."""
 
     @functools.wraps(function)
-    def wrapper(*args: Any) -> Any:
+    def wrapper(*args: object) -> Any:
         with handle.in_body():
             return mapped(opened, function(*_closed(args, handle)))
 
     return wrapper
 
 
-def _closed(tree: Any, handle: Handle) -> Any:
+def _closed(tree: object, handle: Handle) -> Any:
     return mapped(lambda leaf: closed(leaf, handle), tree)
 
 
-def _is_symbolic(tree: Any) -> bool:
+def _is_symbolic(tree: object) -> bool:
     return any(is_symbolic(leaf) for leaf in leaves(tree))
