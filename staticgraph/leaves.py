@@ -41,7 +41,7 @@ def placeholder(
     return Expression(leaves.placeholder, (), attrs, name)
 
 
-def _size(name: str, axis: int, size: Any) -> Size:
+def _size(name: str, axis: int, size: object) -> Size:
     if size is None:
         return unknown(label=f"{name}.{axis}")
     if isinstance(size, str):
@@ -67,7 +67,7 @@ class Variable(Expression):
         return self.state.copy()
 
     @value.setter
-    def value(self, new: Any) -> None:
+    def value(self, new: object) -> None:
         self.state.assign(new)
 
     @property
@@ -88,7 +88,7 @@ class Variable(Expression):
         return Variable(self.op, (), attrs, self.name, self.source, self.type)
 
 
-def variable(value: Any, name: str | None = None, dtype: object = None) -> Variable:
+def variable(value: object, name: str | None = None, dtype: object = None) -> Variable:
     """State with an initial value, which updates of executables change.
 
     Args:
@@ -107,7 +107,7 @@ def variable(value: Any, name: str | None = None, dtype: object = None) -> Varia
     return Variable(leaves.variable, (), attrs, name)
 
 
-def constant(value: Any, dtype: object = None) -> Expression:
+def constant(value: object, dtype: object = None) -> Expression:
     """A value that is part of the graph (copied); Python floats become float32."""
     return expression.constant(_as_array(value, dtype))
 
@@ -117,12 +117,12 @@ def zeros(shape: Any, dtype: object = "float32") -> Expression:
     return full(shape, 0, dtype)
 
 
-def ones(shape: Any, dtype: object = "float32") -> Expression:
+def ones(shape: object, dtype: object = "float32") -> Expression:
     """Ones of a shape, in which sizes may be unknown."""
     return full(shape, 1, dtype)
 
 
-def full(shape: Any, value: float, dtype: object = "float32") -> Expression:
+def full(shape: object, value: float, dtype: object = "float32") -> Expression:
     """A tensor of one value, of a shape in which sizes may be unknown."""
     if np.ndim(value):
         raise ShapeError(f"full: the value is one number, not {value!r:.80}")
@@ -138,7 +138,7 @@ def arange(stop: Size) -> Expression:
     return expression.construct(leaves.iota, (), {"size": stop})
 
 
-def _as_array(value: Any, dtype: object) -> Any:
+def _as_array(value: object, dtype: object) -> Any:
     array = as_array(value)
     if dtype is not None:
         return converted(value, array, as_dtype(dtype))

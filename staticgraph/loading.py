@@ -118,7 +118,7 @@ def _array(name: str, data: bytes) -> Any:
     return np.frombuffer(body, dtype).astype(known).reshape(shape, order=order)
 
 
-def _loaded(content: Any, arrays: Sequence[Any]) -> Any:
+def _loaded(content: Any, arrays: Sequence[object]) -> Any:
     records, constants = content.get("executables"), content.get("constants")
     if not isinstance(records, dict) or type(constants) is not int:
         raise FormatError(f"{GRAPH}: there are no executables")
@@ -144,7 +144,7 @@ def _loaded(content: Any, arrays: Sequence[Any]) -> Any:
     return made
 
 
-def _checked(reader: Reader, record: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _checked(reader: Reader, record: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments and options of `compile` for a record."""
     if not isinstance(record, dict) or not isinstance(record.get("name"), str):
         raise FormatError(f"{record!r:.80} is no executable")

@@ -28,7 +28,7 @@ Rate: TypeAlias = "float | Expression"
 """A number, or an expression of one, such as a variable whose value is changed between calls."""
 
 
-def _check_rate(name: str, lr: Any) -> None:
+def _check_rate(name: str, lr: object) -> None:
     if isinstance(lr, Expression):
         if lr.shape != () or lr.dtype.kind != "f":
             raise OptionError(f"{name}: lr is a floating-point scalar, not {lr} ({lr.source})")
@@ -36,14 +36,14 @@ def _check_rate(name: str, lr: Any) -> None:
     _check_number(name, "lr", lr)
 
 
-def _check_number(name: str, option: str, value: Any, least: float = 0.0) -> None:
+def _check_number(name: str, option: str, value: object, least: float = 0.0) -> None:
     if not isinstance(value, Real) or value != value:
         raise OptionError(f"{name}: {option} {value!r} is no number")
     if value < least:
         raise OptionError(f"{name}: {option} {value} is negative")
 
 
-def _check_switches(name: str, **switches: Any) -> None:
+def _check_switches(name: str, **switches: object) -> None:
     for option, value in switches.items():
         if not isinstance(value, bool):
             raise OptionError(f"{name}: {option} is True or False, not {value!r}")
@@ -105,7 +105,7 @@ class Optimizer(ABC):
         """Add the updates of what all parameters share."""
 
     @abstractmethod
-    def _step(self, updates: Updates, parameter: Variable, gradient: Any) -> None:
+    def _step(self, updates: Updates, parameter: Variable, gradient: object) -> None:
         """Add the updates of one parameter and of its state."""
 
 
@@ -114,7 +114,7 @@ def _state(parameter: Variable, kind: str) -> Variable:
     return variable(np.zeros(parameter.state.array.shape, parameter.dtype), name)
 
 
-def _as(parameter: Variable, rate: Any) -> Any:
+def _as(parameter: Variable, rate: object) -> Any:
     """A rate in the dtype of a parameter."""
     return astype(rate, parameter.dtype) if isinstance(rate, Expression) else rate
 

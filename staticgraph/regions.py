@@ -16,7 +16,7 @@ from compiler.graph.expression import (
 from compiler.transforms.regions import close_region
 
 
-def checkpoint(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def checkpoint(function: Callable[..., object], *args: object, **kwargs: object) -> Any:
     """`function(*args, **kwargs)`, of which a gradient keeps only what goes in and what comes out.
 
     Everything between is computed again when the reverse pass gets there, so that it takes memory

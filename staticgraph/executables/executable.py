@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def executable_of(
     definition: Definition,
-    restructure: Callable[[list[Any]], Any],
+    restructure: Callable[[list[Any]], object],
     name: str,
     options: Options,
     background: bool,
@@ -75,7 +75,7 @@ class Executable:
     def __init__(
         self,
         definition: Definition,
-        restructure: Callable[[list[Any]], Any],
+        restructure: Callable[[list[Any]], object],
         name: str,
         options: Options,
         runner: Runner,
@@ -87,7 +87,7 @@ class Executable:
         self.runner = runner
         self._idle: list[Workspace] = []
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: object, **kwargs: object) -> Any:
         """Run on arrays, by position or by the placeholders' names.
 
         Args:
@@ -192,7 +192,7 @@ class Executable:
         kernel = self.runner.compiled("plan").kernel
         return Plan(kernel.memory, kernel.fusion)
 
-    def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
+    def profile(self, /, *args: object, **kwargs: object) -> Profile:
         """How long each step of the kernel takes on some inputs; `print` shows a table.
 
         Steps are fused ops; each is run by itself, in their order, for half a second in all. A loop
@@ -224,7 +224,7 @@ class Executable:
 
         save(self, path)
 
-    def export(self, path: str | os.PathLike[str], /, *inputs: Any) -> None:
+    def export(self, path: str | os.PathLike[str], /, *inputs: object) -> None:
         """Write the kernel as one file of readable Python that needs NumPy and Numba only.
 
         The file has the kernel functions of `source`, what they call, and a function `run` that
@@ -264,7 +264,7 @@ class Executable:
         """
         return self.runner.wait(timeout)
 
-    def trace(self, /, *args: Any, **kwargs: Any) -> Trace:
+    def trace(self, /, *args: object, **kwargs: object) -> Trace:
         """Every intermediate value for some inputs, op by op with NumPy as in debug mode.
 
         Nothing is updated. `print(executable.trace(...))` lists each op of the graph as it was

@@ -91,7 +91,7 @@ def _record(writer: Writer, executable: Executable) -> Form:
     }
 
 
-def _write_structure(writer: Writer, structure: Any) -> Form:
+def _write_structure(writer: Writer, structure: object) -> Form:
     """The structure of the outputs, from one in which they are numbered."""
     if isinstance(structure, dict):
         return {"dict": [key if type(key) is str else writer.value(key) for key in structure]}

@@ -33,9 +33,9 @@ from staticgraph.transforms.arguments import (
 
 
 @overload
-def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function: ...
+def grad(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False) -> Function: ...
 @overload
-def grad(f: Expression, wrt: Any, seed: Expression | None = None) -> Any: ...
+def grad(f: Expression, wrt: object, seed: Expression | None = None) -> Any: ...
 def grad(f: Any, *args: Any, **kwargs: Any) -> Any:
     """The gradient of a scalar: of a function as a function, of an expression as expressions.
 
@@ -57,21 +57,23 @@ def grad(f: Any, *args: Any, **kwargs: Any) -> Any:
     return _grad(f, *args, **kwargs)
 
 
-def _grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    def apply(*args: Any, **kwargs: Any) -> Any:
+def _grad(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    def apply(*args: object, **kwargs: object) -> Any:
         _, aux, found = _differentiated("grad", f, argnums, has_aux, args, kwargs)
         return (found, aux) if has_aux else found
 
     return transformed("grad", f, apply, (hashable(argnums), has_aux))
 
 
-def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+def value_and_grad(
+    f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False
+) -> Function:
     """The function that returns (value, gradient) of a scalar function: see `grad`.
 
     With `has_aux`, f returns (value, aux), and the result is ((value, aux), gradient).
     """
 
-    def apply(*args: Any, **kwargs: Any) -> Any:
+    def apply(*args: object, **kwargs: object) -> Any:
         value, aux, found = _differentiated("value_and_grad", f, argnums, has_aux, args, kwargs)
         return ((value, aux) if has_aux else value), found
 
@@ -89,7 +91,7 @@ def _differentiated(
     return value, aux, partial.structured(pullback([value], partial.variables, [one]))
 
 
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def vjp(f: Callable[..., object], *primals: object, has_aux: bool = False) -> tuple[Any, ...]:
     """`f(*primals)`, and the function from its cotangents to a tuple of those of the primals.
 
     On arrays that function evaluates f again, with its reverse pass, in one executable. With
@@ -105,25 +107,25 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
         parts = (value, lambda cotangents: as_tensors(pull_back(cotangents), primals), *rest)
         return tuple(as_tensors(part, primals) for part in parts)
 
-    def apply(given: tuple[Any, ...], cotangents: Any) -> Any:
+    def apply(given: tuple[object, ...], cotangents: object) -> Any:
         return _vjp(f, given, has_aux)[1](cotangents)
 
     forward = transformed("value", f, f, None)
     backward = transformed("vjp", f, apply, has_aux)
     result = forward(*primals)
 
-    def pull(cotangents: Any) -> Any:
+    def pull(cotangents: object) -> Any:
         return backward(primals, cotangents)
 
     return (result[0], pull, result[1]) if has_aux else (result, pull)
 
 
-def _vjp(f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, ...]:
+def _vjp(f: Callable[..., object], primals: tuple[object, ...], has_aux: bool) -> tuple[Any, ...]:
     variables = [variable("vjp", x) for x in leaves(primals)]
     given = as_given(variables, leaves(primals))
     result, aux = output("vjp", f(*rebuilt(primals, given)), has_aux)
 
-    def pull(cotangents: Any) -> Any:
+    def pull(cotangents: object) -> Any:
         if structure(cotangents) != structure(result):
             raise OptionError(
                 f"vjp: the cotangents have the structure {structure(cotangents)}, the output "
@@ -141,7 +143,10 @@ def _vjp(f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tupl
 
 
 def jvp(
-    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+    f: Callable[..., object],
+    primals: Sequence[object],
+    tangents: Sequence[object],
+    has_aux: bool = False,
 ) -> tuple[Any, ...]:
     """`f(*primals)`, and its derivative in the direction of the tangents: forward mode.
 
@@ -163,7 +168,7 @@ def jvp(
             f"{structure(along)}"
         )
 
-    def apply(given: tuple[Any, ...], along: tuple[Any, ...]) -> Any:
+    def apply(given: tuple[object, ...], along: tuple[object, ...]) -> Any:
         variables = [variable("jvp", x) for x in leaves(given)]
         inside = as_given(variables, leaves(given))
         result, aux = output("jvp", f(*rebuilt(given, inside)), has_aux)
@@ -181,7 +186,7 @@ def jvp(
     return found
 
 
-def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+def jacobian(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The function that returns the Jacobian of f, by reverse mode, all rows as one batch.
 
     For an output of shape s and an argument of shape t it has shape s + t; its structure is that
@@ -194,7 +199,7 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
         OptionError: `argnums` does not fit the arguments.
     """
 
-    def apply(*args: Any, **kwargs: Any) -> Any:
+    def apply(*args: object, **kwargs: object) -> Any:
         partial = Partial("jacobian", f, argnums, args, kwargs)
         result, aux = partial.output(has_aux)
         blocks = [partial.structured(_rows(out, partial.variables)) for out in leaves(result)]
@@ -204,7 +209,7 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
     return transformed("jacobian", f, apply, (hashable(argnums), has_aux))
 
 
-def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+def hessian(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The function that returns the second derivatives of f: the Jacobian of its Jacobian.
 
     For an output of shape s and arguments of shapes t and u: s + t + u (`jax.hessian`).

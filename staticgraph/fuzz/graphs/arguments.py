@@ -101,7 +101,7 @@ def _clamp(g: Grower, op: str) -> Any:
     return g.emit(op, x, g.beside(x, "f"), g.beside(x, "f"))
 
 
-def option(kinds: str, **choices: tuple[Any, ...]) -> Generator:
+def option(kinds: str, **choices: tuple[object, ...]) -> Generator:
     """One operand, and options, or none."""
 
     def make(g: Grower, op: str) -> Any:
@@ -116,7 +116,7 @@ def option(kinds: str, **choices: tuple[Any, ...]) -> Generator:
 # -- reductions --------------------------------------------------------------------------------
 
 
-def reduction(kinds: str, domain: str = "", **choices: tuple[Any, ...]) -> Generator:
+def reduction(kinds: str, domain: str = "", **choices: tuple[object, ...]) -> Generator:
     """An operand and axes."""
 
     def make(g: Grower, op: str) -> Any:
