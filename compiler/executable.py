@@ -104,14 +104,27 @@ class Executable:
 
     @property
     def graph(self) -> nx.MultiDiGraph[int]:
-        """The networkx DAG as it was defined, frozen."""
+        """The networkx DAG as it was defined, frozen.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], sg.exp(x) * sg.exp(x)).graph)
+            MultiDiGraph with 3 nodes and 3 edges
+        """
         if self._graph is None:
             self._graph = graph_of(self.definition)
         return self._graph
 
     @property
     def lowered(self) -> nx.MultiDiGraph[int]:
-        """The DAG after the passes: what the kernel computes."""
+        """The DAG after the passes: what the kernel computes.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], sg.exp(-(-x)))
+            >>> len(f.graph), len(f.lowered)
+            (4, 2)
+        """
         return self._lowered()[0]
 
     @property
@@ -137,12 +150,31 @@ class Executable:
 
     @property
     def source(self) -> str:
-        """The kernel's source: Python, with the user's lines as comments."""
+        """The kernel's source: Python, with the user's lines as comments.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], x * x).source)
+            def unit_0(b0: p_f64, b1: p_f64, first: i64, last: i64, chunk: i64) -> i64:
+                for i0 in range(first, last):
+                    v1 = b0[i0]
+                    v2 = v1 * v1
+            ...
+        """
         return self.kernel.source
 
     @property
     def plan(self) -> Plan:
-        """The buffers, and the bytes that they take for given sizes."""
+        """The buffers, and the bytes that they take for given sizes.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], x * x).plan)
+            b0    input     float64[x.0]
+            b1    output    float64[x.0]
+            1 groups of loops and products, in this order
+            arena 0 bytes, in all 8192 bytes, x.0 = 1024
+        """
         from compiler.inspect.plan import Plan
 
         return Plan(self.kernel.memory, self.kernel.fusion)
@@ -152,6 +184,11 @@ class Executable:
 
         Steps are fused ops; each is run by itself, in their order, for half a second in all. A loop
         or branch is one step. Nothing is updated.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> [step.ops for step in sg.compile([x], x * x).profile(np.ones(8)).steps]
+            [('multiply',)]
         """
         from compiler.inspect.profile import profile
 

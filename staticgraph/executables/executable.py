@@ -23,6 +23,12 @@ class Executable(executable.Executable):
     A copy (`copy.copy`, `copy.deepcopy`, `pickle`) has variables of its own, with the values that
     they have now; a deep copy, or a pickle, of executables and variables together keeps what they
     share. What is unpickled is compiled again, or comes from the kernel cache.
+
+    Example:
+        >>> x = sg.placeholder("x", (None,), "float64")
+        >>> f = sg.compile([x], {"square": x * x}, name="f")
+        >>> f(np.array([3.0]))
+        {'square': array([9.])}
     """
 
     __slots__ = ()
@@ -63,6 +69,11 @@ class Executable(executable.Executable):
 
         Those without a name are called `variable 0`, ...; a number is put behind a name that came
         before.
+
+        Example:
+            >>> count = sg.variable(np.array([0.0]), "count")
+            >>> sg.compile([], count, updates={count: count + 1}).variables
+            {'count': <variable 'count': float64[1]>}
         """
         found: dict[str, Variable] = {}
         for node in self.definition.nodes:
@@ -74,7 +85,14 @@ class Executable(executable.Executable):
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph, its variables and its options to a file: see `staticgraph.save`."""
+        """Write the graph, its variables and its options to a file: see `staticgraph.save`.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> sg.compile([x], x * x).save("square.sg")
+            >>> sg.load("square.sg")(np.array([3.0]))
+            array([9.])
+        """
         from staticgraph.executables.saving import save
 
         save(self, path)
@@ -88,8 +106,6 @@ class Executable(executable.Executable):
         `NUMBA_DISABLE_JIT=1 python kernel.py` does so in plain Python, for a debugger. Nothing is
         updated. Results are the executable's but for rounding, and one thread computes them.
 
-            executable.export("kernel.py", xb, yb)
-
         Args:
             path: of the file, a module's name and `.py`. Inputs, variables and large constants go
                 to a file of arrays beside it, `kernel_inputs.npz`.
@@ -100,6 +116,10 @@ class Executable(executable.Executable):
                 itself: its op and your line are named.
             FeedError, DTypeError, ShapeError: the inputs do not fit.
             AttributeError: it runs op by op (`debug`), without a kernel.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> sg.compile([x], x * x).export("square.py", np.array([3.0]))
         """
         from compiler.export.kernel_file import export
 
@@ -108,7 +128,14 @@ class Executable(executable.Executable):
 
     @property
     def ready(self) -> bool:
-        """Whether calls run compiled code: False only while it is compiled in the background."""
+        """Whether calls run compiled code: False only while it is compiled in the background.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], x * x, background=True)
+            >>> f(np.array([3.0])), f.wait(), f.ready
+            (array([9.]), True, True)
+        """
         return True
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -116,6 +143,12 @@ class Executable(executable.Executable):
 
         Raises:
             CompileError: they never will; the cause is what was raised in the background.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], x * x, background=True)
+            >>> f.wait()
+            True
         """
         return True
 
@@ -124,6 +157,12 @@ class Executable(executable.Executable):
 
         Nothing is updated. `print(executable.trace(...))` lists each op of the graph as it was
         defined, with the type and range of its value and the line that it comes from.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], sg.sin(x * x)).trace(np.array([3.0])))
+            multiply(float64[1], float64[1]) = float64[1] [9.]  (...)
+            sin(float64[1]) = float64[1] [0.412118]  (...)
         """
         from compiler.inspect.debug import trace
 
@@ -138,6 +177,10 @@ class Executable(executable.Executable):
 
         Raises:
             MissingExtraError: matplotlib is not installed (the extra `draw`).
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> drawing = sg.compile([x], x * x).draw("square.svg", title="a square")
         """
         from staticgraph.draw import draw  # matplotlib is an extra, and slow to import
 
