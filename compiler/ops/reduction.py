@@ -219,6 +219,9 @@ argmin: Op = composite(
     "the first nan if there is one.",
 )  # fmt: skip
 
+OF_SOME = frozenset({max, min, argmax, argmin})
+"""The reductions that have no value over axes without an element."""
+
 
 def _bool_check(name: str, x: TensorType, axes: tuple[int, ...]) -> None:
     if x.dtype.kind != "b":
