@@ -8,19 +8,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compiler.compile import compile_graph, is_cached
-from compiler.core import fork
 from compiler.core.arrays import to_array
 from compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms
 from compiler.core.errors import FeedError, GraphError, OptionError
 from compiler.core.options import Options
 from compiler.core.types import substituted, unify
-from compiler.graph.definition import Definition, define
+from compiler.graph.definition import define
 from compiler.graph.expression import Expression, at_line, constant, construct
 from compiler.graph.traversal import ancestors, between, fold
 from compiler.ops import leaves
 from compiler.transforms.autodiff import gradients
-from staticgraph.executables.executable import Executable
+from staticgraph.executables.executable import Executable, executable_of
 from staticgraph.leaves import Variable
 
 if TYPE_CHECKING:
@@ -122,28 +120,6 @@ def _check_options(name: Any, **switches: Any) -> None:
     for option, value in switches.items():
         if not isinstance(value, bool):
             raise OptionError(f"compile: {option} is True or False, not {value!r}")
-
-
-def executable_of(
-    definition: Definition,
-    restructure: Callable[[list[Any]], Any],
-    title: str,
-    options: Options,
-    background: bool,
-    debug: bool | Callable[[Step], None],
-) -> Executable:
-    """An executable for a definition: see `compile`."""
-    if debug is not False or (background and not is_cached(definition, options)):
-        with fork.importing:
-            from staticgraph.executables.interpreted import run_op_by_op
-
-        return run_op_by_op(definition, restructure, title, options, background, debug)
-    executable = compile_graph(definition, restructure, title, options, Executable)
-    executable.waits = not background
-    return executable
-
-
-Executable.remake = staticmethod(executable_of)
 
 
 _FIRST = operator.itemgetter(0)

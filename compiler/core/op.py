@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -147,6 +148,9 @@ class Op:
         promotes: the operands (as a slice) that frontends cast to one dtype before they apply.
         floating: whether frontends cast integers to floating point before they apply.
         commutative: whether the two operands may be exchanged.
+        doc: what comes out: shapes, dtypes, errors.
+        example: the shortest call that a reader learns from, and what it prints, as a doctest in
+            which `sg` and `np` are given.
     """
 
     name: str
@@ -170,6 +174,7 @@ class Op:
     floating: bool = False
     commutative: bool = False
     doc: str = field(default="", repr=False)
+    example: str = field(default="", repr=False)
 
     def __call__(self, *operands: Any, **attrs: Any) -> Any:
         """The op as the public function."""
@@ -298,7 +303,12 @@ def _floating(operands: Sequence[Any], promotes: slice | None) -> Sequence[Any]:
 
 
 def _documentation(op: Op) -> str:
-    return f"{op.name}{op.signature}\n\n{op.doc}"
+    """What `help` shows, made when somebody asks for it."""
+    wrapped = functools.partial(textwrap.fill, width=100, break_on_hyphens=False)
+    parts = [wrapped(f"{op.name}{op.signature}", subsequent_indent="    "), wrapped(op.doc)]
+    if op.example:
+        parts.append("Example:\n" + textwrap.indent(op.example, "    "))
+    return "\n\n".join(parts)
 
 
 # so that `help`, editors and `inspect` show an op as the function that it is

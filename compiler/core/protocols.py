@@ -55,3 +55,14 @@ class CompiledFunction(Protocol):
 
     def expand(self, operands: Sequence[Any]) -> list[Any]:
         """The outputs on any operands, op by op."""
+
+
+class ArrayRunner(Protocol):
+    """A compiled definition, as an eager engine calls it."""
+
+    def run(self, args: Sequence[AnyArray], kwargs: dict[str, AnyArray]) -> list[AnyArray]:
+        """The outputs, in new arrays; `kwargs` are inputs by name, and are taken over.
+
+        Raises:
+            DTypeError, ShapeError, OutOfRangeError: the inputs do not fit.
+        """

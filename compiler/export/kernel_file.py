@@ -31,7 +31,7 @@ from compiler.passes.sizes import unify_sizes
 from compiler.runtime.sizes import assumptions
 
 if TYPE_CHECKING:
-    from compiler.executable import Executable
+    from compiler.runners.compiled import CompiledRunner
 
 SMALL = 32  # elements of a constant that is written into the source
 LONGEST_NAME = 40  # characters of a user's name
@@ -82,18 +82,18 @@ if __name__ == "__main__":
 
 
 def export(
-    executable: Executable,
+    runner: CompiledRunner,
     path: str | os.PathLike[str],
     inputs: Sequence[Any],
-    expected: Executable,
+    expected: CompiledRunner,
 ) -> None:
     """Write the kernel of an executable as a file of Python.
 
     Args:
-        executable: what is written.
+        runner: what runs the kernel that is written.
         path: of the file, which ends in `.py`; arrays go to `NAME_inputs.npz` beside it.
         inputs: what `python FILE` runs it on; none, if it is not to run by itself.
-        expected: a copy of the executable, whose variables are its own: it is called on the inputs.
+        expected: a copy of it, whose variables are its own: it is run on the inputs.
 
     Raises:
         OptionError: the path is not that of a module that can be imported, or would hide one of
@@ -107,13 +107,13 @@ def export(
             f"export: {place.name!r} would hide the module {place.stem} from Python and from itself"
         )
     arrays: dict[str, Any] = {}
-    file = KernelFile(executable)
-    runs = bool(inputs) or not executable.feeds
+    file = KernelFile(runner)
+    runs = bool(inputs) or not runner.feeds
     if runs:
         before = [one.array.copy() for one in expected.states]
         expected.restructure = list
-        results = expected(*inputs)
-        for name, feed, one in zip(file.inputs, executable.feeds, inputs, strict=True):
+        results = expected.run(inputs, {})
+        for name, feed, one in zip(file.inputs, runner.feeds, inputs, strict=True):
             arrays[f"input.{name}"] = np.asarray(one, feed.type.dtype)
         arrays |= {f"variable.{n}": one for n, one in zip(file.variables, before, strict=True)}
         arrays |= {f"expected.output_{i}": one for i, one in enumerate(results)}
@@ -136,7 +136,7 @@ class KernelFile:
         large: the constants that are saved beside it, by name.
     """
 
-    executable: Executable
+    runner: CompiledRunner
     kernel: Kernel = field(init=False)
     inputs: list[str] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
@@ -147,15 +147,15 @@ class KernelFile:
     _placed: dict[int, list[int]] = field(init=False)
 
     def __post_init__(self) -> None:
-        kernel = self.kernel = self.executable.kernel
-        table, image = kernel.table, self.executable.image
+        kernel = self.kernel = self.runner.kernel
+        table, image = kernel.table, self.runner.image
         self._labels = {atom: f"n{i}" for i, atom in enumerate(table.unknown)}
         self._placed = placed(kernel.units, kernel.program, set(table.address))
         self._taken = {*all_names(), *RESERVED}
-        for feed, array in zip(self.executable.feeds, image.inputs, strict=True):
+        for feed, array in zip(self.runner.feeds, image.inputs, strict=True):
             self._names[array.at] = self._name(feed.name, f"input_{len(self.inputs)}")
             self.inputs.append(self._names[array.at])
-        nodes = self.executable.definition.nodes
+        nodes = self.runner.definition.nodes
         for at, node in image.variables:
             self._names[at] = self._name(nodes[node].name, f"variable_{len(self.variables)}")
             self.variables.append(self._names[at])
@@ -172,7 +172,7 @@ class KernelFile:
 
     def text(self, file: str, saved: str, runs: bool) -> str:
         """The whole file."""
-        hosts = Hosts(self.executable, self._labels)
+        hosts = Hosts(self.runner, self._labels)
         names = [self._names[at] for at in self.kernel.table.address]
         driver = Driver(self.kernel, names, self._labels, hosts.calls, self._placed)
         run = "\n".join(self._run(driver))
@@ -257,7 +257,7 @@ class KernelFile:
 
     def _constants(self) -> dict[int, Any]:
         """The arrays of constants by the entries of their addresses."""
-        nodes, image = self.executable.definition.nodes, self.executable.image
+        nodes, image = self.runner.definition.nodes, self.runner.image
         found = {at: nodes[node].attrs["value"].array for at, node in image.constants}
         return found | {at: literal.array for at, literal in image.folded}
 
@@ -289,7 +289,7 @@ class KernelFile:
 
     def _run(self, driver: Driver) -> Iterator[str]:
         """The function that calls the units."""
-        image = self.executable.image
+        image = self.runner.image
         given = ", ".join([*self.inputs, *(["*", *self.variables] if self.variables else [])])
         body = list(driver.lines())
         yield '@np.errstate(all="ignore")'
@@ -328,7 +328,7 @@ class KernelFile:
         for (name, slot), array in zip(outputs, image.outputs, strict=True):
             text = f"{name}.reshape({self._shape(array.shape)})"
             results.append(f"{text}.view(np.bool_)" if slot.dtype.kind == "b" else text)
-        single = isinstance(self.executable.restructure([*range(len(results))]), int)
+        single = isinstance(self.runner.restructure([*range(len(results))]), int)
         yield ""
         comma = "," if len(results) == 1 and not single else ""
         yield f"{INDENT}return {', '.join(results) or '()'}{comma}"
@@ -336,7 +336,7 @@ class KernelFile:
     def _sizes(self) -> Iterator[str]:
         """The lines that name the unknown sizes, each an axis of an input."""
         found: set[Unknown] = set()
-        for name, array in zip(self.inputs, self.executable.image.inputs, strict=True):
+        for name, array in zip(self.inputs, self.runner.image.inputs, strict=True):
             axes = [dims.as_unknown(size) for size in array.shape]
             new = [atom for atom in axes if atom is not None and atom not in found]
             if new:
@@ -347,7 +347,7 @@ class KernelFile:
         missing = [str(atom) for atom in self._labels if atom not in found]
         if missing:
             raise OptionError(
-                f"export: {self.executable.name}: the size {missing[0]} is no axis of an input, "
+                f"export: {self.runner.name}: the size {missing[0]} is no axis of an input, "
                 "so that the file could not find it"
             )
 

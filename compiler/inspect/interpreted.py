@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from compiler.core import fork
 from compiler.core.arrays import row_major
 from compiler.core.dims import Unknown, evaluate
+from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
 from compiler.graph.state import State, holding, write
@@ -25,6 +26,9 @@ from compiler.runtime.arguments import (
     is_fed_out,
 )
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 interpreting = threading.RLock()
 """Held by a call: what it reads of variables is not updated by another one meanwhile."""
@@ -44,10 +48,22 @@ class Interpreted:
     restructure: Callable[[list[Any]], Any]
     name: str
     _made: list[Expression] = field(init=False)
+    _graph: nx.MultiDiGraph[int] | None = field(default=None, init=False)
     _checked: dict[Unknown, int] | None = None
 
     def __post_init__(self) -> None:
         self._made = self.definition.expressions()
+
+    @property
+    def graph(self) -> nx.MultiDiGraph[int]:
+        """The networkx DAG as it was defined, frozen."""
+        if self._graph is None:
+            self._graph = graph_of(self.definition)
+        return self._graph
+
+    def over(self, definition: Definition) -> Interpreted:
+        """The same over other variables."""
+        return Interpreted(definition, self.feeds, self.restructure, self.name)
 
     def run(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], observe: Observer | None = None

@@ -36,6 +36,7 @@ def host_along(
     saves: tuple[str, ...] = (),
     floating: bool = False,
     doc: str,
+    example: str = "",
 ) -> Op:
     """Declare an op of one operand along `axis`, of whose shape the result is."""
 
@@ -56,5 +57,6 @@ def host_along(
             batching=shifted_one,
             lowering=Host(),
             doc=doc,
+            example=example,
         )
     )

@@ -197,6 +197,8 @@ conv2d = composite(
     batching=images,
     doc="Cross-correlation: x (n, c, h, w), weight (f, c / groups, kh, kw), bias (f,) -> "
     "(n, f, oh, ow); stride, padding (zeros on both sides), dilation, groups as PyTorch's.",
+    example=">>> sg.conv2d(np.array([[[[1.0, 2.0, 4.0]]]]), np.array([[[[-1.0, 1.0]]]]))\n"
+    "array([[[[1., 2.]]]])",
 )  # fmt: skip
 
 
@@ -249,6 +251,7 @@ max_pool2d = composite(
     smooth=False,
     doc="The largest element of each window: (n, c, h, w) -> (n, c, oh, ow); the padding never "
     "wins. The first winner takes the gradient.",
+    example=">>> sg.max_pool2d(np.arange(8.0).reshape(1, 1, 2, 4), 2)\narray([[[[5., 7.]]]])",
 )  # fmt: skip
 
 
@@ -266,6 +269,7 @@ avg_pool2d = composite(
     vjp=(_avg_pool2d_vjp,), saves=("",), evaluate=pooling_arrays.avg_pool2d,
     batching=images, linearity="linear",
     doc="The mean of each window, padding counted as zeros: (n, c, h, w) -> (n, c, oh, ow).",
+    example=">>> sg.avg_pool2d(np.arange(8.0).reshape(1, 1, 2, 4), 2)\narray([[[[2.5, 4.5]]]])",
 )  # fmt: skip
 
 
@@ -377,4 +381,6 @@ conv_transpose2d = composite(
     saves=("b", "a", ""),
     doc="The adjoint of conv2d: x (n, c, h, w), weight (c, f / groups, kh, kw), bias (f,) -> "
     "(n, f, oh, ow); stride, padding, output_padding, dilation, groups as PyTorch's.",
+    example=">>> sg.conv_transpose2d(np.array([[[[1.0, 2.0]]]]), np.array([[[[1.0, 10.0]]]]))\n"
+    "array([[[[ 1., 12., 20.]]]])",
 )  # fmt: skip

@@ -74,6 +74,7 @@ def elementwise(
     floating: bool = False,
     commutative: bool = False,
     doc: str = "",
+    example: str = "",
 ) -> Op:
     """Declare an op that computes each element from the elements at the same place.
 
@@ -109,6 +110,7 @@ def elementwise(
             floating=floating,
             commutative=commutative,
             doc=doc,
+            example=example,
         )
     )
 
@@ -189,6 +191,7 @@ def reduction(
     linearity: Linearity = "none",
     smooth: bool = True,
     doc: str = "",
+    example: str = "",
 ) -> Op:
     """Declare an op that combines the elements along `axes` (a sorted tuple) into one."""
 
@@ -212,6 +215,7 @@ def reduction(
             bind=bind or axis_binder(name),
             lowering=Reduce(kind),
             doc=doc,
+            example=example,
         )
     )
 
@@ -234,6 +238,7 @@ def composite(
     floating: bool = False,
     check: Callable[..., None] | None = None,
     doc: str = "",
+    example: str = "",
 ) -> Op:
     """Declare an op that is written in other ops: `expand(*operands, **attrs)`.
 
@@ -274,6 +279,7 @@ def composite(
             promotes=promotes,
             floating=floating,
             doc=doc,
+            example=example,
         )
     )
 

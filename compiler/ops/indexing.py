@@ -210,6 +210,8 @@ take = register(
         linearity="multilinear",
         doc="The slices of x along `axis` (of the flat x if None) at integer indices of any shape; "
         "negative ones count from the end. OutOfRangeError outside.",
+        example=">>> sg.take(np.array([10.0, 20.0, 30.0]), np.array([2, 0, -1]))\n"
+        "array([30., 10., 30.])",
     )
 )
 
@@ -327,6 +329,10 @@ take_along_axis = register(
         linearity="multilinear",
         doc="Per place of `index`, of x's rank, the element of x there with its coordinate along "
         "`axis` replaced. Negative indices count from the end if `wrap`. OutOfRangeError outside.",
+        example=">>> sg.take_along_axis(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1], [0]]), "
+        "axis=1)\n"
+        "array([[2.],\n"
+        "       [3.]])",
     )
 )
 
@@ -389,6 +395,9 @@ one_hot = composite(
     check=lambda name, type, **attrs: require_index(name, type),
     doc="1 at each index along a new last axis of size `classes`, 0 elsewhere: (...) -> (..., c). "
     "An index outside gives zeros.",
+    example=">>> sg.one_hot(np.array([2, 0]), 3)\n"
+    "array([[0., 0., 1.],\n"
+    "       [1., 0., 0.]], dtype=float32)",
 )  # fmt: skip
 
 

@@ -65,6 +65,7 @@ relu = elementwise(
     vjp=(lambda g, o, a: where(less_equal(o, 0), 0, g),), saves=("o",),
     smooth=False,
     doc="max(x, 0); the gradient at 0 is 0.",
+    example=">>> sg.relu(np.array([-1.0, 2.0]))\narray([0., 2.])",
 )  # fmt: skip
 
 
@@ -90,6 +91,7 @@ leaky_relu = composite(
     vjp=(lambda g, o, a, *, negative_slope: where(a > 0, g, g * negative_slope),),
     smooth=False,
     doc="x above 0, negative_slope * x below.",
+    example=">>> sg.leaky_relu(np.array([-1.0, 2.0]))\narray([-0.01,  2.  ])",
 )  # fmt: skip
 elu = composite(
     "elu", lambda x, *, alpha: where(x > 0, x, alpha * expm1(minimum(x, 0))),
@@ -97,6 +99,7 @@ elu = composite(
     vjp=(lambda g, o, a, *, alpha: where(a > 0, g, g * (alpha * exp(minimum(a, 0)))),),
     smooth=False,
     doc="x above 0, alpha * (exp(x) - 1) below (Clevert, Unterthiner, Hochreiter 2015).",
+    example=">>> sg.elu(np.array([-1.0, 2.0]))\narray([-0.63212056,  2.        ])",
 )  # fmt: skip
 
 
@@ -109,6 +112,8 @@ silu = composite(
     "silu", lambda x: x * sigmoid(x), floating=True, vjp=(_silu_vjp,), saves=("a",),
     elementwise=True, evaluate=activation.silu, vjp_arrays=activation.silu_vjp,
     doc="x * sigmoid(x) (Elfwing, Uchibe, Doya 2017).",
+    example=">>> sg.silu(np.array([-1.0, 0.0, 1.0]))\n"
+    "array([-0.26894142,  0.        ,  0.73105858])",
 )  # fmt: skip
 
 
@@ -138,6 +143,8 @@ gelu = composite(
     vjp_arrays=activation.gelu_vjp,
     doc="x times the normal distribution function of x, or its tanh form "
     "(Hendrycks, Gimpel 2016).",
+    example=">>> sg.gelu(np.array([-1.0, 0.0, 1.0]))\n"
+    "array([-0.15865525,  0.        ,  0.84134475])",
 )  # fmt: skip
 
 
@@ -149,6 +156,10 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     """`x` limited to [min, max]; either may be None, a number or a tensor.
 
     The gradient passes where min <= x <= max, edges included (PyTorch's convention).
+
+    Example:
+        >>> sg.clip(np.array([-1.0, 0.5, 2.0]), 0.0, 1.0)
+        array([0. , 0.5, 1. ])
     """
     if min is None and max is None:
         raise OptionError("clip: needs min, max or both")
@@ -227,11 +238,9 @@ softsign = elementwise(
     "softsign", lambda x: x / (1 + np.abs(x)), "{0} / ({t}(1) + abs({0}))", arity=1, floating=True,
     cost="moderate", smooth=False,
     vjp=(lambda g, o, a: g / square(1 + absolute(a)),), saves=("a",),
-    doc="""a / (1 + |a|), between -1 and 1 (Turian, Bergstra, Bengio 2009); its second derivative
-    jumps at 0.
-
-    >>> sg.softsign(np.array([3.0, -1.0, 0.0]))
-    array([ 0.75, -0.5 ,  0.  ])""",
+    doc="x / (1 + |x|), between -1 and 1 (Turian, Bergstra, Bengio 2009); its second derivative "
+    "jumps at 0.",
+    example=">>> sg.softsign(np.array([3.0, -1.0, 0.0]))\narray([ 0.75, -0.5 ,  0.  ])",
 )  # fmt: skip
 
 
@@ -251,6 +260,7 @@ softmax = composite(
     saves=("o",), evaluate=direct.softmax, vjp_arrays=direct.softmax_vjp,
     batching=shifted_one, linearity="diagonal",
     doc="exp(x) / sum(exp(x)) along one axis (the last), shifted by the maximum.",
+    example=">>> sg.softmax(np.array([0.0, np.log(3.0)]))\narray([0.25, 0.75])",
 )  # fmt: skip
 
 
@@ -271,6 +281,7 @@ log_softmax = composite(
     vjp_arrays=direct.log_softmax_vjp,
     batching=shifted_one,
     doc="log(softmax(x)) along one axis (the last), without overflow or log of 0.",
+    example=">>> sg.log_softmax(np.array([0.0, 0.0]))\narray([-0.69314718, -0.69314718])",
 )  # fmt: skip
 
 REDUCTIONS = ("mean", "sum", "none")
@@ -352,6 +363,8 @@ cross_entropy = composite(
     vjp_arrays=_cross_entropy_arrays,
     doc="-log(softmax(x))[target], x (n, c, ...) or (c,), target the class indices (n, ...); "
     "reduction 'mean', 'sum' or 'none'. OutOfRangeError for a target outside [0, c).",
+    example='>>> sg.cross_entropy(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([1, 0]), "none")\n'
+    "array([0.69314718, 0.31326169])",
 )  # fmt: skip
 
 
@@ -377,6 +390,7 @@ mse_loss = composite(
     "mse_loss", _mse, bind=_loss_bind("mse_loss"), check=_pair_check, promotes=slice(None),
     floating=True, vjp=(_mse_by_x, _mse_by_target), saves=("ab", "ab"),
     doc="The squared difference; reduction 'mean', 'sum' or 'none'.",
+    example=">>> sg.mse_loss(np.array([1.0, 2.0]), np.array([0.0, 4.0]))\nnp.float64(2.5)",
 )  # fmt: skip
 
 
@@ -400,6 +414,9 @@ binary_cross_entropy_with_logits = composite(
     vjp=(_bce_by_x, _bce_by_target), saves=("ab", "a"),
     doc="softplus(x) - x * target: the negative log-likelihood of targets in [0, 1] under "
     "sigmoid(x); reduction 'mean', 'sum' or 'none'.",
+    example='>>> sg.binary_cross_entropy_with_logits(np.array([0.0, 2.0]), np.array([1.0, 1.0]), '
+    '"none")\n'
+    "array([0.69314718, 0.12692801])",
 )  # fmt: skip
 
 
@@ -471,4 +488,7 @@ layer_norm = composite(
     saves=("ab", "a", ""),
     doc="x scaled to mean 0 and variance 1 over its last axes `normalized_shape`, times weight "
     "plus bias (Ba, Kiros, Hinton 2016).",
+    example=">>> sg.layer_norm(np.array([[1.0, 3.0], [20.0, 10.0]]), (2,))\n"
+    "array([[-0.999995 ,  0.999995 ],\n"
+    "       [ 0.9999998, -0.9999998]])",
 )  # fmt: skip

@@ -292,4 +292,7 @@ scatter_reduce: Op = composite(
     '`reduce` is "sum", "prod", "mean", "amax" or "amin". The element of x counts too unless '
     "`include_self` is False. Means of integers are rounded down; equal extrema share the gradient "
     "evenly.",
+    example='>>> sg.scatter_reduce(np.array([1.0, 2.0]), np.array([0]), np.array([5.0]), 0, '
+    '"amax")\n'
+    "array([5., 2.])",
 )  # fmt: skip

@@ -35,10 +35,18 @@ from compiler.reference.indices import check_range
 __all__ = ["index_add", "index_copy", "index_fill", "put_along_axis", "scatter", "scatter_add"]
 
 
+def in_order(index: Any) -> Any:
+    """An index whose last element of several is the one that NumPy writes last.
+
+    NumPy writes in the order in which index and values lie in memory.
+    """
+    return np.asarray(index, order="C")
+
+
 def grid(index: Any, axis: int) -> tuple[Any, ...]:
     """NumPy's key of the places that an index along an axis names."""
     places: list[Any] = list(np.ix_(*map(range, index.shape)))
-    places[axis] = index
+    places[axis] = in_order(index)
     return tuple(places)
 
 
@@ -253,6 +261,9 @@ scatter: Op = composite(
     "is; it may be smaller than x off the axis. `values` broadcast to the index. Of several for "
     "one place the last one stays. OutOfRangeError outside; negative indices count from the end if "
     "`wrap`.",
+    example=">>> sg.scatter(np.array([1.0, 2.0, 3.0]), np.array([2, 0]), np.array([30.0, 10.0]), "
+    "axis=0)\n"
+    "array([10.,  2., 30.])",
 )  # fmt: skip
 
 
@@ -278,6 +289,9 @@ scatter_add: Op = composite(
     saves=("", "c", ""), promotes=slice(0, 2),
     doc="x to which `values` are added at the places of `index`: see `scatter`. Where several fall "
     "on one place all are added.",
+    example=">>> sg.scatter_add(np.array([1.0, 2.0]), np.array([0, 0]), np.array([10.0, 20.0]), "
+    "axis=0)\n"
+    "array([31.,  2.])",
 )  # fmt: skip
 
 
@@ -291,6 +305,11 @@ def put_along_axis(
 
     Raises:
         OutOfRangeError: an index is outside of the axis.
+
+    Example:
+        >>> sg.put_along_axis(np.zeros((2, 2)), np.array([[1], [0]]), 5.0, axis=1)
+        array([[0., 5.],
+               [5., 0.]])
     """
     axis = one_axis("put_along_axis", None if dim is not None and axis == -1 else axis, dim)
     x, index = as_operand(x), as_operand(index)
@@ -359,6 +378,9 @@ index_add: Op = composite(
     saves=("", "c", ""), promotes=slice(0, 2),
     doc="x to whose slices along `axis` that a vector of indices names those of `values` are "
     "added. OutOfRangeError outside; negative indices count from the end if `wrap`.",
+    example=">>> sg.index_add(np.array([1.0, 2.0]), np.array([0, 0]), np.array([10.0, 20.0]), "
+    "axis=0)\n"
+    "array([31.,  2.])",
 )  # fmt: skip
 
 
@@ -385,7 +407,7 @@ def _slices_numpy(name: str) -> Callable[..., Any]:
     def write(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
         index = check_range(name, np.asarray(index), x.shape[axis], wrap)
         result = writable(x, values)
-        result[(slice(None),) * axis + (index,)] = values
+        result[(slice(None),) * axis + (in_order(index),)] = values
         return result
 
     return write
@@ -405,9 +427,9 @@ def _index_copy_arrays(
     positions: Sequence[int], g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, wrap: bool
 ) -> Sequence[Any]:
     def last() -> Any:
-        return _as_column(staying(c, (g.shape[axis],), _numbers(c, 0)), g, axis)
+        return _as_column(staying(in_order(c), (g.shape[axis],), _numbers(c, 0)), g, axis)
 
-    return cotangents_at(positions, g, b, (slice(None),) * axis + (c,), last)
+    return cotangents_at(positions, g, b, (slice(None),) * axis + (in_order(c),), last)
 
 
 index_copy: Op = composite(
@@ -417,6 +439,9 @@ index_copy: Op = composite(
     vjp_arrays=_index_copy_arrays, promotes=slice(0, 2),
     doc="x with the slices of `values` in place of those along `axis` that a vector of indices "
     "names: see `index_add`. Of several for one place the last one stays.",
+    example=">>> sg.index_copy(np.array([1.0, 2.0]), np.array([1, 0]), np.array([20.0, 10.0]), "
+    "axis=0)\n"
+    "array([10., 20.])",
 )  # fmt: skip
 
 
@@ -443,4 +468,6 @@ index_fill: Op = composite(
     vjp=(_slices_by_x, _index_fill_by_value, None), saves=("c", "c", ""), promotes=slice(0, 2),
     doc="x with one value in the slices along `axis` that a vector of indices names: see "
     "`index_add`.",
+    example=">>> sg.index_fill(np.array([1.0, 2.0, 3.0]), np.array([0, 2]), 9.0, axis=0)\n"
+    "array([9., 2., 9.])",
 )  # fmt: skip

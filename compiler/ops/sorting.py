@@ -42,6 +42,7 @@ argsort: Op = host_along(
     "argsort", _order, result=lambda dtype: INT64, bind=_bind_as("argsort"), vjp=(None,),
     doc="The positions of the elements along an axis in order, of the flat x if None: int64. Equal "
     "ones stay in theirs, whether `stable` or not; nan is last, or first if `descending`.",
+    example=">>> sg.argsort(np.array([3.0, 1.0, 2.0]))\narray([1, 2, 0])",
 )  # fmt: skip
 
 
@@ -65,4 +66,5 @@ sort: Op = composite(
     batching=shifted_one,
     doc="The elements along an axis in order, of the flat x if None; nan is last, or first if "
     "`descending`.",
+    example=">>> sg.sort(np.array([3.0, 1.0, 2.0]), descending=True)\narray([3., 2., 1.])",
 )  # fmt: skip

@@ -100,6 +100,10 @@ sliding_windows = register(
         linearity="linear",
         doc="Every window over the last axes: (..., n) -> (..., windows, window), for one axis; "
         "for k axes k counts and then k window axes.",
+        example=">>> sg.sliding_windows(np.array([1.0, 2.0, 3.0, 4.0]), (2,), (1,), (1,))\n"
+        "array([[1., 2.],\n"
+        "       [2., 3.],\n"
+        "       [3., 4.]])",
     )
 )
 

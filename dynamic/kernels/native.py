@@ -28,6 +28,7 @@ from compiler.core.errors import OutOfRangeError, ShapeError
 from compiler.core.log import log, told
 from compiler.core.lowering import Reduce
 from compiler.core.op import Attrs, Op
+from compiler.core.protocols import ArrayRunner
 from compiler.core.settings import COMPILE_LARGE_OPS
 from compiler.ops import leaves
 from dynamic.core import eager_ops
@@ -100,7 +101,7 @@ class Operand:
 class _Kernel:
     """A function of the arrays, and which of the results are the first operand as it is."""
 
-    run: Callable[..., list[Any]]
+    runner: ArrayRunner
     passed: tuple[bool, ...]
 
 
@@ -237,7 +238,7 @@ def run(
     if kernel is None:
         return None
     try:
-        results = iter(kernel.run(*arrays))
+        results = iter(kernel.runner.run(arrays, {}))
     except (ShapeError, OutOfRangeError):
         return None  # the op itself says what is wrong
     return [operands[0] if passed else next(results) for passed in kernel.passed]
@@ -318,7 +319,6 @@ def _compile(name: str, make: Make, kinds: Sequence[Operand]) -> _Kernel | None:
     """The kernel; None if the sizes do not fit, or are neither known nor those of arrays."""
     from compiler.compile import compile_graph
     from compiler.core.options import Options
-    from compiler.executable import Executable
     from compiler.graph.definition import define
     from compiler.graph.expression import at_line
 
@@ -341,8 +341,7 @@ def _compile(name: str, make: Make, kinds: Sequence[Operand]) -> _Kernel | None:
     if "dispatch" in told:
         operands = ", ".join(str(leaf.type) for leaf in inputs)
         log("dispatch", f"{name}({operands}): computed by a kernel from now on")
-    run = compile_graph(define(inputs, computed), list, name, options, Executable)
-    return _Kernel(run, passed)
+    return _Kernel(compile_graph(define(inputs, computed), list, name, options), passed)
 
 
 def _placeholders(kinds: Sequence[Operand]) -> tuple[list[Any], list[Any]]:

@@ -1,35 +1,143 @@
-"""The executable as this frontend hands it out: it can also be drawn, traced and saved."""
+"""The executable: a compiled graph that is run many times and cannot be modified."""
 
 from __future__ import annotations
 
 import copy
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, final
 
-from compiler import executable
+from compiler.compile import compile_graph, is_cached
+from compiler.core import fork
+from compiler.core.options import Options
 from compiler.graph.definition import Definition
 from compiler.graph.state import State, holding
+from compiler.runners.compiled import CompiledRunner, Workspace
+from compiler.runners.runner import Runner
+from compiler.runtime.sizes import Feed, feeds_of
 from staticgraph.leaves import Variable
 
 if TYPE_CHECKING:
-    from compiler.inspect.debug import Trace
+    import networkx as nx
+
+    from compiler.codegen.kernel import Kernel
+    from compiler.inspect.debug import Step, Trace
+    from compiler.inspect.plan import Plan
+    from compiler.inspect.profile import Profile
     from staticgraph.draw import Drawing
 
 
-class Executable(executable.Executable):
+def executable_of(
+    definition: Definition,
+    restructure: Callable[[list[Any]], Any],
+    name: str,
+    options: Options,
+    background: bool,
+    debug: bool | Callable[[Step], None],
+) -> Executable:
+    """An executable for a definition, with a runner for what `background` and `debug` say.
+
+    Raises:
+        OptionError: an option has a value that it cannot have.
+    """
+    runner: Runner
+    if debug is not False or (background and not is_cached(definition, options)):
+        with fork.importing:
+            from staticgraph.executables.interpreted import run_op_by_op
+
+        runner = run_op_by_op(definition, restructure, name, options, background, debug)
+    else:
+        runner = compile_graph(definition, restructure, name, options, waits=not background)
+    return Executable(definition, restructure, name, options, runner)
+
+
+@final
+class Executable:
     """A compiled graph: a function of arrays that cannot be modified; made by `compile`.
 
     A copy (`copy.copy`, `copy.deepcopy`, `pickle`) has variables of its own, with the values that
     they have now; a deep copy, or a pickle, of executables and variables together keeps what they
     share. What is unpickled is compiled again, or comes from the kernel cache.
+
+    Attributes:
+        definition: what it computes.
+        restructure: what puts a list of results into the structure that was compiled.
+        name: what messages call it.
+        options: how it was compiled.
+        runner: what runs calls; of a `CompiledRunner` the direct path has also `_kernel`, itself,
+            and `_idle`, its workspaces.
     """
 
-    __slots__ = ()
+    __slots__ = (
+        "_idle", "_kernel", "definition", "name", "options", "restructure", "runner",
+    )  # fmt: skip
 
-    remake: ClassVar[Callable[..., Executable]]
-    """What a pickle calls: `executable_of`, which `staticgraph.compilation` sets as it makes
-    executables of every kind."""
+    def __init__(
+        self,
+        definition: Definition,
+        restructure: Callable[[list[Any]], Any],
+        name: str,
+        options: Options,
+        runner: Runner,
+    ) -> None:
+        self.definition = definition
+        self.restructure = restructure
+        self.name = name
+        self.options = options
+        self.runner = runner
+        self._idle: list[Workspace] = []
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Run on arrays, by position or by the placeholders' names.
+
+        Args:
+            out: unless a placeholder has this name: where the results go, an array or a list or
+                tuple of arrays in the order of the outputs; None for new arrays. Each is row-major,
+                writable, of the shape and dtype of its output, and shares no memory with another,
+                with an input, a variable or a constant.
+
+        Returns:
+            New arrays, or those of `out`, in the structure that was compiled. Variables are updated
+            in place.
+
+        Raises:
+            FeedError, DTypeError, ShapeError: the inputs or `out` do not fit; nothing was updated.
+            OutOfRangeError: an index operand points outside its axis; no variable was updated, but
+                arrays of `out` may have been written to.
+            CompileError: once, if it could not be compiled in the background; later calls run op by
+                op.
+            KeyboardInterrupt, or what else the handler of a signal raises: the same.
+
+        A call that takes long lets other threads go on. Calls that use a variable follow one
+        another.
+        """
+        if kwargs:
+            runner = self._kernel if self._idle else self._settled()
+            return runner.run(args, kwargs)
+        try:
+            workspace = self._idle.pop()
+        except IndexError:  # all are in use, or there was no call yet, or there is no kernel
+            return self._settled().run(args, kwargs)
+        # as `CompiledRunner.run`, without that call: a tenth of the time of a small kernel
+        try:
+            results = self._kernel.call(workspace.table, *args)
+            if results.__class__ is int:
+                results = self._kernel.run_checked(workspace, args)
+        finally:
+            self._idle.append(workspace)
+        return self.restructure(results)
+
+    def _settled(self) -> Runner:
+        """What runs calls from now on."""
+        self.runner = self.runner.settled
+        if isinstance(self.runner, CompiledRunner):
+            self._kernel = self.runner
+            self._idle = self.runner.idle
+        return self.runner
+
+    def __repr__(self) -> str:
+        feeds = ", ".join(f"{feed.name}: {feed.type}" for feed in self.feeds)
+        return f"<executable {self.name}({feeds})>"
 
     def __copy__(self) -> Executable:
         return self._over(self._copied(copy.copy))
@@ -44,18 +152,55 @@ class Executable(executable.Executable):
 
     def _over(self, definition: Definition) -> Executable:
         """The same over other variables."""
-        made = Executable(
-            definition, self.image, self.native, self.feeds, self.restructure, self.name,
-            self.options, self.compile,
-        )  # fmt: skip
-        made.waits = self.waits
-        return made
+        runner = self._settled().over(definition)
+        return Executable(definition, self.restructure, self.name, self.options, runner)
 
     def __reduce__(self) -> Any:
-        return self.remake, (*self._made_of(), not self.waits, False)
+        made_of = (self.definition, self.restructure, self.name, self.options)
+        return executable_of, (*made_of, *self.runner.mode)
 
-    def _made_of(self) -> tuple[Any, ...]:
-        return self.definition, self.restructure, self.name, self.options
+    @property
+    def feeds(self) -> tuple[Feed, ...]:
+        """What a call must give, in order."""
+        return feeds_of(self.definition)
+
+    @property
+    def graph(self) -> nx.MultiDiGraph[int]:
+        """The networkx DAG as it was defined, frozen."""
+        return self._settled().graph
+
+    @property
+    def lowered(self) -> nx.MultiDiGraph[int]:
+        """The DAG after the passes: what the kernel computes."""
+        return self.runner.compiled("lowered").lowered
+
+    @property
+    def kernel(self) -> Kernel:
+        """What was known of the graph before it was compiled natively."""
+        return self.runner.compiled("kernel").kernel
+
+    @property
+    def source(self) -> str:
+        """The kernel's source: Python, with the user's lines as comments."""
+        return self.runner.compiled("source").kernel.source
+
+    @property
+    def plan(self) -> Plan:
+        """The buffers, and the bytes that they take for given sizes."""
+        from compiler.inspect.plan import Plan
+
+        kernel = self.runner.compiled("plan").kernel
+        return Plan(kernel.memory, kernel.fusion)
+
+    def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
+        """How long each step of the kernel takes on some inputs; `print` shows a table.
+
+        Steps are fused ops; each is run by itself, in their order, for half a second in all. A loop
+        or branch is one step. Nothing is updated.
+        """
+        from compiler.inspect.profile import profile
+
+        return profile(self.runner.compiled("profile"), args, kwargs)
 
     @property
     def variables(self) -> dict[str, Variable]:
@@ -103,13 +248,13 @@ class Executable(executable.Executable):
         """
         from compiler.export.kernel_file import export
 
-        self.wait()
-        export(self, path, inputs, copy.copy(self))
+        runner = self.runner.compiled("export")
+        export(runner, path, inputs, runner.over(self._copied(copy.copy)))
 
     @property
     def ready(self) -> bool:
         """Whether calls run compiled code: False only while it is compiled in the background."""
-        return True
+        return self.runner.ready
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until calls run compiled code, or for some seconds; whether they do.
@@ -117,7 +262,7 @@ class Executable(executable.Executable):
         Raises:
             CompileError: they never will; the cause is what was raised in the background.
         """
-        return True
+        return self.runner.wait(timeout)
 
     def trace(self, /, *args: Any, **kwargs: Any) -> Trace:
         """Every intermediate value for some inputs, op by op with NumPy as in debug mode.

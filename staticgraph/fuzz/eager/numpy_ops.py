@@ -253,7 +253,7 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "mean": _reduced(np.mean),
     "prod": lambda x, dim=None: np.asarray(np.prod(x, axis=dim)),
     "amax": _reduced(np.max),
-    "logsumexp": lambda x, dim: np.log(np.exp(x).sum(axis=dim)),
+    "logsumexp": lambda x, dim: np.logaddexp.reduce(x, axis=dim, initial=-np.inf),
     "softmax": _softmax,
     "flip": lambda x, dim: np.flip(x, dim).copy(),
     "roll": lambda x, shift, dim: np.roll(x, shift, dim),

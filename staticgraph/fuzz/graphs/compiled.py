@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from compiler import strided
 from compiler.core.errors import StaticGraphError
 from compiler.passes.rules import RULES
 from compiler.pipeline import rule_names
+from compiler.runners import strided
 from staticgraph.fuzz.graphs.case import Case, DifferenceError, Graph
 
 Array = Any

@@ -6,6 +6,7 @@ import inspect
 import pydoc
 import subprocess
 import sys
+import textwrap
 from typing import Any
 
 import pytest
@@ -28,8 +29,11 @@ def test_a_public_op_shows_its_own_signature_and_documentation(name: str) -> Non
     assert name in OF_SIZES or not variadic & {one.kind for one in parameters}
     text = inspect.getdoc(op)
     assert text is not None
-    assert text.startswith(f"{op.name}{inspect.signature(op)}\n\n{op.doc}")
-    assert op.doc
+    call, described, example = text.split("\n\n", 2)
+    assert call.split() == f"{op.name}{inspect.signature(op)}".split()
+    assert described.split() == op.doc.split() != []
+    assert example == "Example:\n" + textwrap.indent(op.example, "    ")
+    assert max(map(len, text.splitlines())) <= 100
     assert op.__name__ == op.name
 
 

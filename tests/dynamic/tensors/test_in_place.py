@@ -207,6 +207,21 @@ def test_the_gradient_of_a_slice_that_is_wanted_itself():
     assert z.grad.tolist() == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("overwrite", [lambda v: v.mul_(2.0), lambda v: v.__setitem__((), 1.5)])
+@pytest.mark.parametrize("view", [lambda y: y[:], lambda y: y.unsqueeze(0), lambda y: y * 1])
+def test_the_gradient_retained_is_that_of_the_values_written_last(overwrite, view):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    v = view(x * 1)
+    v.retain_grad()
+    before = v.sum()
+    overwrite(v)
+    before.backward(retain_graph=True)
+    assert v.grad is None
+    v.sum().backward()
+    assert v.retains_grad
+    assert v.grad.tolist() == torch.ones_like(v).tolist()
+
+
 def test_a_region_cuts_and_spreads_cotangents():
     base = np.arange(12.0).reshape(3, 4).T  # column-major
     for view in (base[1:3], base[::-1], base[:, 1], base[2, 2:2], base.reshape(-1, order="F")[::2]):
