@@ -353,8 +353,8 @@ class KernelFile:
 
     def _assumed(self) -> Iterator[str]:
         """The lines that compare sizes which the kernel takes for equal."""
-        definition = self.executable.definition
-        _, merged = unify_sizes(self.executable.graph)
+        definition = self.runner.definition
+        _, merged = unify_sizes(self.runner.graph)
         pairs = assumptions(definition)
         for at, node in enumerate(definition.nodes):
             if node.op in OF_SOME:
