@@ -96,6 +96,12 @@ def compile(
         GraphError: an input is no placeholder, given twice, or not needed; an output depends on a
             placeholder that is not among the inputs; an update does not fit its variable.
         OptionError: an option has a value that it cannot have.
+
+    Example:
+        >>> x = sg.placeholder("x", (None,), "float64")
+        >>> f = sg.compile([x], [x * x, sg.grad(sg.sum(x * x), x)])
+        >>> f(np.array([1.0, 2.0, 3.0]))
+        [array([1., 4., 9.]), array([2., 4., 6.])]
     """
     _check_options(name, fuse=fuse, background=background)
     title = name or "compiled function"
@@ -295,6 +301,11 @@ def run(output: Expression, feeds: Mapping[Expression, object] | None = None) ->
 
     Raises:
         FeedError: a placeholder has no feed, or a feed is not needed.
+
+    Example:
+        >>> x = sg.placeholder("x", (None,), "float64")
+        >>> sg.run(x * x, {x: np.array([1.0, 2.0, 3.0])})
+        array([1., 4., 9.])
     """
     if not isinstance(output, Expression):
         raise OptionError(f"run: {output!r} is no expression")

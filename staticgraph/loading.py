@@ -37,6 +37,12 @@ def load(path: str | os.PathLike[str]) -> Any:
         FormatError: the file is damaged, of another version, or holds something else. The message
             names the file, the place in it and what is wrong; nothing is loaded.
         OSError: it cannot be read.
+
+    Example:
+        >>> x = sg.placeholder("x", (None,), "float64")
+        >>> sg.save(sg.compile([x], x * x), "square.sg")
+        >>> sg.load("square.sg")(np.array([3.0]))
+        array([9.])
     """
     path = Path(os.fspath(path))
     try:

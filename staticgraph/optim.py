@@ -76,6 +76,12 @@ class Optimizer(ABC):
 
         Raises:
             GraphError: there is nothing to change, or the loss is no scalar.
+
+        Example:
+            >>> w = sg.variable(3.0)
+            >>> step = sg.compile([], w * w, updates=sg.optim.SGD(lr=0.25).minimize(w * w))
+            >>> float(step()), float(step())
+            (9.0, 2.25)
         """
         if parameters is None:
             parameters = [
@@ -120,7 +126,14 @@ def _as(parameter: Variable, rate: object) -> Any:
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent with momentum (Sutskever et al. 2013), as torch.optim.SGD."""
+    """Stochastic gradient descent with momentum (Sutskever et al. 2013), as torch.optim.SGD.
+
+    Example:
+        >>> w = sg.variable(3.0)
+        >>> step = sg.compile([], w * w, updates=sg.optim.SGD(lr=0.25).minimize(w * w))
+        >>> float(step()), float(w.value)
+        (9.0, 1.5)
+    """
 
     def __init__(
         self,
@@ -169,7 +182,14 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam (Kingma, Ba 2015), as torch.optim.Adam."""
+    """Adam (Kingma, Ba 2015), as torch.optim.Adam.
+
+    Example:
+        >>> w = sg.variable(3.0)
+        >>> step = sg.compile([], w * w, updates=sg.optim.Adam(lr=0.5).minimize(w * w))
+        >>> float(step()), float(w.value)
+        (9.0, 2.5)
+    """
 
     def __init__(
         self,

@@ -33,6 +33,11 @@ def checkpoint(function: Callable[..., object], *args: object, **kwargs: object)
         What the function returns: expressions in any nesting of tuples, lists and dicts. Values
         are the same bit for bit, and so are the gradients of first order where no rewrite reaches
         across the border of the region.
+
+    Example:
+        >>> loss = lambda x: sg.sum(sg.checkpoint(lambda x: sg.sin(sg.sin(x)), x))
+        >>> sg.grad(loss)(np.array([0.0]))
+        array([1.])
     """
     start = next_serial()
     result = function(*args, **kwargs)

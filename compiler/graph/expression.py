@@ -45,6 +45,11 @@ class Expression(Operators):
         source: `file:line` of the user's code that made it.
         serial: a number that grows with every expression: operands come before what uses them.
         weak: whether it stands for a Python number, which takes the dtype of what it meets.
+
+    Example:
+        >>> x = sg.placeholder("x", (3,))
+        >>> sg.exp(x) * 2
+        <multiply: float32[3]>
     """
 
     __slots__ = (
@@ -75,17 +80,32 @@ class Expression(Operators):
 
     @property
     def shape(self) -> Shape:
-        """The sizes of the axes: ints, or Dims where they are unknown until run time."""
+        """The sizes of the axes: ints, or Dims where they are unknown until run time.
+
+        Example:
+            >>> sg.placeholder("x", (None, 3)).shape
+            (x.0, 3)
+        """
         return self.type.shape
 
     @property
     def dtype(self) -> DType:
-        """The NumPy dtype."""
+        """The NumPy dtype.
+
+        Example:
+            >>> (sg.placeholder("x", (3,)) > 0).dtype
+            dtype('bool')
+        """
         return self.type.dtype
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """The number of axes.
+
+        Example:
+            >>> sg.placeholder("x", (None, 3)).ndim
+            2
+        """
         return self.type.ndim
 
     def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Expression:

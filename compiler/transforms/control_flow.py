@@ -47,6 +47,10 @@ def scan(
 
     Raises:
         OptionError, ShapeError, DTypeError: the lengths differ, or the carry or y changes.
+
+    Example:
+        >>> sg.scan(lambda carry, x: (carry + x, carry * x), 0.0, np.array([1.0, 2.0, 3.0]))
+        (array(6.), array([0., 2., 9.]))
     """
     if not isinstance(reverse, bool):
         raise OptionError(f"scan: reverse is True or False, not {reverse!r}")
@@ -105,6 +109,10 @@ def while_loop(cond: Callable[..., object], body: Callable[..., object], init: o
 
     Raises:
         OptionError, ShapeError, DTypeError: the carry changes, or `cond` gives no bool scalar.
+
+    Example:
+        >>> sg.while_loop(lambda x: x < 100, lambda x: x * 2, 3)
+        np.int64(192)
     """
     handle = handle_among(leaves(init))
     if handle is not None:
@@ -135,6 +143,11 @@ def cond(
 
     Raises:
         OptionError, ShapeError, DTypeError: the results differ, or `pred` is no bool scalar.
+
+    Example:
+        >>> f = sg.function(lambda x: sg.cond(sg.sum(x) > 0, sg.sqrt, sg.negative, x))
+        >>> f(np.array([4.0, 9.0])), f(np.array([-4.0, -9.0]))
+        (array([2., 3.]), array([4., 9.]))
     """
     handle = handle_among(leaves((pred, operands)))
     if handle is not None:

@@ -44,6 +44,12 @@ def save(executables: Executable | Mapping[str, Executable], path: str | os.Path
     Raises:
         OptionError: something is no executable.
         FormatError: an attribute of an op cannot be saved.
+
+    Example:
+        >>> x = sg.placeholder("x", (None,), "float64")
+        >>> sg.save({"square": sg.compile([x], x * x)}, "functions.sg")
+        >>> sg.load("functions.sg")["square"](np.array([3.0]))
+        array([9.])
     """
     single = isinstance(executables, Executable)
     if not isinstance(executables, Executable | Mapping):

@@ -73,6 +73,11 @@ def function(
     Raises:
         OptionError: a static argument has no hash, what f returns is no array, or `shapes` do not
             fit the arguments.
+
+    Example:
+        >>> f = sg.function(lambda x: x / sg.sum(x))
+        >>> f(np.array([1.0, 3.0]))
+        array([0.25, 0.75])
     """
     if not callable(f):
         raise OptionError(f"function: {f!r} cannot be called")
@@ -218,13 +223,27 @@ class Function:
         return self._call(args, {})
 
     def executable(self, /, *args: object, **kwargs: object) -> Executable:
-        """The executable that a call with these arguments runs: its graph, source and plan."""
+        """The executable that a call with these arguments runs: its graph, source and plan.
+
+        Example:
+            >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
+            >>> f.executable(np.array([1.0, 3.0]))
+            <executable share(x: float64[x.0])>
+        """
         call, _, _ = self._find(take_apart(self.name, args, kwargs))
         return call.compiled.part.executable
 
     @property
     def traces(self) -> list[Trace]:
-        """What was traced so far: more than one of a kind where sizes have to be known."""
+        """What was traced so far: more than one of a kind where sizes have to be known.
+
+        Example:
+            >>> f = sg.function(lambda x: x / sg.sum(x))
+            >>> f(np.array([1.0, 3.0])), f(np.array([1.0, 1.0, 2.0]))
+            (array([0.25, 0.75]), array([0.25, 0.25, 0.5 ]))
+            >>> len(f.traces)
+            1
+        """
         return [trace for one in self._signatures.values() for trace in one.traces()]
 
     def _find(self, found: Arguments) -> tuple[_Call, list[Any], Any]:

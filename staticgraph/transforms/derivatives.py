@@ -51,6 +51,10 @@ def grad(f: Any, *args: Any, **kwargs: Any) -> Any:
         DTypeError: an argument to differentiate by is not floating point.
         OptionError: `argnums` does not fit the arguments.
         GraphError: the output expression does not depend on `wrt`.
+
+    Example:
+        >>> sg.grad(lambda x: sg.sum(x * x))(np.array([1.0, 2.0]))
+        array([2., 4.])
     """
     if isinstance(f, Expression):
         return grad_of_expression(f, *args, **kwargs)
@@ -71,6 +75,10 @@ def value_and_grad(
     """The function that returns (value, gradient) of a scalar function: see `grad`.
 
     With `has_aux`, f returns (value, aux), and the result is ((value, aux), gradient).
+
+    Example:
+        >>> sg.value_and_grad(lambda x: sg.sum(x * x))(np.array([1.0, 2.0]))
+        (array(5.), array([2., 4.]))
     """
 
     def apply(*args: object, **kwargs: object) -> Any:
@@ -101,6 +109,11 @@ def vjp(f: Callable[..., object], *primals: object, has_aux: bool = False) -> tu
         DTypeError: a primal is not floating point.
         OptionError, DTypeError, ShapeError: the cotangents have not the structure, dtypes and
             shapes of the output.
+
+    Example:
+        >>> value, pull = sg.vjp(lambda x: x * x, np.array([1.0, 2.0]))
+        >>> pull(np.array([1.0, 10.0]))
+        (array([ 2., 40.]),)
     """
     if is_symbolic(primals):
         value, pull_back, *rest = _vjp(f, primals, has_aux)
@@ -157,6 +170,10 @@ def jvp(
     Raises:
         OptionError: primals and tangents differ in structure.
         DTypeError, ShapeError: they differ in dtype or shape, or a primal is not floating point.
+
+    Example:
+        >>> sg.jvp(lambda x: x * x, (np.array([1.0, 2.0]),), (np.array([1.0, 10.0]),))
+        (array([1., 4.]), array([ 2., 40.]))
     """
     for what, trees in (("primals", primals), ("tangents", tangents)):
         if not isinstance(trees, tuple | list):
@@ -197,6 +214,11 @@ def jacobian(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = Fal
         OutputError: what f returns is not floating point.
         DTypeError: an argument to differentiate by is not floating point.
         OptionError: `argnums` does not fit the arguments.
+
+    Example:
+        >>> sg.jacobian(lambda x: x * x)(np.array([1.0, 2.0]))
+        array([[2., 0.],
+               [0., 4.]])
     """
 
     def apply(*args: object, **kwargs: object) -> Any:
@@ -213,6 +235,11 @@ def hessian(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = Fals
     """The function that returns the second derivatives of f: the Jacobian of its Jacobian.
 
     For an output of shape s and arguments of shapes t and u: s + t + u (`jax.hessian`).
+
+    Example:
+        >>> sg.hessian(lambda x: sg.sum(x * x * x))(np.array([1.0, 2.0]))
+        array([[ 6.,  0.],
+               [ 0., 12.]])
     """
     return jacobian(jacobian(f, argnums, has_aux), argnums, has_aux)
 

@@ -32,6 +32,11 @@ def vmap(f: Callable[..., object], in_axes: object = 0, out_axes: object = 0) ->
         OptionError: `in_axes` or `out_axes` do not fit the arguments or results.
         ShapeError: an argument has no such axis, or the axes differ in size.
         GraphError: an op has no batching rule.
+
+    Example:
+        >>> rows = np.array([[1.0, 2.0], [3.0, 4.0]])
+        >>> sg.vmap(sg.dot, in_axes=(0, None))(rows, np.array([1.0, 10.0]))
+        array([21., 43.])
     """
     if not isinstance(in_axes, int | tuple | list):
         raise OptionError(f"vmap: in_axes is an int or a tuple, not {in_axes!r}")
