@@ -24,7 +24,7 @@ from compiler.runtime.threads import check_count
 
 def compile_graph(
     definition: Definition,
-    restructure: Callable[[list[Any]], Any],
+    restructure: Callable[[list[Any]], object],
     name: str,
     options: Options,
     waits: bool = True,

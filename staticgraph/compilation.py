@@ -44,9 +44,9 @@ def grad(output: Expression, wrt: Any, seed: Expression | None = None) -> Any:
 
 def compile(
     inputs: Sequence[Expression],
-    outputs: Any,
+    outputs: object,
     updates: Updates | None = None,
-    givens: Mapping[Expression, Any] | None = None,
+    givens: Mapping[Expression, object] | None = None,
     *,
     numerics: str = "strict",
     threads: int | None = None,
@@ -96,6 +96,12 @@ def compile(
         GraphError: an input is no placeholder, given twice, or not needed; an output depends on a
             placeholder that is not among the inputs; an update does not fit its variable.
         OptionError: an option has a value that it cannot have.
+
+    Example:
+        >>> x = sg.placeholder("x", (None,), "float64")
+        >>> f = sg.compile([x], [x * x, sg.grad(sg.sum(x * x), x)])
+        >>> f(np.array([1.0, 2.0, 3.0]))
+        [array([1., 4., 9.]), array([2., 4., 6.])]
     """
     _check_options(name, fuse=fuse, background=background)
     title = name or "compiled function"
@@ -113,7 +119,7 @@ def compile(
     return executable_of(definition, restructure, title, options, background, debug)
 
 
-def _check_options(name: Any, **switches: Any) -> None:
+def _check_options(name: object, **switches: object) -> None:
     """OptionError for a name that is no text, and for a switch that is neither True nor False."""
     if name is not None and not isinstance(name, str):
         raise OptionError(f"compile: the name is a string, not {name!r}")
@@ -135,7 +141,7 @@ class _AsDict:
         return dict(zip(self.keys, results, strict=True))
 
 
-def _flatten(outputs: Any) -> tuple[list[Expression], Callable[[list[Any]], Any]]:
+def _flatten(outputs: object) -> tuple[list[Expression], Callable[[list[Any]], Any]]:
     """The outputs as a list, and what puts a list of results back into their structure."""
     if isinstance(outputs, Expression):
         return [outputs], _FIRST
@@ -230,7 +236,9 @@ def _sizes_of(node: Expression) -> list[Size]:
     return found
 
 
-def _substitute(roots: Sequence[Expression], givens: Mapping[Expression, Any]) -> list[Expression]:
+def _substitute(
+    roots: Sequence[Expression], givens: Mapping[Expression, object]
+) -> list[Expression]:
     made: dict[int, Expression] = {}
     sizes: dict[Unknown, Size] = {}
     if not isinstance(givens, Mapping):
@@ -271,7 +279,7 @@ def _substitute(roots: Sequence[Expression], givens: Mapping[Expression, Any]) -
     return fold(roots, made, remade)
 
 
-def _constant_like(value: Any, like: Expression) -> Expression:
+def _constant_like(value: object, like: Expression) -> Expression:
     """`value` as an expression; Python numbers and lists take the dtype of `like`."""
     if isinstance(value, Expression):
         return value
@@ -284,7 +292,7 @@ def _constant_like(value: Any, like: Expression) -> Expression:
 _compiled: dict[int, Executable] = {}  # by the serial of the output; dropped with it
 
 
-def run(output: Expression, feeds: Mapping[Expression, Any] | None = None) -> Any:
+def run(output: Expression, feeds: Mapping[Expression, object] | None = None) -> Any:
     """The value of an expression; compiled on first use, then reused.
 
     Args:
@@ -293,6 +301,11 @@ def run(output: Expression, feeds: Mapping[Expression, Any] | None = None) -> An
 
     Raises:
         FeedError: a placeholder has no feed, or a feed is not needed.
+
+    Example:
+        >>> x = sg.placeholder("x", (None,), "float64")
+        >>> sg.run(x * x, {x: np.array([1.0, 2.0, 3.0])})
+        array([1., 4., 9.])
     """
     if not isinstance(output, Expression):
         raise OptionError(f"run: {output!r} is no expression")
@@ -314,7 +327,7 @@ def run(output: Expression, feeds: Mapping[Expression, Any] | None = None) -> An
     return executable(*(by_serial[node.serial] for node in needed))
 
 
-def _serial(node: Any) -> int:
+def _serial(node: object) -> int:
     if not isinstance(node, Expression):
         raise FeedError(f"run: the feed {node!r} is no placeholder")
     return node.serial

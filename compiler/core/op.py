@@ -80,7 +80,7 @@ def _most(function: Any) -> float:
     return sum(one.kind in by_position and one.name != "out" for one in parameters)
 
 
-def refuse_more(name: str, function: Any, count: int) -> None:
+def refuse_more(name: str, function: object, count: int) -> None:
     """TypeError if one of so many arguments were written to."""
     most = _most(function)
     if count > most:
@@ -93,7 +93,7 @@ class _Own:
 
     __slots__ = ("_of_class", "_of_op")
 
-    def __init__(self, of_op: Callable[[Any], Any], of_class: Any = None) -> None:
+    def __init__(self, of_op: Callable[[Any], object], of_class: object = None) -> None:
         self._of_op, self._of_class = of_op, of_class
 
     def __get__(self, op: Any, kind: type) -> Any:
@@ -187,7 +187,7 @@ class Op:
     doc: str = field(default="", repr=False)
     example: str = field(default="", repr=False)
 
-    def __call__(self, *operands: Any, **attrs: Any) -> Any:
+    def __call__(self, *operands: object, **attrs: object) -> Any:
         """The op as the public function."""
         return self.general(*operands, **attrs)
 
@@ -200,7 +200,7 @@ class Op:
         namespace = {"__slots__": (), "__call__": staticmethod(shortcut), "__doc__": documentation}
         object.__setattr__(self, "__class__", type(f"Op_{self.name}", (Op,), namespace))
 
-    def general(self, *operands: Any, **attrs: Any) -> Any:
+    def general(self, *operands: object, **attrs: object) -> Any:
         """The op applied to anything."""
         if self.bind is not None:
             try:
@@ -226,7 +226,7 @@ class Op:
         for name in attrs.keys() - known:
             raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
 
-    def bound(self, operands: Sequence[Any], attrs: Attrs) -> Any:
+    def bound(self, operands: Sequence[object], attrs: Attrs) -> Any:
         """The op applied to what `bind` makes of the arguments: for rules that know it."""
         for operand in operands:
             if isinstance(operand, Operand):
@@ -264,7 +264,7 @@ class Op:
         return op_named, (self.name,)
 
     def cotangents(
-        self, positions: Sequence[int], g: Any, out: Any, *operands: Any, **attrs: Any
+        self, positions: Sequence[int], g: object, out: object, *operands: object, **attrs: object
     ) -> Sequence[Any]:
         """The cotangents of the operands at `positions`, on plain arrays."""
         if self.vjp_arrays is not None:
@@ -288,7 +288,7 @@ class Op:
         return self.saves[position] if position < len(self.saves) else ""
 
 
-def _floating(operands: Sequence[Any], promotes: slice | None) -> Sequence[Any]:
+def _floating(operands: Sequence[object], promotes: slice | None) -> Sequence[Any]:
     """Operands without handles, with integers cast as frontends cast them.
 
     NumPy casts what has 8 or 16 bits to float16, or float32, or computes with integers.

@@ -19,7 +19,7 @@ Observer: TypeAlias = "Callable[[Expression, Sequence[Any], Any], None]"
 
 def interpret(
     outputs: Sequence[Expression],
-    feeds: Mapping[Expression, Any],
+    feeds: Mapping[Expression, object],
     observe: Observer | None = None,
 ) -> list[np.ndarray[Any, Any]]:
     """The values of expressions, every node evaluated by its op's NumPy function.
@@ -46,7 +46,7 @@ def interpret(
         _check_kind(expression, np.asarray(value))
     sizes = _bind_sizes(feeds)
 
-    def step(node: Expression, arrays: tuple[Any, ...]) -> Any:
+    def step(node: Expression, arrays: tuple[object, ...]) -> Any:
         value = _evaluate(node, arrays, sizes)
         if observe is not None:
             observe(node, arrays, value)
@@ -83,7 +83,7 @@ def _size(size: dims.Size, sizes: Mapping[Unknown, int], otherwise: int) -> int:
     return dims.evaluate(size, sizes) if dims.atoms([size]) <= sizes.keys() else otherwise
 
 
-def _evaluate(node: Expression, arrays: Sequence[Any], sizes: Mapping[Unknown, int]) -> Any:
+def _evaluate(node: Expression, arrays: Sequence[object], sizes: Mapping[Unknown, int]) -> Any:
     if node.op.name in ("placeholder", "variable"):
         raise FeedError(f"{_place(node)} is not fed")
     _check_assumptions(node, sizes)
@@ -115,7 +115,7 @@ def _check_assumptions(node: Expression, sizes: Mapping[Unknown, int]) -> None:
             )
 
 
-def _known(value: Any, sizes: Mapping[Unknown, int]) -> Any:
+def _known(value: object, sizes: Mapping[Unknown, int]) -> Any:
     """An attribute or a type with its unknown sizes replaced by their values."""
     return mapped(value, lambda size: dims.evaluate(size, sizes))
 

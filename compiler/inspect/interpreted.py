@@ -66,7 +66,7 @@ class Interpreted:
         return Interpreted(definition, self.feeds, self.restructure, self.name)
 
     def run(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any], observe: Observer | None = None
+        self, args: Sequence[object], kwargs: Mapping[str, object], observe: Observer | None = None
     ) -> Any:
         """The outputs, in new arrays; variables are updated when everything is computed.
 
@@ -93,7 +93,9 @@ class Interpreted:
                 array[...] = value
         return self.restructure(results if given is None else given)
 
-    def watch(self, args: Sequence[Any], kwargs: Mapping[str, Any], observe: Observer) -> None:
+    def watch(
+        self, args: Sequence[object], kwargs: Mapping[str, object], observe: Observer
+    ) -> None:
         """Compute everything, and update nothing."""
         arrays, _ = self._bound(in_order(self.name, self.feeds, args, kwargs))
         with interpreting, holding(self._states(), changes=False):
@@ -101,7 +103,7 @@ class Interpreted:
             variables = {node: value.copy() for node, value in self._variables().items()}
             self._values(arrays, variables, observe)
 
-    def _bound(self, values: Sequence[Any]) -> tuple[list[Any], dict[Unknown, int]]:
+    def _bound(self, values: Sequence[object]) -> tuple[list[Any], dict[Unknown, int]]:
         """The inputs as arrays, and the sizes that were unknown."""
         arrays = as_inputs(self.name, self.feeds, values)
         sizes = sizes_of(self.feeds, arrays)
@@ -111,7 +113,7 @@ class Interpreted:
         return arrays, sizes
 
     def _checked_outputs(
-        self, out: Any, taken: Sequence[Any], sizes: Mapping[Unknown, int]
+        self, out: object, taken: Sequence[object], sizes: Mapping[Unknown, int]
     ) -> list[Any]:
         """The arrays that the results go to."""
         given = given_outputs(self.name, out)
@@ -130,8 +132,8 @@ class Interpreted:
 
     def _values(
         self,
-        arrays: Sequence[Any],
-        variables: Mapping[Expression, Any],
+        arrays: Sequence[object],
+        variables: Mapping[Expression, object],
         observe: Observer | None,
     ) -> list[Any]:
         """The outputs and the new values of variables."""

@@ -58,7 +58,9 @@ class Profile:
         return "\n".join(lines)
 
 
-def profile(runner: CompiledRunner, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Profile:
+def profile(
+    runner: CompiledRunner, args: Sequence[object], kwargs: Mapping[str, object]
+) -> Profile:
     """Measure each step of a call on its own; variables are left as they were."""
     name, feeds = runner.name, runner.feeds
     given = as_inputs(name, feeds, in_order(name, feeds, args, kwargs) if kwargs else args)
@@ -92,7 +94,7 @@ def _restored(states: Sequence[State]) -> Iterator[Callable[[], None]]:
         restore()
 
 
-def _profile(origins: Sequence[Any], times: Sequence[Sequence[float]]) -> Profile:
+def _profile(origins: Sequence[object], times: Sequence[Sequence[float]]) -> Profile:
     """One entry for the neighbours that come from the same ops."""
     medians = [statistics.median(found) for found in times]
     total = sum(medians)

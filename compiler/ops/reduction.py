@@ -227,6 +227,9 @@ argmin: Op = composite(
     example=">>> sg.argmin(np.array([[3.0, 1.0], [2.0, 4.0]]), axis=1)\narray([1, 0])",
 )  # fmt: skip
 
+OF_SOME = frozenset({max, min, argmax, argmin})
+"""The reductions that have no value over axes without an element."""
+
 
 def _bool_check(name: str, x: TensorType, axes: tuple[int, ...]) -> None:
     if x.dtype.kind != "b":

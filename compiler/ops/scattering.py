@@ -15,7 +15,7 @@ from compiler.core.dims import Size
 from compiler.core.errors import ShapeError
 from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Op, register
-from compiler.core.types import Shape, TensorType, normalise_axis, unify
+from compiler.core.types import Shape, TensorType, fits, normalise_axis, unify
 from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import equal, less, where
 from compiler.ops.declare import INT64, as_operand, composite, one_axis, size_value, unbroadcast
@@ -118,7 +118,7 @@ def require_along(
     if index.ndim != x.ndim:
         raise ShapeError(f"{name}: {x} and index {index} differ in rank")
     for i, (size, other) in enumerate(zip(x.shape, index.shape, strict=True)):
-        if i != axis and isinstance(size, int) and isinstance(other, int) and other > size:
+        if i != axis and not fits(other, size):
             raise ShapeError(f"{name}: index {index} is larger than {x} at axis {i}")
     require_fitting(name, values, index.shape)
     require_element(name, x, axis, index)

@@ -14,7 +14,7 @@ from compiler.core.dims import Size
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.lowering import Index, IndexMap, Overlap
 from compiler.core.op import Attrs, Op, register
-from compiler.core.types import Shape, TensorType
+from compiler.core.types import Shape, TensorType, fits
 from compiler.ops.batching import unchanged
 from compiler.ops.declare import as_operand
 from compiler.ops.slicing import strided_slice
@@ -51,7 +51,7 @@ def _type(x: TensorType, *, sizes: Steps, strides: Steps, dilations: Steps) -> T
     counts = []
     for size, *steps in zip(x.shape[x.ndim - len(sizes) :], sizes, strides, dilations, strict=True):
         count = window_count(size, *steps)
-        if isinstance(count, int) and count < 1:
+        if not fits(1, count):
             raise ShapeError(f"sliding_windows: no window {sizes} by {dilations} fits into {x}")
         counts.append(count)
     return TensorType(x.shape[: x.ndim - len(sizes)] + tuple(counts) + sizes, x.dtype)

@@ -59,7 +59,7 @@ class BackgroundRunner:
         """
         return self._compilation.wait(timeout)
 
-    def run(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def run(self, args: Sequence[object], kwargs: dict[str, Any]) -> Any:
         """The results of a call, op by op.
 
         Raises:

@@ -152,7 +152,7 @@ class CompiledRunner:
 
         return Plan(self.kernel.memory, self.kernel.fusion)
 
-    def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
+    def profile(self, /, *args: object, **kwargs: object) -> Profile:
         """How long each step of the kernel takes on some inputs; `print` shows a table.
 
         Steps are fused ops; each is run by itself, in their order, for half a second in all. A loop
@@ -192,7 +192,7 @@ class CompiledRunner:
             self.options, self.compile, self.waits,
         )  # fmt: skip
 
-    def run(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def run(self, args: Sequence[object], kwargs: dict[str, Any]) -> Any:
         """The results of a call with these arguments, `out` among them; `kwargs` is taken over."""
         given = None
         if kwargs:
@@ -220,7 +220,7 @@ class CompiledRunner:
             return self.restructure(results)
         return self._run_into(given, args) if results.__class__ is int else self.restructure(given)
 
-    def _run_into(self, given: list[Any], args: Sequence[Any]) -> Any:
+    def _run_into(self, given: list[Any], args: Sequence[object]) -> Any:
         """Run with the results in the arrays that are given; what is wrong with them is found."""
         inputs = as_inputs(self.name, self.feeds, args)
         kernel, arrays, sizes = self.suited(inputs)
@@ -233,7 +233,7 @@ class CompiledRunner:
         kernel._run_with(layout, [*arrays, *given], into=True)
         return self.restructure(given)
 
-    def _run_with(self, layout: Layout, arrays: Sequence[Any], into: bool) -> list[Any]:
+    def _run_with(self, layout: Layout, arrays: Sequence[object], into: bool) -> list[Any]:
         """Run on validated arrays, the last of which are written if `into`, in some workspace."""
         try:
             workspace = self.idle.pop()
@@ -245,7 +245,7 @@ class CompiledRunner:
         finally:
             self.idle.append(workspace)
 
-    def run_checked(self, workspace: Workspace, args: Sequence[Any]) -> list[Any]:
+    def run_checked(self, workspace: Workspace, args: Sequence[object]) -> list[Any]:
         """Validate the inputs, set the workspace up for their sizes, and run."""
         kernel, arrays, sizes = self.suited(as_inputs(self.name, self.feeds, args))
         layout = kernel._layout_for(sizes)
@@ -255,7 +255,7 @@ class CompiledRunner:
         return self.run_in(workspace, arrays)
 
     def suited(
-        self, arrays: Sequence[Any]
+        self, arrays: Sequence[object]
     ) -> tuple[CompiledRunner, Sequence[Any], dict[Unknown, int]]:
         """What runs on validated inputs: this or the kernel for their order, its inputs and sizes.
 
@@ -297,15 +297,15 @@ class CompiledRunner:
         nodes = self.definition.nodes
         return [nodes[node].attrs["key"] for _, node in self.image.variables]
 
-    def run_in(self, workspace: Workspace, arrays: Sequence[Any]) -> list[Any]:
+    def run_in(self, workspace: Workspace, arrays: Sequence[object]) -> list[Any]:
         """Run on validated inputs, in a workspace that is set up for their sizes."""
         return self._entered(workspace, self.call, arrays)
 
-    def run_held(self, workspace: Workspace, arrays: Sequence[Any]) -> list[Any]:
+    def run_held(self, workspace: Workspace, arrays: Sequence[object]) -> list[Any]:
         """The same in a thread that holds the variables."""
         return self._checked(workspace, self._unguarded(workspace, self.call, arrays))
 
-    def _entered(self, workspace: Workspace, entry: Entry, arrays: Sequence[Any]) -> list[Any]:
+    def _entered(self, workspace: Workspace, entry: Entry, arrays: Sequence[object]) -> list[Any]:
         results = entry(workspace.table, *arrays)
         if isinstance(results, int) and results == BUSY:
             with holding(self.states, changes=bool(self.definition.updates)):
@@ -319,7 +319,7 @@ class CompiledRunner:
             raise self._out_of_range(workspace, results - 1)
         raise GraphError(f"{self.name}: validated inputs do not fit the kernel: a defect")
 
-    def _unguarded(self, workspace: Workspace, entry: Entry, arrays: Sequence[Any]) -> Any:
+    def _unguarded(self, workspace: Workspace, entry: Entry, arrays: Sequence[object]) -> Any:
         """Run for a thread that holds the variables."""
         at = self.image.unlocks + 1
         guards, workspace.table[at] = int(workspace.table[at]), 0
@@ -388,7 +388,7 @@ class CompiledRunner:
             self._fixed = [array for _, array in self._leaves()]
         return self._fixed
 
-    def _may_write(self, given: Sequence[Any], args: Sequence[Any]) -> bool:
+    def _may_write(self, given: Sequence[object], args: Sequence[object]) -> bool:
         """Whether as many arrays are given as there are, and share none of that memory."""
         if (len(args), len(given)) != (len(self.feeds), len(self.image.outputs)):
             return False
@@ -434,7 +434,7 @@ class CompiledRunner:
 def _limited(entry: Entry, count: int) -> Entry:
     """An entry for whose time the BLAS uses at most `count` threads."""
 
-    def limited(table: Any, *arrays: Any) -> Any:
+    def limited(table: object, *arrays: object) -> Any:
         with limit_threads(count):
             return entry(table, *arrays)
 

@@ -56,7 +56,7 @@ class DebugRunner:
         """There is nothing to wait for."""
         return True
 
-    def run(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def run(self, args: Sequence[object], kwargs: dict[str, Any]) -> Any:
         """The results of a call, op by op."""
         return self._interpreted.run(args, kwargs, self._observe)
 
@@ -75,7 +75,7 @@ class DebugRunner:
             f"{name} runs op by op (debug), without a kernel: no attribute {wanted!r}"
         )
 
-    def _observe(self, node: Expression, operands: Sequence[Any], value: Any) -> None:
+    def _observe(self, node: Expression, operands: Sequence[object], value: object) -> None:
         if self.show is not None:
             self.show(step_of(node, operands, value))
         self._not_finite(node, operands, value)

@@ -52,7 +52,7 @@ class Runner(Protocol):
             CompileError: it never will be; the cause is what was raised in the background.
         """
 
-    def run(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def run(self, args: Sequence[object], kwargs: dict[str, Any]) -> Any:
         """The results of a call with these arguments, `out` among them; `kwargs` is taken over."""
 
     def over(self, definition: Definition) -> Runner:

@@ -37,11 +37,11 @@ class Strided:
     orders: tuple[Order | None, ...]
     gaps: tuple[Gap, ...]
 
-    def sizes(self, sizes: Mapping[Unknown, int], arrays: Sequence[Any]) -> dict[Unknown, int]:
+    def sizes(self, sizes: Mapping[Unknown, int], arrays: Sequence[object]) -> dict[Unknown, int]:
         """The sizes of a call, strides included."""
         return {**sizes, **{atom: _stride(arrays[at], axis) for at, axis, atom in self.gaps}}
 
-    def arrays(self, arrays: Sequence[Any]) -> list[Any]:
+    def arrays(self, arrays: Sequence[object]) -> list[Any]:
         """The kernel's inputs: the memory of those that it reads in place, the others row-major."""
         return [
             row_major(array) if order is None else _in_order(array, order)

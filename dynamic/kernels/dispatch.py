@@ -55,7 +55,12 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
 
 
 def cotangents(
-    rules: Rules, edges: Sequence[Any], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
+    rules: Rules,
+    edges: Sequence[object],
+    g: Any,
+    out: object,
+    operands: Sequence[object],
+    attrs: Attrs,
 ) -> list[tuple[Any, Any]]:
     """The cotangents of operands, given that of the result, each with the operand's edge.
 
@@ -81,7 +86,7 @@ def _is_work(op: Op, operand: Any) -> bool:
 
 
 def _by_kernel(
-    rules: Rules, g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
+    rules: Rules, g: object, out: object, operands: Sequence[object], attrs: Attrs
 ) -> Sequence[Any] | None:
     kernels = native_windows if rules.op.sweep == "windows" else native
     return kernels.cotangents(rules.op, rules.positions, g, out, operands, attrs)

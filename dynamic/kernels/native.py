@@ -109,7 +109,7 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
 
 
 def cotangents(
-    op: Op, positions: Sequence[int], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
+    op: Op, positions: Sequence[int], g: Any, out: object, operands: Sequence[object], attrs: Attrs
 ) -> Sequence[Any] | None:
     """The cotangents of the operands at `positions` by one kernel; None as in `evaluate`.
 
@@ -174,7 +174,7 @@ def by_rules(op: Op, positions: Sequence[int], attrs: Attrs) -> Make:
     return make
 
 
-def serves(op: Op, operands: Sequence[Any]) -> bool:
+def serves(op: Op, operands: Sequence[object]) -> bool:
     """Whether there are kernels for an op on such operands, and for its rules."""
     if not state.enabled or not operands or (op is ops.power and _is_product(operands[-1])):
         return False
@@ -186,13 +186,13 @@ def _is_total(op: Op) -> bool:
     return op.sweep == "reduction" and op.linearity == "linear"
 
 
-def _is_product(exponent: Any) -> bool:
+def _is_product(exponent: object) -> bool:
     """Whether NumPy computes a power without logarithms: a**1 or a**2."""
     return isinstance(exponent, np.ndarray) and not exponent.ndim and exponent in (1, 2)
 
 
 def compute(
-    name: Any, attrs: Attrs, make: Make, operands: Sequence[Any], known: Collection[int] = ()
+    name: object, attrs: Attrs, make: Make, operands: Sequence[object], known: Collection[int] = ()
 ) -> list[Any] | None:
     """What `make` says of the operands by a kernel, new arrays; None where no kernel serves it.
 
@@ -209,7 +209,12 @@ def compute(
 
 
 def run(
-    name: Any, attrs: Attrs, make: Make, operands: Sequence[Any], arrays: Sequence[Any], kinds: Any
+    name: object,
+    attrs: Attrs,
+    make: Make,
+    operands: Sequence[object],
+    arrays: Sequence[Any],
+    kinds: Any,
 ) -> list[Any] | None:
     """`compute` for operands that are described.
 
@@ -266,7 +271,7 @@ def _describe(
     return (arrays, tuple(kinds)) if large else None
 
 
-def row_major(array: Any) -> Any:
+def row_major(array: object) -> Any:
     """The row-major array that holds the elements, or else a row-major copy; None if it is empty.
 
     None for what is no plain array as well.
@@ -302,7 +307,7 @@ def _key(attrs: Attrs) -> Any:
     return tuple(found)
 
 
-def _title(name: Any) -> str:
+def _title(name: object) -> str:
     """What a kernel is called: by its op, and whether it computes cotangents."""
     if isinstance(name, tuple) and isinstance(name[0], Op):
         return name[0].name if name[1] is None else f"cotangents of {name[0].name}"

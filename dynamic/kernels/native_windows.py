@@ -34,14 +34,19 @@ MOST_SIZES = 16
 _sizes: dict[Any, set[Any]] = {}
 
 
-def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
+def evaluate(op: Op, arrays: Sequence[object], attrs: Attrs) -> Any:
     """The value of an op by a kernel, an array; None where no kernel serves the call."""
     found = _compute(op, None, attrs, arrays, arrays)
     return None if found is None else found[0]
 
 
 def cotangents(
-    op: Op, positions: Sequence[int], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
+    op: Op,
+    positions: Sequence[int],
+    g: object,
+    out: object,
+    operands: Sequence[object],
+    attrs: Attrs,
 ) -> Sequence[Any] | None:
     """The cotangents of the operands at `positions` by one kernel; None as in `evaluate`.
 
@@ -67,8 +72,8 @@ def _compute(
     op: Op,
     positions: tuple[int, ...] | None,
     attrs: Attrs,
-    operands: Sequence[Any],
-    given: Sequence[Any],
+    operands: Sequence[object],
+    given: Sequence[object],
 ) -> list[Any] | None:
     """The value of an op, or the cotangents at `positions`, of what is `given`."""
     if not native.state.enabled or work(operands, attrs) < LEAST_WORK:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def executable_of(
     definition: Definition,
-    restructure: Callable[[list[Any]], Any],
+    restructure: Callable[[list[Any]], object],
     name: str,
     options: Options,
     background: bool,
@@ -66,6 +66,12 @@ class Executable:
         options: how it was compiled.
         runner: what runs calls; of a `CompiledRunner` the direct path has also `_kernel`, itself,
             and `_idle`, its workspaces.
+
+    Example:
+        >>> x = sg.placeholder("x", (None,), "float64")
+        >>> f = sg.compile([x], {"square": x * x}, name="f")
+        >>> f(np.array([3.0]))
+        {'square': array([9.])}
     """
 
     __slots__ = (
@@ -75,7 +81,7 @@ class Executable:
     def __init__(
         self,
         definition: Definition,
-        restructure: Callable[[list[Any]], Any],
+        restructure: Callable[[list[Any]], object],
         name: str,
         options: Options,
         runner: Runner,
@@ -87,7 +93,7 @@ class Executable:
         self.runner = runner
         self._idle: list[Workspace] = []
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: object, **kwargs: object) -> Any:
         """Run on arrays, by position or by the placeholders' names.
 
         Args:
@@ -161,42 +167,91 @@ class Executable:
 
     @property
     def feeds(self) -> tuple[Feed, ...]:
-        """What a call must give, in order."""
+        """What a call must give, in order.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> [feed.name for feed in sg.compile([x], x * x).feeds]
+            ['x']
+        """
         return feeds_of(self.definition)
 
     @property
     def graph(self) -> nx.MultiDiGraph[int]:
-        """The networkx DAG as it was defined, frozen."""
+        """The networkx DAG as it was defined, frozen.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], sg.exp(x) * sg.exp(x)).graph)
+            MultiDiGraph with 3 nodes and 3 edges
+        """
         return self._settled().graph
 
     @property
     def lowered(self) -> nx.MultiDiGraph[int]:
-        """The DAG after the passes: what the kernel computes."""
+        """The DAG after the passes: what the kernel computes.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], sg.exp(-(-x)))
+            >>> len(f.graph), len(f.lowered)
+            (4, 2)
+        """
         return self.runner.compiled("lowered").lowered
 
     @property
     def kernel(self) -> Kernel:
-        """What was known of the graph before it was compiled natively."""
+        """What was known of the graph before it was compiled natively.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> len(sg.compile([x], x * x).kernel.units)
+            1
+        """
         return self.runner.compiled("kernel").kernel
 
     @property
     def source(self) -> str:
-        """The kernel's source: Python, with the user's lines as comments."""
+        """The kernel's source: Python, with the user's lines as comments.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], x * x).source)
+            def unit_0(b0: p_f64, b1: p_f64, first: i64, last: i64, chunk: i64) -> i64:
+                for i0 in range(first, last):
+                    v1 = b0[i0]
+                    v2 = v1 * v1
+            ...
+        """
         return self.runner.compiled("source").kernel.source
 
     @property
     def plan(self) -> Plan:
-        """The buffers, and the bytes that they take for given sizes."""
+        """The buffers, and the bytes that they take for given sizes.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], x * x).plan)
+            b0    input     float64[x.0]
+            b1    output    float64[x.0]
+            1 groups of loops and products, in this order
+            arena 0 bytes, in all 8192 bytes, x.0 = 1024
+        """
         from compiler.inspect.plan import Plan
 
         kernel = self.runner.compiled("plan").kernel
         return Plan(kernel.memory, kernel.fusion)
 
-    def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
+    def profile(self, /, *args: object, **kwargs: object) -> Profile:
         """How long each step of the kernel takes on some inputs; `print` shows a table.
 
         Steps are fused ops; each is run by itself, in their order, for half a second in all. A loop
         or branch is one step. Nothing is updated.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> [step.ops for step in sg.compile([x], x * x).profile(np.ones(8)).steps]
+            [('multiply',)]
         """
         from compiler.inspect.profile import profile
 
@@ -208,6 +263,11 @@ class Executable:
 
         Those without a name are called `variable 0`, ...; a number is put behind a name that came
         before.
+
+        Example:
+            >>> count = sg.variable(np.array([0.0]), "count")
+            >>> sg.compile([], count, updates={count: count + 1}).variables
+            {'count': <variable 'count': float64[1]>}
         """
         found: dict[str, Variable] = {}
         for node in self.definition.nodes:
@@ -219,12 +279,19 @@ class Executable:
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph, its variables and its options to a file: see `staticgraph.save`."""
+        """Write the graph, its variables and its options to a file: see `staticgraph.save`.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> sg.compile([x], x * x).save("square.sg")
+            >>> sg.load("square.sg")(np.array([3.0]))
+            array([9.])
+        """
         from staticgraph.executables.saving import save
 
         save(self, path)
 
-    def export(self, path: str | os.PathLike[str], /, *inputs: Any) -> None:
+    def export(self, path: str | os.PathLike[str], /, *inputs: object) -> None:
         """Write the kernel as one file of readable Python that needs NumPy and Numba only.
 
         The file has the kernel functions of `source`, what they call, and a function `run` that
@@ -232,8 +299,6 @@ class Executable:
         the inputs, prints the results and compares them with the executable's;
         `NUMBA_DISABLE_JIT=1 python kernel.py` does so in plain Python, for a debugger. Nothing is
         updated. Results are the executable's but for rounding, and one thread computes them.
-
-            executable.export("kernel.py", xb, yb)
 
         Args:
             path: of the file, a module's name and `.py`. Inputs, variables and large constants go
@@ -245,6 +310,10 @@ class Executable:
                 itself: its op and your line are named.
             FeedError, DTypeError, ShapeError: the inputs do not fit.
             AttributeError: it runs op by op (`debug`), without a kernel.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> sg.compile([x], x * x).export("square.py", np.array([3.0]))
         """
         from compiler.export.kernel_file import export
 
@@ -253,7 +322,14 @@ class Executable:
 
     @property
     def ready(self) -> bool:
-        """Whether calls run compiled code: False only while it is compiled in the background."""
+        """Whether calls run compiled code: False only while it is compiled in the background.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], x * x, background=True)
+            >>> f(np.array([3.0])), f.wait(), f.ready
+            (array([9.]), True, True)
+        """
         return self.runner.ready
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -261,14 +337,26 @@ class Executable:
 
         Raises:
             CompileError: they never will; the cause is what was raised in the background.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], x * x, background=True)
+            >>> f.wait()
+            True
         """
         return self.runner.wait(timeout)
 
-    def trace(self, /, *args: Any, **kwargs: Any) -> Trace:
+    def trace(self, /, *args: object, **kwargs: object) -> Trace:
         """Every intermediate value for some inputs, op by op with NumPy as in debug mode.
 
         Nothing is updated. `print(executable.trace(...))` lists each op of the graph as it was
         defined, with the type and range of its value and the line that it comes from.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], sg.sin(x * x)).trace(np.array([3.0])))
+            multiply(float64[1], float64[1]) = float64[1] [9.]  (...)
+            sin(float64[1]) = float64[1] [0.412118]  (...)
         """
         from compiler.inspect.debug import trace
 
@@ -283,6 +371,10 @@ class Executable:
 
         Raises:
             MissingExtraError: matplotlib is not installed (the extra `draw`).
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> drawing = sg.compile([x], x * x).draw("square.svg", title="a square")
         """
         from staticgraph.draw import draw  # matplotlib is an extra, and slow to import
 

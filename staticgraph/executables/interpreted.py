@@ -21,7 +21,7 @@ from compiler.runtime.sizes import feeds_of
 
 def run_op_by_op(
     definition: Definition,
-    restructure: Callable[[list[Any]], Any],
+    restructure: Callable[[list[Any]], object],
     name: str,
     options: Options,
     background: bool,

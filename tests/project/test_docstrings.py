@@ -7,6 +7,8 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -25,12 +27,46 @@ OPS = {
     for op in vars(module).values()
     if isinstance(op, Op)
 }
-LIBRARY_FUNCTIONS = {name: getattr(sg, name) for name in PUBLIC} | {
+LIBRARY = {name: getattr(sg, name) for name in PUBLIC} | {
     f"linalg.{name}": getattr(sg.linalg, name) for name in LINALG
 }
-FUNCTIONS = {
-    name: function for name, function in LIBRARY_FUNCTIONS.items() if not isinstance(function, Op)
+PUBLIC_NAMES = LIBRARY | {name: getattr(sg, name) for name in sg.__all__}
+FUNCTIONS = {name: value for name, value in PUBLIC_NAMES.items() if inspect.isfunction(value)}
+CLASSES = {
+    base
+    for value in (*PUBLIC_NAMES.values(), *vars(sg.optim).values())
+    if inspect.isclass(value) and not issubclass(value, Exception)
+    for base in value.__mro__
 }
+
+
+def _members(package: str) -> dict[str, Any]:
+    """The public methods and properties of a package's classes."""
+    return {
+        f"{kind.__name__}.{name}": member
+        for kind in CLASSES
+        if kind.__module__.startswith(f"{package}.")
+        for name, member in vars(kind).items()
+        if not name.startswith("_") and isinstance(member, property | FunctionType)
+    }
+
+
+MEMBERS = _members("staticgraph")
+OTHERS = {  # classes, and members of the compiler's, which are not all for users
+    name: value
+    for name, value in (_members("compiler") | {kind.__name__: kind for kind in CLASSES}).items()
+    if ">>>" in (value.__doc__ or "")
+}
+KINDS = {"ops": OPS, "functions": FUNCTIONS, "members": MEMBERS}
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A folder for what examples write, and the threads afterwards as they were before."""
+    monkeypatch.chdir(tmp_path)
+    threads = sg.get_num_threads()
+    yield
+    sg.set_num_threads(threads)
 
 
 def _text(function: Any) -> str:
@@ -46,7 +82,7 @@ def _ran(name: str, function: Any) -> str:
     """What doctest has to say of an example: nothing if it is right."""
     test = doctest.DocTest(_example(function), {"sg": sg, "np": np}, name, None, None, None)
     said: list[str] = []
-    doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS).run(test, out=said.append)
     return "".join(said)
 
 
@@ -94,20 +130,21 @@ def _compared(function: Any) -> None:
         assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("kind", [OPS, FUNCTIONS], ids=["ops", "functions"])
-def test_every_public_function_has_an_example(kind: dict[str, Any]) -> None:
-    assert len(kind) > 20
-    assert [name for name, function in kind.items() if not _example(function)] == []
+@pytest.mark.parametrize("kind", KINDS)
+def test_everything_public_has_an_example(kind: str) -> None:
+    assert len(KINDS[kind]) > 10
+    assert [name for name, value in KINDS[kind].items() if not _example(value)] == []
 
 
-@pytest.mark.parametrize("kind", [OPS, FUNCTIONS], ids=["ops", "functions"])
-def test_the_examples_print_what_they_say(kind: dict[str, Any]) -> None:
-    assert "".join(_ran(name, function) for name, function in kind.items()) == ""
+@pytest.mark.parametrize("kind", [*KINDS, "others"])
+def test_the_examples_print_what_they_say(kind: str) -> None:
+    values = KINDS.get(kind, OTHERS)
+    assert "".join(_ran(name, value) for name, value in values.items()) == ""
 
 
 def test_the_examples_mean_the_same_when_they_are_compiled() -> None:
     wrong = {}
-    for name, function in LIBRARY_FUNCTIONS.items():
+    for name, function in LIBRARY.items():
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", sg.NonFiniteWarning)  # some show an inf
@@ -119,7 +156,7 @@ def test_the_examples_mean_the_same_when_they_are_compiled() -> None:
 
 def test_an_example_calls_what_it_is_of() -> None:
     wrong = []
-    for name, function in LIBRARY_FUNCTIONS.items():
+    for name, function in LIBRARY.items():
         place = name.rpartition(".")[0]
         call = f"sg.{place}.{function.__name__}(" if place else f"sg.{function.__name__}("
         if not any(call in one.source for one in _example(function)):

@@ -105,7 +105,7 @@ def _clamp(g: Grower, op: str) -> Any:
 # -- reductions --------------------------------------------------------------------------------
 
 
-def reduction(kinds: str, domain: str = "", **choices: tuple[Any, ...]) -> Generator:
+def reduction(kinds: str, domain: str = "", **choices: tuple[object, ...]) -> Generator:
     """An operand and axes."""
 
     def make(g: Grower, op: str) -> Any:

@@ -94,7 +94,7 @@ def _states(graph: Graph) -> list[Array]:
 
 
 def _call(
-    graph: Graph, case: Case, executable: sg.Executable, inputs: Sequence[Array], out: Any = None
+    graph: Graph, case: Case, executable: sg.Executable, inputs: Sequence[Array], out: object = None
 ) -> Any:
     """Outputs, then the new values of variables, which then have the old ones; or the error."""
     for variable in graph.variables:
