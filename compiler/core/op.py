@@ -316,7 +316,8 @@ def _floating(operands: Sequence[object], promotes: slice | None) -> Sequence[An
 def _documentation(op: Op) -> str:
     """What `help` shows, made when somebody asks for it."""
     wrapped = functools.partial(textwrap.fill, width=100, break_on_hyphens=False)
-    parts = [wrapped(f"{op.name}{op.signature}", subsequent_indent="    "), wrapped(op.doc)]
+    parts = [wrapped(f"{op.name}{op.signature}", subsequent_indent="    ")]
+    parts += map(wrapped, inspect.cleandoc(op.doc).split("\n\n"))
     if op.example:
         parts.append("Example:\n" + textwrap.indent(op.example, "    "))
     return "\n\n".join(parts)
