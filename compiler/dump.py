@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from compiler.core.errors import OptionError
 from compiler.core.settings import DUMP, DUMP_DIR
 
 if TYPE_CHECKING:
@@ -25,12 +26,19 @@ _counted = itertools.count()
 
 
 def dump(name: str, graph: nx.MultiDiGraph[int], kernel: Kernel) -> Path:
-    """Write the forms of a kernel; the folder that they are in."""
+    """Write the forms of a kernel; the folder that they are in.
+
+    Raises:
+        OptionError: the folder cannot be made.
+    """
     from compiler.graph.build import to_text
     from compiler.llvm.native import assembly
 
     folder = Path(DUMP_DIR.given or "staticgraph_dump") / f"{os.getpid()}-{next(_counted)}"
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"{DUMP_DIR.name}: {folder} cannot be made: {error.strerror}") from None
     texts = {"name.txt": f"{name}\n"}
     if "ir" in wanted:
         texts["graph.txt"] = to_text(graph)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +12,9 @@ from compiler.core.errors import StaticGraphError
 from compiler.core.settings import SETTINGS
 from compiler.runtime.cache import settings
 from compiler.runtime.cache.store import Store
+
+BROKEN_PIPE = 141
+"""The status of a process that ended as nobody reads what it prints, as shells tell it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,9 +32,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         status: int = given.run(given)
+        print(end="", flush=True)
     except StaticGraphError as error:
         print(f"staticgraph: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # whoever read has seen enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # of the flush at the end
+        return BROKEN_PIPE
     return status
 
 

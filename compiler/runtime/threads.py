@@ -87,7 +87,10 @@ def pool_address() -> int:
 
 
 def start(count: int | None = None) -> None:
-    """Have enough threads wait for work for `count` to share it, or as many as are set."""
+    """Have enough threads wait for work for `count` to share it, or as many as are set.
+
+    Where the system starts no more, those that there are share it.
+    """
     words = _pool()
     if words is None:
         return
@@ -95,7 +98,11 @@ def start(count: int | None = None) -> None:
         for number in range(words[pool.WORKERS] + 1, count or words[pool.LIMIT]):
             name = f"staticgraph-{number}"
             arguments = (words.ctypes.data, number)
-            threading.Thread(target=_work(), args=arguments, name=name, daemon=True).start()
+            thread = threading.Thread(target=_work(), args=arguments, name=name, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                return
             words[pool.WORKERS] = number
 
 

@@ -122,3 +122,28 @@ def test_words_are_split_and_known(monkeypatch: pytest.MonkeyPatch) -> None:
     assert LOG.listed(("cache", "compile")) == {"cache", "compile"}
     with pytest.raises(OptionError, match=r"^STATICGRAPH_LOG: 'compile' is not one of cache$"):
         LOG.listed(("cache",))
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    place.touch()
+    done = run(PROGRAM, STATICGRAPH_DUMP="ir", STATICGRAPH_DUMP_DIR=str(place))
+    assert f"OptionError: STATICGRAPH_DUMP_DIR: {place}" in done.stderr
+    assert "cannot be made: Not a directory" in done.stderr
+
+
+def test_a_command_ends_quietly_when_nobody_reads_it() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "staticgraph", "env"], cwd=ROOT, check=False, stdout=writing,
+        stderr=subprocess.PIPE, text=True, timeout=120,
+    )  # fmt: skip
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_command_runs_without_output() -> None:
+    program = "import sys; sys.stdout = None; from staticgraph.__main__ import main; "
+    done = run(program + "sys.exit(main(['env']))")
+    assert (done.returncode, done.stderr) == (0, "")

@@ -237,6 +237,38 @@ def test_a_forked_child_computes_the_same() -> None:
     assert done.stdout == "same\n", done.stderr
 
 
+FEW = """
+import threading
+import numpy as np
+import staticgraph as sg
+x = sg.placeholder("x", (None,), "float64")
+f = sg.compile([x], sg.tanh(x).sum())
+values = np.linspace(0, 1, 2_000_000)
+sg.set_num_threads(1)
+expected = f(values)
+start, started = threading.Thread.start, []
+
+def starting(thread):
+    if len(started) == 2:
+        raise RuntimeError("can't start new thread")
+    started.append(thread)
+    start(thread)
+
+threading.Thread.start = starting
+sg.set_num_threads(50)
+g = sg.compile([x], sg.tanh(x).sum())
+print(all(g(values) == expected for _ in range(3)), len(started))
+"""
+
+
+def test_those_threads_share_that_the_system_starts() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FEW], check=False, capture_output=True, text=True, cwd=ROOT,
+        timeout=120,
+    )  # fmt: skip
+    assert done.stdout == "True 2\n", done.stderr
+
+
 LATE = """
 import numpy as np
 from compiler.llvm import pool
