@@ -11,7 +11,7 @@ import functools
 import inspect
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -31,6 +31,7 @@ BatchRule: TypeAlias = "Callable[..., Any]"
 Linearity: TypeAlias = Literal["none", "linear", "affine", "multilinear", "diagonal"]
 Domain: TypeAlias = Literal["all", "positive", "unit", "small", "share"]
 Cost: TypeAlias = Literal["cheap", "moderate", "expensive"]
+Sweep: TypeAlias = Literal["", "rows", "reduction", "windows"]
 
 
 class Operand:
@@ -143,6 +144,13 @@ class Op:
             "unit" (-1 to 1), "small" (it grows exponentially), or "share" (0 to 1); of two
             operands, the second. Random programs move operands there.
         smooth: whether it has two derivatives wherever it has a value, and its gradient is these.
+        exact: whether nothing is rounded: its elements are chosen, moved, compared or counted.
+        sweep: how one kernel of it, or of its cotangents, goes over memory if it is not
+            elementwise: "rows" along one axis or the last ones, which have the operand's shape;
+            "reduction" of such rows to one element; "windows" over images, (n, c, h, w); "" where
+            it is worth none of its own. Eager tensors that are large are computed so.
+        choices: values of arguments, by their names in the signature, that random programs try;
+            of `axis`, and of those that windows have, they know some themselves.
         bind: `(*args, **kwargs) -> (operands, attrs)`, the public signature; None where all
             arguments are operands.
         expand: for a composite, the same value written in other ops: `(*operands, **attrs)`.
@@ -169,6 +177,9 @@ class Op:
     cost: Cost = "cheap"
     domain: Domain = "all"
     smooth: bool = True
+    exact: bool = False
+    sweep: Sweep = ""
+    choices: Mapping[str, tuple[object, ...]] = field(default_factory=dict, repr=False)
     bind: Callable[..., tuple[Sequence[Value], Attrs]] | None = None
     expand: Callable[..., Value] | None = None
     lowering: Lowering | None = None
@@ -309,7 +320,8 @@ def _floating(operands: Sequence[object], promotes: slice | None) -> Sequence[An
 def _documentation(op: Op) -> str:
     """What `help` shows, made when somebody asks for it."""
     wrapped = functools.partial(textwrap.fill, width=100, break_on_hyphens=False)
-    parts = [wrapped(f"{op.name}{op.signature}", subsequent_indent="    "), wrapped(op.doc)]
+    parts = [wrapped(f"{op.name}{op.signature}", subsequent_indent="    ")]
+    parts += map(wrapped, inspect.cleandoc(op.doc).split("\n\n"))
     if op.example:
         parts.append("Example:\n" + textwrap.indent(op.example, "    "))
     return "\n\n".join(parts)

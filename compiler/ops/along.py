@@ -35,6 +35,7 @@ def host_along(
     vjp: tuple[Rule | None, ...],
     saves: tuple[str, ...] = (),
     floating: bool = False,
+    exact: bool = False,
     doc: str,
     example: str = "",
 ) -> Op:
@@ -56,6 +57,7 @@ def host_along(
             bind=bind,
             batching=shifted_one,
             lowering=Host(),
+            exact=exact,
             doc=doc,
             example=example,
         )

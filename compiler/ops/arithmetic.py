@@ -59,6 +59,7 @@ astype = register(
         batching=aligned,
         linearity="linear",
         smooth=False,
+        exact=True,
         doc="x cast to `dtype`; the gradient is cast back.",
         example='>>> sg.astype(np.array([1.7, -1.7]), "int64")\narray([ 1, -1])',
     )
@@ -74,6 +75,7 @@ copy = register(
         lowering=Pointwise("{0}"),
         batching=aligned,
         linearity="linear",
+        exact=True,
         doc="The same elements in memory of their own.",
     )
 )
@@ -82,6 +84,7 @@ stop_gradient = composite(
     "stop_gradient", lambda x: copy(x), evaluate=lambda x: x, vjp=(None,),
     batching=aligned, linearity="diagonal",
     smooth=False,
+    exact=True,
     doc="x, through which no gradient flows.",
     example=">>> sg.grad(lambda x: x * sg.stop_gradient(x))(np.array(3.0))\narray(3.)",
 )  # fmt: skip
@@ -118,6 +121,7 @@ floor_divide = elementwise(
     cost="expensive", vjp=(None, None),
     smooth=False,
     domain="positive",
+    exact=True,
     doc="The floor of a / b, NumPy's for floats, and 0 for an integer divided by 0.",
     example=">>> sg.floor_divide(np.array([7, -7]), 2)\narray([ 3, -4])",
 )  # fmt: skip
@@ -126,6 +130,7 @@ remainder = elementwise(
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * floor_divide(a, b)), saves=("", "ab"),
     smooth=False,
     domain="positive",
+    exact=True,
     doc="a - floor(a / b) * b: the sign of b.",
     example=">>> sg.remainder(np.array([5.0, -5.0]), 3.0)\narray([2., 1.])",
 )  # fmt: skip
@@ -134,12 +139,14 @@ fmod = elementwise(
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * trunc(a / b)), saves=("", "ab"),
     smooth=False,
     domain="positive",
+    exact=True,
     doc="a - trunc(a / b) * b: the sign of a.",
     example=">>> sg.fmod(np.array([5.0, -5.0]), 3.0)\narray([ 2., -2.])",
 )  # fmt: skip
 negative = elementwise(
     "negative", np.negative, "-{0}", arity=1, check=numeric,
     vjp=(lambda g, o, a: -g,), saves=("",),
+    exact=True,
     doc="-a.",
     example=">>> sg.negative(np.array([1.0, -2.0]))\narray([-1.,  2.])",
 )  # fmt: skip
@@ -218,12 +225,14 @@ sign = elementwise(
     "sign", np.sign, "sign_{k}({0})", arity=1, check=numeric, vjp=(_flat,),
     saves=("",),
     smooth=False,
+    exact=True,
     doc="-1, 0 or 1; nan for nan.",
     example=">>> sg.sign(np.array([-2.0, 0.0, 3.0]))\narray([-1.,  0.,  1.])",
 )  # fmt: skip
 absolute = elementwise(
     "abs", np.abs, "abs({0})", arity=1, check=numeric, vjp=(_sign_of,), saves=("a",),
     smooth=False,
+    exact=True,
     doc="The absolute value; the gradient at 0 is 0.",
     example=">>> sg.abs(np.array([-2.0, 3.0]))\narray([2., 3.])",
 )  # fmt: skip
@@ -239,6 +248,7 @@ copysign = elementwise(
     "copysign", np.copysign, "copysign({0}, {1})", arity=2, floating=True,
     vjp=(_copysign_by_a, lambda g, o, a, b: zeros_like(g)), saves=("ao", ""),
     smooth=False,
+    exact=True,
     doc="The magnitude of a with the sign of b; the gradient at a = 0 is 0.",
     example=">>> sg.copysign(np.array([1.0, 2.0]), np.array([-0.0, 3.0]))\narray([-1.,  2.])",
 )  # fmt: skip
@@ -260,6 +270,7 @@ maximum = elementwise(
     "maximum", np.maximum, "maximum({0}, {1})", arity=2, commutative=True,
     vjp=_share(less), saves=("ab", "ab"),
     smooth=False,
+    exact=True,
     doc="The larger of a and b; nan if either is. Ties share the gradient evenly.",
     example=">>> sg.maximum(np.array([1.0, 5.0]), np.array([2.0, np.nan]))\narray([ 2., nan])",
 )  # fmt: skip
@@ -267,6 +278,7 @@ minimum = elementwise(
     "minimum", np.minimum, "minimum({0}, {1})", arity=2, commutative=True,
     vjp=_share(greater), saves=("ab", "ab"),
     smooth=False,
+    exact=True,
     doc="The smaller of a and b; nan if either is. Ties share the gradient evenly.",
     example=">>> sg.minimum(np.array([1.0, 5.0]), 3.0)\narray([1., 3.])",
 )  # fmt: skip
@@ -288,6 +300,7 @@ fmax = elementwise(
     "fmax", np.fmax, "select(({0} >= {1}) | ({1} != {1}), {0}, {1})", arity=2,
     vjp=_preferring(greater_equal), saves=("ab", "ab"),
     smooth=False,
+    exact=True,
     doc="The larger of a and b, or that which is not nan; the gradient of a tie is a's.",
     example=">>> sg.fmax(np.array([1.0, np.nan]), np.array([2.0, 3.0]))\narray([2., 3.])",
 )  # fmt: skip
@@ -295,6 +308,7 @@ fmin = elementwise(
     "fmin", np.fmin, "select(({0} <= {1}) | ({1} != {1}), {0}, {1})", arity=2,
     vjp=_preferring(less_equal), saves=("ab", "ab"),
     smooth=False,
+    exact=True,
     doc="The smaller of a and b, or that which is not nan; the gradient of a tie is a's.",
     example=">>> sg.fmin(np.array([1.0, np.nan]), np.array([2.0, 3.0]))\narray([1., 3.])",
 )  # fmt: skip
@@ -316,6 +330,7 @@ def _heaviside(a: Any, b: Any) -> Any:
 heaviside = composite(
     "heaviside", _heaviside, vjp=(None, None), elementwise=True, promotes=slice(None),
     smooth=False,
+    exact=True,
     doc="0 where a is negative, 1 where it is positive, and b where it is 0; without gradients.",
     example=">>> sg.heaviside(np.array([-2.0, 0.0, 3.0]), 0.5)\narray([0. , 0.5, 1. ])",
 )  # fmt: skip
@@ -330,28 +345,30 @@ def _integers(name: str, *types: TensorType) -> None:
 gcd = elementwise(
     "gcd", np.gcd, "gcd_{k}({0}, {1})", arity=2, check=_integers,
     cost="expensive", commutative=True,
+    exact=True,
     doc="The greatest common divisor of integers, at least 0.",
     example=">>> sg.gcd(12, -18)\nnp.int64(6)",
 )  # fmt: skip
 lcm = elementwise(
     "lcm", np.lcm, "lcm_{k}({0}, {1})", arity=2, check=_integers,
     cost="expensive", commutative=True,
+    exact=True,
     doc="The least common multiple of integers, at least 0.",
     example=">>> sg.lcm(4, -6)\nnp.int64(12)",
 )  # fmt: skip
 floor = elementwise(
     "floor", np.floor, "floor({0})", arity=1, floating=True, vjp=(_flat,),
-    saves=("",), doc="The largest integer not above a.",
+    saves=("",), exact=True, doc="The largest integer not above a.",
     example=">>> sg.floor(np.array([1.7, -1.7]))\narray([ 1., -2.])",
 )  # fmt: skip
 ceil = elementwise(
     "ceil", np.ceil, "ceil({0})", arity=1, floating=True, vjp=(_flat,),
-    saves=("",), doc="The smallest integer not below a.",
+    saves=("",), exact=True, doc="The smallest integer not below a.",
     example=">>> sg.ceil(np.array([1.7, -1.7]))\narray([ 2., -1.])",
 )  # fmt: skip
 trunc: Op = elementwise(
     "trunc", np.trunc, "trunc({0})", arity=1, floating=True, vjp=(_flat,),
-    saves=("",), doc="a without its fraction.",
+    saves=("",), exact=True, doc="a without its fraction.",
     example=">>> sg.trunc(np.array([1.7, -1.7]))\narray([ 1., -1.])",
 )  # fmt: skip
 frac = elementwise(
@@ -363,6 +380,6 @@ frac = elementwise(
 )  # fmt: skip
 round = elementwise(
     "round", np.rint, "rint({0})", arity=1, floating=True, vjp=(_flat,),
-    saves=("",), doc="The nearest integer, halves to even.",
+    saves=("",), exact=True, doc="The nearest integer, halves to even.",
     example=">>> sg.round(np.array([0.5, 1.5, -1.7]))\narray([ 0.,  2., -2.])",
 )  # fmt: skip

@@ -122,6 +122,7 @@ where = register(
         promotes=slice(1, None),
         batching=aligned,
         linearity="diagonal",
+        exact=True,
         doc="x where the condition holds, else y; all three broadcast.",
         example=">>> sg.where(np.array([True, False]), np.array([1.0, 2.0]), 0.0)\narray([1., 0.])",
     )

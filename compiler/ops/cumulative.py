@@ -99,6 +99,7 @@ def _extremum_bind(x: Any, axis: int, largest: bool = True) -> tuple[Sequence[An
 
 extremum_positions: Op = host_along(
     "extremum_positions", _reached, result=lambda dtype: INT64, bind=_extremum_bind, vjp=(None,),
+    exact=True,
     doc="The last positions along an axis where the running extrema are; nan is one. int64.",
 )  # fmt: skip
 

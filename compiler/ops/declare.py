@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from compiler.core.op import (
     Op,
     Operand,
     Rule,
+    Sweep,
     op_named,
     register,
 )
@@ -72,6 +73,7 @@ def elementwise(
     linearity: Linearity = "diagonal",
     domain: Domain = "all",
     smooth: bool = True,
+    exact: bool = False,
     floating: bool = False,
     commutative: bool = False,
     doc: str = "",
@@ -106,6 +108,7 @@ def elementwise(
             cost=cost,
             domain=domain,
             smooth=smooth,
+            exact=exact or result is BOOL,
             lowering=Pointwise(code),
             promotes=slice(None),
             floating=floating,
@@ -216,6 +219,8 @@ def reduction(
             batching=shifted,
             linearity=linearity,
             smooth=smooth,
+            exact=kind not in ("sum", "prod"),
+            sweep="reduction",
             bind=bind or axis_binder(name),
             lowering=Reduce(kind),
             doc=doc,
@@ -238,6 +243,9 @@ def composite(
     linearity: Linearity | None = None,
     domain: Domain = "all",
     smooth: bool = True,
+    exact: bool = False,
+    sweep: Sweep = "",
+    choices: Mapping[str, tuple[Any, ...]] | None = None,
     promotes: slice | None = None,
     floating: bool = False,
     check: Callable[..., None] | None = None,
@@ -278,6 +286,9 @@ def composite(
             linearity=linearity or ("diagonal" if elementwise else "none"),
             domain=domain,
             smooth=smooth,
+            exact=exact,
+            sweep=sweep,
+            choices=choices or {},
             bind=bind,
             expand=expand,
             promotes=promotes,

@@ -112,6 +112,7 @@ put: Op = composite(
     vjp=(_put_by_x, _put_by_values, None), saves=("c", "c", ""), vjp_arrays=_put_arrays,
     promotes=slice(0, 2),
     batching=_batched_put,
+    exact=True,
     doc="x with `values` at integer positions of the flat x: NumPy's `put`, as a new array. "
     "`values` broadcast to the index; of several for one place the last one stays. Negative "
     "indices count from the end; OutOfRangeError outside.",
@@ -150,6 +151,7 @@ ravel_multi_index: Op = register(
         bind=_ravel_bind,
         lowering=Host(),
         batching=aligned,
+        exact=True,
         doc="The positions in a flat array of `shape` of the elements that one integer index per "
         "axis names; the indices broadcast. Negative ones count from the end; OutOfRangeError "
         "outside of an axis. int64.",

@@ -212,6 +212,7 @@ argmax: Op = composite(
     "argmax", _position_of(max), evaluate=_position_numpy(np.argmax),
     check=_position_check, bind=_position_bind("argmax"),
     vjp=(None,),
+    exact=True,
     doc="The index of the first largest element along one axis (of the flat tensor if None); of "
     "the first nan if there is one.",
     example=">>> sg.argmax(np.array([1.0, 5.0, 2.0]))\nnp.int64(1)",
@@ -220,6 +221,7 @@ argmin: Op = composite(
     "argmin", _position_of(min), evaluate=_position_numpy(np.argmin),
     check=_position_check, bind=_position_bind("argmin"),
     vjp=(None,),
+    exact=True,
     doc="The index of the first smallest element along one axis (of the flat tensor if None); of "
     "the first nan if there is one.",
     example=">>> sg.argmin(np.array([[3.0, 1.0], [2.0, 4.0]]), axis=1)\narray([1, 0])",
@@ -262,7 +264,7 @@ def _mean_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) 
 mean = composite(
     "mean", _mean, evaluate=_mean_numpy, bind=axis_binder("mean"), vjp=(_mean_vjp,), saves=("",),
     floating=True,
-    batching=shifted, linearity="linear",
+    batching=shifted, linearity="linear", sweep="reduction",
     doc="The arithmetic mean; nan of no elements.",
     example=">>> sg.mean(np.array([1.0, 2.0, 6.0]))\nnp.float64(3.0)",
 )  # fmt: skip
@@ -316,7 +318,7 @@ def _var_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int
 var = composite(
     "var", _var, evaluate=_var_numpy, bind=_variance_bind("var"), vjp=(_var_vjp,), saves=("a",),
     floating=True,
-    batching=shifted,
+    batching=shifted, sweep="reduction",
     doc="The mean squared distance to the mean, divided by n - correction (NumPy's default 0).",
     example=">>> sg.var(np.array([1.0, 3.0]), correction=1)\nnp.float64(2.0)",
 )  # fmt: skip
@@ -341,7 +343,7 @@ def _std_numpy(x: Any, **attrs: Any) -> Any:
 std = composite(
     "std", _std, evaluate=_std_numpy, bind=_variance_bind("std"), vjp=(_std_vjp,), saves=("ao",),
     floating=True,
-    batching=shifted,
+    batching=shifted, sweep="reduction",
     smooth=False,
     doc="The square root of `var`; its gradient where it is 0 is 0, as PyTorch's.",
     example=">>> sg.std(np.array([1.0, 3.0]))\nnp.float64(1.0)",
@@ -364,7 +366,7 @@ def _logsumexp_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: b
 logsumexp = composite(
     "logsumexp", _logsumexp, bind=axis_binder("logsumexp"), vjp=(_logsumexp_vjp,), saves=("ao",),
     floating=True,
-    batching=shifted,
+    batching=shifted, sweep="reduction",
     doc="log(sum(exp(x))), shifted by the maximum so that it does not overflow.",
     example=">>> sg.logsumexp(np.array([[1000.0, 1000.0]]), axis=1)\narray([1000.69314718])",
 )  # fmt: skip

@@ -133,6 +133,7 @@ along_extremum: Op = register(
         lowering=Host(),
         batching=shifted_one,
         smooth=False,
+        exact=True,
         doc="The largest (or smallest) of the values that the indices lay on each of `size` places "
         "along `axis`: see `along_add`. Where none falls the least (largest) of the dtype. Ties "
         "share the gradient evenly.",

@@ -83,6 +83,7 @@ last_positions: Op = register(
         bind=_last_bind,
         lowering=Host(),
         batching=shifted_one,
+        exact=True,
         doc="The inverse of an index along `axis`: per place of an axis of `size` the last "
         "position at which the index names it, -1 if none does. int64.",
     )
@@ -258,6 +259,7 @@ scatter: Op = composite(
     "scatter", _scatter, bind=along_bind("scatter"), evaluate=_scatter_numpy, check=_check,
     vjp=(_scatter_by_x, _scatter_by_values, None), saves=("c", "c", ""),
     vjp_arrays=_scatter_arrays, promotes=slice(0, 2),
+    exact=True,
     doc="x with `values` at the places of `index`, of x's rank, whose coordinate along `axis` it "
     "is; it may be smaller than x off the axis. `values` broadcast to the index. Of several for "
     "one place the last one stays. OutOfRangeError outside; negative indices count from the end if "
@@ -438,6 +440,7 @@ index_copy: Op = composite(
     evaluate=_slices_numpy("index_copy"),
     vjp=(_slices_by_x, _index_copy_by_values, None), saves=("c", "c", ""),
     vjp_arrays=_index_copy_arrays, promotes=slice(0, 2),
+    exact=True,
     doc="x with the slices of `values` in place of those along `axis` that a vector of indices "
     "names: see `index_add`. Of several for one place the last one stays.",
     example=">>> sg.index_copy(np.array([1.0, 2.0]), np.array([1, 0]), np.array([20.0, 10.0]), "
@@ -467,6 +470,7 @@ index_fill: Op = composite(
     "index_fill", _index_fill, bind=_slices_bind("index_fill"), check=_fill_check,
     evaluate=_slices_numpy("index_fill"),
     vjp=(_slices_by_x, _index_fill_by_value, None), saves=("c", "c", ""), promotes=slice(0, 2),
+    exact=True,
     doc="x with one value in the slices along `axis` that a vector of indices names: see "
     "`index_add`.",
     example=">>> sg.index_fill(np.array([1.0, 2.0, 3.0]), np.array([0, 2]), 9.0, axis=0)\n"

@@ -89,6 +89,7 @@ concatenate = register(
         promotes=slice(None),
         batching=shifted_one,
         linearity="linear",
+        exact=True,
         doc="Tensors joined along an axis that they have; the other sizes agree.",
         example=">>> sg.concatenate([np.array([1.0, 2.0]), np.array([3.0])], axis=0)\n"
         "array([1., 2., 3.])",
@@ -201,6 +202,7 @@ strided_slice = register(
         lowering=IndexMap(_slice_map),
         batching=_batched_slices,
         linearity="linear",
+        exact=True,
         doc="`sizes` elements per axis, from `starts` by `steps` (positive): basic indexing.",
     )
 )
@@ -254,6 +256,7 @@ embed = register(
         ),
         batching=_batched_slices,
         linearity="affine",
+        exact=True,
         doc="x placed from `starts` by `steps` in a tensor of `shape` filled with `value`.",
     )
 )

@@ -98,6 +98,7 @@ sliding_windows = register(
         ),
         batching=unchanged,
         linearity="linear",
+        exact=True,
         doc="Every window over the last axes: (..., n) -> (..., windows, window), for one axis; "
         "for k axes k counts and then k window axes.",
         example=">>> sg.sliding_windows(np.array([1.0, 2.0, 3.0, 4.0]), (2,), (1,), (1,))\n"

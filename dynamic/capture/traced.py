@@ -19,6 +19,7 @@ from dynamic.capture.unknown import Unknown, refuse_values
 from dynamic.capture.written import written
 from dynamic.core import eager_ops
 from dynamic.core.errors import SizeError
+from dynamic.core.pytorch import VIEWS
 from dynamic.core.results import no_view_of_nothing, sizes_of
 from dynamic.func.tracer import Tracer, evaluated, innermost, settled
 from dynamic.tape.grad_mode import mode, recording
@@ -159,7 +160,7 @@ class Traced(Handle, Tracer, plain=False):
         else:
             value = _recorded(_expression(op, [one.expression for one in tensors], attrs))
         link = None
-        if tensors[0] is given[0] and (op in eager_ops.VIEWS or op is eager_ops.contiguous):
+        if tensors[0] is given[0] and (op in VIEWS or op is eager_ops.contiguous):
             sure = op is not ops.reshape and op is not eager_ops.contiguous
             link = Link(tensors[0], op, attrs, sure)
         return Traced.made(value, link)
@@ -390,7 +391,7 @@ def _expression(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Express
             "compute it outside of the captured function",
         )
     try:
-        if op not in eager_ops.REPLACED:
+        if is_registered(op):
             return construct(op, operands, attrs)
         assert op.expand is not None
         made: Expression = op.expand(*operands, **attrs)

@@ -347,35 +347,3 @@ prelu = Op(
     linearity="diagonal",
     doc="x above 0, slope * x elsewhere; slope broadcasts to the shape of x.",
 )
-
-BENT = frozenset(
-    (
-        ops.relu, ops.leaky_relu, ops.max_pool2d, ops.avg_pool2d, hardtanh, threshold, softshrink,
-        hardshrink, hardsigmoid, prelu, picked, mirrored,
-    )
-)  # fmt: skip
-"""The ops whose derivative PyTorch derives again, though it is constant or has constant pieces."""
-
-REPLACED = frozenset(
-    (
-        select, clone, contiguous, copy, fill, fill_of_tensor, zero, fill_where, norm, stack,
-        transpose_2d, swap, squeeze_dim, sum_dim, mean_dim, prod_dim, index_select, masked_fill,
-        bmm, roll, hardtanh, threshold, softshrink, hardshrink, hardsigmoid, prelu, picked,
-        mirrored,
-    )
-)  # fmt: skip
-"""The ops of which a graph has not a node, but what they expand to."""
-
-ERASING = frozenset((copy, fill, fill_of_tensor, zero))
-"""The ops whose value does not depend on their operand 0."""
-
-PLACING = frozenset((ops.where, ops.clamp))
-"""The ops that put numbers among elements, whose dtype must have a place for them."""
-
-VIEWS = frozenset(
-    (
-        select, transpose_2d, swap, squeeze_dim, ops.transpose, ops.reshape, ops.expand_dims,
-        ops.squeeze, ops.broadcast_to, ops.strided_slice,
-    )
-)  # fmt: skip
-"""The ops whose value may share the memory of their operand, and is then a view of it."""

@@ -27,11 +27,10 @@ from compiler.core.dims import Size, unknown
 from compiler.core.errors import OutOfRangeError, ShapeError
 from compiler.core.log import log, told
 from compiler.core.lowering import Reduce
-from compiler.core.op import Attrs, Op
+from compiler.core.op import Attrs, Op, is_registered
 from compiler.core.protocols import ArrayRunner
 from compiler.core.settings import COMPILE_LARGE_OPS
 from compiler.ops import leaves
-from dynamic.core import eager_ops
 from dynamic.core.dtypes import F32, F64
 from dynamic.core.spec import Spec
 
@@ -46,20 +45,7 @@ MOST_SUMS = 1 << 14
 KEPT = 1024
 """How many kernels are kept."""
 
-REDUCING = frozenset(
-    (
-        ops.logsumexp, ops.var, ops.std, ops.prod, ops.max, ops.min, ops.cross_entropy,
-        ops.mse_loss, ops.binary_cross_entropy_with_logits, eager_ops.prod_dim,
-    )
-)  # fmt: skip
-"""Ops whose result may be small where their cotangents are large."""
-
-_KEEPING = frozenset((ops.softmax, ops.log_softmax, ops.layer_norm))
-_VALUES_ONLY = frozenset((ops.sum, ops.mean, eager_ops.sum_dim, eager_ops.mean_dim))
-"""Ops whose cotangents are views of `g`."""
-_NAMED_APART = {
-    eager_ops.sum_dim: ops.sum, eager_ops.mean_dim: ops.mean, eager_ops.prod_dim: ops.prod,
-}  # fmt: skip
+_SWEPT = ("rows", "reduction")
 _DTYPES = frozenset((F32, F64, *(np.dtype(kind) for kind in ("i4", "i8", "u1", "?"))))
 _PLAIN = (int, str, type(None))
 
@@ -110,11 +96,11 @@ _kernels: dict[Any, _Kernel | None] = {}
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op by a kernel, an array; None where no kernel serves the call."""
-    if not serves(op, arrays) and op not in _VALUES_ONLY:
+    if not serves(op, arrays):
         return None
-    op, order = _NAMED_APART.get(op, op), None
+    order = None
     if not all(one.flags.c_contiguous for one in arrays):
-        if isinstance(op.lowering, Reduce) or op in _VALUES_ONLY:
+        if isinstance(op.lowering, Reduce) or _is_total(op):
             return None  # NumPy reads elements where they lie, in less time than a copy takes
         order = _order(op, arrays)
         arrays = [_permuted(one, order) for one in arrays]
@@ -129,9 +115,8 @@ def cotangents(
 
     What the rules do not read may be anything that has a shape and a dtype.
     """
-    if not serves(op, operands):
+    if _is_total(op) or not serves(op, operands):
         return None
-    op = _NAMED_APART.get(op, op)
     given: Sequence[Any] = (g, out, *operands)
     order = None if g.flags.c_contiguous else _order(op, given)
     given = [_permuted(one, order) for one in given]
@@ -172,7 +157,11 @@ def _permuted_back(result: Any, order: tuple[int, ...] | None) -> Any:
 
 def by_value(op: Op, attrs: Attrs) -> Make:
     """What computes the value of an op."""
-    return lambda values: [op.bound(values, attrs)]
+    if is_registered(op):
+        return lambda values: [op.bound(values, attrs)]
+    expand = op.expand
+    assert expand is not None
+    return lambda values: [expand(*values, **attrs)]
 
 
 def by_rules(op: Op, positions: Sequence[int], attrs: Attrs) -> Make:
@@ -189,7 +178,12 @@ def serves(op: Op, operands: Sequence[object]) -> bool:
     """Whether there are kernels for an op on such operands, and for its rules."""
     if not state.enabled or not operands or (op is ops.power and _is_product(operands[-1])):
         return False
-    return op.elementwise or op in _KEEPING or op in REDUCING
+    return op.elementwise or op.sweep in _SWEPT
+
+
+def _is_total(op: Op) -> bool:
+    """Whether the cotangents of a reduction are views of `g`."""
+    return op.sweep == "reduction" and op.linearity == "linear"
 
 
 def _is_product(exponent: object) -> bool:

@@ -88,6 +88,3 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "sort": _sort, "argsort": _order,
 }  # fmt: skip
 """What they mean."""
-
-EXACT = frozenset({"cummax", "cummin", "extremum_positions", "sort", "argsort"})
-"""What does not round."""

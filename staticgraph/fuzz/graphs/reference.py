@@ -1,7 +1,8 @@
 """What every op means, in plain NumPy: written again, from the definitions, in obvious ways.
 
-Nothing here calls the op library. Of elementwise ops that have no entry the declared NumPy function
-is the meaning (`_EVALUATED`): kernels compute another text, that of the lowering. Each function
+Nothing here calls the op library. Of ops that have no entry the declared NumPy function is the
+meaning (`_EVALUATED`), if kernels compute another text, that of the lowering or of the expansion.
+Each function
 takes and gives arrays, with the arguments of the public function; `apply` evaluates it in higher
 precision and rounds once.
 """
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.lowering import Pointwise
+from compiler.core.op import Op
 from compiler.ops import all_ops
 from staticgraph.fuzz.graphs import along_reference, matrices_reference, scatters_reference, special
 from staticgraph.fuzz.graphs.undefined import UndefinedError
@@ -452,26 +454,42 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "binary_cross_entropy_with_logits": _floats(_binary_cross_entropy),
 }  # fmt: skip
 
+
+def _evaluated(op: Op) -> Callable[..., Any]:
+    bind = op.bind
+    if bind is None:
+        return op.evaluate
+
+    def evaluate(*args: Any, **options: Any) -> Any:
+        operands, attrs = bind(*args, **options)
+        return op.evaluate(*operands, **attrs)
+
+    return evaluate
+
+
+def _is_apart(op: Op) -> bool:
+    """Whether kernels compute another text than the NumPy function of the record."""
+    if op.expand is not None:
+        return op.evaluate is not op.expand
+    return isinstance(op.lowering, Pointwise) and op.elementwise and op.bind is None
+
+
 _EVALUATED = {
-    op.name: _floats(op.evaluate)
+    op.name: _floats(_evaluated(op)) if op.floating else _evaluated(op)
     for op in all_ops()
-    if isinstance(op.lowering, Pointwise) and op.elementwise and op.bind is None
+    if _is_apart(op)
 }
-"""Elementwise ops that are declared by a scalar expression, which is what kernels compute, and by a
-function of NumPy apart from it: that function, in higher precision."""
+"""Ops that are declared by a scalar expression or by others ops, which is what kernels compute, and
+by a function of NumPy apart from it: that function, in higher precision."""
 
 REFERENCE = _EVALUATED | ELEMENTWISE | REDUCTIONS | MOVEMENT | OTHERS | along_reference.REFERENCE
 REFERENCE |= matrices_reference.REFERENCE | scatters_reference.REFERENCE
 
-EXACT = frozenset(MOVEMENT) | along_reference.EXACT | scatters_reference.EXACT | {
-    "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
-    "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "where", "copy",
-    "stop_gradient", "recompute", "negative", "sign", "abs", "maximum", "minimum", "floor", "ceil",
-    "trunc", "round", "relu", "clip", "clamp", "max", "min", "any", "all", "argmax", "argmin",
-    "take", "take_along_axis", "one_hot", "astype", "floor_divide", "remainder",
-    "fmod", "fmax", "fmin", "copysign", "heaviside", "gcd", "lcm",
+EXACT = frozenset(op.name for op in all_ops() if op.exact) | {
+    "arange", "clip", "cummax", "cummin", "getitem", "masked_fill", "pad", "permute",
+    "put_along_axis", "split", "stack", "swapaxes", "zeros",
 }  # fmt: skip
-"""What needs no higher precision, since it does not round, or must round as the dtype does."""
+"""What needs no higher precision, since it does not round: ops, and functions of them alone."""
 
 
 def apply(name: str, *args: object, **options: object) -> Any:

@@ -149,9 +149,3 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "masked_fill": lambda x, mask, value: np.where(mask, value, x),
 }  # fmt: skip
 """What they mean."""
-
-EXACT = frozenset({
-    "scatter", "put_along_axis", "along_extremum", "last_positions", "index_copy", "index_fill",
-    "put", "ravel_multi_index", "masked_fill",
-})  # fmt: skip
-"""What does not round."""

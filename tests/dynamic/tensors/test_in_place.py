@@ -7,13 +7,18 @@ import pytest
 
 import dynamic as torch
 from compiler import ops
-from dynamic.tensors.inplace_methods import NAMES
+from dynamic.core.pytorch import PYTORCH
 from dynamic.tensors.strided import Region
 from tests.samples import elementwise
 
 BINARY = {*elementwise(2), "logical_and", "logical_or", "logical_xor"}
 OF_INTEGERS = {"gcd", "lcm"}
-CASES = [(op, name) for op, names in NAMES.items() if op not in OF_INTEGERS for name in names]
+CASES = [
+    (op.name, name)
+    for op, row in PYTORCH.items()
+    for name in row.in_place
+    if op.name not in OF_INTEGERS
+]
 
 
 @pytest.mark.parametrize(("op", "name"), CASES)
