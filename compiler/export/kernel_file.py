@@ -84,7 +84,7 @@ if __name__ == "__main__":
 def export(
     runner: CompiledRunner,
     path: str | os.PathLike[str],
-    inputs: Sequence[Any],
+    inputs: Sequence[object],
     expected: CompiledRunner,
 ) -> None:
     """Write the kernel of an executable as a file of Python.

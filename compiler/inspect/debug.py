@@ -11,6 +11,7 @@ import numpy as np
 
 from compiler.core.errors import NonFiniteWarning
 from compiler.core.types import type_of
+from compiler.core.values import Value
 from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
 from compiler.inspect.interpreted import Interpreted
@@ -32,9 +33,9 @@ class Step:
     op: str
     name: str | None
     source: str
-    operands: tuple[Any, ...]
-    attrs: Mapping[str, Any]
-    value: Any
+    operands: tuple[Value, ...]
+    attrs: Mapping[str, object]
+    value: Value
 
     def __str__(self) -> str:
         operands = ", ".join(map(_typed, self.operands))
