@@ -396,6 +396,8 @@ SAMPLES: dict[str, list[Sample]] = {
         call(CORNERS, -0.25, spread(2, 1, low=0.1, high=1.9)),
         call(integers(6), -2, 3, order=0),
         call(byte(6), max=100, order=0),
+        call(np.array([1, 2, 3], "int8"), min=np.array([300, -5, 2]), order=0),
+        call(np.array([1, 2, 3], "int8"), max=np.array([-300, 5, 2]), order=0),
     ],
     "clamp": [
         call(CORNERS, spread(3, low=-1.4, high=-0.6), spread(2, 1, low=1.1, high=1.9)),

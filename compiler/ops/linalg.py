@@ -12,7 +12,13 @@ from compiler.core.dims import Size, product
 from compiler.core.errors import DTypeError, ShapeError
 from compiler.core.lowering import Gemm, Matmul
 from compiler.core.op import Attrs, Op, register
-from compiler.core.types import TensorType, broadcast_shapes, require_same_dtype, unify
+from compiler.core.types import (
+    TensorType,
+    broadcast_shapes,
+    require_same_dtype,
+    type_of,
+    unify,
+)
 from compiler.ops.arithmetic import multiply
 from compiler.ops.batching import Apply, Example, evaluated, full, widened
 from compiler.ops.declare import composite, unbroadcast
@@ -77,7 +83,11 @@ def _matmul_arrays(positions: Sequence[int], g: Any, o: Any, a: Any, b: Any) -> 
 
 
 def _matmul_numpy(a: Any, b: Any) -> Any:
-    return small_product(a, b) if 0 < a.ndim <= 2 and 0 < b.ndim <= 2 else np.matmul(a, b)
+    if 0 < a.ndim <= 2 and 0 < b.ndim <= 2:
+        return small_product(a, b)
+    if not a.ndim or not b.ndim:
+        _matmul_type(type_of(a), type_of(b))  # which says better than NumPy what is wrong
+    return np.matmul(a, b)
 
 
 def _batched_product(

@@ -153,6 +153,10 @@ def _is_floating(bound: Any) -> bool:
     return bound is not None and np.result_type(getattr(bound, "dtype", bound)).kind == "f"
 
 
+def _is_number(bound: Any) -> bool:
+    return isinstance(bound, np.generic) or not hasattr(bound, "dtype")
+
+
 def clip(x: Value, min: Value = None, max: Value = None) -> Value:
     """`x` limited to [min, max]; either may be None, a number or a tensor.
 
@@ -165,10 +169,16 @@ def clip(x: Value, min: Value = None, max: Value = None) -> Value:
     if min is None and max is None:
         raise OptionError("clip: needs min, max or both")
     x = as_operand(x)
+    min, max = (np.asarray(one) if isinstance(one, list | tuple) else one for one in (min, max))
     low = -math.inf if min is None else min
     high = math.inf if max is None else max
     kind = np.dtype(x.dtype).kind
     if kind in "iub" and not (_is_floating(min) or _is_floating(max)):
+        # a tensor may have another dtype, where no integer of that of x is beyond all others
+        if min is None and not _is_number(max):
+            return minimum(x, max)
+        if max is None and not _is_number(min):
+            return maximum(x, min)
         info = np.iinfo(np.int64 if kind == "b" else x.dtype)
         low, high = (info.min if min is None else min), (info.max if max is None else max)
     return clamp(x, low, high)

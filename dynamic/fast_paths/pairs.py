@@ -14,6 +14,7 @@ from dynamic.fast_paths.names import named_after
 from dynamic.kernels.dispatch import LARGE
 from dynamic.tape.tape import recipe
 from dynamic.tensors.division import quotient_of
+from dynamic.tensors.inplace_methods import scaled_operand
 from dynamic.tensors.tensor import PLAIN, Plans, Tensor, explain, new_value_of_two
 
 _array = np.array
@@ -86,7 +87,7 @@ def scaled(op: Op, operator: Any) -> Any:
 
     def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
         if alpha != 1:
-            other = other * alpha
+            other = scaled_operand(self, other, alpha)
         result = operator(self, other) if type(self) in PLAIN else NotImplemented
         return op.general(self, other) if result is NotImplemented else result
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from compiler import ops
+from compiler.core.op import Operand
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import F64
 from dynamic.core.errors import AutogradError
@@ -56,9 +57,12 @@ def ldexp(input: Any, other: object) -> Any:
     return input * ops.power(2.0, as_tensor(other).to(input.dtype))
 
 
-def rsub(input: Any, other: object, *, alpha: float = 1) -> Any:
+def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
     """other - alpha * input."""
-    return other - (input if alpha == 1 else input * alpha)
+    number = not isinstance(other, Operand)
+    if number:
+        return other - (input if alpha == 1 else input * alpha)
+    return other.sub(input, alpha=alpha)
 
 
 def threshold(input: object, threshold: float, value: float) -> Any:

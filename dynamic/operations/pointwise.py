@@ -13,6 +13,7 @@ from compiler.core.types import TensorType, broadcast_shapes
 from compiler.ops.declare import unbroadcast
 from dynamic.core.dtypes import require_dtype, result_type
 from dynamic.core.errors import ArgumentError, AutogradError
+from dynamic.tensors.inplace_methods import as_weight
 from dynamic.tensors.tensor import PLAIN, Tensor, wrap
 
 __all__ = [
@@ -58,6 +59,7 @@ lerp_by_number = Op(
 def lerp(input: Any, end: object, weight: Any) -> Any:
     """The input at weight 0, `end` at weight 1, and on the line through both elsewhere."""
     require_dtype("expected dtype {2} for `end` but got dtype {3}", input, end)
+    weight = as_weight(input, weight)
     require_dtype("expected dtype {2} for `weight` but got dtype {3}", input, weight)
     number = not isinstance(weight, Operand)
     if number:

@@ -11,11 +11,13 @@ from compiler import ops
 from compiler.core.op import Op, Operand
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import (
+    BOOL,
     as_element,
     require_dtype,
     require_index,
     require_mask,
     require_places,
+    result_type,
 )
 from dynamic.core.errors import AutogradError
 from dynamic.core.pytorch import PYTORCH
@@ -67,9 +69,26 @@ def _operator(op: Op) -> Any:
     return method
 
 
+def scaled_operand(x: Any, other: Any, alpha: Any) -> Any:
+    """`other` times a number, in the dtype of its sum with a tensor, not in its own."""
+    number = not isinstance(other, Operand)
+    if number:
+        return other * alpha
+    dtype = result_type((x._array, other._array))
+    if dtype == BOOL:
+        return (other * alpha).to(dtype)
+    return other.to(dtype) * alpha
+
+
+def as_weight(x: Any, weight: Any) -> Any:
+    """A weight, one that has no axes in the dtype of x: it stands for a number."""
+    number = not isinstance(weight, Operand)
+    return weight if number or weight.ndim else weight.to(x.dtype)
+
+
 def _scaled(op: Op) -> Any:
     def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-        return overwrite(self, op, (other if alpha == 1 else other * alpha,))
+        return overwrite(self, op, (other if alpha == 1 else scaled_operand(self, other, alpha),))
 
     method.__doc__ = f"In place, with b scaled by `alpha`: {op.doc}"
     return method
@@ -125,6 +144,10 @@ class InPlace(Operand):
         dtype = self._array.dtype
         if dtype.kind == "f":
             low, high = -np.inf, np.inf
+        elif max is None and isinstance(min, Operand):  # whose dtype may be wider
+            return overwrite(self, ops.maximum, (min,))
+        elif min is None and isinstance(max, Operand):
+            return overwrite(self, ops.minimum, (max,))
         else:
             low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
         bounds = (low if min is None else min, high if max is None else max)
@@ -240,6 +263,7 @@ class InPlace(Operand):
         if self._overwritten is None:
             check_writable(self, (end, weight))
         require_dtype("expected dtype {2} for `end` but got dtype {3}", self, end)
+        weight = as_weight(self, weight)
         require_dtype("expected dtype {2} for `weight` but got dtype {3}", self, weight)
         return self.add_(ops.multiply(end - self, weight))
 

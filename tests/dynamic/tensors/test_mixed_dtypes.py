@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import dynamic as torch
+import staticgraph as sg
+from compiler.core.errors import ShapeError
 
 I8, U8 = torch.tensor([1, -2, 3], dtype=torch.int8), torch.tensor([1, 200, 3], dtype=torch.uint8)
 I64, BOOL = torch.tensor([4, 5, -6]), torch.tensor([True, False, True])
@@ -107,3 +109,47 @@ def test_integers_to_negative_powers():
         with pytest.raises(RuntimeError, match="Integers to negative integer powers are not allo"):
             tensor**-3
     same(torch.tensor([2.0]) ** -1, [0.5], torch.float32)
+
+
+def test_one_bound_of_another_dtype_limits_in_the_dtype_of_the_result() -> None:
+    """NumPy's and PyTorch's values: the other bound is none, in no dtype."""
+    x, wide = torch.tensor([1, 2, 3], dtype=torch.int8), torch.tensor([300, -5, 2])
+    assert x.clamp(min=wide).tolist() == [300, 2, 3]
+    assert x.clamp(max=wide - 500).tolist() == [-200, -505, -498]
+    assert x.clone().clamp_(min=wide).tolist() == [44, 2, 3]  # cast as an in-place sum's result is
+    found = torch.tensor(300, dtype=torch.int16).clamp(max=torch.tensor([3], dtype=torch.int8))
+    assert (found.dtype, found.tolist()) == (torch.int8, [3])
+    assert sg.clip(np.array([1, 2, 3], "int8"), [300, -5, 2]).tolist() == [300, 2, 3]
+
+
+def test_alpha_scales_in_the_dtype_of_the_result() -> None:
+    small, wide = torch.tensor([100, 1], dtype=torch.int8), torch.tensor([1, 2])
+    for found in (torch.add(wide, small, alpha=2), wide.clone().add_(small, alpha=2)):
+        assert found.tolist() == [201, 4]
+    assert torch.rsub(small, wide, alpha=2).tolist() == [-199, 0]
+    assert wide.sub(small, alpha=-3).tolist() == [301, 5]
+    exact = torch.tensor([1.0], dtype=torch.float64).add(torch.tensor([1]), alpha=0.1)
+    assert exact.tolist() == [1.1]
+    truth = torch.tensor([True, False])
+    found = torch.add(truth, truth, alpha=2)
+    assert (found.dtype, found.tolist()) == (torch.bool, [True, False])
+    assert torch.tensor(3, dtype=torch.int16).add(torch.tensor(True), alpha=2).dtype == torch.int16
+
+
+def test_a_weight_without_axes_is_a_number() -> None:
+    one, zero = torch.ones(2), torch.zeros(2)
+    weight = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    found = torch.lerp(one, zero, weight)
+    assert (found.dtype, found.tolist()) == (torch.float32, [0.5, 0.5])
+    found.sum().backward()
+    assert (weight.grad.dtype, weight.grad.item()) == (torch.float64, -2.0)
+    assert torch.lerp(one, zero, torch.tensor(2)).tolist() == [-1.0, -1.0]
+    assert one.clone().lerp_(zero, weight.detach()).tolist() == [0.5, 0.5]
+    with pytest.raises(RuntimeError, match="expected dtype float for `weight` but got dtype doubl"):
+        torch.lerp(one, zero, torch.tensor([0.5], dtype=torch.float64))
+
+
+def test_a_product_with_a_number_says_what_is_wrong() -> None:
+    for make in (lambda x: x @ 2, lambda x: 2 @ x, lambda x: torch.matmul(x, 2.0)):
+        with pytest.raises(ShapeError, match="a scalar has no axis to sum over: use multiply"):
+            make(torch.ones(2))
