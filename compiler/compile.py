@@ -6,7 +6,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from compiler.core import fork
 from compiler.core.errors import OptionError
@@ -14,24 +14,27 @@ from compiler.core.log import log, told
 from compiler.core.options import BACKENDS, Options
 from compiler.core.settings import DUMP
 from compiler.dump import dump
-from compiler.executable import Executable
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition, require_lowerings
+from compiler.runners.compiled import CompiledRunner
 from compiler.runtime.cache.loader import load_image, load_kernel, load_with_numba, place_of
 from compiler.runtime.sizes import feeds_of
 from compiler.runtime.threads import check_count
 
-Kind = TypeVar("Kind", bound=Executable)
-
 
 def compile_graph(
     definition: Definition,
-    restructure: Callable[[list[Any]], Any],
+    restructure: Callable[[list[Any]], object],
     name: str,
     options: Options,
-    kind: type[Kind],
-) -> Kind:
-    """Compile a graph to a frontend's kind of executable; from the kernel cache if it is there."""
+    waits: bool = True,
+) -> CompiledRunner:
+    """Compile a graph; from the kernel cache if it is there.
+
+    Args:
+        restructure: what puts the list of results into the structure that calls return.
+        waits: whether a call waits for a kernel for its inputs' order.
+    """
     _check(definition, options)
     feeds = feeds_of(definition)
     with _collection_paused():
@@ -39,7 +42,9 @@ def compile_graph(
         found = None if place is None or DUMP.given else load_image(place, definition)
         if found is not None:
             log("cache", f"{name}: loaded")
-            return kind(definition, *found, feeds, restructure, name, options, _plain)
+            return CompiledRunner(
+                definition, *found, feeds, restructure, name, options, _plain, waits
+            )
         # importing what compiles takes longer than a start from the cache has
         with fork.importing:
             from compiler.driver import lower
@@ -64,14 +69,14 @@ def compile_graph(
             )
         if DUMP.given:
             log("compile", f"{name}: written to {dump(name, lowering[0], kernel)}")
-    return kind(
-        definition, image, native, feeds, restructure, name, options, _plain, graph, lowering
+    return CompiledRunner(
+        definition, image, native, feeds, restructure, name, options, _plain, waits, graph, lowering
     )
 
 
-def _plain(definition: Definition, name: str, options: Options) -> Executable:
-    """An executable that gives its results as a list."""
-    return compile_graph(definition, list, name, options, Executable)
+def _plain(definition: Definition, name: str, options: Options) -> CompiledRunner:
+    """What gives its results as a list."""
+    return compile_graph(definition, list, name, options)
 
 
 def is_cached(definition: Definition, options: Options) -> bool:

@@ -191,7 +191,7 @@ class _Sketch:
         box = self._box((name, _size(node.shape)), "leaf")
         self.dot.lines.append(Line(box, self.at[node]))
 
-    def _add_saved(self, node: Any) -> None:
+    def _add_saved(self, node: object) -> None:
         for number, array in _saved_arrays(node):
             name = self.array_names.get(id(array), "")
             role = "result" if number is None else f"operand {number}"
@@ -199,7 +199,7 @@ class _Sketch:
             self.dot.lines.append(Line(box, self.at[node], arrow=False))
 
 
-def _saved_arrays(node: Any) -> Iterator[tuple[int | None, Any]]:
+def _saved_arrays(node: object) -> Iterator[tuple[int | None, Any]]:
     """The arrays that a node keeps, each with the number of its operand; None for the output."""
     saved = getattr(node, "saved", None) or ()
     for i, value in enumerate(saved):
@@ -211,7 +211,7 @@ def _size(shape: Any) -> str:
     return f"({', '.join(map(str, shape))})"
 
 
-def _cut(value: Any, longest: int) -> str:
+def _cut(value: object, longest: int) -> str:
     text = str(value)
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 

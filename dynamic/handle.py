@@ -13,14 +13,14 @@ from compiler.core.protocols import CompiledFunction
 from dynamic.tensors.tensor import Tensor
 
 
-def call(function: CompiledFunction, operands: Sequence[Any]) -> list[Any]:
+def call(function: CompiledFunction, operands: Sequence[object]) -> list[Any]:
     """The results of a compiled function, recorded as one node."""
     from dynamic.capture import calls
 
     return calls.call(function, operands)
 
 
-def arrays(operands: Sequence[Any]) -> list[Any]:
+def arrays(operands: Sequence[object]) -> list[Any]:
     """The arrays of tensors; what is no tensor as it is."""
     from dynamic.capture import calls
 

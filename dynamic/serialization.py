@@ -32,7 +32,7 @@ class LoadError(StaticGraphError, RuntimeError):
     """A file is damaged, or holds something else than what `save` writes."""
 
 
-def save(obj: Any, f: Any) -> None:
+def save(obj: object, f: Any) -> None:
     """Write tensors, arrays, numbers, strings, None, and lists, tuples and dicts of these.
 
     What occurs twice is one object after loading, too; views become tensors of their own, and
@@ -63,7 +63,7 @@ def save(obj: Any, f: Any) -> None:
         draft.unlink(missing_ok=True)
 
 
-def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
+def load(f: Any, map_location: object = None, *, weights_only: bool = True) -> Any:
     """What `save` wrote; of another safetensors file its tensors as a dict by their names.
 
     Args:
@@ -121,7 +121,7 @@ class _Writer:
         self.names: dict[int, str] = {}
         self.kept: list[Any] = []  # so that no id is used twice
 
-    def encoded(self, value: Any, path: tuple[str, ...]) -> Any:
+    def encoded(self, value: object, path: tuple[str, ...]) -> Any:
         """The JSON for a value at a path."""
         if len(path) > DEEPEST:
             raise ArgumentError(f"save: more than {DEEPEST} containers inside each other")
@@ -138,7 +138,7 @@ class _Writer:
             raise ArgumentError(f"save: cannot save the {type(value).__name__} at {where}{hint}")
         return encode(self, value, path)
 
-    def _name(self, owner: Any, array: Any, path: tuple[str, ...]) -> str:
+    def _name(self, owner: object, array: object, path: tuple[str, ...]) -> str:
         """The name under which an array is stored: its path, made unique."""
         if id(owner) in self.names:
             return self.names[id(owner)]
@@ -162,7 +162,7 @@ class _Writer:
         """The JSON of each element."""
         return [self.encoded(value, (*path, str(i))) for i, value in enumerate(values)]
 
-    def pairs(self, values: Mapping[Any, Any], path: tuple[str, ...]) -> list[list[Any]]:
+    def pairs(self, values: Mapping[Any, object], path: tuple[str, ...]) -> list[list[Any]]:
         """The JSON of each key and value."""
         return [
             [self.encoded(key, (*path, "key")), self.encoded(value, (*path, str(key)))]
@@ -187,11 +187,11 @@ _ENCODERS: dict[type, Callable[[_Writer, Any, tuple[str, ...]], Any]] = {
 class _Reader:
     """Turns what a `_Writer` made back into objects."""
 
-    def __init__(self, arrays: Mapping[str, Any]) -> None:
+    def __init__(self, arrays: Mapping[str, object]) -> None:
         self.arrays = arrays
         self.made: dict[tuple[str, str], Any] = {}
 
-    def decoded(self, code: Any) -> Any:
+    def decoded(self, code: object) -> Any:
         """The value that the JSON stands for."""
         if isinstance(code, list):
             return [self.decoded(one) for one in code]
@@ -220,7 +220,7 @@ class _Reader:
             self.made[kind, name] = self._made(kind, self.arrays[name], code)
         return self.made[kind, name]
 
-    def _made(self, kind: str, array: Any, code: Mapping[str, Any]) -> Any:
+    def _made(self, kind: str, array: object, code: Mapping[str, Any]) -> Any:
         if kind == "array":
             return array
         if kind == "parameter":

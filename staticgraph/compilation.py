@@ -8,19 +8,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compiler.compile import compile_graph, is_cached
-from compiler.core import fork
 from compiler.core.arrays import to_array
 from compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms
 from compiler.core.errors import FeedError, GraphError, OptionError
 from compiler.core.options import Options
 from compiler.core.types import substituted, unify
-from compiler.graph.definition import Definition, define
+from compiler.graph.definition import define
 from compiler.graph.expression import Expression, at_line, constant, construct
 from compiler.graph.traversal import ancestors, between, fold
 from compiler.ops import leaves
 from compiler.transforms.autodiff import gradients
-from staticgraph.executables.executable import Executable
+from staticgraph.executables.executable import Executable, executable_of
 from staticgraph.leaves import Variable
 
 if TYPE_CHECKING:
@@ -46,9 +44,9 @@ def grad(output: Expression, wrt: Any, seed: Expression | None = None) -> Any:
 
 def compile(
     inputs: Sequence[Expression],
-    outputs: Any,
+    outputs: object,
     updates: Updates | None = None,
-    givens: Mapping[Expression, Any] | None = None,
+    givens: Mapping[Expression, object] | None = None,
     *,
     numerics: str = "strict",
     threads: int | None = None,
@@ -98,6 +96,12 @@ def compile(
         GraphError: an input is no placeholder, given twice, or not needed; an output depends on a
             placeholder that is not among the inputs; an update does not fit its variable.
         OptionError: an option has a value that it cannot have.
+
+    Example:
+        >>> x = sg.placeholder("x", (None,), "float64")
+        >>> f = sg.compile([x], [x * x, sg.grad(sg.sum(x * x), x)])
+        >>> f(np.array([1.0, 2.0, 3.0]))
+        [array([1., 4., 9.]), array([2., 4., 6.])]
     """
     _check_options(name, fuse=fuse, background=background)
     title = name or "compiled function"
@@ -115,35 +119,13 @@ def compile(
     return executable_of(definition, restructure, title, options, background, debug)
 
 
-def _check_options(name: Any, **switches: Any) -> None:
+def _check_options(name: object, **switches: object) -> None:
     """OptionError for a name that is no text, and for a switch that is neither True nor False."""
     if name is not None and not isinstance(name, str):
         raise OptionError(f"compile: the name is a string, not {name!r}")
     for option, value in switches.items():
         if not isinstance(value, bool):
             raise OptionError(f"compile: {option} is True or False, not {value!r}")
-
-
-def executable_of(
-    definition: Definition,
-    restructure: Callable[[list[Any]], Any],
-    title: str,
-    options: Options,
-    background: bool,
-    debug: bool | Callable[[Step], None],
-) -> Executable:
-    """An executable for a definition: see `compile`."""
-    if debug is not False or (background and not is_cached(definition, options)):
-        with fork.importing:
-            from staticgraph.executables.interpreted import run_op_by_op
-
-        return run_op_by_op(definition, restructure, title, options, background, debug)
-    executable = compile_graph(definition, restructure, title, options, Executable)
-    executable.waits = not background
-    return executable
-
-
-Executable.remake = staticmethod(executable_of)
 
 
 _FIRST = operator.itemgetter(0)
@@ -159,7 +141,7 @@ class _AsDict:
         return dict(zip(self.keys, results, strict=True))
 
 
-def _flatten(outputs: Any) -> tuple[list[Expression], Callable[[list[Any]], Any]]:
+def _flatten(outputs: object) -> tuple[list[Expression], Callable[[list[Any]], Any]]:
     """The outputs as a list, and what puts a list of results back into their structure."""
     if isinstance(outputs, Expression):
         return [outputs], _FIRST
@@ -254,7 +236,9 @@ def _sizes_of(node: Expression) -> list[Size]:
     return found
 
 
-def _substitute(roots: Sequence[Expression], givens: Mapping[Expression, Any]) -> list[Expression]:
+def _substitute(
+    roots: Sequence[Expression], givens: Mapping[Expression, object]
+) -> list[Expression]:
     made: dict[int, Expression] = {}
     sizes: dict[Unknown, Size] = {}
     if not isinstance(givens, Mapping):
@@ -295,7 +279,7 @@ def _substitute(roots: Sequence[Expression], givens: Mapping[Expression, Any]) -
     return fold(roots, made, remade)
 
 
-def _constant_like(value: Any, like: Expression) -> Expression:
+def _constant_like(value: object, like: Expression) -> Expression:
     """`value` as an expression; Python numbers and lists take the dtype of `like`."""
     if isinstance(value, Expression):
         return value
@@ -308,7 +292,7 @@ def _constant_like(value: Any, like: Expression) -> Expression:
 _compiled: dict[int, Executable] = {}  # by the serial of the output; dropped with it
 
 
-def run(output: Expression, feeds: Mapping[Expression, Any] | None = None) -> Any:
+def run(output: Expression, feeds: Mapping[Expression, object] | None = None) -> Any:
     """The value of an expression; compiled on first use, then reused.
 
     Args:
@@ -317,6 +301,11 @@ def run(output: Expression, feeds: Mapping[Expression, Any] | None = None) -> An
 
     Raises:
         FeedError: a placeholder has no feed, or a feed is not needed.
+
+    Example:
+        >>> x = sg.placeholder("x", (None,), "float64")
+        >>> sg.run(x * x, {x: np.array([1.0, 2.0, 3.0])})
+        array([1., 4., 9.])
     """
     if not isinstance(output, Expression):
         raise OptionError(f"run: {output!r} is no expression")
@@ -338,7 +327,7 @@ def run(output: Expression, feeds: Mapping[Expression, Any] | None = None) -> An
     return executable(*(by_serial[node.serial] for node in needed))
 
 
-def _serial(node: Any) -> int:
+def _serial(node: object) -> int:
     if not isinstance(node, Expression):
         raise FeedError(f"run: the feed {node!r} is no placeholder")
     return node.serial

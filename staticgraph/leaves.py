@@ -31,6 +31,11 @@ def placeholder(
 
     Raises:
         ShapeError, DTypeError, OptionError: bad shape, dtype or name.
+
+    Example:
+        >>> x = sg.placeholder("x", ("rows", 2))
+        >>> x.shape
+        (rows, 2)
     """
     if not isinstance(name, str):
         raise OptionError(f"placeholder: the name is a string, not {name!r}")
@@ -41,7 +46,7 @@ def placeholder(
     return Expression(leaves.placeholder, (), attrs, name)
 
 
-def _size(name: str, axis: int, size: Any) -> Size:
+def _size(name: str, axis: int, size: object) -> Size:
     if size is None:
         return unknown(label=f"{name}.{axis}")
     if isinstance(size, str):
@@ -63,16 +68,28 @@ class Variable(Expression):
 
     @property
     def value(self) -> Any:
-        """A copy of the current value; assign an array of the same shape and dtype to change it."""
+        """A copy of the current value; assign an array of the same shape and dtype to change it.
+
+        Example:
+            >>> v = sg.variable(np.array([1.0, 2.0]))
+            >>> v.value = np.array([3.0, 4.0])
+            >>> v.value
+            array([3., 4.])
+        """
         return self.state.copy()
 
     @value.setter
-    def value(self, new: Any) -> None:
+    def value(self, new: object) -> None:
         self.state.assign(new)
 
     @property
     def state(self) -> State:
-        """The memory that executables read and update."""
+        """The memory that executables read and update.
+
+        Example:
+            >>> sg.variable(np.array([1.0]), "count").state.label
+            "variable 'count'"
+        """
         state: State = self.attrs["key"]
         return state
 
@@ -88,7 +105,7 @@ class Variable(Expression):
         return Variable(self.op, (), attrs, self.name, self.source, self.type)
 
 
-def variable(value: Any, name: str | None = None, dtype: object = None) -> Variable:
+def variable(value: object, name: str | None = None, dtype: object = None) -> Variable:
     """State with an initial value, which updates of executables change.
 
     Args:
@@ -99,6 +116,12 @@ def variable(value: Any, name: str | None = None, dtype: object = None) -> Varia
     Raises:
         DTypeError: no such dtype, or one that cannot hold the value but for the rounding of floats.
         OptionError: the name is no string.
+
+    Example:
+        >>> count = sg.variable(0)
+        >>> step = sg.compile([], count, updates={count: count + 1})
+        >>> int(step()), int(step()), int(count.value)
+        (0, 1, 2)
     """
     if name is not None and not isinstance(name, str):
         raise OptionError(f"variable: the name is a string, not {name!r}")
@@ -107,23 +130,43 @@ def variable(value: Any, name: str | None = None, dtype: object = None) -> Varia
     return Variable(leaves.variable, (), attrs, name)
 
 
-def constant(value: Any, dtype: object = None) -> Expression:
-    """A value that is part of the graph (copied); Python floats become float32."""
+def constant(value: object, dtype: object = None) -> Expression:
+    """A value that is part of the graph (copied); Python floats become float32.
+
+    Example:
+        >>> sg.run(sg.constant([1.0, 2.0]) * 2)
+        array([2., 4.], dtype=float32)
+    """
     return expression.constant(_as_array(value, dtype))
 
 
 def zeros(shape: Any, dtype: object = "float32") -> Expression:
-    """Zeros of a shape, in which sizes may be unknown (`x.shape[0]`)."""
+    """Zeros of a shape, in which sizes may be unknown (`x.shape[0]`).
+
+    Example:
+        >>> sg.run(sg.zeros((2,)))
+        array([0., 0.], dtype=float32)
+    """
     return full(shape, 0, dtype)
 
 
-def ones(shape: Any, dtype: object = "float32") -> Expression:
-    """Ones of a shape, in which sizes may be unknown."""
+def ones(shape: object, dtype: object = "float32") -> Expression:
+    """Ones of a shape, in which sizes may be unknown.
+
+    Example:
+        >>> sg.run(sg.ones((2,)))
+        array([1., 1.], dtype=float32)
+    """
     return full(shape, 1, dtype)
 
 
-def full(shape: Any, value: float, dtype: object = "float32") -> Expression:
-    """A tensor of one value, of a shape in which sizes may be unknown."""
+def full(shape: object, value: float, dtype: object = "float32") -> Expression:
+    """A tensor of one value, of a shape in which sizes may be unknown.
+
+    Example:
+        >>> sg.run(sg.full((2,), 7, "int64"))
+        array([7, 7])
+    """
     if np.ndim(value):
         raise ShapeError(f"full: the value is one number, not {value!r:.80}")
     result: Expression = broadcast_to(constant(value, dtype), shape)
@@ -131,14 +174,19 @@ def full(shape: Any, value: float, dtype: object = "float32") -> Expression:
 
 
 def arange(stop: Size) -> Expression:
-    """The integers 0, 1, ..., stop - 1, of which `stop` may be unknown: int64."""
+    """The integers 0, 1, ..., stop - 1, of which `stop` may be unknown: int64.
+
+    Example:
+        >>> sg.run(sg.arange(3))
+        array([0, 1, 2])
+    """
     is_known = hasattr(stop, "__index__") and not isinstance(stop, bool | Dim)
     if not isinstance(stop, Dim) and (not is_known or stop.__index__() < 0):
         raise OptionError(f"arange: {stop!r} is no size: an int from 0, or the size of an axis")
     return expression.construct(leaves.iota, (), {"size": stop})
 
 
-def _as_array(value: Any, dtype: object) -> Any:
+def _as_array(value: object, dtype: object) -> Any:
     array = as_array(value)
     if dtype is not None:
         return converted(value, array, as_dtype(dtype))

@@ -37,6 +37,12 @@ def load(path: str | os.PathLike[str]) -> Any:
         FormatError: the file is damaged, of another version, or holds something else. The message
             names the file, the place in it and what is wrong; nothing is loaded.
         OSError: it cannot be read.
+
+    Example:
+        >>> x = sg.placeholder("x", (None,), "float64")
+        >>> sg.save(sg.compile([x], x * x), "square.sg")
+        >>> sg.load("square.sg")(np.array([3.0]))
+        array([9.])
     """
     path = Path(os.fspath(path))
     try:
@@ -118,7 +124,7 @@ def _array(name: str, data: bytes) -> Any:
     return np.frombuffer(body, dtype).astype(known).reshape(shape, order=order)
 
 
-def _loaded(content: Any, arrays: Sequence[Any]) -> Any:
+def _loaded(content: Any, arrays: Sequence[object]) -> Any:
     records, constants = content.get("executables"), content.get("constants")
     if not isinstance(records, dict) or type(constants) is not int:
         raise FormatError(f"{GRAPH}: there are no executables")
@@ -144,7 +150,7 @@ def _loaded(content: Any, arrays: Sequence[Any]) -> Any:
     return made
 
 
-def _checked(reader: Reader, record: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _checked(reader: Reader, record: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments and options of `compile` for a record."""
     if not isinstance(record, dict) or not isinstance(record.get("name"), str):
         raise FormatError(f"{record!r:.80} is no executable")

@@ -28,7 +28,7 @@ Rate: TypeAlias = "float | Expression"
 """A number, or an expression of one, such as a variable whose value is changed between calls."""
 
 
-def _check_rate(name: str, lr: Any) -> None:
+def _check_rate(name: str, lr: object) -> None:
     if isinstance(lr, Expression):
         if lr.shape != () or lr.dtype.kind != "f":
             raise OptionError(f"{name}: lr is a floating-point scalar, not {lr} ({lr.source})")
@@ -36,14 +36,14 @@ def _check_rate(name: str, lr: Any) -> None:
     _check_number(name, "lr", lr)
 
 
-def _check_number(name: str, option: str, value: Any, least: float = 0.0) -> None:
+def _check_number(name: str, option: str, value: object, least: float = 0.0) -> None:
     if not isinstance(value, Real) or value != value:
         raise OptionError(f"{name}: {option} {value!r} is no number")
     if value < least:
         raise OptionError(f"{name}: {option} {value} is negative")
 
 
-def _check_switches(name: str, **switches: Any) -> None:
+def _check_switches(name: str, **switches: object) -> None:
     for option, value in switches.items():
         if not isinstance(value, bool):
             raise OptionError(f"{name}: {option} is True or False, not {value!r}")
@@ -76,6 +76,12 @@ class Optimizer(ABC):
 
         Raises:
             GraphError: there is nothing to change, or the loss is no scalar.
+
+        Example:
+            >>> w = sg.variable(3.0)
+            >>> step = sg.compile([], w * w, updates=sg.optim.SGD(lr=0.25).minimize(w * w))
+            >>> float(step()), float(step())
+            (9.0, 2.25)
         """
         if parameters is None:
             parameters = [
@@ -105,7 +111,7 @@ class Optimizer(ABC):
         """Add the updates of what all parameters share."""
 
     @abstractmethod
-    def _step(self, updates: Updates, parameter: Variable, gradient: Any) -> None:
+    def _step(self, updates: Updates, parameter: Variable, gradient: object) -> None:
         """Add the updates of one parameter and of its state."""
 
 
@@ -114,13 +120,20 @@ def _state(parameter: Variable, kind: str) -> Variable:
     return variable(np.zeros(parameter.state.array.shape, parameter.dtype), name)
 
 
-def _as(parameter: Variable, rate: Any) -> Any:
+def _as(parameter: Variable, rate: object) -> Any:
     """A rate in the dtype of a parameter."""
     return astype(rate, parameter.dtype) if isinstance(rate, Expression) else rate
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent with momentum (Sutskever et al. 2013), as torch.optim.SGD."""
+    """Stochastic gradient descent with momentum (Sutskever et al. 2013), as torch.optim.SGD.
+
+    Example:
+        >>> w = sg.variable(3.0)
+        >>> step = sg.compile([], w * w, updates=sg.optim.SGD(lr=0.25).minimize(w * w))
+        >>> float(step()), float(w.value)
+        (9.0, 1.5)
+    """
 
     def __init__(
         self,
@@ -169,7 +182,14 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam (Kingma, Ba 2015), as torch.optim.Adam."""
+    """Adam (Kingma, Ba 2015), as torch.optim.Adam.
+
+    Example:
+        >>> w = sg.variable(3.0)
+        >>> step = sg.compile([], w * w, updates=sg.optim.Adam(lr=0.5).minimize(w * w))
+        >>> float(step()), float(w.value)
+        (9.0, 2.5)
+    """
 
     def __init__(
         self,

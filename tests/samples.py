@@ -813,7 +813,45 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     # new ops come last: the data of those before stay what they are
     "softsign": unary(),
+    "sparsemax": [
+        *along_one_axis(),
+        call(np.array([[1.0, 1.0, 0.25], [2.0, 2.0, 2.0], [-5.0, 9.0, 8.5]]), 1),
+        call(np.array([[1.0, 0.0], [np.nan, 1.0], [-np.inf, 3.0]]), order=0),
+        call(spread(2, 0)),
+        call(spread(0, 2)),
+    ],
+    "lp_pool2d": [
+        call(positive(2, 3, 4, 5), 2, 2),
+        call(positive(1, 2, 5, 4), 3.0, (2, 3), 1),
+        call(positive(2, 1, 3, 3), 1.5, 2, stride=(1, 2)),
+        call(nonzero(1, 1, 4, 4), 2, 3, 1),
+        call(np.array([[[[0.0, 0.0, 3.0], [0.0, 0.0, 4.0]]]]), 2, 2, 1, order=1),
+        call(integers(1, 2, 4, 4, low=1), 2.0, 2, order=0),
+    ],
 }  # fmt: skip
+
+
+WITHOUT = {
+    "sparsemax": "not in PyTorch; test_rows.py compares it with bisection",
+    "placeholder": "a leaf of a graph: it has no value of its own",
+    "variable": "a leaf of a graph: it has no value of its own",
+    "constant": "a leaf of a graph; the same as torch.tensor, without a gradient",
+    "iota": "torch.arange, without operands: there is no gradient",
+    "size_of": "a size as a value, without operands: there is no gradient",
+    "as_strided": "made by the compiler of inputs, whose views no two elements share a place of",
+    "gemm": "made by the compiler of matmul and add, which are compared",
+    "cofactor": "the slope of det, which is compared",
+    "log_odds": "logit without its option, which is compared",
+    "recompute": "x: a mark of the compiler's",
+    "checkpoint": "x: a mark of the compiler's",
+    "overlap_add": "the adjoint of sliding_windows, which is compared with torch's as_strided; "
+    "torch has it for two axes and one stride only (fold)",
+    "scan": "a loop of a graph; torch runs loops in Python",
+    "while_loop": "a loop of a graph; torch runs loops in Python",
+    "cond": "a branch of a graph; torch runs branches in Python",
+    "item": "a part of the value of a loop or a branch",
+}
+"""The ops without a counterpart in PyTorch, each with the reason."""
 
 
 def elementwise(arity: int) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.ops import leaves
+from compiler.transforms import control_flow  # noqa: F401 - provides the loops of gradients
 from compiler.transforms.autodiff import gradients
 from tests.samples import SAMPLES, Sample
 

@@ -13,7 +13,7 @@ Known = tuple[str, str, Callable[[Any], bool], int]
 """The name and type of a parameter, whether it takes a value, and its position or -1."""
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return hasattr(value, "__float__") or hasattr(value, "__index__")
 
 
@@ -28,7 +28,7 @@ _AXES = ("axis", "dim")
 
 
 @functools.cache
-def _known(function: Callable[..., Any]) -> tuple[Known, ...]:
+def _known(function: Callable[..., object]) -> tuple[Known, ...]:
     found = []
     for position, one in enumerate(inspect.signature(function).parameters.values()):
         if one.annotation in _TAKES and one.name not in _AXES:
@@ -38,7 +38,7 @@ def _known(function: Callable[..., Any]) -> tuple[Known, ...]:
 
 
 def check_types(
-    name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    name: str, function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> None:
     """TypeError for an argument that `function` is annotated not to take."""
     for key, wanted, takes, position in _known(function):

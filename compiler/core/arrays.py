@@ -12,7 +12,7 @@ from compiler.core.types import DType
 _RANKS = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 
-def refuse_masked(value: Any) -> None:
+def refuse_masked(value: object) -> None:
     """DTypeError for masked elements, of which an array would keep what lies below the mask."""
     if isinstance(value, np.ndarray) and type(value) is not np.ndarray and np.ma.is_masked(value):
         raise DTypeError(
@@ -20,7 +20,7 @@ def refuse_masked(value: Any) -> None:
         )
 
 
-def as_array(value: Any) -> Any:
+def as_array(value: object) -> Any:
     """`value` as an array that means the same.
 
     Raises:
@@ -31,7 +31,7 @@ def as_array(value: Any) -> Any:
     return np.asarray(value)
 
 
-def to_array(value: Any, dtype: DType) -> Any:
+def to_array(value: object, dtype: DType) -> Any:
     """`value` as an array, which has the dtype if `value` may become it without being asked.
 
     Python numbers and nested lists of them may where the kind (bool, int, float) does not sink and
@@ -54,7 +54,7 @@ def to_array(value: Any, dtype: DType) -> Any:
     return made
 
 
-def converted(value: Any, array: Any, dtype: DType) -> Any:
+def converted(value: object, array: Any, dtype: DType) -> Any:
     """`value`, which is `array` in NumPy's dtype, in one that was asked for.
 
     Raises:
@@ -80,6 +80,6 @@ def _holds(made: Any, array: Any) -> bool:
     return array.dtype.kind == "f" and bool(np.array_equal(infinite, np.isinf(array)))
 
 
-def row_major(array: Any) -> Any:
+def row_major(array: object) -> Any:
     """An array, copied unless it is row-major and aligned."""
     return np.require(array, requirements=["C", "A"])

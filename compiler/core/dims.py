@@ -95,7 +95,13 @@ def _term_order(term: tuple[Monomial, int]) -> tuple[int, tuple[tuple[str, ...],
 
 
 class Dim:
-    """A size that depends on unknowns; immutable and hashable."""
+    """A size that depends on unknowns; immutable and hashable.
+
+    Example:
+        >>> n = sg.placeholder("x", (None,)).shape[0]
+        >>> n * 2 + 1
+        2*x.0 + 1
+    """
 
     __slots__ = ("_hash", "terms")
     __array_ufunc__ = None  # NumPy's integers leave the arithmetic to the Dim

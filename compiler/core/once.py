@@ -25,7 +25,7 @@ class Once(Generic[T]):
         self.values: dict[tuple[Any, ...], T] = {}
         self.__doc__ = make.__doc__
 
-    def __call__(self, *args: Any) -> T:
+    def __call__(self, *args: object) -> T:
         """The value for these arguments."""
         if args not in self.values:
             self.values.setdefault(args, self.make(*args))

@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -28,6 +29,7 @@ BatchRule: TypeAlias = "Callable[..., Any]"
 Linearity: TypeAlias = Literal["none", "linear", "affine", "multilinear", "diagonal"]
 Domain: TypeAlias = Literal["all", "positive", "unit", "small", "share"]
 Cost: TypeAlias = Literal["cheap", "moderate", "expensive"]
+Sweep: TypeAlias = Literal["", "rows", "reduction", "windows"]
 
 
 class Operand:
@@ -78,7 +80,7 @@ def _most(function: Any) -> float:
     return sum(one.kind in by_position and one.name != "out" for one in parameters)
 
 
-def refuse_more(name: str, function: Any, count: int) -> None:
+def refuse_more(name: str, function: object, count: int) -> None:
     """TypeError if one of so many arguments were written to."""
     most = _most(function)
     if count > most:
@@ -91,7 +93,7 @@ class _Own:
 
     __slots__ = ("_of_class", "_of_op")
 
-    def __init__(self, of_op: Callable[[Any], Any], of_class: Any = None) -> None:
+    def __init__(self, of_op: Callable[[Any], object], of_class: object = None) -> None:
         self._of_op, self._of_class = of_op, of_class
 
     def __get__(self, op: Any, kind: type) -> Any:
@@ -140,6 +142,13 @@ class Op:
             "unit" (-1 to 1), "small" (it grows exponentially), or "share" (0 to 1); of two
             operands, the second. Random programs move operands there.
         smooth: whether it has two derivatives wherever it has a value, and its gradient is these.
+        exact: whether nothing is rounded: its elements are chosen, moved, compared or counted.
+        sweep: how one kernel of it, or of its cotangents, goes over memory if it is not
+            elementwise: "rows" along one axis or the last ones, which have the operand's shape;
+            "reduction" of such rows to one element; "windows" over images, (n, c, h, w); "" where
+            it is worth none of its own. Eager tensors that are large are computed so.
+        choices: values of arguments, by their names in the signature, that random programs try;
+            of `axis`, and of those that windows have, they know some themselves.
         bind: `(*args, **kwargs) -> (operands, attrs)`, the public signature; None where all
             arguments are operands.
         expand: for a composite, the same value written in other ops: `(*operands, **attrs)`.
@@ -147,6 +156,9 @@ class Op:
         promotes: the operands (as a slice) that frontends cast to one dtype before they apply.
         floating: whether frontends cast integers to floating point before they apply.
         commutative: whether the two operands may be exchanged.
+        doc: what comes out: shapes, dtypes, errors.
+        example: the shortest call that a reader learns from, and what it prints, as a doctest in
+            which `sg` and `np` are given.
     """
 
     name: str
@@ -163,6 +175,9 @@ class Op:
     cost: Cost = "cheap"
     domain: Domain = "all"
     smooth: bool = True
+    exact: bool = False
+    sweep: Sweep = ""
+    choices: Mapping[str, tuple[Any, ...]] = field(default_factory=dict, repr=False)
     bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None
     expand: Callable[..., Any] | None = None
     lowering: Lowering | None = None
@@ -170,8 +185,9 @@ class Op:
     floating: bool = False
     commutative: bool = False
     doc: str = field(default="", repr=False)
+    example: str = field(default="", repr=False)
 
-    def __call__(self, *operands: Any, **attrs: Any) -> Any:
+    def __call__(self, *operands: object, **attrs: object) -> Any:
         """The op as the public function."""
         return self.general(*operands, **attrs)
 
@@ -184,7 +200,7 @@ class Op:
         namespace = {"__slots__": (), "__call__": staticmethod(shortcut), "__doc__": documentation}
         object.__setattr__(self, "__class__", type(f"Op_{self.name}", (Op,), namespace))
 
-    def general(self, *operands: Any, **attrs: Any) -> Any:
+    def general(self, *operands: object, **attrs: object) -> Any:
         """The op applied to anything."""
         if self.bind is not None:
             try:
@@ -210,7 +226,7 @@ class Op:
         for name in attrs.keys() - known:
             raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
 
-    def bound(self, operands: Sequence[Any], attrs: Attrs) -> Any:
+    def bound(self, operands: Sequence[object], attrs: Attrs) -> Any:
         """The op applied to what `bind` makes of the arguments: for rules that know it."""
         for operand in operands:
             if isinstance(operand, Operand):
@@ -248,7 +264,7 @@ class Op:
         return op_named, (self.name,)
 
     def cotangents(
-        self, positions: Sequence[int], g: Any, out: Any, *operands: Any, **attrs: Any
+        self, positions: Sequence[int], g: object, out: object, *operands: object, **attrs: object
     ) -> Sequence[Any]:
         """The cotangents of the operands at `positions`, on plain arrays."""
         if self.vjp_arrays is not None:
@@ -272,7 +288,7 @@ class Op:
         return self.saves[position] if position < len(self.saves) else ""
 
 
-def _floating(operands: Sequence[Any], promotes: slice | None) -> Sequence[Any]:
+def _floating(operands: Sequence[object], promotes: slice | None) -> Sequence[Any]:
     """Operands without handles, with integers cast as frontends cast them.
 
     NumPy casts what has 8 or 16 bits to float16, or float32, or computes with integers.
@@ -298,7 +314,13 @@ def _floating(operands: Sequence[Any], promotes: slice | None) -> Sequence[Any]:
 
 
 def _documentation(op: Op) -> str:
-    return f"{op.name}{op.signature}\n\n{op.doc}"
+    """What `help` shows, made when somebody asks for it."""
+    wrapped = functools.partial(textwrap.fill, width=100, break_on_hyphens=False)
+    parts = [wrapped(f"{op.name}{op.signature}", subsequent_indent="    ")]
+    parts += map(wrapped, inspect.cleandoc(op.doc).split("\n\n"))
+    if op.example:
+        parts.append("Example:\n" + textwrap.indent(op.example, "    "))
+    return "\n\n".join(parts)
 
 
 # so that `help`, editors and `inspect` show an op as the function that it is

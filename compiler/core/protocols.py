@@ -35,7 +35,7 @@ class CompiledPullback(Protocol):
         """The outputs, and the values to keep for `backward`."""
 
     def backward(
-        self, cotangents: Sequence[Any], arrays: Sequence[Any], kept: Sequence[AnyArray]
+        self, cotangents: Sequence[object], arrays: Sequence[Any], kept: Sequence[AnyArray]
     ) -> list[AnyArray]:
         """The cotangents of the operands; of `arrays`, those at `reads` matter."""
 
@@ -53,5 +53,16 @@ class CompiledFunction(Protocol):
     def reverse(self, needs: tuple[int, ...]) -> CompiledPullback:
         """The function with its reverse pass by the operands at `needs`."""
 
-    def expand(self, operands: Sequence[Any]) -> list[Any]:
+    def expand(self, operands: Sequence[object]) -> list[Any]:
         """The outputs on any operands, op by op."""
+
+
+class ArrayRunner(Protocol):
+    """A compiled definition, as an eager engine calls it."""
+
+    def run(self, args: Sequence[AnyArray], kwargs: dict[str, AnyArray]) -> list[AnyArray]:
+        """The outputs, in new arrays; `kwargs` are inputs by name, and are taken over.
+
+        Raises:
+            DTypeError, ShapeError, OutOfRangeError: the inputs do not fit.
+        """

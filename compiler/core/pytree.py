@@ -8,7 +8,7 @@ from typing import Any
 from compiler.core.errors import OptionError
 
 
-def leaves(tree: Any) -> list[Any]:
+def leaves(tree: object) -> list[Any]:
     """The leaves of a tree, in order; dicts in the order of their keys' insertion."""
     if isinstance(tree, tuple | list):
         return [leaf for one in tree for leaf in leaves(one)]
@@ -17,13 +17,13 @@ def leaves(tree: Any) -> list[Any]:
     return [] if tree is None else [tree]
 
 
-def rebuilt(tree: Any, values: Sequence[Any]) -> Any:
+def rebuilt(tree: object, values: Sequence[object]) -> Any:
     """A tree of the structure of `tree` with other leaves."""
     supply = iter(values)
     return mapped(lambda _: next(supply), tree)
 
 
-def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
+def mapped(function: Callable[[Any], object], tree: object) -> Any:
     """The tree with `function` applied to each leaf."""
     if isinstance(tree, tuple | list):
         parts = [mapped(function, one) for one in tree]
@@ -33,7 +33,7 @@ def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
     return None if tree is None else function(tree)
 
 
-def structure(tree: Any) -> str:
+def structure(tree: object) -> str:
     """The structure of a tree as text, with a star for each leaf: equal for equal structures."""
     if isinstance(tree, tuple | list):
         parts = ", ".join(structure(one) for one in tree)
@@ -45,7 +45,7 @@ def structure(tree: Any) -> str:
     return "None" if tree is None else "*"
 
 
-def spread_over(prefix: Any, tree: Any, misfit: Callable[[], OptionError]) -> list[Any]:
+def spread_over(prefix: object, tree: object, misfit: Callable[[], OptionError]) -> list[Any]:
     """One value of `prefix` per leaf of `tree`, of which it has the structure or a part of it.
 
     Raises what `misfit` makes where `prefix` branches and `tree` does not branch alike.

@@ -87,7 +87,7 @@ class TupleType:
 Type: TypeAlias = "TensorType | TupleType"
 
 
-def mapped(value: Any, function: Callable[[Dim], Size]) -> Any:
+def mapped(value: object, function: Callable[[Dim], Size]) -> Any:
     """An attribute of a node, or a type, with each unknown size in it replaced.
 
     It is a size, a tuple, or what says itself how (a type, the body of a loop); the rest has none.
@@ -103,7 +103,7 @@ def mapped(value: Any, function: Callable[[Dim], Size]) -> Any:
     return value.with_sizes(function) if hasattr(value, "with_sizes") else value
 
 
-def substituted(value: Any, sizes: Mapping[Unknown, Size]) -> Any:
+def substituted(value: object, sizes: Mapping[Unknown, Size]) -> Any:
     """An attribute of a node, or a type, with unknown sizes replaced by others."""
     return mapped(value, lambda size: dims.substitute(size, sizes))
 
@@ -116,7 +116,7 @@ def as_dtype(dtype: object, op: str = "dtype") -> DType:
         raise DTypeError(f"{op}: no dtype {dtype!r}: known are {', '.join(DTYPES)}") from None
 
 
-def type_of(array: Any) -> TensorType:
+def type_of(array: object) -> TensorType:
     """The type of a NumPy array or scalar."""
     array = np.asarray(array)
     return TensorType(array.shape, as_dtype(array.dtype))

@@ -48,6 +48,7 @@ class Driver:
         arrays: per slot of the memory plan the name of its elements.
         labels: the names of the unknown sizes.
         hosts: the text of the call of a host step, by its entry; {} is the operands.
+        placed: per unit the operands that it takes as a whole array and a place.
         failing: the nodes that may be given an index out of range.
     """
 
@@ -55,6 +56,7 @@ class Driver:
     arrays: Sequence[str]
     labels: Mapping[Unknown, str]
     hosts: Mapping[int, str]
+    placed: Mapping[int, Sequence[int]]
     failing: set[int] = field(default_factory=set)
     _slots: dict[int, int] = field(init=False)
     _values: dict[int, str] = field(init=False)
@@ -148,8 +150,14 @@ class Driver:
     ) -> Iterator[str]:
         table = self.kernel.table
         gemm = set(table.gemm.values())
-        given = [self._operand(each) for each in operands if each.entry not in gemm]
-        call = f"unit_{unit}({', '.join([*given, *chunk])})"
+        placed = self.placed.get(unit, ())
+        given = [
+            self._whole(each)[0] if i in placed else self._operand(each)
+            for i, each in enumerate(operands)
+            if each.entry not in gemm
+        ]
+        places = [self._whole(operands[i])[1] for i in placed]
+        call = f"unit_{unit}({', '.join([*given, *chunk, *places])})"
         if not any(each.entry == table.own for each in operands):
             yield call
             return
@@ -168,6 +176,14 @@ class Driver:
         if value.isdecimal():
             return str(int(value) + operand.addend)
         return f"{value} + {operand.addend}" if operand.addend else value
+
+    def _whole(self, operand: Operand) -> tuple[str, str]:
+        """The array in which an operand begins, and the place there."""
+        first = operand.addend // self._dtypes[operand.entry].itemsize
+        moving = self._moving.get(operand.entry)
+        if moving is not None:
+            return moving.stack, f"{moving.first} + {first}" if first else moving.first
+        return self.arrays[self._slots[operand.entry]], str(first)
 
     def _array(self, entry: int, first: int = 0) -> str:
         """The elements from one on of what lies at an entry."""

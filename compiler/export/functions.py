@@ -210,21 +210,41 @@ def parts(extent, work, least, grain, most):
 
 def sizes(name, array, ndim):
     """The sizes of an argument with so many axes."""
+    if not isinstance(array, np.ndarray | np.generic):
+        raise TypeError(f"{name}: a {type(array).__name__} given, a NumPy array expected")
+    if np.ma.is_masked(array):
+        raise TypeError(f"{name}: a masked array has elements without a value")
     if array.ndim != ndim:
         raise TypeError(f"{name}: {array.ndim} axes given, {ndim} expected")
     return array.shape
 
 
+def agree(step, left, right):
+    """Compare two sizes that a step takes for equal."""
+    if left != right:
+        raise ValueError(f"{step}: the sizes do not fit: {left} and {right} differ")
+
+
 def flat(name, array, dtype, shape, written=False):
     """The elements of an argument in a row, after a look at its type."""
+    sizes(name, array, len(shape))
     if array.dtype != dtype or array.shape != shape:
         given, wanted = (f"{np.dtype(one[0])}{list(one[1])}" for one in
                          ((array.dtype, array.shape), (dtype, shape)))
         raise TypeError(f"{name}: {given} given, {wanted} expected")
     if written and not (array.flags.c_contiguous and array.flags.writeable):
         raise TypeError(f"{name}: it is updated in place, and has to be contiguous and writable")
-    elements = np.require(array, requirements="CW").reshape(-1)
+    elements = np.require(np.asarray(array), requirements="CW").reshape(-1)
     return elements.view(np.uint8) if dtype == np.bool_ else elements
+
+
+def apart(written, read):
+    """Look whether arrays that are updated in place share memory with others."""
+    names = [*written, *read]
+    for i, name in enumerate(written):
+        for other in names[i + 1:]:
+            if np.may_share_memory(written[name], (written | read)[other]):
+                raise TypeError(f"{name}: it is updated in place, and shares memory with {other}")
 
 
 def report(name, value, expected):

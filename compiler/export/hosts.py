@@ -20,7 +20,7 @@ from compiler.ir.text import INDENT, factor
 
 if TYPE_CHECKING:
     from compiler.codegen.program import HostCall
-    from compiler.executable import Executable
+    from compiler.runners.compiled import CompiledRunner
 
 
 class NotNumpyError(Exception):
@@ -38,17 +38,17 @@ class Hosts:
         OptionError: a step needs more than NumPy; with its op and the user's line.
     """
 
-    def __init__(self, executable: Executable, labels: dict[Unknown, str]) -> None:
+    def __init__(self, runner: CompiledRunner, labels: dict[Unknown, str]) -> None:
         self.labels = labels
         self.calls: dict[int, str] = {}
         sources: dict[str, str] = {}
-        for call in executable.image.hosts:
+        for call in runner.image.hosts:
             name = f"host_{call.op}"
             try:
                 sources.setdefault(name, _source(name, op_named(call.op).evaluate))
                 self.calls[call.at] = f"{name}({self._arguments(call)})"
             except NotNumpyError as error:
-                graph, node = executable.kernel.located(call.node)
+                graph, node = runner.kernel.located(call.node)
                 raise OptionError(
                     f"export: {call.op} is a step that a file with NumPy and Numba alone cannot "
                     f"do: {error} ({graph.nodes[node]['source']})"

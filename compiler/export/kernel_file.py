@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,14 +19,19 @@ from compiler.codegen.program import Branch, Call, Instruction, Loop, Origin, Sh
 from compiler.core import dims
 from compiler.core.dims import Size, Unknown
 from compiler.core.errors import OptionError
+from compiler.core.types import substituted
 from compiler.export.driver import Driver, comment
 from compiler.export.functions import all_names, definitions, used_names
 from compiler.export.hosts import Hosts
+from compiler.export.places import placed, with_places
 from compiler.ir.sizes import size_expression
 from compiler.ir.text import INDENT, expression, factor
+from compiler.ops.reduction import OF_SOME
+from compiler.passes.sizes import unify_sizes
+from compiler.runtime.sizes import assumptions
 
 if TYPE_CHECKING:
-    from compiler.executable import Executable
+    from compiler.runners.compiled import CompiledRunner
 
 SMALL = 32  # elements of a constant that is written into the source
 LONGEST_NAME = 40  # characters of a user's name
@@ -76,33 +82,38 @@ if __name__ == "__main__":
 
 
 def export(
-    executable: Executable,
+    runner: CompiledRunner,
     path: str | os.PathLike[str],
     inputs: Sequence[Any],
-    expected: Executable,
+    expected: CompiledRunner,
 ) -> None:
     """Write the kernel of an executable as a file of Python.
 
     Args:
-        executable: what is written.
+        runner: what runs the kernel that is written.
         path: of the file, which ends in `.py`; arrays go to `NAME_inputs.npz` beside it.
         inputs: what `python FILE` runs it on; none, if it is not to run by itself.
-        expected: a copy of the executable, whose variables are its own: it is called on the inputs.
+        expected: a copy of it, whose variables are its own: it is run on the inputs.
 
     Raises:
-        OptionError: the name does not end in `.py`, or a step cannot be written as Python.
+        OptionError: the path is not that of a module that can be imported, or would hide one of
+            Python's or NumPy's; or a step cannot be written as Python.
     """
     place = Path(os.fspath(path))
-    if place.suffix != ".py" or not place.stem.isidentifier():
+    if place.suffix != ".py" or not place.stem.isidentifier() or keyword.iskeyword(place.stem):
         raise OptionError(f"export: the name of a Python module expected, not {place.name!r}")
+    if place.stem in {*sys.stdlib_module_names, "numpy", "numba", "llvmlite"}:
+        raise OptionError(
+            f"export: {place.name!r} would hide the module {place.stem} from Python and from itself"
+        )
     arrays: dict[str, Any] = {}
-    file = KernelFile(executable)
-    runs = bool(inputs) or not executable.feeds
+    file = KernelFile(runner)
+    runs = bool(inputs) or not runner.feeds
     if runs:
         before = [one.array.copy() for one in expected.states]
         expected.restructure = list
-        results = expected(*inputs)
-        for name, feed, one in zip(file.inputs, executable.feeds, inputs, strict=True):
+        results = expected.run(inputs, {})
+        for name, feed, one in zip(file.inputs, runner.feeds, inputs, strict=True):
             arrays[f"input.{name}"] = np.asarray(one, feed.type.dtype)
         arrays |= {f"variable.{n}": one for n, one in zip(file.variables, before, strict=True)}
         arrays |= {f"expected.output_{i}": one for i, one in enumerate(results)}
@@ -111,9 +122,9 @@ def export(
     saved = place.with_name(f"{place.stem}_inputs.npz")
     text = file.text(place.name, saved.name, runs)
     arrays |= file.large
+    place.write_text(text, encoding="utf-8")
     if arrays:
         np.savez(saved, allow_pickle=False, **arrays)
-    place.write_text(text, encoding="utf-8")
 
 
 @dataclass(slots=True)
@@ -125,7 +136,7 @@ class KernelFile:
         large: the constants that are saved beside it, by name.
     """
 
-    executable: Executable
+    runner: CompiledRunner
     kernel: Kernel = field(init=False)
     inputs: list[str] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
@@ -133,16 +144,18 @@ class KernelFile:
     _names: dict[int, str] = field(default_factory=dict)  # by entry of the table
     _taken: set[str] = field(init=False)
     _labels: dict[Unknown, str] = field(init=False)
+    _placed: dict[int, list[int]] = field(init=False)
 
     def __post_init__(self) -> None:
-        kernel = self.kernel = self.executable.kernel
-        table, image = kernel.table, self.executable.image
+        kernel = self.kernel = self.runner.kernel
+        table, image = kernel.table, self.runner.image
         self._labels = {atom: f"n{i}" for i, atom in enumerate(table.unknown)}
+        self._placed = placed(kernel.units, kernel.program, set(table.address))
         self._taken = {*all_names(), *RESERVED}
-        for feed, array in zip(self.executable.feeds, image.inputs, strict=True):
+        for feed, array in zip(self.runner.feeds, image.inputs, strict=True):
             self._names[array.at] = self._name(feed.name, f"input_{len(self.inputs)}")
             self.inputs.append(self._names[array.at])
-        nodes = self.executable.definition.nodes
+        nodes = self.runner.definition.nodes
         for at, node in image.variables:
             self._names[at] = self._name(nodes[node].name, f"variable_{len(self.variables)}")
             self.variables.append(self._names[at])
@@ -159,9 +172,9 @@ class KernelFile:
 
     def text(self, file: str, saved: str, runs: bool) -> str:
         """The whole file."""
-        hosts = Hosts(self.executable, self._labels)
+        hosts = Hosts(self.runner, self._labels)
         names = [self._names[at] for at in self.kernel.table.address]
-        driver = Driver(self.kernel, names, self._labels, hosts.calls)
+        driver = Driver(self.kernel, names, self._labels, hosts.calls, self._placed)
         run = "\n".join(self._run(driver))
         units = [self._unit(i) for i in range(len(self.kernel.texts))]
         constants = list(self._constant_lines())
@@ -208,7 +221,8 @@ class KernelFile:
 
     def _unit(self, number: int) -> str:
         """A unit as it was printed, below what it computes; NumPy's product needs no address."""
-        text = self.kernel.texts[number].rstrip("\n")
+        unit, places = self.kernel.units[number], self._placed.get(number, ())
+        text = with_places(self.kernel.texts[number].rstrip("\n"), unit, places)
         text = self._named(number, _GEMM_OPERAND.sub(r"\1", _GEMM_PARAMETER.sub("", text)))
         origins = self._origins(number)
         shown = [comment(one) for one in origins[:3]]
@@ -243,7 +257,7 @@ class KernelFile:
 
     def _constants(self) -> dict[int, Any]:
         """The arrays of constants by the entries of their addresses."""
-        nodes, image = self.executable.definition.nodes, self.executable.image
+        nodes, image = self.runner.definition.nodes, self.runner.image
         found = {at: nodes[node].attrs["value"].array for at, node in image.constants}
         return found | {at: literal.array for at, literal in image.folded}
 
@@ -275,7 +289,7 @@ class KernelFile:
 
     def _run(self, driver: Driver) -> Iterator[str]:
         """The function that calls the units."""
-        image = self.executable.image
+        image = self.runner.image
         given = ", ".join([*self.inputs, *(["*", *self.variables] if self.variables else [])])
         body = list(driver.lines())
         yield '@np.errstate(all="ignore")'
@@ -292,11 +306,18 @@ class KernelFile:
         yield f"{INDENT * 2}{', '.join(self._type(slot) for _, slot in outputs) or 'nothing'}"
         yield f'{INDENT}"""'
         yield from (INDENT + line for line in self._sizes())
+        yield from (INDENT + line for line in self._assumed())
         for kind, written in (("input", ""), ("variable", ", written=True")):
             for name, slot in self._slots(kind):
                 shape = self._shape(slot.shape)
                 dtype = f"np.{_dtype(slot, stored=False)}"
                 yield f'{INDENT}{name} = flat("{name}", {name}, {dtype}, {shape}{written})'
+        if self.variables:
+            parts = (
+                ", ".join(f'"{name}": {name}' for name, _ in self._slots(kind))
+                for kind in ("variable", "input")
+            )
+            yield f"{INDENT}apart({', '.join(f'{{{part}}}' for part in parts)})"
         for kind in ("output", "arena"):
             for name, slot in self._slots(kind):
                 yield f"{INDENT}{name} = np.empty({self._count(driver, slot)}, np.{_dtype(slot)})"
@@ -307,7 +328,7 @@ class KernelFile:
         for (name, slot), array in zip(outputs, image.outputs, strict=True):
             text = f"{name}.reshape({self._shape(array.shape)})"
             results.append(f"{text}.view(np.bool_)" if slot.dtype.kind == "b" else text)
-        single = isinstance(self.executable.restructure([*range(len(results))]), int)
+        single = isinstance(self.runner.restructure([*range(len(results))]), int)
         yield ""
         comma = "," if len(results) == 1 and not single else ""
         yield f"{INDENT}return {', '.join(results) or '()'}{comma}"
@@ -315,7 +336,7 @@ class KernelFile:
     def _sizes(self) -> Iterator[str]:
         """The lines that name the unknown sizes, each an axis of an input."""
         found: set[Unknown] = set()
-        for name, array in zip(self.inputs, self.executable.image.inputs, strict=True):
+        for name, array in zip(self.inputs, self.runner.image.inputs, strict=True):
             axes = [dims.as_unknown(size) for size in array.shape]
             new = [atom for atom in axes if atom is not None and atom not in found]
             if new:
@@ -326,9 +347,28 @@ class KernelFile:
         missing = [str(atom) for atom in self._labels if atom not in found]
         if missing:
             raise OptionError(
-                f"export: {self.executable.name}: the size {missing[0]} is no axis of an input, "
+                f"export: {self.runner.name}: the size {missing[0]} is no axis of an input, "
                 "so that the file could not find it"
             )
+
+    def _assumed(self) -> Iterator[str]:
+        """The lines that compare sizes which the kernel takes for equal."""
+        definition = self.runner.definition
+        _, merged = unify_sizes(self.runner.graph)
+        pairs = assumptions(definition)
+        for at, node in enumerate(definition.nodes):
+            if node.op in OF_SOME:
+                shape = definition.nodes[node.operands[0]].type.shape
+                sizes = [shape[axis] for axis in node.attrs["axes"]]
+                pairs += [(at, dims.maximum(1, size), size) for size in sizes]
+        shown: dict[str, None] = {}
+        for at, *sizes in pairs:
+            left, right = (substituted(size, merged) for size in sizes)
+            if left != right:
+                node = definition.nodes[at]
+                texts = (expression(size_expression(one, self._labels)) for one in (left, right))
+                shown[f"agree({f'{node.op.name}  <- {node.source}'!a}, {', '.join(texts)})"] = None
+        yield from shown
 
     def _slots(self, kind: str) -> list[tuple[str, Slot]]:
         pairs = zip(self.kernel.table.address, self.kernel.memory.slots, strict=True)

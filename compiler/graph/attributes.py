@@ -33,7 +33,7 @@ def check_attributes(graph: nx.MultiDiGraph[int]) -> None:
                     raise FormatError(f"{node.op.name}: {name} is {value!r:.80} ({node.source})")
 
 
-def _is_axes(value: Any, count: int) -> bool:
+def _is_axes(value: object, count: int) -> bool:
     """Whether a value is a tuple of axes of `count`, in order, each once."""
     return (
         isinstance(value, tuple)
@@ -42,7 +42,7 @@ def _is_axes(value: Any, count: int) -> bool:
     )
 
 
-def _is_axis(value: Any, count: int) -> bool:
+def _is_axis(value: object, count: int) -> bool:
     return type(value) is int and 0 <= value < count
 
 
@@ -50,23 +50,23 @@ def _ndim(node: Node) -> int:
     return 0 if isinstance(node.type, TupleType) else node.type.ndim
 
 
-def _are_steps(value: Any, node: Node, operands: Sequence[Node]) -> bool:
+def _are_steps(value: object, node: Node, operands: Sequence[Node]) -> bool:
     return isinstance(value, tuple) and all(type(step) is int and step >= 1 for step in value)
 
 
-def _are_sizes(value: Any, node: Node, operands: Sequence[Node]) -> bool:
+def _are_sizes(value: object, node: Node, operands: Sequence[Node]) -> bool:
     return isinstance(value, tuple) and all(_is_size(size, node, operands) for size in value)
 
 
-def _is_size(value: Any, node: Node, operands: Sequence[Node]) -> bool:
+def _is_size(value: object, node: Node, operands: Sequence[Node]) -> bool:
     return isinstance(value, Dim) or (type(value) is int and value >= 0)
 
 
-def _is_bool(value: Any, node: Node, operands: Sequence[Node]) -> bool:
+def _is_bool(value: object, node: Node, operands: Sequence[Node]) -> bool:
     return type(value) is bool
 
 
-def _is_count(value: Any, node: Node, operands: Sequence[Node]) -> bool:
+def _is_count(value: object, node: Node, operands: Sequence[Node]) -> bool:
     counts = [node.attrs.get(name, 0) for name in ("consts", "carries")]
     return all(type(one) is int and one >= 0 for one in counts) and sum(counts) <= len(operands)
 

@@ -157,14 +157,14 @@ class Body:
                 raise error.__class__(f"{op}: {error} ({node.source})") from None
         return self.outputs
 
-    def __call__(self, *arrays: Any) -> list[Any]:
+    def __call__(self, *arrays: object) -> list[Any]:
         """The values of the outputs, evaluated node by node with NumPy; all sizes are known."""
         given = dict(zip(self.definition.inputs, arrays, strict=True))
         values = fold_records(self.definition.nodes, _evaluated, given)
         return [values[node] for node in self.definition.outputs]
 
 
-def _evaluated(node: Node, operands: tuple[Any, ...]) -> Any:
+def _evaluated(node: Node, operands: tuple[object, ...]) -> Any:
     try:
         return node.op.evaluate(*operands, **node.attrs)
     except StaticGraphError as error:

@@ -67,7 +67,7 @@ class _Writer(Encoder):
     def scalar(self, value: Any) -> Form:
         return "scalar", value.dtype.str, value.item()
 
-    def other(self, value: Any) -> Form:
+    def other(self, value: object) -> Form:
         if isinstance(value, leaves.Literal):
             dtype, shape, content = value.key
             return "array", dtype, shape, hashlib.sha256(content).hexdigest()

@@ -50,7 +50,7 @@ class Definition:
     outputs: tuple[int, ...]
     updates: tuple[tuple[int, int], ...]
 
-    def with_states(self, copied: Callable[[Any], Any]) -> Definition:
+    def with_states(self, copied: Callable[[Any], object]) -> Definition:
         """The same over other states of its variables: what `copied` makes of each."""
         nodes = tuple(
             replace(node, attrs={**node.attrs, "key": copied(node.attrs["key"])})
@@ -113,6 +113,6 @@ def intern_key(op: Op, operands: tuple[int, ...], attrs: Attrs) -> Any:
     return op.name, operands, tuple(sorted((key, _exact(value)) for key, value in attrs.items()))
 
 
-def _exact(value: Any) -> Any:
+def _exact(value: object) -> Any:
     """An attribute as a key: 0.0 and -0.0 are equal, but not the same."""
     return value.hex() if isinstance(value, float) else value

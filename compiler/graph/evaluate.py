@@ -60,7 +60,7 @@ def substitute(outputs: Sequence[Expression], values: Mapping[int, Expression]) 
     return fold(outputs, values, again)
 
 
-def _apply(node: Expression, operands: Sequence[Any], sizes: Mapping[Unknown, Size]) -> Any:
+def _apply(node: Expression, operands: Sequence[object], sizes: Mapping[Unknown, Size]) -> Any:
     if node.op.name == "variable":
         return node.attrs["key"].array
     if node.op.name == "placeholder":

@@ -45,6 +45,11 @@ class Expression(Operators):
         source: `file:line` of the user's code that made it.
         serial: a number that grows with every expression: operands come before what uses them.
         weak: whether it stands for a Python number, which takes the dtype of what it meets.
+
+    Example:
+        >>> x = sg.placeholder("x", (3,))
+        >>> sg.exp(x) * 2
+        <multiply: float32[3]>
     """
 
     __slots__ = (
@@ -75,20 +80,35 @@ class Expression(Operators):
 
     @property
     def shape(self) -> Shape:
-        """The sizes of the axes: ints, or Dims where they are unknown until run time."""
+        """The sizes of the axes: ints, or Dims where they are unknown until run time.
+
+        Example:
+            >>> sg.placeholder("x", (None, 3)).shape
+            (x.0, 3)
+        """
         return self.type.shape
 
     @property
     def dtype(self) -> DType:
-        """The NumPy dtype."""
+        """The NumPy dtype.
+
+        Example:
+            >>> (sg.placeholder("x", (3,)) > 0).dtype
+            dtype('bool')
+        """
         return self.type.dtype
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """The number of axes.
+
+        Example:
+            >>> sg.placeholder("x", (None, 3)).ndim
+            2
+        """
         return self.type.ndim
 
-    def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Expression:
+    def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Expression:
         """The expression of `op` on `operands`, promoted to one dtype where the op wants it."""
         for operand in operands:
             if isinstance(operand, Handle):
@@ -99,7 +119,7 @@ class Expression(Operators):
             made.weak = all(_is_weak(operand) for operand in operands)
         return made
 
-    def constant(self, array: Any) -> Expression:
+    def constant(self, array: object) -> Expression:
         """A constant expression."""
         return constant(array)
 
@@ -119,7 +139,7 @@ class Expression(Operators):
     def __iter__(self) -> Iterator[Expression]:
         return (self[i] for i in range(len(self)))
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+    def __array__(self, *args: object, **kwargs: object) -> Any:
         raise remembered(
             GraphError(f"{self} ({self.source}) has no value before it runs: use run or compile")
         )
@@ -198,22 +218,22 @@ class Handle(Operand):
         raise NotImplementedError
 
 
-def is_symbolic(value: Any) -> bool:
+def is_symbolic(value: object) -> bool:
     """Whether a value is an expression or stands for one."""
     return isinstance(value, Expression | Handle)
 
 
-def handle_among(values: Iterable[Any]) -> Handle | None:
+def handle_among(values: Iterable[object]) -> Handle | None:
     """The first of the values that stands for an expression, or None."""
     return next((one for one in values if isinstance(one, Handle)), None)
 
 
-def opened(value: Any) -> Any:
+def opened(value: object) -> Any:
     """The expression that a handle stands for; what is no handle as it is."""
     return value.expression if isinstance(value, Handle) else value
 
 
-def closed(value: Any, handle: Handle | None) -> Any:
+def closed(value: object, handle: Handle | None) -> Any:
     """An expression as a handle of this kind, if there is one; anything else as it is."""
     return value if handle is None or not isinstance(value, Expression) else handle.like(value)
 
@@ -318,7 +338,7 @@ def abstract(type: TensorType) -> Expression:
     return Expression(leaves.placeholder, (), attrs, source="-", type=type)
 
 
-def promote(op: Op, operands: Sequence[Any]) -> list[Expression]:
+def promote(op: Op, operands: Sequence[object]) -> list[Expression]:
     """All operands as expressions, cast to one dtype where the op wants it (NumPy's promotion).
 
     Python scalars are weak (NEP 50): they take the dtype of the others.
@@ -334,7 +354,7 @@ def promote(op: Op, operands: Sequence[Any]) -> list[Expression]:
     return converted
 
 
-def as_expression(op: Op, operand: Any, dtype: DType | None) -> Expression:
+def as_expression(op: Op, operand: object, dtype: DType | None) -> Expression:
     """An operand of an op as an expression, of this dtype if one is given."""
     operand = opened(operand)
     if isinstance(operand, Expression):
@@ -368,14 +388,14 @@ _NUMBERS: dict[str, Any] = {"b": False, "u": 0, "i": 0, "f": 0.0}
 """A Python number of the kind of a dtype."""
 
 
-def _is_weak(operand: Any) -> bool:
+def _is_weak(operand: object) -> bool:
     return operand.weak if isinstance(operand, Expression) else isinstance(operand, _WEAK)
 
 
 _WEAK = (bool, int, float, Dim)
 
 
-def _dtype_of(operand: Any) -> Any:
+def _dtype_of(operand: object) -> Any:
     if isinstance(operand, Dim):
         return np.dtype(np.int64)
     return operand.dtype if hasattr(operand, "dtype") else np.asarray(operand).dtype
@@ -385,7 +405,7 @@ def _floating(dtype: DType) -> DType:
     return dtype if dtype.kind == "f" else np.dtype(np.float64)
 
 
-def _common_dtype(op: Op, operands: Sequence[Any]) -> DType:
+def _common_dtype(op: Op, operands: Sequence[object]) -> DType:
     parts: list[Any] = []
     for operand in operands:
         if isinstance(operand, bool | int | float):
@@ -401,7 +421,7 @@ def _common_dtype(op: Op, operands: Sequence[Any]) -> DType:
 
 
 def _type_of_expansion(
-    expand: Callable[..., Any], types: Sequence[TensorType], attrs: Mapping[str, Any]
+    expand: Callable[..., Any], types: Sequence[TensorType], attrs: Mapping[str, object]
 ) -> TensorType:
     # to infer a type must not add nodes to a pass's graph
     with constructing(Expression), at_line("-"):

@@ -42,7 +42,7 @@ class Encoder:
         """The form of a number of NumPy: that of Python's."""
         return value.item()
 
-    def other(self, value: Any) -> Form:
+    def other(self, value: object) -> Form:
         """The form of a value of a kind that only some files have."""
         raise FormatError(f"a value of type {type(value).__name__} cannot be saved: {value!r}")
 

@@ -74,7 +74,7 @@ class Writer(Encoder):
             return {"name": atom.key}
         return {"number": atom.key, "label": atom.label}
 
-    def other(self, value: Any) -> Form:
+    def other(self, value: object) -> Form:
         """Constants and variables by their places among the arrays; the graphs of loops."""
         if isinstance(value, Literal):
             self.arrays.append(value.array)
@@ -101,7 +101,7 @@ class Reader(Decoder):
         states: the variables.
     """
 
-    def __init__(self, arrays: Sequence[Any], states: Sequence[State]) -> None:
+    def __init__(self, arrays: Sequence[object], states: Sequence[State]) -> None:
         self.literals = [Literal(array) for array in arrays]
         self.states = states
         self._unknown: dict[int, Dim] = {}
@@ -229,7 +229,7 @@ def _word(form: Form) -> str:
     return form
 
 
-def _at(values: Sequence[Any], place: Form, name: str) -> Any:
+def _at(values: Sequence[object], place: Form, name: str) -> Any:
     if type(place) is not int or not 0 <= place < len(values):
         raise FormatError(f"{name}: there is no number {place!r:.80}")
     return values[place]

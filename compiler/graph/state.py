@@ -63,13 +63,13 @@ class State:
     def __copy__(self) -> State:
         return State(self.copy(), self.name)
 
-    def __deepcopy__(self, memo: Any) -> State:
+    def __deepcopy__(self, memo: object) -> State:
         return self.__copy__()
 
     def __reduce__(self) -> Any:
         return State, (self.copy(), self.name)
 
-    def assign(self, value: Any) -> None:
+    def assign(self, value: object) -> None:
         """Copy a value of the same shape and dtype into the array.
 
         Raises:
@@ -90,7 +90,7 @@ class State:
         with holding((self,), changes=True), _assigning:
             self.array[...] = given
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: object) -> bool:
         return id(self) < id(other)  # attributes of nodes are sorted
 
 
@@ -138,7 +138,7 @@ def _release(own: int, held: list[State], claimed: list[State]) -> None:
             mine.pop()
 
 
-def write(states: Sequence[State], values: Sequence[Any]) -> None:
+def write(states: Sequence[State], values: Sequence[object]) -> None:
     """Copy values of their shapes and dtypes into states: into all, or none.
 
     It is one call of C for all of them, in the middle of which no signal's handler runs.

@@ -69,20 +69,20 @@ def trace(
     definition: Definition,
     feeds: tuple[Feed, ...],
     name: str,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
 ) -> Trace:
     """The steps of a graph's run on the arguments of a call; variables stay what they are."""
     steps: list[Step] = []
 
-    def observe(node: Expression, operands: Sequence[Any], value: Any) -> None:
+    def observe(node: Expression, operands: Sequence[object], value: object) -> None:
         steps.append(step_of(node, operands, value))
 
     Interpreted(definition, feeds, list, name).watch(args, kwargs, observe)
     return Trace(tuple(steps))
 
 
-def step_of(node: Expression, operands: Sequence[Any], value: Any) -> Step:
+def step_of(node: Expression, operands: Sequence[object], value: object) -> Step:
     """The record of an op that was run."""
     return Step(node.op.name, node.name, node.source, tuple(operands), node.attrs, value)
 
@@ -93,7 +93,7 @@ class NonFinite:
     def __init__(self) -> None:
         self._known: set[str] = set()
 
-    def __call__(self, node: Expression, operands: Sequence[Any], value: Any) -> None:
+    def __call__(self, node: Expression, operands: Sequence[object], value: object) -> None:
         """Look at an op that was run."""
         if node.source in self._known or _finite(value) or not all(map(_finite, operands)):
             return
@@ -104,14 +104,14 @@ class NonFinite:
         self._known.add(node.source)
 
 
-def _finite(value: Any) -> bool:
+def _finite(value: object) -> bool:
     if isinstance(value, tuple):
         return all(map(_finite, value))
     array = np.asarray(value)
     return array.dtype.kind != "f" or bool(np.isfinite(array).all())
 
 
-def _message(node: Expression, operands: Sequence[Any], value: Any) -> str:
+def _message(node: Expression, operands: Sequence[Any], value: object) -> str:
     types = ", ".join(map(_typed, operands))
     if isinstance(value, tuple):
         return f"{node.op.name}({types}) is not finite ({node.source})"
@@ -129,11 +129,11 @@ def _message(node: Expression, operands: Sequence[Any], value: Any) -> str:
     )
 
 
-def _typed(value: Any) -> str:
+def _typed(value: object) -> str:
     return f"({', '.join(map(_typed, value))})" if isinstance(value, tuple) else str(type_of(value))
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(_shown, value))})"
     array = np.asarray(value)

@@ -19,7 +19,7 @@ Observer: TypeAlias = "Callable[[Expression, Sequence[Any], Any], None]"
 
 def interpret(
     outputs: Sequence[Expression],
-    feeds: Mapping[Expression, Any],
+    feeds: Mapping[Expression, object],
     observe: Observer | None = None,
 ) -> list[np.ndarray[Any, Any]]:
     """The values of expressions, every node evaluated by its op's NumPy function.
@@ -48,7 +48,7 @@ def interpret(
     # the type rules have compared known sizes when the expressions were made
     assumes = any(isinstance(size, dims.Dim) for node in feeds for size in node.shape)
 
-    def step(node: Expression, arrays: tuple[Any, ...]) -> Any:
+    def step(node: Expression, arrays: tuple[object, ...]) -> Any:
         if assumes:
             _check_assumptions(node, sizes)
         value = _evaluate(node, arrays, sizes)
@@ -87,7 +87,7 @@ def _size(size: dims.Size, sizes: Mapping[Unknown, int], otherwise: int) -> int:
     return dims.evaluate(size, sizes) if dims.atoms([size]) <= sizes.keys() else otherwise
 
 
-def _evaluate(node: Expression, arrays: Sequence[Any], sizes: Mapping[Unknown, int]) -> Any:
+def _evaluate(node: Expression, arrays: Sequence[object], sizes: Mapping[Unknown, int]) -> Any:
     if node.op.name in ("placeholder", "variable"):
         raise FeedError(f"{_place(node)} is not fed")
     attrs = {name: _known(value, sizes) for name, value in node.attrs.items()}
@@ -118,7 +118,7 @@ def _check_assumptions(node: Expression, sizes: Mapping[Unknown, int]) -> None:
             )
 
 
-def _known(value: Any, sizes: Mapping[Unknown, int]) -> Any:
+def _known(value: object, sizes: Mapping[Unknown, int]) -> Any:
     """An attribute or a type with its unknown sizes replaced by their values."""
     return mapped(value, lambda size: dims.evaluate(size, sizes))
 

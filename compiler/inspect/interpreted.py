@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from compiler.core import fork
 from compiler.core.arrays import row_major
 from compiler.core.dims import Unknown, evaluate
+from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
 from compiler.graph.state import State, holding, write
@@ -25,6 +26,9 @@ from compiler.runtime.arguments import (
     is_fed_out,
 )
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 interpreting = threading.RLock()
 """Held by a call: what it reads of variables is not updated by another one meanwhile."""
@@ -44,13 +48,25 @@ class Interpreted:
     restructure: Callable[[list[Any]], Any]
     name: str
     _made: list[Expression] = field(init=False)
+    _graph: nx.MultiDiGraph[int] | None = field(default=None, init=False)
     _checked: dict[Unknown, int] | None = None
 
     def __post_init__(self) -> None:
         self._made = self.definition.expressions()
 
+    @property
+    def graph(self) -> nx.MultiDiGraph[int]:
+        """The networkx DAG as it was defined, frozen."""
+        if self._graph is None:
+            self._graph = graph_of(self.definition)
+        return self._graph
+
+    def over(self, definition: Definition) -> Interpreted:
+        """The same over other variables."""
+        return Interpreted(definition, self.feeds, self.restructure, self.name)
+
     def run(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any], observe: Observer | None = None
+        self, args: Sequence[object], kwargs: Mapping[str, object], observe: Observer | None = None
     ) -> Any:
         """The outputs, in new arrays; variables are updated when everything is computed.
 
@@ -77,7 +93,9 @@ class Interpreted:
                 array[...] = value
         return self.restructure(results if given is None else given)
 
-    def watch(self, args: Sequence[Any], kwargs: Mapping[str, Any], observe: Observer) -> None:
+    def watch(
+        self, args: Sequence[object], kwargs: Mapping[str, object], observe: Observer
+    ) -> None:
         """Compute everything, and update nothing."""
         arrays, _ = self._bound(in_order(self.name, self.feeds, args, kwargs))
         with interpreting, holding(self._states(), changes=False):
@@ -85,7 +103,7 @@ class Interpreted:
             variables = {node: value.copy() for node, value in self._variables().items()}
             self._values(arrays, variables, observe)
 
-    def _bound(self, values: Sequence[Any]) -> tuple[list[Any], dict[Unknown, int]]:
+    def _bound(self, values: Sequence[object]) -> tuple[list[Any], dict[Unknown, int]]:
         """The inputs as arrays, and the sizes that were unknown."""
         arrays = as_inputs(self.name, self.feeds, values)
         sizes = sizes_of(self.feeds, arrays)
@@ -95,7 +113,7 @@ class Interpreted:
         return arrays, sizes
 
     def _checked_outputs(
-        self, out: Any, taken: Sequence[Any], sizes: Mapping[Unknown, int]
+        self, out: object, taken: Sequence[object], sizes: Mapping[Unknown, int]
     ) -> list[Any]:
         """The arrays that the results go to."""
         given = given_outputs(self.name, out)
@@ -114,8 +132,8 @@ class Interpreted:
 
     def _values(
         self,
-        arrays: Sequence[Any],
-        variables: Mapping[Expression, Any],
+        arrays: Sequence[object],
+        variables: Mapping[Expression, object],
         observe: Observer | None,
     ) -> list[Any]:
         """The outputs and the new values of variables."""

@@ -16,7 +16,7 @@ from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime.cache.loader import load_steps
 
 if TYPE_CHECKING:
-    from compiler.executable import Executable
+    from compiler.runners.compiled import CompiledRunner
 
 LEAST = 5  # runs
 SECONDS = 0.5
@@ -58,19 +58,21 @@ class Profile:
         return "\n".join(lines)
 
 
-def profile(executable: Executable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Profile:
+def profile(
+    runner: CompiledRunner, args: Sequence[object], kwargs: Mapping[str, object]
+) -> Profile:
     """Measure each step of a call on its own; variables are left as they were."""
-    name, feeds = executable.name, executable.feeds
+    name, feeds = runner.name, runner.feeds
     given = as_inputs(name, feeds, in_order(name, feeds, args, kwargs) if kwargs else args)
-    executable, arrays, sizes = executable.suited(given)
-    kernel = executable.kernel
-    states = executable.states
-    workspace = executable.workspace_for(sizes)
+    runner, arrays, sizes = runner.suited(given)
+    kernel = runner.kernel
+    states = runner.states
+    workspace = runner.workspace_for(sizes)
     steps, owner = load_steps(kernel)
     table = workspace.table.ctypes.data
     times: list[list[float]] = [[] for _ in steps]
     with holding(states, changes=True), _restored(states) as restore:
-        results = executable.run_held(workspace, arrays)
+        results = runner.run_held(workspace, arrays)
         end = time.perf_counter() + SECONDS
         while steps and (len(times[0]) < LEAST or time.perf_counter() < end):
             restore()
@@ -92,7 +94,7 @@ def _restored(states: Sequence[State]) -> Iterator[Callable[[], None]]:
         restore()
 
 
-def _profile(origins: Sequence[Any], times: Sequence[Sequence[float]]) -> Profile:
+def _profile(origins: Sequence[object], times: Sequence[Sequence[float]]) -> Profile:
     """One entry for the neighbours that come from the same ops."""
     medians = [statistics.median(found) for found in times]
     total = sum(medians)

@@ -52,7 +52,7 @@ def entry_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
     return bytes(machine.emit_object(parsed))
 
 
-def _optimise(module: Any, machine: llvm.TargetMachine) -> None:
+def _optimise(module: object, machine: llvm.TargetMachine) -> None:
     """The passes that this code gains by: the others of LLVM take ten times as long."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
@@ -62,7 +62,7 @@ def _optimise(module: Any, machine: llvm.TargetMachine) -> None:
 
 
 class _Entry:
-    def __init__(self, function: ir.Function, fields: Fields, run: Any) -> None:
+    def __init__(self, function: ir.Function, fields: Fields, run: object) -> None:
         self.function = function
         self.fields = fields
         self.run_program = run
@@ -99,7 +99,7 @@ class _Entry:
         builder.position_at_end(self.rejected)
         builder.ret(self.call("PyLong_FromLongLong", POINTER, INT64(watch.REJECTED)))
 
-    def read_input(self, array: Any, record: Any) -> None:
+    def read_input(self, array: object, record: object) -> None:
         """Check an input and note its address, or go to `rejected`."""
         builder, fields = self.builder, self.fields
         type = self.field(array, fields.type, INT64)
@@ -125,7 +125,7 @@ class _Entry:
         address = self.field(array, fields.data, INT64)
         builder.store(address, builder.gep(self.table, [at]))
 
-    def memory(self, position: Any) -> tuple[Any, Any]:
+    def memory(self, position: object) -> tuple[Any, Any]:
         """The addresses where an input that was read begins and ends."""
         builder = self.builder
         record = builder.mul(position, INT64(len(INPUT)))
@@ -141,7 +141,7 @@ class _Entry:
         start = builder.load(place)
         return start, builder.add(start, builder.load(size))
 
-    def require_apart(self, left: tuple[Any, Any], right: tuple[Any, Any]) -> None:
+    def require_apart(self, left: tuple[object, object], right: tuple[object, object]) -> None:
         """Go to `rejected` if two arrays share memory, for which neither may be empty."""
         builder = self.builder
         shared = INT1(True)
@@ -150,7 +150,7 @@ class _Entry:
                 shared = builder.and_(shared, builder.icmp_signed("<", start, end))
         self.require(builder.not_(shared))
 
-    def make_output(self, results: Any, position: Any, record: Any) -> None:
+    def make_output(self, results: object, position: object, record: object) -> None:
         """Make an uninitialised array, put it into the results and note its address."""
         builder = self.builder
         at, ndim, descr = (self.word(record, i) for i in range(len(OUTPUT)))
@@ -164,7 +164,7 @@ class _Entry:
         self.call("PyList_SetItem", I32, results, position, array)
         builder.store(self.field(array, self.fields.data, INT64), builder.gep(self.table, [at]))
 
-    def run(self, results: Any) -> None:
+    def run(self, results: object) -> None:
         """Run the program, without the interpreter's lock where the table says so."""
         builder = self.builder
         program = builder.inttoptr(self.constant("program"), INT64.as_pointer())
@@ -191,11 +191,11 @@ class _Entry:
             builder.ret(NULL)
         builder.ret(self.call("PyLong_FromLongLong", POINTER, status))
 
-    def field(self, record: Any, offset: int, type: ir.Type) -> Any:
+    def field(self, record: object, offset: int, type: ir.Type) -> Any:
         place = self.builder.gep(record, [INT64(offset)])
         return self.builder.load(self.builder.bitcast(place, type.as_pointer()))
 
-    def word(self, record: Any, offset: int) -> Any:
+    def word(self, record: object, offset: int) -> Any:
         place = self.builder.add(record, INT64(offset))
         return self.builder.load(self.builder.gep(self.words, [place]))
 
@@ -208,12 +208,12 @@ class _Entry:
         address = self.builder.inttoptr(self.constant(name), kind.as_pointer())
         return self.builder.call(address, arguments)
 
-    def require(self, condition: Any) -> None:
+    def require(self, condition: object) -> None:
         passed = self.function.append_basic_block()
         self.builder.cbranch(condition, passed, self.rejected)
         self.builder.position_at_end(passed)
 
-    def return_if_null(self, pointer: Any, *owned: Any) -> None:
+    def return_if_null(self, pointer: object, *owned: object) -> None:
         is_null = self.builder.icmp_unsigned("==", pointer, NULL)
         with self.builder.if_then(is_null, likely=False):
             for reference in owned:
@@ -221,7 +221,7 @@ class _Entry:
             self.builder.ret(NULL)
 
     @contextmanager
-    def loop(self, count: Any) -> Iterator[Any]:
+    def loop(self, count: object) -> Iterator[Any]:
         """The body for each int from 0 below `count`."""
         builder = self.builder
         start = builder.block

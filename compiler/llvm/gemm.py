@@ -79,7 +79,7 @@ def _define(function: Any, scalar: ir.Type) -> None:
 
 
 def _gemv_values(
-    builder: Any, k: Any, alpha: Any, beta: Any, c: Any,
+    builder: Any, k: object, alpha: object, beta: object, c: object,
     length: Any, trans: Any, a: Any, lda: Any, is_dense: Any, x: Any, ldx: Any, incc: Any,
 ) -> list[Any]:  # fmt: skip
     """Arguments of gemv for c (length) = op(a) @ x (k); `is_dense`: x lies along its rows."""
@@ -90,11 +90,13 @@ def _gemv_values(
     return [trans, rows, columns, alpha, a, lda, x, incx, beta, c, incc]
 
 
-def _maximum(builder: Any, left: Any, right: Any) -> Any:
+def _maximum(builder: Any, left: object, right: object) -> Any:
     return builder.select(builder.icmp_signed(">", left, right), left, right)
 
 
-def _select_functions(builder: Any, address: Any, sizes: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+def _select_functions(
+    builder: Any, address: object, sizes: tuple[object, ...]
+) -> tuple[Any, Any, Any]:
     """Read (convention, gemm, gemv); numpy.matmul if an integer needs more bits than there are."""
     descriptor = builder.inttoptr(address, _I64.as_pointer())
     convention, gemm, gemv, wide_gemm = (
@@ -116,7 +118,12 @@ def _select_functions(builder: Any, address: Any, sizes: tuple[Any, ...]) -> tup
 
 
 def _dispatch(
-    builder: Any, convention: Any, address: Any, signature: str, values: list[Any], scalar: ir.Type
+    builder: Any,
+    convention: object,
+    address: object,
+    signature: str,
+    values: list[Any],
+    scalar: ir.Type,
 ) -> None:
     conventions = {
         CBLAS64: builder.append_basic_block("cblas64"),

@@ -71,7 +71,7 @@ def _optimised(units: Sequence[Function], machine: Any) -> Any:
     return finished(parsed, module, machine)
 
 
-def finished(parsed: Any, module: KernelModule, machine: Any) -> Any:
+def finished(parsed: object, module: KernelModule, machine: object) -> Any:
     """The code `parsed`, of `module`, after LLVM's passes."""
     optimise(parsed, machine)
     parsed = join_calls(parsed, module)
@@ -83,7 +83,7 @@ def step_symbol(position: int) -> str:
     return f"step_{position}"
 
 
-def optimise(module: Any, machine: Any) -> None:
+def optimise(module: object, machine: object) -> None:
     """LLVM's passes without unrolling.
 
     `compiler.codegen.loops` writes the shortest loops out itself; unrolling the others took half of
@@ -119,7 +119,7 @@ def _without_stride_versions() -> Iterator[None]:
             llvm.set_option("", f"{STRIDE_VERSIONS}=true")
 
 
-def _define_unit(module: Any, unit: Function, outlines: bool) -> Any:
+def _define_unit(module: object, unit: Function, outlines: bool) -> Any:
     names = [one.name for one in unit.parameters]
     types = [type_named(one.type) for one in unit.parameters]
     function = declare_unit(module, [type.ir for type in types])
@@ -127,7 +127,7 @@ def _define_unit(module: Any, unit: Function, outlines: bool) -> Any:
     return function
 
 
-def declare_unit(module: Any, types: Sequence[Any]) -> Any:
+def declare_unit(module: Any, types: Sequence[object]) -> Any:
     """A function for the loops of a unit, which takes parameters of LLVM's types."""
     kind = ir.FunctionType(INT64.ir, types)
     function = ir.Function(module, kind, f"unit_{len(module.functions)}")
@@ -169,7 +169,7 @@ def _inlined_length(unit: Function) -> int:
     return sum(vecmath.length(name.removesuffix("_f")) for name in names if is_long(name))
 
 
-def define_step(module: Any, symbol: str, unit: Any, is_chunk: bool) -> None:
+def define_step(module: object, symbol: str, unit: Any, is_chunk: bool) -> None:
     """The function that reads a unit's arguments where the program says, and calls it."""
     step = ir.Function(module, STEP, symbol)
     builder = ir.IRBuilder(step.append_basic_block("entry"))

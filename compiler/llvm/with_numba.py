@@ -276,7 +276,7 @@ def formula(name: str) -> Any:
     """
     sign = {"maximum": ">", "minimum": "<"}.get(name)
 
-    def lower(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    def lower(context: object, builder: Any, signature: Any, values: Any) -> Any:
         kind = signature.args[0]
         if not isinstance(kind, types.Float):
             signed = getattr(kind, "signed", False)
@@ -293,10 +293,12 @@ def formula(name: str) -> Any:
     return _intrinsic_of_floats(name, lower, sign is not None)
 
 
-def _intrinsic_of_floats(name: str, lower: Callable[..., Any], takes_integers: bool = False) -> Any:
+def _intrinsic_of_floats(
+    name: str, lower: Callable[..., object], takes_integers: bool = False
+) -> Any:
     """An intrinsic that takes operands of one type, of floats if not of any numbers."""
 
-    def typed(*operands: Any) -> Any:
+    def typed(*operands: object) -> Any:
         first = operands[0]
         alike = all(operand == first for operand in operands)
         numbers = (types.Float, types.Integer, types.Boolean) if takes_integers else (types.Float,)
@@ -314,7 +316,7 @@ def _intrinsic_of_floats(name: str, lower: Callable[..., Any], takes_integers: b
     return intrinsic(typer)
 
 
-def _external(module: Any, signature: Any, name: str) -> Any:
+def _external(module: Any, signature: object, name: str) -> Any:
     return module.globals.get(name) or ir.Function(module, signature, name)
 
 
@@ -322,7 +324,7 @@ def _external(module: Any, signature: Any, name: str) -> Any:
 def masked_rest(typing: Any) -> Any:
     """Says that the loop around it is to be vectorised with masked lanes."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: object, args: object) -> Any:
         builder.call(_external(builder.module, ir.FunctionType(ir.VoidType(), []), REST), [])
         return context.get_dummy_value()
 
@@ -330,10 +332,10 @@ def masked_rest(typing: Any) -> Any:
 
 
 @intrinsic
-def whole_vectors(typing: Any, start: Any, stop: Any) -> Any:
+def whole_vectors(typing: object, start: object, stop: object) -> Any:
     """Where the last whole vector of a loop ends; `start` if there is none."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: object, builder: object, signature: object, args: Any) -> Any:
         return rest.whole_vectors(builder, *args)
 
     return types.int64(types.int64, types.int64), codegen
@@ -343,8 +345,8 @@ def _bound(sign: str) -> Any:
     """Python's `min` or `max` of two sizes, without a branch."""
 
     @intrinsic
-    def bound(typing: Any, left: Any, right: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def bound(typing: object, left: Any, right: object) -> Any:
+        def codegen(context: object, builder: Any, signature: object, args: Any) -> Any:
             return builder.select(builder.icmp_signed(sign, *args), *args)
 
         return types.int64(types.int64, types.int64), codegen
@@ -353,31 +355,31 @@ def _bound(sign: str) -> Any:
 
 
 @intrinsic
-def address(typing: Any, pointer: Any, offset: Any) -> Any:
+def address(typing: object, pointer: Any, offset: object) -> Any:
     """The address of the element `offset` places after a pointer: int64."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: object, builder: Any, signature: object, args: Any) -> Any:
         return builder.ptrtoint(builder.gep(args[0], [args[1]]), INT64)
 
     return types.int64(pointer, types.int64), codegen
 
 
 @intrinsic
-def offset(typing: Any, pointer: Any, count: Any) -> Any:
+def offset(typing: object, pointer: Any, count: object) -> Any:
     """The pointer `count` elements further on."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: object, builder: Any, signature: object, args: Any) -> Any:
         return builder.gep(args[0], [args[1]])
 
     return pointer(pointer, types.int64), codegen
 
 
 @intrinsic
-def select(typing: Any, condition: Any, yes: Any, no: Any) -> Any:
+def select(typing: Any, condition: Any, yes: object, no: Any) -> Any:
     """`yes if condition else no`, without a branch."""
     unified = typing.unify_types(yes, no)
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: object, builder: Any, signature: object, args: Any) -> Any:
         return builder.select(args[0], args[1], args[2])
 
     return unified(types.boolean, unified, unified), codegen
@@ -387,8 +389,8 @@ def _reordering(name: str) -> Any:
     """A float operation that the vectoriser may reorder within a reduction."""
 
     @intrinsic
-    def operation(typing: Any, left: Any, right: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def operation(typing: object, left: Any, right: object) -> Any:
+        def codegen(context: object, builder: object, signature: object, args: Any) -> Any:
             return getattr(builder, name)(args[0], args[1], flags=("reassoc",))
 
         return left(left, right), codegen
@@ -402,15 +404,16 @@ def _gemm(name: str, scalar: Any) -> Any:
     size = types.int64
     signature = types.void(*WORDS, scalar, *WORDS[:4], scalar, size, size)
 
-    def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+    def codegen(context: Any, builder: Any, _signature: object, arguments: object) -> Any:
         function = gemm_function(builder.module, f"staticgraph_{name}", kind)
         function.linkage = "linkonce_odr"  # one for all units
         builder.call(function, arguments)
         return context.get_dummy_value()
 
     def typer(
-        _typing: Any, _address: Any, _transa: Any, _transb: Any, _m: Any, _n: Any, _k: Any,
-        _alpha: Any, _a: Any, _lda: Any, _b: Any, _ldb: Any, _beta: Any, _c: Any, _ldc: Any,
+        _typing: object, _address: object, _transa: object, _transb: object, _m: object, _n: object,
+        _k: object, _alpha: object, _a: object, _lda: object, _b: object, _ldb: object,
+        _beta: object, _c: object, _ldc: object,
     ) -> Any:  # fmt: skip
         return signature, codegen
 

@@ -24,7 +24,8 @@ from compiler.ops.leaves import (
     variable as variable,
 )
 from compiler.ops.linalg import gemm as gemm
-from compiler.ops.nn import binary_cross_entropy as binary_cross_entropy, clamp as clamp
+from compiler.ops.losses import binary_cross_entropy as binary_cross_entropy
+from compiler.ops.nn import clamp as clamp
 from compiler.ops.public import *
 from compiler.ops.public_linalg import *
 from compiler.ops.regions import checkpoint as checkpoint, recompute as recompute

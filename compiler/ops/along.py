@@ -35,7 +35,9 @@ def host_along(
     vjp: tuple[Rule | None, ...],
     saves: tuple[str, ...] = (),
     floating: bool = False,
+    exact: bool = False,
     doc: str,
+    example: str = "",
 ) -> Op:
     """Declare an op of one operand along `axis`, of whose shape the result is."""
 
@@ -55,6 +57,8 @@ def host_along(
             bind=bind,
             batching=shifted_one,
             lowering=Host(),
+            exact=exact,
             doc=doc,
+            example=example,
         )
     )

@@ -59,7 +59,9 @@ astype = register(
         batching=aligned,
         linearity="linear",
         smooth=False,
+        exact=True,
         doc="x cast to `dtype`; the gradient is cast back.",
+        example='>>> sg.astype(np.array([1.7, -1.7]), "int64")\narray([ 1, -1])',
     )
 )
 
@@ -73,6 +75,7 @@ copy = register(
         lowering=Pointwise("{0}"),
         batching=aligned,
         linearity="linear",
+        exact=True,
         doc="The same elements in memory of their own.",
     )
 )
@@ -81,69 +84,84 @@ stop_gradient = composite(
     "stop_gradient", lambda x: copy(x), evaluate=lambda x: x, vjp=(None,),
     batching=aligned, linearity="diagonal",
     smooth=False,
+    exact=True,
     doc="x, through which no gradient flows.",
+    example=">>> sg.grad(lambda x: x * sg.stop_gradient(x))(np.array(3.0))\narray(3.)",
 )  # fmt: skip
 
 add = elementwise(
     "add", np.add, "{0} + {1}", arity=2, check=numeric, commutative=True,
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: g), saves=("", ""),
     doc="a + b.",
+    example=">>> sg.add(np.array([[1.0], [2.0]]), np.array([10.0, 20.0]))\n"
+    "array([[11., 21.],\n"
+    "       [12., 22.]])",
 )  # fmt: skip
 subtract = elementwise(
     "subtract", np.subtract, "{0} - {1}", arity=2, check=numeric,
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g), saves=("", ""),
     doc="a - b.",
+    example=">>> sg.subtract(np.array([5.0, 2.0]), 1.5)\narray([3.5, 0.5])",
 )  # fmt: skip
 multiply = elementwise(
     "multiply", np.multiply, "{0} * {1}", arity=2, check=numeric, commutative=True,
     vjp=(lambda g, o, a, b: g * b, lambda g, o, a, b: g * a), saves=("b", "a"),
     doc="a * b.",
+    example=">>> sg.multiply(np.array([1.0, 2.0]), np.array([3.0, 4.0]))\narray([3., 8.])",
 )  # fmt: skip
 divide = elementwise(
     "divide", np.true_divide, "{0} / {1}", arity=2, check=numeric, floating=True, cost="moderate",
     vjp=(lambda g, o, a, b: g / b, lambda g, o, a, b: -g * (a / b) / b), saves=("b", "ab"),
     domain="positive",
     doc="a / b; integers are cast to floating point first.",
+    example=">>> sg.divide(np.array([1, 3]), 2)\narray([0.5, 1.5])",
 )  # fmt: skip
 floor_divide = elementwise(
     "floor_divide", np.floor_divide, "floor_divide_{k}({0}, {1})", arity=2, check=numeric,
     cost="expensive", vjp=(None, None),
     smooth=False,
     domain="positive",
+    exact=True,
     doc="The floor of a / b, NumPy's for floats, and 0 for an integer divided by 0.",
+    example=">>> sg.floor_divide(np.array([7, -7]), 2)\narray([ 3, -4])",
 )  # fmt: skip
 remainder = elementwise(
     "remainder", np.remainder, "remainder_{k}({0}, {1})", arity=2, check=numeric, cost="expensive",
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * floor_divide(a, b)), saves=("", "ab"),
     smooth=False,
     domain="positive",
+    exact=True,
     doc="a - floor(a / b) * b: the sign of b.",
+    example=">>> sg.remainder(np.array([5.0, -5.0]), 3.0)\narray([2., 1.])",
 )  # fmt: skip
 fmod = elementwise(
     "fmod", np.fmod, "fmod_{k}({0}, {1})", arity=2, check=numeric, cost="expensive",
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g * trunc(a / b)), saves=("", "ab"),
     smooth=False,
     domain="positive",
-    doc="""a - trunc(a / b) * b: the sign of a.
-
-    >>> sg.fmod(np.array([5.0, -5.0]), 3.0)
-    array([ 2., -2.])""",
+    exact=True,
+    doc="a - trunc(a / b) * b: the sign of a.",
+    example=">>> sg.fmod(np.array([5.0, -5.0]), 3.0)\narray([ 2., -2.])",
 )  # fmt: skip
 negative = elementwise(
     "negative", np.negative, "-{0}", arity=1, check=numeric,
     vjp=(lambda g, o, a: -g,), saves=("",),
+    exact=True,
     doc="-a.",
+    example=">>> sg.negative(np.array([1.0, -2.0]))\narray([-1.,  2.])",
 )  # fmt: skip
 square = elementwise(
     "square", np.square, "{0} * {0}", arity=1, check=numeric,
     vjp=(lambda g, o, a: g * (2 * a),), saves=("a",),
     doc="a * a.",
+    example=">>> sg.square(np.array([3.0, -2.0]))\narray([9., 4.])",
 )  # fmt: skip
 reciprocal = elementwise(
     "reciprocal", lambda x: np.true_divide(1, x), "{t}(1) / {0}", arity=1, floating=True,
     cost="moderate", vjp=(lambda g, o, a: -g * (o * o),), saves=("o",),
     domain="positive",
-    doc="1 / a.",
+    doc="1 / x.",
+    example=">>> sg.reciprocal(np.array([2.0, -4.0]))\narray([ 0.5 , -0.25])",
 )  # fmt: skip
 
 
@@ -190,6 +208,7 @@ power: Any = elementwise(
     vjp=(_power_by_base, _power_by_exponent), saves=("ab", "abo"), vjp_arrays=_power_arrays,
     doc="a to the power of b; of integers, b < 0, rounded toward 0, and 0 of 0. "
     "The gradient to b at a = 0, b >= 0 is 0, as PyTorch's.",
+    example=">>> sg.power(np.array([1.0, 2.0, 3.0]), 2.0)\narray([1., 4., 9.])",
 )  # fmt: skip
 pow = power
 
@@ -206,12 +225,16 @@ sign = elementwise(
     "sign", np.sign, "sign_{k}({0})", arity=1, check=numeric, vjp=(_flat,),
     saves=("",),
     smooth=False,
+    exact=True,
     doc="-1, 0 or 1; nan for nan.",
+    example=">>> sg.sign(np.array([-2.0, 0.0, 3.0]))\narray([-1.,  0.,  1.])",
 )  # fmt: skip
 absolute = elementwise(
     "abs", np.abs, "abs({0})", arity=1, check=numeric, vjp=(_sign_of,), saves=("a",),
     smooth=False,
+    exact=True,
     doc="The absolute value; the gradient at 0 is 0.",
+    example=">>> sg.abs(np.array([-2.0, 3.0]))\narray([2., 3.])",
 )  # fmt: skip
 abs = absolute
 
@@ -225,10 +248,9 @@ copysign = elementwise(
     "copysign", np.copysign, "copysign({0}, {1})", arity=2, floating=True,
     vjp=(_copysign_by_a, lambda g, o, a, b: zeros_like(g)), saves=("ao", ""),
     smooth=False,
-    doc="""The magnitude of a with the sign of b; the gradient at a = 0 is 0.
-
-    >>> sg.copysign(np.array([1.0, 2.0]), np.array([-0.0, 3.0]))
-    array([-1.,  2.])""",
+    exact=True,
+    doc="The magnitude of a with the sign of b; the gradient at a = 0 is 0.",
+    example=">>> sg.copysign(np.array([1.0, 2.0]), np.array([-0.0, 3.0]))\narray([-1.,  2.])",
 )  # fmt: skip
 
 
@@ -248,13 +270,17 @@ maximum = elementwise(
     "maximum", np.maximum, "maximum({0}, {1})", arity=2, commutative=True,
     vjp=_share(less), saves=("ab", "ab"),
     smooth=False,
+    exact=True,
     doc="The larger of a and b; nan if either is. Ties share the gradient evenly.",
+    example=">>> sg.maximum(np.array([1.0, 5.0]), np.array([2.0, np.nan]))\narray([ 2., nan])",
 )  # fmt: skip
 minimum = elementwise(
     "minimum", np.minimum, "minimum({0}, {1})", arity=2, commutative=True,
     vjp=_share(greater), saves=("ab", "ab"),
     smooth=False,
+    exact=True,
     doc="The smaller of a and b; nan if either is. Ties share the gradient evenly.",
+    example=">>> sg.minimum(np.array([1.0, 5.0]), 3.0)\narray([1., 3.])",
 )  # fmt: skip
 
 
@@ -274,29 +300,25 @@ fmax = elementwise(
     "fmax", np.fmax, "select(({0} >= {1}) | ({1} != {1}), {0}, {1})", arity=2,
     vjp=_preferring(greater_equal), saves=("ab", "ab"),
     smooth=False,
-    doc="""The larger of a and b, or that which is not nan; the gradient of a tie is a's.
-
-    >>> sg.fmax(np.array([1.0, np.nan]), np.array([2.0, 3.0]))
-    array([2., 3.])""",
+    exact=True,
+    doc="The larger of a and b, or that which is not nan; the gradient of a tie is a's.",
+    example=">>> sg.fmax(np.array([1.0, np.nan]), np.array([2.0, 3.0]))\narray([2., 3.])",
 )  # fmt: skip
 fmin = elementwise(
     "fmin", np.fmin, "select(({0} <= {1}) | ({1} != {1}), {0}, {1})", arity=2,
     vjp=_preferring(less_equal), saves=("ab", "ab"),
     smooth=False,
-    doc="""The smaller of a and b, or that which is not nan; the gradient of a tie is a's.
-
-    >>> sg.fmin(np.array([1.0, np.nan]), np.array([2.0, 3.0]))
-    array([1., 3.])""",
+    exact=True,
+    doc="The smaller of a and b, or that which is not nan; the gradient of a tie is a's.",
+    example=">>> sg.fmin(np.array([1.0, np.nan]), np.array([2.0, 3.0]))\narray([1., 3.])",
 )  # fmt: skip
 hypot = elementwise(
     "hypot", np.hypot, "hypot({0}, {1})", arity=2, floating=True,
     cost="expensive", commutative=True,
     vjp=(lambda g, o, a, b: g * (a / o), lambda g, o, a, b: g * (b / o)), saves=("ao", "bo"),
     smooth=False,
-    doc="""sqrt(a**2 + b**2), without overflow in between; inf if either is infinite.
-
-    >>> sg.hypot(np.array([3e200]), 4e200)
-    array([5.e+200])""",
+    doc="sqrt(a**2 + b**2), without overflow in between; inf if either is infinite.",
+    example=">>> sg.hypot(np.array([3e200]), 4e200)\narray([5.e+200])",
 )  # fmt: skip
 
 
@@ -308,10 +330,9 @@ def _heaviside(a: Any, b: Any) -> Any:
 heaviside = composite(
     "heaviside", _heaviside, vjp=(None, None), elementwise=True, promotes=slice(None),
     smooth=False,
-    doc="""0 where a is negative, 1 where it is positive, and b where it is 0; without gradients.
-
-    >>> sg.heaviside(np.array([-2.0, 0.0, 3.0]), 0.5)
-    array([0. , 0.5, 1. ])""",
+    exact=True,
+    doc="0 where a is negative, 1 where it is positive, and b where it is 0; without gradients.",
+    example=">>> sg.heaviside(np.array([-2.0, 0.0, 3.0]), 0.5)\narray([0. , 0.5, 1. ])",
 )  # fmt: skip
 
 
@@ -324,41 +345,41 @@ def _integers(name: str, *types: TensorType) -> None:
 gcd = elementwise(
     "gcd", np.gcd, "gcd_{k}({0}, {1})", arity=2, check=_integers,
     cost="expensive", commutative=True,
-    doc="""The greatest common divisor of integers, at least 0.
-
-    >>> sg.gcd(12, -18)
-    np.int64(6)""",
+    exact=True,
+    doc="The greatest common divisor of integers, at least 0.",
+    example=">>> sg.gcd(12, -18)\nnp.int64(6)",
 )  # fmt: skip
 lcm = elementwise(
     "lcm", np.lcm, "lcm_{k}({0}, {1})", arity=2, check=_integers,
     cost="expensive", commutative=True,
-    doc="""The least common multiple of integers, at least 0.
-
-    >>> sg.lcm(4, -6)
-    np.int64(12)""",
+    exact=True,
+    doc="The least common multiple of integers, at least 0.",
+    example=">>> sg.lcm(4, -6)\nnp.int64(12)",
 )  # fmt: skip
 floor = elementwise(
     "floor", np.floor, "floor({0})", arity=1, floating=True, vjp=(_flat,),
-    saves=("",), doc="The largest integer not above a.",
+    saves=("",), exact=True, doc="The largest integer not above a.",
+    example=">>> sg.floor(np.array([1.7, -1.7]))\narray([ 1., -2.])",
 )  # fmt: skip
 ceil = elementwise(
     "ceil", np.ceil, "ceil({0})", arity=1, floating=True, vjp=(_flat,),
-    saves=("",), doc="The smallest integer not below a.",
+    saves=("",), exact=True, doc="The smallest integer not below a.",
+    example=">>> sg.ceil(np.array([1.7, -1.7]))\narray([ 2., -1.])",
 )  # fmt: skip
 trunc: Op = elementwise(
     "trunc", np.trunc, "trunc({0})", arity=1, floating=True, vjp=(_flat,),
-    saves=("",), doc="a without its fraction.",
+    saves=("",), exact=True, doc="a without its fraction.",
+    example=">>> sg.trunc(np.array([1.7, -1.7]))\narray([ 1., -1.])",
 )  # fmt: skip
 frac = elementwise(
     "frac", lambda x: np.subtract(x, np.trunc(x)), "{0} - trunc({0})", arity=1, floating=True,
     vjp=(lambda g, o, a: g,), saves=("",),
     smooth=False,
-    doc="""a - trunc(a): the fraction, with the sign of a.
-
-    >>> sg.frac(np.array([2.5, -2.5]))
-    array([ 0.5, -0.5])""",
+    doc="x - trunc(x): the fraction, with the sign of a.",
+    example=">>> sg.frac(np.array([2.5, -2.5]))\narray([ 0.5, -0.5])",
 )  # fmt: skip
 round = elementwise(
     "round", np.rint, "rint({0})", arity=1, floating=True, vjp=(_flat,),
-    saves=("",), doc="The nearest integer, halves to even.",
+    saves=("",), exact=True, doc="The nearest integer, halves to even.",
+    example=">>> sg.round(np.array([0.5, 1.5, -1.7]))\narray([ 0.,  2., -2.])",
 )  # fmt: skip

@@ -7,6 +7,7 @@ In many small groups it is a sum over windows (`conv_direct`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from compiler.core.errors import OptionError, ShapeError
 from compiler.core.op import Attrs
 from compiler.core.types import TensorType, unify
 from compiler.ops import conv_direct
+from compiler.ops.arithmetic import power
 from compiler.ops.batching import images
 from compiler.ops.comparison import equal, isnan, logical_or, where
 from compiler.ops.declare import as_operand, composite
@@ -26,7 +28,7 @@ from compiler.ops.slicing import embed, strided_slice
 from compiler.ops.windows import overlap_add, sliding_windows
 from compiler.reference import conv_arrays, pooling_arrays
 
-__all__ = ["avg_pool2d", "conv2d", "conv_transpose2d", "max_pool2d"]
+__all__ = ["avg_pool2d", "conv2d", "conv_transpose2d", "lp_pool2d", "max_pool2d"]
 
 Pair = tuple[int, int]
 
@@ -194,9 +196,11 @@ conv2d = composite(
     "conv2d", _conv2d, bind=_conv_bind, check=_conv_check, promotes=slice(None), floating=True,
     vjp=(_conv2d_by_x, _conv2d_by_weight, _conv2d_by_bias), saves=("b", "a", ""),
     evaluate=conv_arrays.conv2d, vjp_arrays=conv_arrays.conv2d_vjp,
-    batching=images,
+    batching=images, sweep="windows",
     doc="Cross-correlation: x (n, c, h, w), weight (f, c / groups, kh, kw), bias (f,) -> "
     "(n, f, oh, ow); stride, padding (zeros on both sides), dilation, groups as PyTorch's.",
+    example=">>> sg.conv2d(np.array([[[[1.0, 2.0, 4.0]]]]), np.array([[[[-1.0, 1.0]]]]))\n"
+    "array([[[[1., 2.]]]])",
 )  # fmt: skip
 
 
@@ -245,10 +249,11 @@ max_pool2d = composite(
     "max_pool2d", _max_pool2d, bind=_pool_bind("max_pool2d"), check=_pool_check, floating=True,
     vjp=(_max_pool2d_vjp,), saves=("ao",), evaluate=pooling_arrays.max_pool2d,
     vjp_arrays=pooling_arrays.max_pool2d_vjp,
-    batching=images,
+    batching=images, sweep="windows",
     smooth=False,
     doc="The largest element of each window: (n, c, h, w) -> (n, c, oh, ow); the padding never "
     "wins. The first winner takes the gradient.",
+    example=">>> sg.max_pool2d(np.arange(8.0).reshape(1, 1, 2, 4), 2)\narray([[[[5., 7.]]]])",
 )  # fmt: skip
 
 
@@ -264,8 +269,50 @@ def _avg_pool2d_vjp(g: Any, o: Any, x: Any, *, size: Pair, stride: Pair, padding
 avg_pool2d = composite(
     "avg_pool2d", _avg_pool2d, bind=_pool_bind("avg_pool2d"), check=_pool_check, floating=True,
     vjp=(_avg_pool2d_vjp,), saves=("",), evaluate=pooling_arrays.avg_pool2d,
-    batching=images, linearity="linear",
+    batching=images, linearity="linear", sweep="windows",
     doc="The mean of each window, padding counted as zeros: (n, c, h, w) -> (n, c, oh, ow).",
+    example=">>> sg.avg_pool2d(np.arange(8.0).reshape(1, 1, 2, 4), 2)\narray([[[[2.5, 4.5]]]])",
+)  # fmt: skip
+
+
+def _lp_bind(
+    x: Any, norm_type: float, kernel_size: Any, stride: Any = None
+) -> tuple[Sequence[Any], Attrs]:
+    if not 0 < norm_type < math.inf:
+        raise OptionError(f"lp_pool2d: norm_type is a number above 0, not {norm_type!r}")
+    operands, attrs = _pool_bind("lp_pool2d")(x, kernel_size, stride)
+    return operands, attrs | {"norm_type": float(norm_type)}
+
+
+def _lp_pool2d(x: Any, *, norm_type: float, size: Pair, stride: Pair, padding: Pair) -> Any:
+    sums = sum(_windows(power(x, norm_type), size, stride, padding, 0.0), axis=(4, 5))
+    return power(sums, 1 / norm_type)
+
+
+def _lp_pool2d_numpy(x: Any, *, norm_type: float, size: Pair, stride: Pair, padding: Pair) -> Any:
+    windows = np.lib.stride_tricks.sliding_window_view(np.power(x, norm_type), size, (2, 3))
+    return np.power(windows[:, :, :: stride[0], :: stride[1]].sum((4, 5)), 1 / norm_type)
+
+
+def _lp_pool2d_vjp(
+    g: Any, o: Any, x: Any, *, norm_type: float, size: Pair, stride: Pair, padding: Pair
+) -> Any:
+    flat = equal(o, 0)
+    share = where(flat, 0, g * power(where(flat, 1, o), 1 - norm_type))
+    shares = broadcast_to(expand_dims(share, (4, 5)), (*g.shape, *size))
+    return power(x, norm_type - 1) * _restored(shares, x, stride, padding)
+
+
+lp_pool2d = composite(
+    "lp_pool2d", _lp_pool2d, bind=_lp_bind, check=_pool_check, floating=True,
+    vjp=(_lp_pool2d_vjp,), saves=("ao",), evaluate=_lp_pool2d_numpy,
+    batching=images, smooth=False, sweep="windows", choices={"norm_type": (1, 2, 2, 3.0)},
+    doc="""sum(x**p)**(1/p) of each window, p = norm_type: (n, c, h, w) -> (n, c, oh, ow).
+
+    It is the p-norm of what is not negative: as in PyTorch no absolute value is taken, so that the
+    root of a negative sum is nan. Where a window's sum is 0 the gradient is 0.""",
+    example=">>> sg.lp_pool2d(np.array([[[[3.0, 4.0], [0.0, 0.0]]]]), 2, (1, 2))\n"
+    "array([[[[5.],\n         [0.]]]])",
 )  # fmt: skip
 
 
@@ -374,7 +421,9 @@ conv_transpose2d = composite(
     "conv_transpose2d", _conv_transpose2d, bind=_transpose_bind, check=_transpose_check,
     promotes=slice(None), floating=True,
     vjp=(_conv_transpose2d_by_x, _conv_transpose2d_by_weight, _conv2d_by_bias),
-    saves=("b", "a", ""),
+    saves=("b", "a", ""), sweep="windows",
     doc="The adjoint of conv2d: x (n, c, h, w), weight (c, f / groups, kh, kw), bias (f,) -> "
     "(n, f, oh, ow); stride, padding, output_padding, dilation, groups as PyTorch's.",
+    example=">>> sg.conv_transpose2d(np.array([[[[1.0, 2.0]]]]), np.array([[[[1.0, 10.0]]]]))\n"
+    "array([[[[ 1., 12., 20.]]]])",
 )  # fmt: skip

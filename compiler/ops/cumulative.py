@@ -58,6 +58,7 @@ cumsum: Op = host_along(
     vjp=(lambda g, o, a, *, axis: _from_the_end(g, axis),), saves=("",),
     doc="The sums of all elements up to each along an axis, of the flat x if None; of integers and "
     "bools int64.",
+    example=">>> sg.cumsum(np.array([1.0, 2.0, 3.0]))\narray([1., 3., 6.])",
 )  # fmt: skip
 
 
@@ -79,6 +80,7 @@ cumprod: Op = host_along(
     vjp=(_cumprod_vjp,), saves=("ao",),
     doc="The products of all elements up to each along an axis, of the flat x if None; of integers "
     "and bools int64. The gradient is right where elements are 0.",
+    example=">>> sg.cumprod(np.array([2.0, 3.0, 4.0]))\narray([ 2.,  6., 24.])",
 )  # fmt: skip
 
 
@@ -97,6 +99,7 @@ def _extremum_bind(x: Any, axis: int, largest: bool = True) -> tuple[Sequence[An
 
 extremum_positions: Op = host_along(
     "extremum_positions", _reached, result=lambda dtype: INT64, bind=_extremum_bind, vjp=(None,),
+    exact=True,
     doc="The last positions along an axis where the running extrema are; nan is one. int64.",
 )  # fmt: skip
 
@@ -111,6 +114,10 @@ def cummax(x: Any, axis: int | None = None, *, dim: int | None = None) -> list[A
     """The largest element up to each along an axis (of the flat x if None), and its position.
 
     Of equal ones the last position; nan is the largest. Two tensors of x's shape: x's dtype, int64.
+
+    Example:
+        >>> sg.cummax(np.array([1.0, 3.0, 2.0]))
+        [array([1., 3., 3.]), array([0, 1, 1])]
     """
     return _extrema("cummax", x, axis, dim, True)
 
@@ -119,6 +126,10 @@ def cummin(x: Any, axis: int | None = None, *, dim: int | None = None) -> list[A
     """The smallest element up to each along an axis (of the flat x if None), and its position.
 
     Of equal ones the last position; nan is the least. Two tensors of x's shape: x's dtype, int64.
+
+    Example:
+        >>> sg.cummin(np.array([3.0, 1.0, 2.0]))
+        [array([3., 1., 1.]), array([0, 1, 1])]
     """
     return _extrema("cummin", x, axis, dim, False)
 
@@ -159,4 +170,6 @@ logcumsumexp: Op = host_along(
     "logcumsumexp", _log_sums, result=lambda dtype: dtype, bind=_log_bind,
     vjp=(_logcumsumexp_vjp,), saves=("a",), floating=True,
     doc="log(cumsum(exp(x))) along an axis, of the flat x if None, without overflow.",
+    example=">>> sg.logcumsumexp(np.array([0.0, 0.0, 0.0]))\n"
+    "array([0.        , 0.69314718, 1.09861229])",
 )  # fmt: skip

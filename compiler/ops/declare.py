@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from compiler.core.op import (
     Op,
     Operand,
     Rule,
+    Sweep,
     op_named,
     register,
 )
@@ -71,9 +72,11 @@ def elementwise(
     linearity: Linearity = "diagonal",
     domain: Domain = "all",
     smooth: bool = True,
+    exact: bool = False,
     floating: bool = False,
     commutative: bool = False,
     doc: str = "",
+    example: str = "",
 ) -> Op:
     """Declare an op that computes each element from the elements at the same place.
 
@@ -104,11 +107,13 @@ def elementwise(
             cost=cost,
             domain=domain,
             smooth=smooth,
+            exact=exact or result is BOOL,
             lowering=Pointwise(code),
             promotes=slice(None),
             floating=floating,
             commutative=commutative,
             doc=doc,
+            example=example,
         )
     )
 
@@ -189,6 +194,7 @@ def reduction(
     linearity: Linearity = "none",
     smooth: bool = True,
     doc: str = "",
+    example: str = "",
 ) -> Op:
     """Declare an op that combines the elements along `axes` (a sorted tuple) into one."""
 
@@ -209,9 +215,12 @@ def reduction(
             batching=shifted,
             linearity=linearity,
             smooth=smooth,
+            exact=kind not in ("sum", "prod"),
+            sweep="reduction",
             bind=bind or axis_binder(name),
             lowering=Reduce(kind),
             doc=doc,
+            example=example,
         )
     )
 
@@ -230,10 +239,14 @@ def composite(
     linearity: Linearity | None = None,
     domain: Domain = "all",
     smooth: bool = True,
+    exact: bool = False,
+    sweep: Sweep = "",
+    choices: Mapping[str, tuple[Any, ...]] | None = None,
     promotes: slice | None = None,
     floating: bool = False,
     check: Callable[..., None] | None = None,
     doc: str = "",
+    example: str = "",
 ) -> Op:
     """Declare an op that is written in other ops: `expand(*operands, **attrs)`.
 
@@ -269,11 +282,15 @@ def composite(
             linearity=linearity or ("diagonal" if elementwise else "none"),
             domain=domain,
             smooth=smooth,
+            exact=exact,
+            sweep=sweep,
+            choices=choices or {},
             bind=bind,
             expand=expand,
             promotes=promotes,
             floating=floating,
             doc=doc,
+            example=example,
         )
     )
 

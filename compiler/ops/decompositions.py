@@ -150,6 +150,12 @@ def eigh(a: Any, UPLO: str = "L") -> Eigh:
 
     Raises:
         LinAlgError: LAPACK's iteration does not converge.
+
+    Example:
+        >>> values, vectors = sg.linalg.eigh(np.array([[2.0, 1.0], [1.0, 2.0]]))
+        >>> (vectors * values) @ vectors.T
+        array([[2., 1.],
+               [1., 2.]])
     """
     attrs = {"lower": _is_lower("eigh", UPLO)}
     return Eigh(*items(eigh_factors.bound((as_operand(a),), attrs)))
@@ -189,6 +195,7 @@ eigvalsh: Op = register(
         smooth=False,
         doc="The eigenvalues in order of symmetric matrices, of which one triangle is read: (..., "
         "n, n) -> (..., n). They may be equal for one gradient, but not for a second one.",
+        example=">>> sg.linalg.eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]]))\narray([1., 3.])",
     )
 )
 
@@ -277,6 +284,12 @@ def svd(a: Any, full_matrices: bool = True) -> SVD:
 
     Raises:
         LinAlgError: LAPACK's iteration does not converge.
+
+    Example:
+        >>> u, s, vh = sg.linalg.svd(np.array([[3.0, 1.0], [1.0, 3.0]]))
+        >>> (u * s) @ vh
+        array([[3., 1.],
+               [1., 3.]])
     """
     attrs = {"full": bool(full_matrices)}
     return SVD(*items(svd_factors.bound((as_operand(a),), attrs)))
@@ -310,6 +323,7 @@ svdvals: Op = register(
         batching=unchanged,
         doc="The singular values of matrices from the largest on: (..., m, n) -> (..., min(m, n)). "
         "They may be equal for one gradient, but not for a second one.",
+        example=">>> sg.linalg.svdvals(np.array([[3.0, 0.0], [0.0, -4.0]]))\narray([4., 3.])",
     )
 )
 
@@ -382,6 +396,12 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     mode="reduced": (..., m, k) and (..., k, n) with k = min(m, n); "complete": k = m, without a
     gradient where m > n; "r": R alone. The gradient needs the first k columns to be independent,
     and a function that does not depend on the signs of the columns.
+
+    Example:
+        >>> q, r = sg.linalg.qr(np.array([[3.0, 1.0], [4.0, 2.0]]))
+        >>> q @ r
+        array([[3., 1.],
+               [4., 2.]])
     """
     if mode not in ("reduced", "complete", "r"):
         raise OptionError(f"qr: mode is 'reduced', 'complete' or 'r', not {mode!r}")

@@ -27,7 +27,9 @@ def _unary(
     function: Any,
     rule: Any,
     saves: str,
+    *,
     doc: str,
+    example: str,
     code: str = "",
     arrays: Any = None,
     cost: Cost = "expensive",
@@ -45,6 +47,7 @@ def _unary(
         vjp_arrays=arrays,
         saves=(saves,),
         doc=doc,
+        example=example,
     )
 
 
@@ -57,93 +60,108 @@ def _softplus(x: Any) -> Any:
 
 
 sqrt = _unary(
-    "sqrt",
-    np.sqrt,
-    lambda g, o, a: g / (2 * o),
-    "o",
-    "The square root; nan below 0.",
-    cost="moderate",
-    domain="positive",
-)
+    "sqrt", np.sqrt, lambda g, o, a: g / (2 * o), "o",
+    doc="The square root; nan below 0.",
+    example=">>> sg.sqrt(np.array([4.0, 2.25]))\narray([2. , 1.5])",
+    cost="moderate", domain="positive",
+)  # fmt: skip
 rsqrt = _unary(
-    "rsqrt", _rsqrt, lambda g, o, a: g * (-0.5 * (o * o * o)), "o", "1 / sqrt(a).",
+    "rsqrt", _rsqrt, lambda g, o, a: g * (-0.5 * (o * o * o)), "o",
+    doc="1 / sqrt(x).",
+    example=">>> sg.rsqrt(np.array([4.0, 0.25]))\narray([0.5, 2. ])",
     cost="moderate", domain="positive",
 )  # fmt: skip
 exp = _unary(
-    "exp",
-    np.exp,
-    lambda g, o, a: g * o,
-    "o",
-    "e to the power of a.",
-    cost="moderate",
-    domain="small",
-)
+    "exp", np.exp, lambda g, o, a: g * o, "o",
+    doc="e to the power of a.",
+    example=">>> sg.exp(np.array([0.0, 1.0]))\narray([1.        , 2.71828183])",
+    cost="moderate", domain="small",
+)  # fmt: skip
 exp2 = _unary(
     "exp2", np.exp2, lambda g, o, a: g * (o * _LN2), "o",
-    """2 to the power of a, exact where that is an integer.
-
-    >>> sg.exp2(np.array([3.0, -1.0]))
-    array([8. , 0.5])""", domain="small",
+    doc="2 to the power of a, exact where that is an integer.",
+    example=">>> sg.exp2(np.array([3.0, -1.0]))\narray([8. , 0.5])",
+    domain="small",
 )  # fmt: skip
 expm1 = _unary(
-    "expm1", np.expm1, lambda g, o, a: g * (o + 1), "o", "exp(a) - 1, exact near 0.", domain="small"
-)
-log = _unary("log", np.log, lambda g, o, a: g / a, "a", "The natural logarithm.", domain="positive")
+    "expm1", np.expm1, lambda g, o, a: g * (o + 1), "o",
+    doc="exp(a) - 1, exact near 0.",
+    example=">>> sg.expm1(np.array([1e-20]))\narray([1.e-20])",
+    domain="small",
+)  # fmt: skip
+log = _unary(
+    "log", np.log, lambda g, o, a: g / a, "a",
+    doc="The natural logarithm.",
+    example=">>> sg.log(np.array([1.0, np.e]))\narray([0., 1.])",
+    domain="positive",
+)  # fmt: skip
 log2 = _unary(
     "log2", np.log2, lambda g, o, a: g / (a * _LN2), "a",
-    """The binary logarithm, exact at powers of two.
-
-    >>> sg.log2(np.array([8.0, 0.25]))
-    array([ 3., -2.])""", domain="positive",
+    doc="The binary logarithm, exact at powers of two.",
+    example=">>> sg.log2(np.array([8.0, 0.25]))\narray([ 3., -2.])",
+    domain="positive",
 )  # fmt: skip
 log10 = _unary(
     "log10", np.log10, lambda g, o, a: g / (a * _LN10), "a",
-    """The decimal logarithm, exact at powers of ten.
-
-    >>> sg.log10(np.array([1000.0, 0.1]))
-    array([ 3., -1.])""", domain="positive",
+    doc="The decimal logarithm, exact at powers of ten.",
+    example=">>> sg.log10(np.array([1000.0, 0.1]))\narray([ 3., -1.])",
+    domain="positive",
 )  # fmt: skip
 log1p = _unary(
-    "log1p",
-    np.log1p,
-    lambda g, o, a: g / (a + 1),
-    "a",
-    "log(1 + a), exact near 0.",
+    "log1p", np.log1p, lambda g, o, a: g / (a + 1), "a",
+    doc="log(1 + a), exact near 0.",
+    example=">>> sg.log1p(np.array([1e-20]))\narray([1.e-20])",
     domain="positive",
-)
-sin = _unary("sin", np.sin, lambda g, o, a: g * cos(a), "a", "The sine of a in radians.")
-cos: Op = _unary("cos", np.cos, lambda g, o, a: -g * sin(a), "a", "The cosine of a in radians.")
+)  # fmt: skip
+sin = _unary(
+    "sin", np.sin, lambda g, o, a: g * cos(a), "a",
+    doc="The sine of a in radians.",
+    example=">>> sg.sin(np.array([0.0, np.pi / 2]))\narray([0., 1.])",
+)  # fmt: skip
+cos: Op = _unary(
+    "cos", np.cos, lambda g, o, a: -g * sin(a), "a",
+    doc="The cosine of a in radians.",
+    example=">>> sg.cos(np.array([0.0, np.pi]))\narray([ 1., -1.])",
+)  # fmt: skip
 tan = _unary(
-    "tan",
-    np.tan,
-    lambda g, o, a: g * (1 + o * o),
-    "o",
-    "The tangent of a in radians.",
+    "tan", np.tan, lambda g, o, a: g * (1 + o * o), "o",
+    doc="The tangent of a in radians.",
+    example=">>> sg.tan(np.array([0.0, np.pi / 4]))\narray([0., 1.])",
     domain="unit",
-)
+)  # fmt: skip
 asin = _unary(
-    "asin",
-    np.arcsin,
-    lambda g, o, a: g * rsqrt(1 - a * a),
-    "a",
-    "The inverse sine, in radians.",
+    "asin", np.arcsin, lambda g, o, a: g * rsqrt(1 - a * a), "a",
+    doc="The inverse sine, in radians.",
+    example=">>> sg.asin(np.array([0.0, 1.0]))\narray([0.        , 1.57079633])",
     domain="unit",
-)
+)  # fmt: skip
 acos = _unary(
     "acos", np.arccos, lambda g, o, a: -g * rsqrt(1 - a * a), "a",
-    "The inverse cosine, in radians.", domain="unit",
+    doc="The inverse cosine, in radians.",
+    example=">>> sg.acos(np.array([1.0, -1.0]))\narray([0.        , 3.14159265])",
+    domain="unit",
 )  # fmt: skip
 atan = _unary(
-    "atan", np.arctan, lambda g, o, a: g / (a * a + 1), "a", "The inverse tangent, in radians."
-)
+    "atan", np.arctan, lambda g, o, a: g / (a * a + 1), "a",
+    doc="The inverse tangent, in radians.",
+    example=">>> sg.atan(np.array([0.0, 1.0]))\narray([0.        , 0.78539816])",
+)  # fmt: skip
 sinh = _unary(
-    "sinh", np.sinh, lambda g, o, a: g * cosh(a), "a", "The hyperbolic sine.", domain="small"
-)
+    "sinh", np.sinh, lambda g, o, a: g * cosh(a), "a",
+    doc="The hyperbolic sine.",
+    example=">>> sg.sinh(np.array([0.0, 1.0]))\narray([0.        , 1.17520119])",
+    domain="small",
+)  # fmt: skip
 cosh: Op = _unary(
-    "cosh", np.cosh, lambda g, o, a: g * sinh(a), "a", "The hyperbolic cosine.", domain="small"
-)
+    "cosh", np.cosh, lambda g, o, a: g * sinh(a), "a",
+    doc="The hyperbolic cosine.",
+    example=">>> sg.cosh(np.array([0.0, 1.0]))\narray([1.        , 1.54308063])",
+    domain="small",
+)  # fmt: skip
 tanh = _unary(
-    "tanh", np.tanh, lambda g, o, a: g * (1 - o * o), "o", "The hyperbolic tangent.",
+    "tanh", np.tanh, lambda g, o, a: g * (1 - o * o), "o",
+    doc="The hyperbolic tangent.",
+    example=">>> sg.tanh(np.array([0.0, 1.0]))\narray([0.        , 0.76159416])",
     arrays=activation.tanh_vjp, cost="moderate",
 )  # fmt: skip
 
@@ -155,46 +173,41 @@ def _acosh_vjp(g: Any, o: Any, a: Any) -> Any:
 
 asinh = _unary(
     "asinh", np.arcsinh, lambda g, o, a: g * rsqrt(a * a + 1), "a",
-    """The inverse hyperbolic sine.
-
-    >>> sg.asinh(np.array([0.0, np.sinh(2.0)]))
-    array([0., 2.])""",
+    doc="The inverse hyperbolic sine.",
+    example=">>> sg.asinh(np.array([0.0, np.sinh(2.0)]))\narray([0., 2.])",
 )  # fmt: skip
 acosh = _unary(
     "acosh", np.arccosh, _acosh_vjp, "a",
-    """The inverse hyperbolic cosine, at least 0; nan below 1.
-
-    >>> sg.acosh(np.array([1.0, np.cosh(2.0)]))
-    array([0., 2.])""", domain="positive",
+    doc="The inverse hyperbolic cosine, at least 0; nan below 1.",
+    example=">>> sg.acosh(np.array([1.0, np.cosh(2.0)]))\narray([0., 2.])",
+    domain="positive",
 )  # fmt: skip
 atanh = _unary(
     "atanh", np.arctanh, lambda g, o, a: g / ((1 - a) * (1 + a)), "a",
-    """The inverse hyperbolic tangent: inf at 1, nan beyond.
-
-    >>> sg.atanh(np.array([0.0, np.tanh(2.0)]))
-    array([0., 2.])""", domain="unit",
+    doc="The inverse hyperbolic tangent: inf at 1, nan beyond.",
+    example=">>> sg.atanh(np.array([0.0, np.tanh(2.0)]))\narray([0., 2.])",
+    domain="unit",
 )  # fmt: skip
 erf = _unary(
-    "erf",
-    error_function.erf,
-    lambda g, o, a: g * (_TWO_BY_ROOT_PI * exp(-(a * a))),
-    "a",
-    "The error function.",
-)
+    "erf", error_function.erf, lambda g, o, a: g * (_TWO_BY_ROOT_PI * exp(-(a * a))), "a",
+    doc="The error function.",
+    example=">>> sg.erf(np.array([0.0, 1.0]))\narray([0.        , 0.84270079])",
+)  # fmt: skip
 erfc = _unary(
     "erfc", error_function.erfc, lambda g, o, a: g * (-_TWO_BY_ROOT_PI * exp(-(a * a))), "a",
-    """1 - erf(a), as accurate where that is small.
-
-    >>> sg.erfc(np.array([0.0, 30.0]))
-    array([1., 0.])""",
+    doc="1 - erf(x), as accurate where that is small.",
+    example=">>> sg.erfc(np.array([0.0, 30.0]))\narray([1., 0.])",
 )  # fmt: skip
 sigmoid = _unary(
-    "sigmoid", activation.sigmoid, lambda g, o, a: g * (o * (1 - o)), "o", "1 / (1 + exp(-a)).",
+    "sigmoid", activation.sigmoid, lambda g, o, a: g * (o * (1 - o)), "o",
+    doc="1 / (1 + exp(-x)).",
+    example=">>> sg.sigmoid(np.array([0.0, 2.0]))\narray([0.5       , 0.88079708])",
     arrays=activation.sigmoid_vjp, cost="moderate",
 )  # fmt: skip
 softplus = _unary(
     "softplus", _softplus, lambda g, o, a: g * sigmoid(a), "a",
-    "log(1 + exp(a)), without overflow.",
+    doc="log(1 + exp(x)), without overflow.",
+    example=">>> sg.softplus(np.array([0.0, 10.0]))\narray([ 0.69314718, 10.0000454 ])",
 )  # fmt: skip
 
 
@@ -216,4 +229,6 @@ atan2 = elementwise(
     vjp=(_atan2_by_y, _atan2_by_x), saves=("ab", "ab"),
     smooth=False,
     doc="The angle of the point (b, a), in radians, in [-pi, pi]; the gradient at the origin is 0.",
+    example=">>> sg.atan2(np.array([1.0, 0.0]), np.array([0.0, -1.0]))\n"
+    "array([1.57079633, 3.14159265])",
 )  # fmt: skip

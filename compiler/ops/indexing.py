@@ -208,8 +208,11 @@ take = register(
         lowering=Gather(_take_split),
         batching=_batched_take,
         linearity="multilinear",
+        exact=True,
         doc="The slices of x along `axis` (of the flat x if None) at integer indices of any shape; "
         "negative ones count from the end. OutOfRangeError outside.",
+        example=">>> sg.take(np.array([10.0, 20.0, 30.0]), np.array([2, 0, -1]))\n"
+        "array([30., 10., 30.])",
     )
 )
 
@@ -325,8 +328,13 @@ take_along_axis = register(
         lowering=Gather(_along_split),
         batching=shifted_one,
         linearity="multilinear",
+        exact=True,
         doc="Per place of `index`, of x's rank, the element of x there with its coordinate along "
         "`axis` replaced. Negative indices count from the end if `wrap`. OutOfRangeError outside.",
+        example=">>> sg.take_along_axis(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1], [0]]), "
+        "axis=1)\n"
+        "array([[2.],\n"
+        "       [3.]])",
     )
 )
 
@@ -387,8 +395,12 @@ def _one_hot_bind(
 one_hot = composite(
     "one_hot", _one_hot, bind=_one_hot_bind, vjp=(None,),
     check=lambda name, type, **attrs: require_index(name, type),
+    exact=True,
     doc="1 at each index along a new last axis of size `classes`, 0 elsewhere: (...) -> (..., c). "
     "An index outside gives zeros.",
+    example=">>> sg.one_hot(np.array([2, 0]), 3)\n"
+    "array([[0., 0., 1.],\n"
+    "       [1., 0., 0.]], dtype=float32)",
 )  # fmt: skip
 
 
@@ -439,6 +451,7 @@ as_strided = register(
         bind=lambda x, shape, strides: ((x,), {"shape": tuple(shape), "strides": tuple(strides)}),
         lowering=IndexMap(_as_strided_map),
         batching=_batched_view,
+        exact=True,
         doc="Memory, a vector, as an array whose axes have these strides in elements: what the "
         "compiler reads an input through that is not row-major. No two elements share a place.",
     )

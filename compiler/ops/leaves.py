@@ -104,6 +104,7 @@ size_of = register(
         infer_type=lambda size: TensorType((), np.dtype(np.int64)),
         evaluate=lambda size: np.int64(size),
         lowering=SizeValue(),
+        exact=True,
         doc="A size as a value: int64[].",
     )
 )

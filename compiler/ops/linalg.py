@@ -118,6 +118,8 @@ matmul: Op = register(
         linearity="multilinear",
         doc="NumPy's matrix product: (..., m, k), (..., k, n) -> (..., m, n); a vector operand "
         "loses its axis; leading axes broadcast.",
+        example=">>> sg.matmul(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([10.0, 1.0]))\n"
+        "array([12., 34.])",
     )
 )
 
@@ -177,6 +179,7 @@ dot = composite(
     vjp=(lambda g, o, a, b: g * b, lambda g, o, a, b: g * a), saves=("b", "a"),
     batching=_batched_product, linearity="multilinear",
     doc="The inner product of two vectors: (k,), (k,) -> ().",
+    example=">>> sg.dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))\nnp.float64(11.0)",
 )  # fmt: skip
 
 
@@ -196,4 +199,7 @@ outer = composite(
     vjp=(lambda g, o, a, b: matmul(g, b), lambda g, o, a, b: matmul(a, g)), saves=("b", "a"),
     batching=_batched_outer, linearity="multilinear",
     doc="All products of two vectors: (m,), (n,) -> (m, n).",
+    example=">>> sg.outer(np.array([1.0, 2.0]), np.array([1.0, 10.0]))\n"
+    "array([[ 1., 10.],\n"
+    "       [ 2., 20.]])",
 )  # fmt: skip

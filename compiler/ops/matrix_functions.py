@@ -41,6 +41,10 @@ def matrix_norm(
     `ord` is "fro" (Frobenius), "nuc" (the sum of the singular values), 2 and -2 (the largest and
     the smallest of them), 1 and -1 (the largest and smallest sum of a column's magnitudes), inf and
     -inf (of a row's).
+
+    Example:
+        >>> sg.linalg.matrix_norm(np.array([[3.0, 0.0], [0.0, 4.0]]))
+        np.float64(5.0)
     """
     a = _floating(a)
     first, second = (normalise_axis("matrix_norm", one, a.ndim) for one in axis)
@@ -71,6 +75,11 @@ def matrix_power(a: Any, n: int) -> Any:
 
     Raises:
         LinAlgError: a matrix is singular, and the power negative.
+
+    Example:
+        >>> sg.linalg.matrix_power(np.array([[1.0, 1.0], [0.0, 1.0]]), 3)
+        array([[1., 3.],
+               [0., 1.]])
     """
     a = _floating(a)
     require_square("matrix_power", _type(a))
@@ -95,6 +104,10 @@ def matrix_rank(
 
     `rtol` is max(m, n) times eps unless it or `atol` is given. Of symmetric matrices (`hermitian`)
     the magnitudes of the eigenvalues are counted. Without a gradient.
+
+    Example:
+        >>> sg.linalg.matrix_rank(np.array([[1.0, 2.0], [2.0, 4.0]]))
+        np.int64(1)
     """
     a = _floating(a)
     require_matrices("matrix_rank", _type(a))
@@ -129,6 +142,11 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> LeastSquares:
     of which singular values up to `rcond` times the largest count as 0 (max(m, n) times eps unless
     given). The residuals are the sums of squares of a x - b, per column, for all matrices: unlike
     NumPy's, which are empty where the rank is below n.
+
+    Example:
+        >>> a = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+        >>> sg.linalg.lstsq(a, np.array([1.0, 3.0, 5.0])).x
+        array([1., 2.])
     """
     a, b = _floating(a), _floating(b)
     vector = b.ndim == a.ndim - 1

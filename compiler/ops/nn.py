@@ -1,4 +1,4 @@
-"""Activations, normalisation and losses: composites of the other ops, with direct gradients."""
+"""Activations and normalisation: composites of the other ops, with direct gradients."""
 
 from __future__ import annotations
 
@@ -10,49 +10,46 @@ from typing import Any
 import numpy as np
 
 from compiler.core.dims import Dim
-from compiler.core.errors import DTypeError, OptionError, ShapeError
+from compiler.core.errors import OptionError, ShapeError
 from compiler.core.op import Attrs
-from compiler.core.types import TensorType, broadcast_shapes, normalise_axis, unify
+from compiler.core.types import TensorType, normalise_axis, unify
 from compiler.ops.arithmetic import absolute, astype, maximum, minimum, numeric, square
 from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import (
-    equal,
     greater,
     greater_equal,
     less,
     less_equal,
     logical_and,
+    logical_not,
     logical_or,
     where,
 )
+from compiler.ops.cumulative import cumsum
 from compiler.ops.declare import (
     as_operand,
     composite,
-    count,
     elementwise,
     one_axis,
     unbroadcast,
-    zeros_like,
 )
 from compiler.ops.exponential import (
     erf,
     exp,
     expm1,
     log,
-    log1p,
     rsqrt,
     sigmoid,
-    softplus,
     tanh,
 )
-from compiler.ops.indexing import take_along_axis
 from compiler.ops.reduction import max, mean, positions, sum
-from compiler.ops.shape import expand_dims, reshape, sizes_of, squeeze
-from compiler.reference import activation, classes, direct
+from compiler.ops.shape import reshape, sizes_of
+from compiler.ops.sorting import sort
+from compiler.reference import activation, direct
 
 __all__ = [
-    "binary_cross_entropy_with_logits", "clip", "cross_entropy", "elu", "gelu", "layer_norm",
-    "leaky_relu", "log_softmax", "mse_loss", "relu", "silu", "softmax", "softsign",
+    "clip", "elu", "gelu", "layer_norm", "leaky_relu", "log_softmax", "relu", "silu", "softmax",
+    "softsign", "sparsemax",
 ]  # fmt: skip
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -64,7 +61,9 @@ relu = elementwise(
     vjp_arrays=activation.relu_vjp,
     vjp=(lambda g, o, a: where(less_equal(o, 0), 0, g),), saves=("o",),
     smooth=False,
+    exact=True,
     doc="max(x, 0); the gradient at 0 is 0.",
+    example=">>> sg.relu(np.array([-1.0, 2.0]))\narray([0., 2.])",
 )  # fmt: skip
 
 
@@ -87,16 +86,20 @@ def _with(op: str, **defaults: float | str) -> Callable[..., tuple[Sequence[Any]
 leaky_relu = composite(
     "leaky_relu", lambda x, *, negative_slope: where(x > 0, x, x * negative_slope),
     bind=_with("leaky_relu", negative_slope=0.01), floating=True, saves=("a",), elementwise=True,
+    choices={"negative_slope": (0.2, -0.5)},
     vjp=(lambda g, o, a, *, negative_slope: where(a > 0, g, g * negative_slope),),
     smooth=False,
     doc="x above 0, negative_slope * x below.",
+    example=">>> sg.leaky_relu(np.array([-1.0, 2.0]))\narray([-0.01,  2.  ])",
 )  # fmt: skip
 elu = composite(
     "elu", lambda x, *, alpha: where(x > 0, x, alpha * expm1(minimum(x, 0))),
     bind=_with("elu", alpha=1.0), floating=True, saves=("a",), elementwise=True,
+    choices={"alpha": (0.7, 2.0)},
     vjp=(lambda g, o, a, *, alpha: where(a > 0, g, g * (alpha * exp(minimum(a, 0)))),),
     smooth=False,
     doc="x above 0, alpha * (exp(x) - 1) below (Clevert, Unterthiner, Hochreiter 2015).",
+    example=">>> sg.elu(np.array([-1.0, 2.0]))\narray([-0.63212056,  2.        ])",
 )  # fmt: skip
 
 
@@ -109,6 +112,8 @@ silu = composite(
     "silu", lambda x: x * sigmoid(x), floating=True, vjp=(_silu_vjp,), saves=("a",),
     elementwise=True, evaluate=activation.silu, vjp_arrays=activation.silu_vjp,
     doc="x * sigmoid(x) (Elfwing, Uchibe, Doya 2017).",
+    example=">>> sg.silu(np.array([-1.0, 0.0, 1.0]))\n"
+    "array([-0.26894142,  0.        ,  0.73105858])",
 )  # fmt: skip
 
 
@@ -135,9 +140,11 @@ def _gelu_check(name: str, x: TensorType, *, approximate: str) -> None:
 gelu = composite(
     "gelu", _gelu, bind=_with("gelu", approximate="none"), floating=True, check=_gelu_check,
     vjp=(_gelu_vjp,), saves=("a",), elementwise=True, evaluate=activation.gelu,
-    vjp_arrays=activation.gelu_vjp,
+    vjp_arrays=activation.gelu_vjp, choices={"approximate": ("none", "tanh")},
     doc="x times the normal distribution function of x, or its tanh form "
     "(Hendrycks, Gimpel 2016).",
+    example=">>> sg.gelu(np.array([-1.0, 0.0, 1.0]))\n"
+    "array([-0.15865525,  0.        ,  0.84134475])",
 )  # fmt: skip
 
 
@@ -149,6 +156,10 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     """`x` limited to [min, max]; either may be None, a number or a tensor.
 
     The gradient passes where min <= x <= max, edges included (PyTorch's convention).
+
+    Example:
+        >>> sg.clip(np.array([-1.0, 0.5, 2.0]), 0.0, 1.0)
+        array([0. , 0.5, 1. ])
     """
     if min is None and max is None:
         raise OptionError("clip: needs min, max or both")
@@ -181,37 +192,8 @@ clamp = composite(
     vjp=(_clamp_by_x, _clamp_by_low, _clamp_by_high), saves=("abc", "abc", "abc"),
     elementwise=True,
     smooth=False,
+    exact=True,
     doc="min(max(x, low), high), element by element.",
-)  # fmt: skip
-
-
-_LEAST_LOG = -100.0
-_LEAST_SLOPE = float(np.float32(1e-12))  # PyTorch's, which it holds in float32
-
-
-def _binary_cross_entropy(x: Any, target: Any) -> Any:
-    """-(t log(x) + (1 - t) log(1 - x)) with logarithms of at least -100."""
-    log_x, log_rest = maximum(log(x), _LEAST_LOG), maximum(log1p(-x), _LEAST_LOG)
-    return (target - 1) * log_rest - target * log_x
-
-
-def _entropies(x: Any, target: Any) -> Any:
-    with np.errstate(divide="ignore", invalid="ignore"):  # logarithms of 0 are -100
-        return _binary_cross_entropy(x, target)
-
-
-binary_cross_entropy = composite(
-    "binary_cross_entropy", _binary_cross_entropy, evaluate=_entropies,
-    vjp=(
-        lambda g, o, x, target: g * (x - target) / maximum(x * (1 - x), _LEAST_SLOPE),
-        lambda g, o, x, target: g * (log1p(-x) - log(x)),
-    ),
-    saves=("ab", "a"), elementwise=True, promotes=slice(None), floating=True,
-    smooth=False,
-    doc="""The negative log-likelihood of targets in [0, 1] under probabilities, element by element.
-
-    Its logarithms are at least -100, and its slopes by x at most 1e12, as PyTorch's; it is nan
-    where x is outside of [0, 1].""",
 )  # fmt: skip
 
 
@@ -227,11 +209,9 @@ softsign = elementwise(
     "softsign", lambda x: x / (1 + np.abs(x)), "{0} / ({t}(1) + abs({0}))", arity=1, floating=True,
     cost="moderate", smooth=False,
     vjp=(lambda g, o, a: g / square(1 + absolute(a)),), saves=("a",),
-    doc="""a / (1 + |a|), between -1 and 1 (Turian, Bergstra, Bengio 2009); its second derivative
-    jumps at 0.
-
-    >>> sg.softsign(np.array([3.0, -1.0, 0.0]))
-    array([ 0.75, -0.5 ,  0.  ])""",
+    doc="x / (1 + |x|), between -1 and 1 (Turian, Bergstra, Bengio 2009); its second derivative "
+    "jumps at 0.",
+    example=">>> sg.softsign(np.array([3.0, -1.0, 0.0]))\narray([ 0.75, -0.5 ,  0.  ])",
 )  # fmt: skip
 
 
@@ -249,8 +229,9 @@ def _softmax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
 softmax = composite(
     "softmax", _softmax, bind=_axis_bind("softmax"), floating=True, vjp=(_softmax_vjp,),
     saves=("o",), evaluate=direct.softmax, vjp_arrays=direct.softmax_vjp,
-    batching=shifted_one, linearity="diagonal",
+    batching=shifted_one, linearity="diagonal", sweep="rows",
     doc="exp(x) / sum(exp(x)) along one axis (the last), shifted by the maximum.",
+    example=">>> sg.softmax(np.array([0.0, np.log(3.0)]))\narray([0.25, 0.75])",
 )  # fmt: skip
 
 
@@ -269,137 +250,52 @@ log_softmax = composite(
     "log_softmax", _log_softmax, bind=_axis_bind("log_softmax"), floating=True,
     vjp=(_log_softmax_vjp,), saves=("o",), evaluate=direct.log_softmax,
     vjp_arrays=direct.log_softmax_vjp,
-    batching=shifted_one,
+    batching=shifted_one, sweep="rows",
     doc="log(softmax(x)) along one axis (the last), without overflow or log of 0.",
-)  # fmt: skip
-
-REDUCTIONS = ("mean", "sum", "none")
-
-
-def _reduction(name: str, reduction: str) -> str:
-    if reduction not in REDUCTIONS:
-        raise OptionError(f"{name}: reduction is one of {REDUCTIONS}, not {reduction!r}")
-    return reduction
-
-
-def _loss_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
-    def bind(x: Any, target: Any, reduction: str = "mean") -> tuple[Sequence[Any], Attrs]:
-        return (as_operand(x), as_operand(target)), {"reduction": _reduction(name, reduction)}
-
-    return bind
-
-
-def _reduced(losses: Any, reduction: str) -> Any:
-    if reduction == "none":
-        return losses
-    return mean(losses) if reduction == "mean" else sum(losses)
-
-
-def _seed(g: Any, shape_like: Any, reduction: str) -> Any:
-    """The cotangent of each single loss, given that of the reduced one."""
-    return g / count(shape_like, tuple(range(shape_like.ndim)), g) if reduction == "mean" else g
-
-
-def _classes_check(name: str, x: TensorType, target: TensorType, *, reduction: str) -> None:
-    if target.dtype.kind not in "iu":
-        raise DTypeError(f"{name}: target {target} is not an integer tensor of class indices")
-    if x.ndim == 0 or target.ndim != x.ndim - 1:
-        raise ShapeError(f"{name}: {x} needs a target of {x.ndim - 1} axes, got {target}")
-    sizes = x.shape[:1] + x.shape[2:] if x.ndim > 1 else ()
-    for size, other in zip(sizes, target.shape, strict=True):
-        if unify(size, other) is None:
-            raise ShapeError(f"{name}: {x} and target {target} differ: {size} != {other}")
-
-
-def _class_axis(x: Any) -> int:
-    return 0 if x.ndim == 1 else 1
-
-
-def _cross_entropy(x: Any, target: Any, *, reduction: str) -> Any:
-    axis = _class_axis(x)
-    index = expand_dims(target, axis)
-    picked = take_along_axis(log_softmax(x, axis), index, axis=axis, wrap=False)
-    return _reduced(-squeeze(picked, axis), reduction)
-
-
-def _cross_entropy_vjp(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
-    axis = _class_axis(x)
-    g = _seed(g, target, reduction)
-    if reduction == "none":
-        g = expand_dims(g, axis)
-    hot = equal(positions(x, axis), astype(expand_dims(target, axis), "int64"))
-    p = softmax(x, axis)
-    return where(hot, p - 1, p) * g
-
-
-def _cross_entropy_numpy(x: Any, target: Any, *, reduction: str) -> Any:
-    if x.ndim == 2:
-        return classes.cross_entropy(x, target, reduction=reduction)
-    return _cross_entropy(x, target, reduction=reduction)
-
-
-def _cross_entropy_arrays(
-    positions: Sequence[int], g: Any, o: Any, x: Any, target: Any, *, reduction: str
-) -> Sequence[Any]:
-    if x.ndim == 2:
-        return (classes.cross_entropy_vjp(g, x, target, reduction=reduction),)
-    return (_cross_entropy_vjp(g, o, x, target, reduction=reduction),)
-
-
-cross_entropy = composite(
-    "cross_entropy", _cross_entropy, bind=_loss_bind("cross_entropy"), check=_classes_check,
-    vjp=(_cross_entropy_vjp, None), saves=("ab", ""), evaluate=_cross_entropy_numpy,
-    vjp_arrays=_cross_entropy_arrays,
-    doc="-log(softmax(x))[target], x (n, c, ...) or (c,), target the class indices (n, ...); "
-    "reduction 'mean', 'sum' or 'none'. OutOfRangeError for a target outside [0, c).",
+    example=">>> sg.log_softmax(np.array([0.0, 0.0]))\narray([-0.69314718, -0.69314718])",
 )  # fmt: skip
 
 
-def _pair_check(name: str, x: TensorType, target: TensorType, *, reduction: str) -> None:
-    broadcast_shapes(name, x, target)
+def _sparsemax(x: Any, *, axis: int) -> Any:
+    if x.shape[axis] == 0:
+        return x
+    shifted = x - max(x, axis=axis, keepdims=True)
+    ordered = sort.bound((shifted,), {"axis": axis, "descending": True})
+    number = astype(positions(x, axis) + 1, x.dtype)
+    # of the k largest the shift by which they sum to 1 grows as long as they are in the support
+    shifts = (cumsum.bound((ordered,), {"axis": axis}) - 1) / number
+    return maximum(shifted - max(shifts, axis=axis, keepdims=True), 0)
 
 
-def _mse(x: Any, target: Any, *, reduction: str) -> Any:
-    return _reduced(square(x - target), reduction)
+def _sparsemax_numpy(x: Any, *, axis: int) -> Any:
+    rows = np.moveaxis(x, axis, -1)
+    if not rows.shape[-1]:
+        return x
+    shifted = np.subtract(rows, rows.max(-1, keepdims=True))
+    ordered = np.sort(shifted, -1)[..., ::-1]
+    sums = np.cumsum(ordered, -1, np.result_type(x.dtype, np.float64))
+    shifts = (sums - 1) / np.arange(1, rows.shape[-1] + 1)
+    result = np.maximum(shifted - shifts.max(-1, keepdims=True).astype(x.dtype), 0)
+    return np.moveaxis(result, -1, axis)
 
 
-def _mse_by_x(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
-    difference = x - target
-    return unbroadcast(_seed(g, difference, reduction) * (2 * difference), x)
+def _sparsemax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
+    outside = less_equal(o, 0)
+    g = where(outside, 0, g)
+    size = sum(astype(logical_not(outside), g.dtype), axis=axis, keepdims=True)
+    return where(outside, 0, g - sum(g, axis=axis, keepdims=True) / maximum(size, 1))
 
 
-def _mse_by_target(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
-    difference = target - x
-    return unbroadcast(_seed(g, difference, reduction) * (2 * difference), target)
+sparsemax = composite(
+    "sparsemax", _sparsemax, bind=_axis_bind("sparsemax"), floating=True, vjp=(_sparsemax_vjp,),
+    saves=("o",), evaluate=_sparsemax_numpy,
+    batching=shifted_one, linearity="diagonal", smooth=False, sweep="rows",
+    doc="""The nearest point to x of the simplex, whose elements are at least 0 and sum to 1, along
+    one axis (the last): a softmax with zeros (Martins, Astudillo 2016).
 
-
-mse_loss = composite(
-    "mse_loss", _mse, bind=_loss_bind("mse_loss"), check=_pair_check, promotes=slice(None),
-    floating=True, vjp=(_mse_by_x, _mse_by_target), saves=("ab", "ab"),
-    doc="The squared difference; reduction 'mean', 'sum' or 'none'.",
-)  # fmt: skip
-
-
-def _bce(x: Any, target: Any, *, reduction: str) -> Any:
-    return _reduced(softplus(x) - x * target, reduction)
-
-
-def _bce_by_x(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
-    difference = sigmoid(x) - target
-    return unbroadcast(_seed(g, difference, reduction) * difference, x)
-
-
-def _bce_by_target(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
-    logits = x + zeros_like(target)
-    return unbroadcast(_seed(g, logits, reduction) * -logits, target)
-
-
-binary_cross_entropy_with_logits = composite(
-    "binary_cross_entropy_with_logits", _bce, bind=_loss_bind("binary_cross_entropy_with_logits"),
-    check=_pair_check, promotes=slice(None), floating=True,
-    vjp=(_bce_by_x, _bce_by_target), saves=("ab", "a"),
-    doc="softplus(x) - x * target: the negative log-likelihood of targets in [0, 1] under "
-    "sigmoid(x); reduction 'mean', 'sum' or 'none'.",
+    What is 0 has no gradient, and the others share the mean of theirs. A row with nan or inf, or
+    of -inf alone, is nan; elsewhere -inf gives 0.""",
+    example=">>> sg.sparsemax(np.array([0.5, 0.25, -1.0]))\narray([0.625, 0.375, 0.   ])",
 )  # fmt: skip
 
 
@@ -468,7 +364,10 @@ layer_norm = composite(
         _layer_norm_by_weight,
         lambda g, o, x, weight, bias, *, axes, eps: unbroadcast(g, bias),
     ),
-    saves=("ab", "a", ""),
+    saves=("ab", "a", ""), sweep="rows",
     doc="x scaled to mean 0 and variance 1 over its last axes `normalized_shape`, times weight "
     "plus bias (Ba, Kiros, Hinton 2016).",
+    example=">>> sg.layer_norm(np.array([[1.0, 3.0], [20.0, 10.0]]), (2,))\n"
+    "array([[-0.999995 ,  0.999995 ],\n"
+    "       [ 0.9999998, -0.9999998]])",
 )  # fmt: skip

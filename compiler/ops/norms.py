@@ -94,4 +94,5 @@ vector_norm = composite(
     smooth=False,
     doc="sum(|x|**p)**(1/p) over axes, p being `ord`; for inf and -inf the largest and the "
     "smallest magnitude, for 0 how many are not 0. The gradient at 0 is 0; ties share it evenly.",
+    example=">>> sg.linalg.vector_norm(np.array([3.0, 4.0]))\nnp.float64(5.0)",
 )  # fmt: skip

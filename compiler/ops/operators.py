@@ -96,10 +96,19 @@ _OF_ELEMENTS = [
 ]
 """The differentiable functions of one operand, element by element."""
 
+_OF_ROWS = [
+    name
+    for name in ops.PUBLIC
+    if isinstance(op := getattr(ops, name), Op)
+    and op.sweep in ("rows", "reduction")
+    and isinstance(op.vjp, tuple)
+    and len(op.vjp) == 1
+]
+"""The functions of one operand along its axes."""
+
 for _name in (
-    *_OF_ELEMENTS, "all", "any", "argmax", "argmin", "astype", "broadcast_to", "clip", "dot",
-    "expand_dims", "flip", "log_softmax", "logsumexp", "matmul", "max", "mean", "min", "outer",
-    "permute", "pow", "prod", "reshape", "softmax", "squeeze", "std", "sum", "swapaxes", "take",
-    "transpose", "var",
+    *_OF_ELEMENTS, *_OF_ROWS, "argmax", "argmin", "astype", "broadcast_to", "clip", "dot",
+    "expand_dims", "flip", "matmul", "outer", "permute", "pow", "reshape", "squeeze", "swapaxes",
+    "take", "transpose",
 ):  # fmt: skip
     setattr(Operators, _name, _method(getattr(ops, _name)))

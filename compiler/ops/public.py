@@ -7,6 +7,7 @@ from compiler.ops.cumulative import *
 from compiler.ops.exponential import *
 from compiler.ops.indexing import *
 from compiler.ops.linalg import *
+from compiler.ops.losses import *
 from compiler.ops.nn import *
 from compiler.ops.puts import *
 from compiler.ops.reduction import *

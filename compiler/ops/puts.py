@@ -23,6 +23,7 @@ from compiler.ops.scattering import (
     copied_slices,
     cotangents_at,
     fitted,
+    in_order,
     index_add,
     index_copy,
     last_positions,
@@ -52,7 +53,7 @@ def _put(x: Any, values: Any, index: Any) -> Any:
 def _put_numpy(x: Any, values: Any, index: Any) -> Any:
     index = check_range("put", np.asarray(index), x.size)
     result = writable(x, values)
-    result.reshape(-1)[index] = values
+    result.reshape(-1)[in_order(index)] = values
     return result
 
 
@@ -75,6 +76,8 @@ def _put_by_values(g: Any, o: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 def _put_arrays(positions: Sequence[int], g: Any, o: Any, a: Any, b: Any, c: Any) -> Sequence[Any]:
+    c = in_order(c)
+
     def last() -> Any:
         return staying(c, (g.size,), np.arange(c.size).reshape(c.shape))
 
@@ -109,9 +112,12 @@ put: Op = composite(
     vjp=(_put_by_x, _put_by_values, None), saves=("c", "c", ""), vjp_arrays=_put_arrays,
     promotes=slice(0, 2),
     batching=_batched_put,
+    exact=True,
     doc="x with `values` at integer positions of the flat x: NumPy's `put`, as a new array. "
     "`values` broadcast to the index; of several for one place the last one stays. Negative "
     "indices count from the end; OutOfRangeError outside.",
+    example=">>> sg.put(np.array([1.0, 2.0, 3.0]), np.array([0, -1]), np.array([10.0, 30.0]))\n"
+    "array([10.,  2., 30.])",
 )  # fmt: skip
 
 
@@ -145,9 +151,12 @@ ravel_multi_index: Op = register(
         bind=_ravel_bind,
         lowering=Host(),
         batching=aligned,
+        exact=True,
         doc="The positions in a flat array of `shape` of the elements that one integer index per "
         "axis names; the indices broadcast. Negative ones count from the end; OutOfRangeError "
         "outside of an axis. int64.",
+        example=">>> sg.ravel_multi_index((np.array([1, 0]), np.array([2, 1])), (2, 3))\n"
+        "array([5, 1])",
     )
 )
 
@@ -162,6 +171,11 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
     Raises:
         OutOfRangeError: an index is outside of its axis.
         DTypeError: an index is no integer tensor.
+
+    Example:
+        >>> sg.index_put(np.zeros((2, 2)), (np.array([0, 1]), np.array([1, 0])), 5.0)
+        array([[0., 5.],
+               [5., 0.]])
     """
     x, given = as_operand(x), [as_operand(one) for one in indices]
     lead, rest = tuple(x.shape[: len(given)]), tuple(x.shape[len(given) :])
@@ -178,5 +192,10 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
 
 
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    """x with `value` where a bool mask holds; all broadcast."""
+    """x with `value` where a bool mask holds; all broadcast.
+
+    Example:
+        >>> sg.masked_fill(np.array([1.0, 2.0]), np.array([True, False]), -1.0)
+        array([-1.,  2.])
+    """
     return where(mask, value, x)

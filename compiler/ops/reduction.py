@@ -93,11 +93,13 @@ sum = reduction(
     "sum", total, "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
     linearity="linear",
     doc="The sum; of integers and bools int64.",
+    example=">>> sg.sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)\narray([4., 6.])",
 )  # fmt: skip
 prod = reduction(
     "prod", _prod_numpy, "prod", result=_accumulator, vjp=(_prod_vjp,),
     saves=("ao",),
     doc="The product; of integers and bools int64. The gradient is right where elements are 0.",
+    example=">>> sg.prod(np.array([2.0, 3.0, 4.0]))\nnp.float64(24.0)",
 )  # fmt: skip
 
 
@@ -152,12 +154,14 @@ max = reduction(
     doc="The largest element; nan if any is. Over one axis the first winner takes the gradient, "
     "over all or several the winners share it evenly (nan has none: the gradient is nan), as "
     "PyTorch's max and amax.",
+    example=">>> sg.max(np.array([[1.0, 5.0], [4.0, 2.0]]), axis=1)\narray([5., 4.])",
 )  # fmt: skip
 min = reduction(
     "min", smallest, "min", result=lambda dtype: dtype, check=_extremum_check,
     bind=_extremum_bind("min"), vjp=(_extremum_vjp(lambda: argmin),), saves=("ao",),
     smooth=False,
     doc="The smallest element; nan if any is. The gradient is shared as by `max`.",
+    example=">>> sg.min(np.array([[1.0, 5.0], [4.0, 2.0]]), axis=1)\narray([1., 2.])",
 )  # fmt: skip
 
 
@@ -208,16 +212,23 @@ argmax: Op = composite(
     "argmax", _position_of(max), evaluate=_position_numpy(np.argmax),
     check=_position_check, bind=_position_bind("argmax"),
     vjp=(None,),
+    exact=True,
     doc="The index of the first largest element along one axis (of the flat tensor if None); of "
     "the first nan if there is one.",
+    example=">>> sg.argmax(np.array([1.0, 5.0, 2.0]))\nnp.int64(1)",
 )  # fmt: skip
 argmin: Op = composite(
     "argmin", _position_of(min), evaluate=_position_numpy(np.argmin),
     check=_position_check, bind=_position_bind("argmin"),
     vjp=(None,),
+    exact=True,
     doc="The index of the first smallest element along one axis (of the flat tensor if None); of "
     "the first nan if there is one.",
+    example=">>> sg.argmin(np.array([[3.0, 1.0], [2.0, 4.0]]), axis=1)\narray([1, 0])",
 )  # fmt: skip
+
+OF_SOME = frozenset({max, min, argmax, argmin})
+"""The reductions that have no value over axes without an element."""
 
 
 def _bool_check(name: str, x: TensorType, axes: tuple[int, ...]) -> None:
@@ -228,10 +239,12 @@ def _bool_check(name: str, x: TensorType, axes: tuple[int, ...]) -> None:
 any: Op = reduction(
     "any", _numpy(np.logical_or), "any", result=lambda dtype: BOOL, check=_bool_check, vjp=(None,),
     doc="Whether any element is true; False of none.",
+    example=">>> sg.any(np.array([[True, False], [False, False]]), axis=1)\narray([ True, False])",
 )  # fmt: skip
 all = reduction(
     "all", _numpy(np.logical_and), "all", result=lambda dtype: BOOL, check=_bool_check, vjp=(None,),
     doc="Whether all elements are true; True of none.",
+    example=">>> sg.all(np.array([[True, False], [True, True]]), axis=1)\narray([False,  True])",
 )  # fmt: skip
 
 
@@ -251,8 +264,9 @@ def _mean_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) 
 mean = composite(
     "mean", _mean, evaluate=_mean_numpy, bind=axis_binder("mean"), vjp=(_mean_vjp,), saves=("",),
     floating=True,
-    batching=shifted, linearity="linear",
+    batching=shifted, linearity="linear", sweep="reduction",
     doc="The arithmetic mean; nan of no elements.",
+    example=">>> sg.mean(np.array([1.0, 2.0, 6.0]))\nnp.float64(3.0)",
 )  # fmt: skip
 
 
@@ -304,8 +318,9 @@ def _var_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int
 var = composite(
     "var", _var, evaluate=_var_numpy, bind=_variance_bind("var"), vjp=(_var_vjp,), saves=("a",),
     floating=True,
-    batching=shifted,
+    batching=shifted, sweep="reduction",
     doc="The mean squared distance to the mean, divided by n - correction (NumPy's default 0).",
+    example=">>> sg.var(np.array([1.0, 3.0]), correction=1)\nnp.float64(2.0)",
 )  # fmt: skip
 
 
@@ -328,9 +343,10 @@ def _std_numpy(x: Any, **attrs: Any) -> Any:
 std = composite(
     "std", _std, evaluate=_std_numpy, bind=_variance_bind("std"), vjp=(_std_vjp,), saves=("ao",),
     floating=True,
-    batching=shifted,
+    batching=shifted, sweep="reduction",
     smooth=False,
     doc="The square root of `var`; its gradient where it is 0 is 0, as PyTorch's.",
+    example=">>> sg.std(np.array([1.0, 3.0]))\nnp.float64(1.0)",
 )  # fmt: skip
 
 
@@ -350,6 +366,7 @@ def _logsumexp_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: b
 logsumexp = composite(
     "logsumexp", _logsumexp, bind=axis_binder("logsumexp"), vjp=(_logsumexp_vjp,), saves=("ao",),
     floating=True,
-    batching=shifted,
+    batching=shifted, sweep="reduction",
     doc="log(sum(exp(x))), shifted by the maximum so that it does not overflow.",
+    example=">>> sg.logsumexp(np.array([[1000.0, 1000.0]]), axis=1)\narray([1000.69314718])",
 )  # fmt: skip

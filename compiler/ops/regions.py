@@ -42,6 +42,7 @@ recompute = register(
         saves=("",),
         lowering=Alias(),
         batching=first_of_all,
+        exact=True,
         doc="x, which is not interned with x; what reads it runs after the others are known.",
     )
 )

@@ -133,6 +133,7 @@ along_extremum: Op = register(
         lowering=Host(),
         batching=shifted_one,
         smooth=False,
+        exact=True,
         doc="The largest (or smallest) of the values that the indices lay on each of `size` places "
         "along `axis`: see `along_add`. Where none falls the least (largest) of the dtype. Ties "
         "share the gradient evenly.",
@@ -292,4 +293,7 @@ scatter_reduce: Op = composite(
     '`reduce` is "sum", "prod", "mean", "amax" or "amin". The element of x counts too unless '
     "`include_self` is False. Means of integers are rounded down; equal extrema share the gradient "
     "evenly.",
+    example='>>> sg.scatter_reduce(np.array([1.0, 2.0]), np.array([0]), np.array([5.0]), 0, '
+    '"amax")\n'
+    "array([5., 2.])",
 )  # fmt: skip

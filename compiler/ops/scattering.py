@@ -15,7 +15,7 @@ from compiler.core.dims import Size
 from compiler.core.errors import ShapeError
 from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Op, register
-from compiler.core.types import Shape, TensorType, normalise_axis, unify
+from compiler.core.types import Shape, TensorType, fits, normalise_axis, unify
 from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import equal, less, where
 from compiler.ops.declare import INT64, as_operand, composite, one_axis, size_value, unbroadcast
@@ -35,10 +35,18 @@ from compiler.reference.indices import check_range
 __all__ = ["index_add", "index_copy", "index_fill", "put_along_axis", "scatter", "scatter_add"]
 
 
+def in_order(index: Any) -> Any:
+    """An index whose last element of several is the one that NumPy writes last.
+
+    NumPy writes in the order in which index and values lie in memory.
+    """
+    return np.asarray(index, order="C")
+
+
 def grid(index: Any, axis: int) -> tuple[Any, ...]:
     """NumPy's key of the places that an index along an axis names."""
     places: list[Any] = list(np.ix_(*map(range, index.shape)))
-    places[axis] = index
+    places[axis] = in_order(index)
     return tuple(places)
 
 
@@ -74,6 +82,7 @@ last_positions: Op = register(
         bind=_last_bind,
         lowering=Host(),
         batching=shifted_one,
+        exact=True,
         doc="The inverse of an index along `axis`: per place of an axis of `size` the last "
         "position at which the index names it, -1 if none does. int64.",
     )
@@ -109,7 +118,7 @@ def require_along(
     if index.ndim != x.ndim:
         raise ShapeError(f"{name}: {x} and index {index} differ in rank")
     for i, (size, other) in enumerate(zip(x.shape, index.shape, strict=True)):
-        if i != axis and isinstance(size, int) and isinstance(other, int) and other > size:
+        if i != axis and not fits(other, size):
             raise ShapeError(f"{name}: index {index} is larger than {x} at axis {i}")
     require_fitting(name, values, index.shape)
     require_element(name, x, axis, index)
@@ -249,10 +258,14 @@ scatter: Op = composite(
     "scatter", _scatter, bind=along_bind("scatter"), evaluate=_scatter_numpy, check=_check,
     vjp=(_scatter_by_x, _scatter_by_values, None), saves=("c", "c", ""),
     vjp_arrays=_scatter_arrays, promotes=slice(0, 2),
+    exact=True,
     doc="x with `values` at the places of `index`, of x's rank, whose coordinate along `axis` it "
     "is; it may be smaller than x off the axis. `values` broadcast to the index. Of several for "
     "one place the last one stays. OutOfRangeError outside; negative indices count from the end if "
     "`wrap`.",
+    example=">>> sg.scatter(np.array([1.0, 2.0, 3.0]), np.array([2, 0]), np.array([30.0, 10.0]), "
+    "axis=0)\n"
+    "array([10.,  2., 30.])",
 )  # fmt: skip
 
 
@@ -278,6 +291,9 @@ scatter_add: Op = composite(
     saves=("", "c", ""), promotes=slice(0, 2),
     doc="x to which `values` are added at the places of `index`: see `scatter`. Where several fall "
     "on one place all are added.",
+    example=">>> sg.scatter_add(np.array([1.0, 2.0]), np.array([0, 0]), np.array([10.0, 20.0]), "
+    "axis=0)\n"
+    "array([31.,  2.])",
 )  # fmt: skip
 
 
@@ -291,6 +307,11 @@ def put_along_axis(
 
     Raises:
         OutOfRangeError: an index is outside of the axis.
+
+    Example:
+        >>> sg.put_along_axis(np.zeros((2, 2)), np.array([[1], [0]]), 5.0, axis=1)
+        array([[0., 5.],
+               [5., 0.]])
     """
     axis = one_axis("put_along_axis", None if dim is not None and axis == -1 else axis, dim)
     x, index = as_operand(x), as_operand(index)
@@ -359,6 +380,9 @@ index_add: Op = composite(
     saves=("", "c", ""), promotes=slice(0, 2),
     doc="x to whose slices along `axis` that a vector of indices names those of `values` are "
     "added. OutOfRangeError outside; negative indices count from the end if `wrap`.",
+    example=">>> sg.index_add(np.array([1.0, 2.0]), np.array([0, 0]), np.array([10.0, 20.0]), "
+    "axis=0)\n"
+    "array([31.,  2.])",
 )  # fmt: skip
 
 
@@ -385,7 +409,7 @@ def _slices_numpy(name: str) -> Callable[..., Any]:
     def write(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
         index = check_range(name, np.asarray(index), x.shape[axis], wrap)
         result = writable(x, values)
-        result[(slice(None),) * axis + (index,)] = values
+        result[(slice(None),) * axis + (in_order(index),)] = values
         return result
 
     return write
@@ -405,9 +429,9 @@ def _index_copy_arrays(
     positions: Sequence[int], g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, wrap: bool
 ) -> Sequence[Any]:
     def last() -> Any:
-        return _as_column(staying(c, (g.shape[axis],), _numbers(c, 0)), g, axis)
+        return _as_column(staying(in_order(c), (g.shape[axis],), _numbers(c, 0)), g, axis)
 
-    return cotangents_at(positions, g, b, (slice(None),) * axis + (c,), last)
+    return cotangents_at(positions, g, b, (slice(None),) * axis + (in_order(c),), last)
 
 
 index_copy: Op = composite(
@@ -415,8 +439,12 @@ index_copy: Op = composite(
     evaluate=_slices_numpy("index_copy"),
     vjp=(_slices_by_x, _index_copy_by_values, None), saves=("c", "c", ""),
     vjp_arrays=_index_copy_arrays, promotes=slice(0, 2),
+    exact=True,
     doc="x with the slices of `values` in place of those along `axis` that a vector of indices "
     "names: see `index_add`. Of several for one place the last one stays.",
+    example=">>> sg.index_copy(np.array([1.0, 2.0]), np.array([1, 0]), np.array([20.0, 10.0]), "
+    "axis=0)\n"
+    "array([10., 20.])",
 )  # fmt: skip
 
 
@@ -441,6 +469,9 @@ index_fill: Op = composite(
     "index_fill", _index_fill, bind=_slices_bind("index_fill"), check=_fill_check,
     evaluate=_slices_numpy("index_fill"),
     vjp=(_slices_by_x, _index_fill_by_value, None), saves=("c", "c", ""), promotes=slice(0, 2),
+    exact=True,
     doc="x with one value in the slices along `axis` that a vector of indices names: see "
     "`index_add`.",
+    example=">>> sg.index_fill(np.array([1.0, 2.0, 3.0]), np.array([0, 2]), 9.0, axis=0)\n"
+    "array([9., 2., 9.])",
 )  # fmt: skip

@@ -90,7 +90,11 @@ reshape: Op = register(
         lowering=Alias(),
         batching=_batched_shape,
         linearity="linear",
+        exact=True,
         doc="The same elements in row-major order under another shape; one size may be -1.",
+        example=">>> sg.reshape(np.array([1.0, 2.0, 3.0, 4.0]), (2, -1))\n"
+        "array([[1., 2.],\n"
+        "       [3., 4.]])",
     )
 )
 
@@ -152,7 +156,11 @@ broadcast_to = register(
         lowering=IndexMap(_broadcast_map, repeats=True),
         batching=_batched_broadcast,
         linearity="linear",
+        exact=True,
         doc="x repeated along axes of size 1 and along new leading axes.",
+        example=">>> sg.broadcast_to(np.array([1.0, 2.0]), (2, 2))\n"
+        "array([[1., 2.],\n"
+        "       [1., 2.]])",
     )
 )
 
@@ -189,18 +197,32 @@ transpose: Op = register(
         lowering=IndexMap(lambda index, x, out, *, axes: tuple(index[i] for i in _inverse(axes))),
         batching=_batched_transpose,
         linearity="linear",
+        exact=True,
         doc="The axes in another order; reversed if none is given.",
+        example=">>> sg.transpose(np.array([[1.0, 2.0]]))\narray([[1.],\n       [2.]])",
     )
 )
 
 
 def permute(x: Any, *axes: Any) -> Any:
-    """PyTorch's name of `transpose` with an order of all axes."""
+    """PyTorch's name of `transpose` with an order of all axes.
+
+    Example:
+        >>> sg.permute(np.array([[1.0, 2.0]]), 1, 0)
+        array([[1.],
+               [2.]])
+    """
     return transpose(x, *axes)
 
 
 def swapaxes(x: Any, first: int, second: int) -> Any:
-    """`x` with two axes exchanged."""
+    """`x` with two axes exchanged.
+
+    Example:
+        >>> sg.swapaxes(np.array([[1.0, 2.0]]), 0, 1)
+        array([[1.],
+               [2.]])
+    """
     x = as_operand(x)
     ndim = x.ndim
     order = list(range(ndim))
@@ -245,7 +267,9 @@ expand_dims = register(
         ),
         batching=shifted,
         linearity="linear",
+        exact=True,
         doc="New axes of size 1 at the given places of the result.",
+        example=">>> sg.expand_dims(np.array([1.0, 2.0]), axis=1)\narray([[1.],\n       [2.]])",
     )
 )
 
@@ -280,7 +304,9 @@ squeeze: Op = register(
         lowering=IndexMap(_squeeze_map),
         batching=shifted,
         linearity="linear",
+        exact=True,
         doc="x without the given axes, which have size 1 (all such axes if None).",
+        example=">>> sg.squeeze(np.array([[1.0, 2.0]]))\narray([1., 2.])",
     )
 )
 
@@ -307,6 +333,8 @@ flip: Op = register(
         lowering=IndexMap(_flip_map),
         batching=shifted,
         linearity="linear",
+        exact=True,
         doc="The elements in reverse order along the given axes (all if None).",
+        example=">>> sg.flip(np.array([1.0, 2.0, 3.0]))\narray([3., 2., 1.])",
     )
 )

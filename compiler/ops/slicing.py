@@ -88,13 +88,22 @@ concatenate = register(
         promotes=slice(None),
         batching=shifted_one,
         linearity="linear",
+        exact=True,
         doc="Tensors joined along an axis that they have; the other sizes agree.",
+        example=">>> sg.concatenate([np.array([1.0, 2.0]), np.array([3.0])], axis=0)\n"
+        "array([1., 2., 3.])",
     )
 )
 
 
 def stack(tensors: Sequence[Any], axis: int = 0, *, dim: int | None = None) -> Any:
-    """Tensors of one shape joined along a new axis."""
+    """Tensors of one shape joined along a new axis.
+
+    Example:
+        >>> sg.stack([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
+        array([[1., 2.],
+               [3., 4.]])
+    """
     axis = axis if dim is None else dim
     return concatenate([expand_dims(x, axis) for x in tensors], axis=axis)
 
@@ -102,7 +111,12 @@ def stack(tensors: Sequence[Any], axis: int = 0, *, dim: int | None = None) -> A
 def split(
     x: Any, sections: int | Sequence[int], axis: int = 0, *, dim: int | None = None
 ) -> list[Any]:
-    """`x` cut along `axis` into equal sections, or before each of the given indices (NumPy)."""
+    """`x` cut along `axis` into equal sections, or before each of the given indices (NumPy).
+
+    Example:
+        >>> sg.split(np.array([1.0, 2.0, 3.0, 4.0]), 2)
+        [array([1., 2.]), array([3., 4.])]
+    """
     x = as_operand(x)
     axis = normalise_axis("split", axis if dim is None else dim, x.ndim)
     size = x.shape[axis]
@@ -187,6 +201,7 @@ strided_slice = register(
         lowering=IndexMap(_slice_map),
         batching=_batched_slices,
         linearity="linear",
+        exact=True,
         doc="`sizes` elements per axis, from `starts` by `steps` (positive): basic indexing.",
     )
 )
@@ -240,6 +255,7 @@ embed = register(
         ),
         batching=_batched_slices,
         linearity="affine",
+        exact=True,
         doc="x placed from `starts` by `steps` in a tensor of `shape` filled with `value`.",
     )
 )
@@ -250,6 +266,10 @@ def pad(x: Any, widths: Any, value: float = 0.0) -> Any:
 
     `widths` is (before, after) per axis, one pair for all axes, or one number for both sides of
     all axes (NumPy's forms, constant mode).
+
+    Example:
+        >>> sg.pad(np.array([1.0, 2.0]), (1, 2))
+        array([0., 1., 2., 0., 0.])
     """
     x = as_operand(x)
     pairs = [widths] * x.ndim if np.ndim(widths) == 0 else list(widths)

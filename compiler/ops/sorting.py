@@ -40,8 +40,10 @@ def _bind_as(name: str) -> Any:
 
 argsort: Op = host_along(
     "argsort", _order, result=lambda dtype: INT64, bind=_bind_as("argsort"), vjp=(None,),
+    exact=True,
     doc="The positions of the elements along an axis in order, of the flat x if None: int64. Equal "
     "ones stay in theirs, whether `stable` or not; nan is last, or first if `descending`.",
+    example=">>> sg.argsort(np.array([3.0, 1.0, 2.0]))\narray([1, 2, 0])",
 )  # fmt: skip
 
 
@@ -63,6 +65,8 @@ def _sort_vjp(g: Any, o: Any, a: Any, *, axis: int, descending: bool) -> Any:
 sort: Op = composite(
     "sort", _ordered, bind=_bind_as("sort"), evaluate=_sorted, vjp=(_sort_vjp,), saves=("a",),
     batching=shifted_one,
+    exact=True,
     doc="The elements along an axis in order, of the flat x if None; nan is last, or first if "
     "`descending`.",
+    example=">>> sg.sort(np.array([3.0, 1.0, 2.0]), descending=True)\narray([3., 2., 1.])",
 )  # fmt: skip

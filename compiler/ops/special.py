@@ -59,10 +59,8 @@ def _sinc_vjp(g: Any, o: Any, a: Any) -> Any:
 sinc = elementwise(
     "sinc", special_functions.sinc, "sinc({0})", arity=1, floating=True, cost="expensive",
     vjp=(_sinc_vjp,), saves=("ao",),
-    doc="""sin(pi a) / (pi a), 1 at 0, and 0 at all other integers.
-
-    >>> sg.sinc(np.array([0.0, 0.5, 1e9]))
-    array([1.        , 0.63661977, 0.        ])""",
+    doc="sin(pi x) / (pi x), 1 at 0, and 0 at all other integers.",
+    example=">>> sg.sinc(np.array([0.0, 0.5, 1e9]))\narray([1.        , 0.63661977, 0.        ])",
 )  # fmt: skip
 
 
@@ -72,19 +70,15 @@ lgamma = elementwise(
     "lgamma", special_functions.lgamma, "lgamma({0})", arity=1, floating=True, cost="expensive",
     vjp=(lambda g, o, a: g * digamma(a),), saves=("a",),
     domain="positive",
-    doc="""log|gamma(a)|; inf at 0 and the negative integers.
-
-    >>> sg.lgamma(np.array([5.0, 0.0]))
-    array([3.17805383,        inf])""",
+    doc="log|gamma(x)|; inf at 0 and the negative integers.",
+    example=">>> sg.lgamma(np.array([5.0, 0.0]))\narray([3.17805383,        inf])",
 )  # fmt: skip
 digamma: Op = elementwise(
     "digamma", special_functions.digamma, "digamma({0})", arity=1, floating=True, cost="expensive",
     vjp=(lambda g, o, a: g * polygamma(1, a),), saves=("a",),
     domain="positive",
-    doc="""The derivative of lgamma; -inf at 0, nan at the negative integers.
-
-    >>> sg.digamma(np.array([2.0])) - sg.digamma(np.array([1.0]))
-    array([1.])""",
+    doc="The derivative of lgamma; -inf at 0, nan at the negative integers.",
+    example=">>> sg.digamma(np.array([2.0])) - sg.digamma(np.array([1.0]))\narray([1.])",
 )  # fmt: skip
 
 
@@ -171,10 +165,8 @@ def _polygamma_vjp(g: Any, o: Any, a: Any, *, n: int) -> Any:
 polygamma: Any = composite(
     "polygamma", _polygamma, bind=_polygamma_bind, vjp=(_polygamma_vjp,), saves=("a",),
     elementwise=True, floating=True,
-    doc="""polygamma(n, a): the n-th derivative of digamma, n a number; inf at poles if n is odd.
-
-    >>> sg.polygamma(1, np.array([1.0])) - np.pi**2 / 6
-    array([0.])""",
+    doc="polygamma(n, x): the n-th derivative of digamma, n a number; inf at poles if n is odd.",
+    example=">>> sg.polygamma(1, np.array([1.0])) - np.pi**2 / 6\narray([0.])",
 )  # fmt: skip
 
 
@@ -195,10 +187,8 @@ logaddexp = composite(
     "logaddexp", _logaddexp, evaluate=np.logaddexp,
     vjp=(lambda g, o, a, b: g * sigmoid(a - b), lambda g, o, a, b: g * sigmoid(b - a)),
     saves=("ab", "ab"), elementwise=True, promotes=slice(None), floating=True,
-    doc="""log(exp(a) + exp(b)), without overflow.
-
-    >>> sg.logaddexp(np.array([1000.0]), 1000.0) - 1000
-    array([0.69314718])""",
+    doc="log(exp(a) + exp(b)), without overflow.",
+    example=">>> sg.logaddexp(np.array([1000.0]), 1000.0) - 1000\narray([0.69314718])",
 )  # fmt: skip
 logaddexp2 = composite(
     "logaddexp2", _logaddexp2, evaluate=np.logaddexp2,
@@ -207,10 +197,8 @@ logaddexp2 = composite(
         lambda g, o, a, b: g * sigmoid((b - a) * _LN2),
     ),
     saves=("ab", "ab"), elementwise=True, promotes=slice(None), floating=True,
-    doc="""log2(2**a + 2**b), without overflow.
-
-    >>> sg.logaddexp2(np.array([2000.0]), 2000.0)
-    array([2001.])""",
+    doc="log2(2**a + 2**b), without overflow.",
+    example=">>> sg.logaddexp2(np.array([2000.0]), 2000.0)\narray([2001.])",
 )  # fmt: skip
 
 
@@ -229,16 +217,14 @@ xlogy: Any = composite(
     elementwise=True, promotes=slice(None), floating=True,
     smooth=False,
     domain="positive",
-    doc="""a log(b), 0 where a is 0 unless b is nan.
-
-    >>> sg.xlogy(np.array([0.0, 2.0]), np.array([0.0, 1.0]))
-    array([0., 0.])""",
+    doc="a log(b), 0 where a is 0 unless b is nan.",
+    example=">>> sg.xlogy(np.array([0.0, 2.0]), np.array([0.0, 1.0]))\narray([0., 0.])",
 )  # fmt: skip
 log_odds = elementwise(
     "log_odds", special_functions.log_odds, "logit({0})", arity=1, floating=True, cost="expensive",
     vjp=(lambda g, o, a: _logit_vjp(g, o, a, eps=None),), saves=("a",),
     domain="share",
-    doc="log(a / (1 - a)): see logit.",
+    doc="log(x / (1 - x)): see logit.",
 )  # fmt: skip
 
 
@@ -261,34 +247,28 @@ logit = composite(
     "logit", _logit, bind=_logit_bind, vjp=(_logit_vjp,), saves=("a",), elementwise=True,
     floating=True,
     smooth=False,
-    doc="""log(a / (1 - a)), nan outside of [0, 1]; with `eps` of a limited to [eps, 1 - eps].
-
-    >>> sg.logit(np.array([0.5, 0.75]))
-    array([0.        , 1.09861229])""",
+    doc="log(x / (1 - x)), nan outside of [0, 1]; with `eps` of x limited to [eps, 1 - eps].",
+    example=">>> sg.logit(np.array([0.5, 0.75]))\narray([0.        , 1.09861229])",
 )  # fmt: skip
 
 
 # -- angles ------------------------------------------------------------------------------------
 
 
-def _degrees(name: str, factor: float, doc: str) -> Any:
+def _degrees(name: str, factor: float, *, doc: str, example: str) -> Any:
     return composite(
         name, lambda x: x * factor, vjp=(lambda g, o, a: g * factor,), saves=("",),
-        elementwise=True, floating=True, doc=doc,
+        elementwise=True, floating=True, doc=doc, example=example,
     )  # fmt: skip
 
 
 deg2rad = _degrees(
     "deg2rad", math.pi / 180,
-    """Degrees as radians.
-
-    >>> sg.deg2rad(np.array([180.0])) - np.pi
-    array([0.])""",
+    doc="Degrees as radians.",
+    example=">>> sg.deg2rad(np.array([180.0])) - np.pi\narray([0.])",
 )  # fmt: skip
 rad2deg = _degrees(
     "rad2deg", 180 / math.pi,
-    """Radians as degrees.
-
-    >>> sg.rad2deg(np.array([np.pi]))
-    array([180.])""",
+    doc="Radians as degrees.",
+    example=">>> sg.rad2deg(np.array([np.pi]))\narray([180.])",
 )  # fmt: skip

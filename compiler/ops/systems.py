@@ -58,6 +58,7 @@ def matrix_op(
     saves: tuple[str, ...] = (),
     smooth: bool = True,
     doc: str,
+    example: str = "",
 ) -> Op:
     """Declare an op of the matrices of one operand, which a host step computes."""
 
@@ -78,6 +79,7 @@ def matrix_op(
             lowering=Host(),
             floating=True,
             doc=doc,
+            example=example,
         )
     )
 
@@ -118,6 +120,9 @@ inv: Op = matrix_op(
     vjp=(lambda g, o, a: negative(matmul(matmul(transposed(o), g), transposed(o))),),
     saves=("o",),
     doc="The inverses of square matrices: (..., n, n). LinAlgError for a singular one.",
+    example=">>> sg.linalg.inv(np.array([[1.0, 1.0], [0.0, 2.0]]))\n"
+    "array([[ 1. , -0.5],\n"
+    "       [ 0. ,  0.5]])",
 )  # fmt: skip
 
 
@@ -167,6 +172,10 @@ def solve(a: Any, b: Any) -> Any:
 
     Raises:
         LinAlgError: a matrix is singular.
+
+    Example:
+        >>> sg.linalg.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 8.0]))
+        array([1., 2.])
     """
     a, b = as_operand(a), as_operand(b)
     if b.ndim != 1:
@@ -208,6 +217,7 @@ det: Op = matrix_op(
     "det", lambda a: np.asarray(np.linalg.det(a)), _numbers,
     vjp=(lambda g, o, a: _as_matrices(g) * cofactor(a),), saves=("a",),
     doc="The determinants of square matrices: (..., n, n) -> (...).",
+    example=">>> sg.linalg.det(np.array([[2.0, 1.0], [0.0, 3.0]]))\narray(6.)",
 )  # fmt: skip
 logabsdet: Op = matrix_op(
     "logabsdet", lambda a: np.asarray(np.linalg.slogdet(a)[1]), _numbers,
@@ -228,7 +238,12 @@ class SlogDet(NamedTuple):
 
 
 def slogdet(a: Any) -> SlogDet:
-    """The signs and the logarithms of the magnitudes of determinants: (..., n, n) -> (...)."""
+    """The signs and the logarithms of the magnitudes of determinants: (..., n, n) -> (...).
+
+    Example:
+        >>> sg.linalg.slogdet(np.array([[0.0, 1.0], [1.0, 0.0]]))
+        SlogDet(sign=array(-1.), logabsdet=array(0.))
+    """
     return SlogDet(signdet(a), logabsdet(a))
 
 
@@ -268,6 +283,11 @@ def cholesky(a: Any, *, upper: bool = False) -> Any:
 
     Raises:
         LinAlgError: a matrix is not positive definite.
+
+    Example:
+        >>> sg.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
+        array([[2., 0.],
+               [1., 2.]])
     """
     factor = cholesky_factor(a)
     return transposed(factor) if upper else factor
@@ -320,5 +340,6 @@ pinv: Op = register(
         batching=unchanged,
         doc="The pseudoinverses (Moore, Penrose) of matrices: (..., m, n) -> (..., n, m). Singular "
         "values up to `rtol` times the largest count as 0; max(m, n) times eps unless given.",
+        example=">>> sg.linalg.pinv(np.array([[1.0], [1.0]]))\narray([[0.5, 0.5]])",
     )
 )

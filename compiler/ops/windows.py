@@ -14,7 +14,7 @@ from compiler.core.dims import Size
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.lowering import Index, IndexMap, Overlap
 from compiler.core.op import Attrs, Op, register
-from compiler.core.types import Shape, TensorType
+from compiler.core.types import Shape, TensorType, fits
 from compiler.ops.batching import unchanged
 from compiler.ops.declare import as_operand
 from compiler.ops.slicing import strided_slice
@@ -51,7 +51,7 @@ def _type(x: TensorType, *, sizes: Steps, strides: Steps, dilations: Steps) -> T
     counts = []
     for size, *steps in zip(x.shape[x.ndim - len(sizes) :], sizes, strides, dilations, strict=True):
         count = window_count(size, *steps)
-        if isinstance(count, int) and count < 1:
+        if not fits(1, count):
             raise ShapeError(f"sliding_windows: no window {sizes} by {dilations} fits into {x}")
         counts.append(count)
     return TensorType(x.shape[: x.ndim - len(sizes)] + tuple(counts) + sizes, x.dtype)
@@ -98,8 +98,13 @@ sliding_windows = register(
         ),
         batching=unchanged,
         linearity="linear",
+        exact=True,
         doc="Every window over the last axes: (..., n) -> (..., windows, window), for one axis; "
         "for k axes k counts and then k window axes.",
+        example=">>> sg.sliding_windows(np.array([1.0, 2.0, 3.0, 4.0]), (2,), (1,), (1,))\n"
+        "array([[1., 2.],\n"
+        "       [2., 3.],\n"
+        "       [3., 4.]])",
     )
 )
 

@@ -202,7 +202,7 @@ def power_of_half_or_minus_one(a: Expression, b: Expression) -> Expression | Non
 
 
 @rule("exact", "astype")
-def cast_to_same(a: Expression, *, dtype: Any) -> Expression | None:
+def cast_to_same(a: Expression, *, dtype: object) -> Expression | None:
     """astype(x, x.dtype) = x."""
     return a if a.dtype == dtype else None
 
@@ -242,7 +242,7 @@ def simplify_transpose(a: Expression, *, axes: Any) -> Expression | None:
 
 
 @rule("exact", "broadcast_to")
-def simplify_broadcast(a: Expression, *, shape: Any) -> Expression | None:
+def simplify_broadcast(a: Expression, *, shape: object) -> Expression | None:
     """broadcast_to its own shape = x; twice = once."""
     if a.shape == shape:
         return a
@@ -252,7 +252,7 @@ def simplify_broadcast(a: Expression, *, shape: Any) -> Expression | None:
 
 
 @rule("exact", "expand_dims")
-def expand_squeezed(a: Expression, *, axes: Any) -> Expression | None:
+def expand_squeezed(a: Expression, *, axes: object) -> Expression | None:
     """expand_dims(squeeze(x, axes), axes) = x; over no axes = x."""
     if not axes:
         return a
@@ -260,7 +260,7 @@ def expand_squeezed(a: Expression, *, axes: Any) -> Expression | None:
 
 
 @rule("exact", "squeeze")
-def squeeze_expanded(a: Expression, *, axes: Any) -> Expression | None:
+def squeeze_expanded(a: Expression, *, axes: object) -> Expression | None:
     """squeeze(expand_dims(x, axes), axes) = x; over no axes = x."""
     if not axes:
         return a
@@ -268,7 +268,7 @@ def squeeze_expanded(a: Expression, *, axes: Any) -> Expression | None:
 
 
 @rule("exact", "flip")
-def flip_twice(a: Expression, *, axes: Any) -> Expression | None:
+def flip_twice(a: Expression, *, axes: object) -> Expression | None:
     """flip(flip(x)) = x; over no axes = x."""
     if not axes:
         return a
@@ -276,7 +276,7 @@ def flip_twice(a: Expression, *, axes: Any) -> Expression | None:
 
 
 @rule("exact", "embed")
-def embed_everywhere(a: Expression, *, shape: Any, **attrs: Any) -> Expression | None:
+def embed_everywhere(a: Expression, *, shape: object, **attrs: object) -> Expression | None:
     """embed(x) in its own shape = x."""
     return a if a.shape == shape else None
 
@@ -324,19 +324,19 @@ def _follows(first: Expression, second: Expression) -> int | None:
 
 
 @rule("exact", "max", "min")
-def reduce_no_axes(a: Expression, *, axes: Any, **attrs: Any) -> Expression | None:
+def reduce_no_axes(a: Expression, *, axes: object, **attrs: object) -> Expression | None:
     """max over no axes = x."""
     return a if not axes else None
 
 
 @rule("exact", "prod")
-def prod_no_axes(a: Expression, *, axes: Any, keepdims: Any) -> Expression | None:
+def prod_no_axes(a: Expression, *, axes: object, keepdims: object) -> Expression | None:
     """prod over no axes = x, of floats."""
     return a if not axes and a.dtype.kind == "f" else None
 
 
 @rule("exact", "sum")
-def sum_no_axes(a: Expression, *, axes: Any, keepdims: Any) -> Expression | None:
+def sum_no_axes(a: Expression, *, axes: object, keepdims: object) -> Expression | None:
     """sum over no axes = x + 0, of floats (0 is what the sum of -0 is)."""
     if axes or a.dtype.kind != "f":
         return None

@@ -18,14 +18,14 @@ def _shifted(x: Any) -> tuple[Any, Any, Any]:
     return shifted, exponential, total(exponential, (1,), False)
 
 
-def _places(x: Any, target: Any) -> Any:
+def _places(x: Any, target: object) -> Any:
     """The positions in the flat x (n, c) of the element that each target (n,) names."""
     rows, classes = x.shape
     target = check_range("cross_entropy", target, classes, wrap=False)
     return target + np.arange(0, rows * classes, classes)
 
 
-def cross_entropy(x: Any, target: Any, *, reduction: str) -> Any:
+def cross_entropy(x: object, target: object, *, reduction: str) -> Any:
     """The cross entropy of x (n, c) and class indices (n,)."""
     shifted, _, sums = _shifted(x)
     losses = np.log(sums, sums)
@@ -35,7 +35,7 @@ def cross_entropy(x: Any, target: Any, *, reduction: str) -> Any:
     return whole(losses) / len(losses) if reduction == "mean" else whole(losses)
 
 
-def cross_entropy_vjp(g: Any, x: Any, target: Any, *, reduction: str) -> Any:
+def cross_entropy_vjp(g: Any, x: object, target: Any, *, reduction: str) -> Any:
     """(softmax(x) - one_hot(target)) g for x (n, c)."""
     if reduction == "mean":
         g = g / len(target)

@@ -50,7 +50,7 @@ def _product(a: Any, b: Any) -> Any:
 
 
 def conv2d(
-    x: Any, weight: Any, bias: Any, *, stride: Pair, padding: Pair, dilation: Pair, groups: int
+    x: Any, weight: Any, bias: object, *, stride: Pair, padding: Pair, dilation: Pair, groups: int
 ) -> Any:
     """The products of the filters with every window, and the bias."""
     columns, places = _columns(x, weight, stride, padding, dilation, groups)
@@ -68,8 +68,8 @@ def _along_filters(bias: Any) -> Any:
 def conv2d_vjp(
     positions: Sequence[int],
     g: Any,
-    o: Any,
-    x: Any,
+    o: object,
+    x: object,
     weight: Any,
     bias: Any,
     *,

@@ -29,7 +29,7 @@ def softmax(x: Any, *, axis: int) -> Any:
     return np.divide(result, _sums(result, axis), result)
 
 
-def softmax_vjp(positions: Sequence[int], g: Any, o: Any, x: Any, *, axis: int) -> Any:
+def softmax_vjp(positions: Sequence[int], g: Any, o: Any, x: object, *, axis: int) -> Any:
     """(g - sum(g o)) o."""
     result = np.subtract(g, _dots(g, o, axis))
     return (np.multiply(result, o, result),)
@@ -42,7 +42,7 @@ def log_softmax(x: Any, *, axis: int) -> Any:
     return np.subtract(result, np.log(_sums(np.exp(result), axis)), result)
 
 
-def log_softmax_vjp(positions: Sequence[int], g: Any, o: Any, x: Any, *, axis: int) -> Any:
+def log_softmax_vjp(positions: Sequence[int], g: Any, o: Any, x: object, *, axis: int) -> Any:
     """g - exp(o) sum(g)."""
     result = np.exp(o)
     np.multiply(result, _sums(g, axis), result)
@@ -113,11 +113,11 @@ def layer_norm(x: Any, weight: Any, bias: Any, *, axes: int, eps: float) -> Any:
 
 def layer_norm_vjp(
     positions: Sequence[int],
-    g: Any,
-    o: Any,
+    g: object,
+    o: object,
     x: Any,
     weight: Any,
-    bias: Any,
+    bias: object,
     *,
     axes: int,
     eps: float,
@@ -149,7 +149,7 @@ def layer_norm_vjp(
     return [results[i] for i in positions]
 
 
-def _column_sum(rows: Any, like: Any) -> Any:
+def _column_sum(rows: object, like: Any) -> Any:
     """The sum of the rows in the shape of a weight or bias."""
     return _add(rows, 0).reshape(like.shape) if like.ndim else _add(rows, None)
 

@@ -18,12 +18,12 @@ _FITTING = 1 << 16
 
 
 def _extremes(
-    ufunc: Any, position: Callable[..., Any]
+    ufunc: Any, position: Callable[..., object]
 ) -> tuple[Callable[..., Any], Callable[[Any], Any]]:
     """The reduction along some axes, and along all of them."""
     reduce = ufunc.reduce
 
-    def evaluate(x: Any, axes: tuple[int, ...], keepdims: bool, **attrs: Any) -> Any:
+    def evaluate(x: Any, axes: tuple[int, ...], keepdims: bool, **attrs: object) -> Any:
         ndim, size = x.ndim, x.size
         if len(axes) == ndim and not keepdims:
             return whole(x)

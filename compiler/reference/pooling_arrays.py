@@ -42,7 +42,7 @@ def _elements(whole: Any, size: Pair, stride: Pair) -> Iterator[Any]:
         yield whole[:, :, i : i + rows * down : down, j : j + columns * right : right]
 
 
-def max_pool2d(x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
+def max_pool2d(x: object, *, size: Pair, stride: Pair, padding: Pair) -> Any:
     """The largest element of each window."""
     first, *rest = _elements(_padded(x, padding, -np.inf), size, stride)
     result = first.copy()
@@ -52,7 +52,14 @@ def max_pool2d(x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
 
 
 def max_pool2d_vjp(
-    positions: Sequence[int], g: Any, o: Any, x: Any, *, size: Pair, stride: Pair, padding: Pair
+    positions: Sequence[int],
+    g: Any,
+    o: object,
+    x: object,
+    *,
+    size: Pair,
+    stride: Pair,
+    padding: Pair,
 ) -> Any:
     """g where the first largest element of a window, or the first nan, is."""
     whole = _padded(x, padding, -np.inf)
@@ -69,7 +76,7 @@ def max_pool2d_vjp(
     return (np.ascontiguousarray(_inner(found, padding)),)
 
 
-def avg_pool2d(x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
+def avg_pool2d(x: object, *, size: Pair, stride: Pair, padding: Pair) -> Any:
     """The mean of each window."""
     first, *rest = _elements(_padded(floats(x), padding, 0.0), size, stride)
     result = first.copy()

@@ -14,7 +14,7 @@ from compiler.runtime.sizes import Feed, as_input
 
 
 def in_order(
-    name: str, feeds: Sequence[Feed], args: Sequence[Any], kwargs: Mapping[str, Any]
+    name: str, feeds: Sequence[Feed], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> tuple[Any, ...]:
     """The values of a call that names some of them, in the order of the placeholders.
 
@@ -36,7 +36,7 @@ def in_order(
     return tuple(values)
 
 
-def as_inputs(name: str, feeds: Sequence[Feed], args: Sequence[Any]) -> list[Any]:
+def as_inputs(name: str, feeds: Sequence[Feed], args: Sequence[object]) -> list[Any]:
     """The values of a call as arrays of the placeholders' dtypes and ranks.
 
     Raises:
@@ -55,7 +55,7 @@ def is_fed_out(feeds: Sequence[Feed]) -> bool:
     return any(feed.name == "out" for feed in feeds)
 
 
-def given_outputs(name: str, out: Any) -> list[Any]:
+def given_outputs(name: str, out: object) -> list[Any]:
     """What a call was given for its results, as a list.
 
     Raises:
@@ -72,10 +72,10 @@ def given_outputs(name: str, out: Any) -> list[Any]:
 
 def check_outputs(
     name: str,
-    given: Sequence[Any],
+    given: Sequence[object],
     outputs: Sequence[Array | TensorType],
     shapes: Sequence[tuple[int, ...]],
-    taken: Sequence[Any],
+    taken: Sequence[object],
 ) -> None:
     """Check arrays that results are to be written into; the arrays in `taken` keep what they have.
 
@@ -101,7 +101,7 @@ def check_outputs(
                 )
 
 
-def _share_memory(left: Any, right: Any) -> bool:
+def _share_memory(left: object, right: object) -> bool:
     """Whether an element of one is an element of the other, or that would take long to tell."""
     try:
         work: Any = 1 << 16  # candidates, of which NumPy's annotation knows only two numbers

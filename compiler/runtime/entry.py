@@ -105,7 +105,7 @@ def python_entry(
     run_program = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(run)
     words = np.array(program, np.int64)
 
-    def entry(table: Any, *arrays: Any) -> Any:
+    def entry(table: Any, *arrays: object) -> Any:
         if len(arrays) != len(inputs):
             return REJECTED
         for one, array in zip(inputs, arrays, strict=True):
@@ -132,7 +132,7 @@ def python_entry(
     return entry
 
 
-def are_apart(given: Sequence[Any], taken: Sequence[Any]) -> bool:
+def are_apart(given: Sequence[object], taken: Sequence[object]) -> bool:
     """Whether arrays that are written share no memory with one another or with those taken."""
     return not any(
         np.may_share_memory(array, other)

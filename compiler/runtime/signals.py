@@ -60,7 +60,7 @@ def _words() -> Any:
     return words
 
 
-def _address(library: Any, name: str) -> int:
+def _address(library: object, name: str) -> int:
     return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
 
 

@@ -34,7 +34,7 @@ def _feed(node: Node, position: int) -> Feed:
     return Feed(name, node.type, node.source)
 
 
-def as_input(feed: Feed, value: Any) -> Any:
+def as_input(feed: Feed, value: object) -> Any:
     """`value` as an array of the placeholder's dtype and rank.
 
     Python numbers and nested lists take the placeholder's dtype; an array must have it.
@@ -93,10 +93,12 @@ def check_sizes(definition: Definition, sizes: Mapping[Unknown, int]) -> None:
     Raises:
         ShapeError, OutOfRangeError: what the op's type rule says, and the user's line.
     """
-    _check_broadcasts(definition, sizes)
+    assumed: dict[int, list[tuple[Size, Size]]] = {}
+    for at, left, right in assumptions(definition):
+        assumed.setdefault(at, []).append((left, right))
     types: list[Type] = []
     with constructing(Expression):
-        for node in definition.nodes:
+        for at, node in enumerate(definition.nodes):
             type = _known(node.type, sizes)
             types.append(type)
             if not node.operands or not _unknown(definition, node):
@@ -104,43 +106,46 @@ def check_sizes(definition: Definition, sizes: Mapping[Unknown, int]) -> None:
             attrs = {key: _known(value, sizes) for key, value in node.attrs.items()}
             try:
                 inferred = node.op.infer_type(*(types[o] for o in node.operands), **attrs)
+                _check_broadcasts(node, assumed.get(at, ()), sizes)
                 if inferred != type:
                     raise ShapeError(f"{node.op.name}: the result is {inferred}, not {type}")
             except (ShapeError, OutOfRangeError) as error:
                 raise error.__class__(f"{error} ({node.source})") from None
 
 
-def _check_broadcasts(definition: Definition, sizes: Mapping[Unknown, int]) -> None:
+def _check_broadcasts(
+    node: Node, assumed: Sequence[tuple[Size, Size]], sizes: Mapping[Unknown, int]
+) -> None:
     """ShapeError for sizes of 1 that were taken for equal to others: NumPy would broadcast them."""
-    for node, left, right in _assumptions(definition):
+    for left, right in assumed:
         found = evaluate(left, sizes), evaluate(right, sizes)
         if found[0] != found[1] and 1 in found:
             raise ShapeError(
                 f"{node.op.name}: {left} = {found[0]} and {right} = {found[1]} differ: a size "
-                f"that broadcasts is declared 1 ({node.source})"
+                "that broadcasts is declared 1"
             )
 
 
-_assumed: WeakKeyDictionary[Definition, list[tuple[Node, Size, Size]]] = WeakKeyDictionary()
+_assumed: WeakKeyDictionary[Definition, list[tuple[int, Size, Size]]] = WeakKeyDictionary()
 
 
-def _assumptions(definition: Definition) -> list[tuple[Node, Size, Size]]:
-    """The sizes that type rules took for equal, with the node whose rule it was."""
+def assumptions(definition: Definition) -> list[tuple[int, Size, Size]]:
+    """The sizes that type rules took for equal, with the first node whose rule it was."""
     found = _assumed.get(definition)
     if found is None:
         nodes = definition.nodes
         known = atoms([size for node in definition.inputs for size in nodes[node].type.shape])
-        pairs: dict[tuple[Size, Size], Node] = {}
-        for node in nodes:
+        pairs: dict[tuple[Size, Size], int] = {}
+        for at, node in enumerate(nodes):
             if node.operands and _unknown(definition, node):
                 types = (nodes[operand].type for operand in node.operands)
                 with collecting_assumptions() as collected, constructing(Expression):
                     node.op.infer_type(*types, **node.attrs)
                 for pair in collected:
                     if atoms(pair) <= known:
-                        pairs.setdefault(pair, node)
-        found = _assumed[definition] = [(node, *pair) for pair, node in pairs.items()]
-    return found
+                        pairs.setdefault(pair, at)
+        found = _assumed[definition] = [(at, *pair) for pair, at in pairs.items()]
+    return list(found)
 
 
 def _unknown(definition: Definition, node: Node) -> bool:
@@ -150,5 +155,5 @@ def _unknown(definition: Definition, node: Node) -> bool:
     return any(isinstance(size, Dim) for one in (*types, *held) for size in one.sizes)
 
 
-def _known(value: Any, sizes: Mapping[Unknown, int]) -> Any:
+def _known(value: object, sizes: Mapping[Unknown, int]) -> Any:
     return mapped(value, lambda size: evaluate(size, sizes))

@@ -31,7 +31,13 @@ fork.hold(fork.Rank.THREADS, _starting)
 
 
 def get_num_threads() -> int:
-    """How many threads share large loops, the caller's included."""
+    """How many threads share large loops, the caller's included.
+
+    Example:
+        >>> sg.set_num_threads(1)
+        >>> sg.get_num_threads()
+        1
+    """
     words = _pool()
     return int(words[pool.LIMIT]) if words is not None else 1
 
@@ -45,6 +51,11 @@ def set_num_threads(count: int) -> None:
 
     Raises:
         OptionError: `count` is no int from 1.
+
+    Example:
+        >>> sg.set_num_threads(2)
+        >>> sg.get_num_threads()
+        2
     """
     from compiler.runtime import blas
 
@@ -63,7 +74,7 @@ def share_among(count: int) -> None:
             start()
 
 
-def check_count(name: str, count: Any) -> None:
+def check_count(name: str, count: object) -> None:
     """OptionError unless `count` is an int from 1."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise OptionError(f"{name}: the number of threads is an int from 1, not {count!r}")

@@ -126,7 +126,7 @@ def _cond(
 
 
 def _selected(
-    pred: Any, bodies: Sequence[Any], operands: Sequence[Example], size: Size, batched: Batched
+    pred: object, bodies: Sequence[Any], operands: Sequence[Example], size: Size, batched: Batched
 ) -> list[Example]:
     """Both branches for all examples, and of each example the one that its predicate chooses."""
     filled = []
@@ -145,6 +145,6 @@ def _selected(
     return results
 
 
-def _filled(output: Expression, batch: Any, size: Size) -> Any:
+def _filled(output: Expression, batch: object, size: Size) -> Any:
     """All examples of an output, which may be the same for all."""
     return full(Example(output, False, output.ndim), size) if batch is None else batch

@@ -14,7 +14,7 @@ from compiler.core.pytree import leaves, structure
 from compiler.core.types import TensorType, as_dtype, same_type
 
 
-def line_of(function: Callable[..., Any]) -> str:
+def line_of(function: Callable[..., object]) -> str:
     """`file:line` where a function is defined."""
     while isinstance(function, functools.partial):
         function = function.func
@@ -23,7 +23,7 @@ def line_of(function: Callable[..., Any]) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(function)
 
 
-def paths(tree: Any, path: str = "") -> Iterator[str]:
+def paths(tree: object, path: str = "") -> Iterator[str]:
     """Where each leaf of a tree is: `[0]['h']`; nothing for a leaf alone."""
     if isinstance(tree, tuple | list):
         for index, one in enumerate(tree):
@@ -35,7 +35,7 @@ def paths(tree: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
-def aligned(tree: Any, like: Any) -> Any:
+def aligned(tree: object, like: object) -> Any:
     """`tree` with the keys of its dicts in the order of those of `like`."""
     if isinstance(tree, dict) and isinstance(like, dict) and tree.keys() == like.keys():
         return {key: aligned(tree[key], one) for key, one in like.items()}
@@ -52,7 +52,11 @@ def leaf_type(leaf: Any) -> TensorType:
 
 
 def require_same(
-    what: str, before: Any, after: Any, function: Callable[..., Any], ignored: Sequence[int] = ()
+    what: str,
+    before: object,
+    after: object,
+    function: Callable[..., object],
+    ignored: Sequence[int] = (),
 ) -> None:
     """The error of two trees that differ in structure, or in the types of their leaves.
 
@@ -76,7 +80,7 @@ def require_same(
         raise kind(f"{what}{path}: {left} becomes {right} by the function in {line_of(function)}")
 
 
-def pair_of(result: Any, step: Callable[..., Any]) -> Any:
+def pair_of(result: object, step: Callable[..., object]) -> Any:
     """What a step function returned, if it is a pair."""
     if not isinstance(result, tuple | list) or len(result) != 2:
         raise OptionError(

@@ -20,7 +20,7 @@ class SymbolicResultError(Exception):
 
 
 def scan(
-    step: Callable[..., Any], init: Any, xs: Any, length: int, reverse: bool
+    step: Callable[..., object], init: object, xs: object, length: int, reverse: bool
 ) -> tuple[Any, Any]:
     """`compiler.transforms.control_flow.scan` of tensors and arrays."""
     carry, ys = init, [None] * length
@@ -33,13 +33,20 @@ def scan(
     return own(mapped(_array, init)), mapped(_no_slices, y)
 
 
-def _one_step(step: Callable[..., Any], carry: Any, x: Any, init: Any) -> tuple[Any, Any]:
+def _one_step(
+    step: Callable[..., object], carry: object, x: object, init: object
+) -> tuple[Any, Any]:
     after, y = pair_of(step(carry, x), step)
     return _checked("scan: carry", carry, after, step, init, y), y
 
 
 def _checked(
-    what: str, carry: Any, after: Any, function: Callable[..., Any], init: Any, *others: Any
+    what: str,
+    carry: object,
+    after: object,
+    function: Callable[..., object],
+    init: object,
+    *others: object,
 ) -> Any:
     """The next carry, if it fits. Python numbers in the first carry may become any dtype."""
     after = _with_arrays(aligned(after, carry), carry)
@@ -53,7 +60,7 @@ def _checked(
     return after
 
 
-def _with_arrays(after: Any, carry: Any) -> Any:
+def _with_arrays(after: object, carry: object) -> Any:
     """The next carry with numbers as arrays of the dtype of the carry."""
     if structure(after) != structure(carry):
         return after
@@ -61,16 +68,16 @@ def _with_arrays(after: Any, carry: Any) -> Any:
     return rebuilt(after, [_array(leaf, before) for leaf, before in pairs])
 
 
-def is_number(leaf: Any) -> bool:
+def is_number(leaf: object) -> bool:
     """Whether a leaf is a Python number, whose dtype what it meets decides."""
     return isinstance(leaf, bool | int | float)
 
 
-def _slices(xs: Any, index: int) -> Any:
+def _slices(xs: object, index: int) -> Any:
     return mapped(lambda x: x[index], xs)
 
 
-def _array(leaf: Any, like: Any = 0) -> Any:
+def _array(leaf: object, like: object = 0) -> Any:
     if not is_number(leaf):
         return leaf
     return np.asarray(leaf, None if is_number(like) else leaf_type(like).dtype)
@@ -81,23 +88,23 @@ def _zeros(x: Any) -> Any:
     return _like(x, np.zeros(x.shape[1:], leaf_type(x).dtype))
 
 
-def _no_slices(y: Any) -> Any:
+def _no_slices(y: object) -> Any:
     type = leaf_type(y)
     return _like(y, np.zeros((0, *type.shape), type.dtype))
 
 
-def _like(x: Any, array: Any) -> Any:
+def _like(x: object, array: object) -> Any:
     return x.constant(array) if isinstance(x, Operand) else array
 
 
-def _stacked(ys: list[Any], step: Callable[..., Any]) -> Any:
+def _stacked(ys: list[Any], step: Callable[..., object]) -> Any:
     for y in ys[1:]:
         require_same("scan: y", ys[0], y, step)
     columns = zip(*map(leaves, ys), strict=True)
     return rebuilt(ys[0], [ops.stack(list(map(_array, column))) for column in columns])
 
 
-def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) -> Any:
+def while_loop(cond: Callable[..., object], body: Callable[..., object], init: object) -> Any:
     """`compiler.transforms.control_flow.while_loop` of tensors and arrays."""
     carry = init
     while truth("while_loop: the condition", cond(carry)):
@@ -117,7 +124,7 @@ def own(tree: Any) -> Any:
     return mapped(view, tree)
 
 
-def truth(what: str, value: Any) -> bool:
+def truth(what: str, value: object) -> bool:
     """The value of a bool scalar."""
     if is_symbolic(value):
         raise SymbolicResultError

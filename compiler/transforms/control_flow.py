@@ -21,9 +21,9 @@ from compiler.transforms.control_checks import paths
 
 
 def scan(
-    step: Callable[..., Any],
-    init: Any,
-    xs: Any = None,
+    step: Callable[..., object],
+    init: object,
+    xs: object = None,
     length: Size | None = None,
     reverse: bool = False,
 ) -> tuple[Any, Any]:
@@ -47,6 +47,10 @@ def scan(
 
     Raises:
         OptionError, ShapeError, DTypeError: the lengths differ, or the carry or y changes.
+
+    Example:
+        >>> sg.scan(lambda carry, x: (carry + x, carry * x), 0.0, np.array([1.0, 2.0, 3.0]))
+        (array(6.), array([0., 2., 9.]))
     """
     if not isinstance(reverse, bool):
         raise OptionError(f"scan: reverse is True or False, not {reverse!r}")
@@ -69,7 +73,7 @@ def scan(
 provided.scan.provide(scan)
 
 
-def _length(xs: Any, length: Size | None) -> Size:
+def _length(xs: object, length: Size | None) -> Size:
     """The common size of the first axes of xs."""
     if isinstance(length, bool) or not (length is None or isinstance(length, int | Dim)):
         raise OptionError(f"scan: the length is an int or a size, not {length!r}")
@@ -88,7 +92,7 @@ def _length(xs: Any, length: Size | None) -> Size:
     return length
 
 
-def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) -> Any:
+def while_loop(cond: Callable[..., object], body: Callable[..., object], init: object) -> Any:
     """Repeat `carry = body(carry)` as long as `cond(carry)` holds.
 
     As `jax.lax.while_loop`. Without a gradient if symbolic: the number of steps is not known before
@@ -105,6 +109,10 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) ->
 
     Raises:
         OptionError, ShapeError, DTypeError: the carry changes, or `cond` gives no bool scalar.
+
+    Example:
+        >>> sg.while_loop(lambda x: x < 100, lambda x: x * 2, 3)
+        np.int64(192)
     """
     handle = handle_among(leaves(init))
     if handle is not None:
@@ -121,7 +129,7 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) ->
 
 
 def cond(
-    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any
+    pred: Any, true_fn: Callable[..., object], false_fn: Callable[..., object], *operands: object
 ) -> Any:
     """`true_fn(*operands)` where `pred` holds, else `false_fn(*operands)`.
 
@@ -135,6 +143,11 @@ def cond(
 
     Raises:
         OptionError, ShapeError, DTypeError: the results differ, or `pred` is no bool scalar.
+
+    Example:
+        >>> f = sg.function(lambda x: sg.cond(sg.sum(x) > 0, sg.sqrt, sg.negative, x))
+        >>> f(np.array([4.0, 9.0])), f(np.array([-4.0, -9.0]))
+        (array([2., 3.]), array([4., 9.]))
     """
     handle = handle_among(leaves((pred, operands)))
     if handle is not None:
@@ -148,20 +161,20 @@ def cond(
     return eager.own(chosen(*operands))
 
 
-def on_handles(function: Callable[..., Any], handle: Handle) -> Callable[..., Any]:
+def on_handles(function: Callable[..., object], handle: Handle) -> Callable[..., Any]:
     """The function of expressions that calls `function` on handles of the same kind."""
 
     @functools.wraps(function)
-    def wrapper(*args: Any) -> Any:
+    def wrapper(*args: object) -> Any:
         with handle.in_body():
             return mapped(opened, function(*_closed(args, handle)))
 
     return wrapper
 
 
-def _closed(tree: Any, handle: Handle) -> Any:
+def _closed(tree: object, handle: Handle) -> Any:
     return mapped(lambda leaf: closed(leaf, handle), tree)
 
 
-def _is_symbolic(tree: Any) -> bool:
+def _is_symbolic(tree: object) -> bool:
     return any(is_symbolic(leaf) for leaf in leaves(tree))

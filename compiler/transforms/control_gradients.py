@@ -37,10 +37,10 @@ def stand_in(type: TensorType, name: str | None) -> Expression:
 
 def scan_cotangents(
     positions: Sequence[int],
-    gs: Sequence[Any],
+    gs: Sequence[object],
     out: Expression,
     *operands: Expression,
-    **attrs: Any,
+    **attrs: object,
 ) -> list[Any]:
     """The cotangents of the operands of a scan at `positions`, given those of its items."""
     loop = open_loop(operands, attrs)
@@ -115,7 +115,7 @@ def _reverse_of(
     return _Reverse(backward, given, _residuals(loop, backward))
 
 
-def _reached(loop: Loop, wanted: set[int], gs: Sequence[Any]) -> tuple[list[int], list[int]]:
+def _reached(loop: Loop, wanted: set[int], gs: Sequence[object]) -> tuple[list[int], list[int]]:
     """The carries and the ys through which the cotangents of the outputs reach what is wanted."""
     consts, carries = len(loop.consts), len(loop.carries)
     reads = _reads(loop.inputs, loop.outputs)

@@ -64,20 +64,20 @@ def _consts(traces: Iterable[Traced]) -> list[Expression]:
     return [found[serial] for serial in sorted(found)]
 
 
-def _expression(op: Op, leaf: Any, dtype: DType | None = None) -> Expression:
+def _expression(op: Op, leaf: object, dtype: DType | None = None) -> Expression:
     """A leaf as an expression; Python numbers take the dtype."""
     if is_number(leaf):
         return constant(np.asarray(leaf, dtype or _DTYPES[np.asarray(leaf).dtype.kind]))
     return promote(op, [leaf])[0]
 
 
-def _placeholders(name: str, tree: Any, types: Iterable[TensorType]) -> list[Expression]:
+def _placeholders(name: str, tree: object, types: Iterable[TensorType]) -> list[Expression]:
     """What a function is called on in place of the leaves of a tree."""
     return [stand_in(type, f"{name}{path}") for path, type in zip(paths(tree), types, strict=True)]
 
 
 def scan(
-    step: Callable[..., Any], init: Any, xs: Any, length: Size, reverse: bool
+    step: Callable[..., object], init: object, xs: object, length: Size, reverse: bool
 ) -> tuple[Any, Any]:
     """`compiler.transforms.control_flow.scan` of expressions."""
     first = [_expression(control.scan, leaf) for leaf in leaves(init)]
@@ -103,9 +103,9 @@ def scan(
 
 
 def _trace_step(
-    step: Callable[..., Any],
-    carry: tuple[Any, list[Expression]],
-    xs: tuple[Any, list[Expression]],
+    step: Callable[..., object],
+    carry: tuple[object, list[Expression]],
+    xs: tuple[object, list[Expression]],
     numbers: Sequence[int],
 ) -> Traced:
     """The step called on a carry and slices; `numbers`: the carries that take any dtype."""
@@ -121,7 +121,7 @@ def _trace_step(
     return Traced([*before, *slices], (after, y), start)
 
 
-def _like_carry(op: Op, after: Any, tree: Any, before: Sequence[Expression]) -> Any:
+def _like_carry(op: Op, after: object, tree: object, before: Sequence[Expression]) -> Any:
     """What a function gave as the next carry, with numbers in the dtype of the carry."""
     after = aligned(after, tree)
     if structure(after) != structure(tree):
@@ -130,7 +130,7 @@ def _like_carry(op: Op, after: Any, tree: Any, before: Sequence[Expression]) -> 
     return rebuilt(after, [_expression(op, leaf, one.dtype) for leaf, one in pairs])
 
 
-def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) -> Any:
+def while_loop(cond: Callable[..., object], body: Callable[..., object], init: object) -> Any:
     """`compiler.transforms.control_flow.while_loop` of expressions."""
     op = control.while_loop
     first = [_expression(op, leaf) for leaf in leaves(init)]
@@ -156,7 +156,7 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], init: Any) ->
 
 
 def _trace_body(
-    body: Callable[..., Any], init: Any, first: Sequence[Expression], numbers: Sequence[int]
+    body: Callable[..., object], init: object, first: Sequence[Expression], numbers: Sequence[int]
 ) -> Traced:
     start = next_serial()
     before = _placeholders("carry", init, (one.type for one in first))
@@ -169,9 +169,9 @@ def _trace_body(
 
 def cond(
     pred: Expression,
-    true_fn: Callable[..., Any],
-    false_fn: Callable[..., Any],
-    operands: tuple[Any, ...],
+    true_fn: Callable[..., object],
+    false_fn: Callable[..., object],
+    operands: tuple[object, ...],
 ) -> Any:
     """`compiler.transforms.control_flow.cond` of an expression."""
     if pred.ndim or pred.dtype.kind != "b":
@@ -187,7 +187,7 @@ def cond(
 
 
 def _trace_branch(
-    branch: Callable[..., Any], operands: tuple[Any, ...], given: Sequence[Expression]
+    branch: Callable[..., object], operands: tuple[object, ...], given: Sequence[Expression]
 ) -> Traced:
     start = next_serial()
     inputs = _placeholders("operand", operands, (one.type for one in given))

@@ -89,7 +89,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     return duals.make_dual(current, tensor, tangent)
 
 
-def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+def unpack_dual(tensor: object, *, level: int | None = None) -> UnpackedDualTensor:
     """The primal and the tangent of a tensor; the tangent is None if it is no dual tensor."""
     tensor = settled(tensor)
     if _current.level is None:

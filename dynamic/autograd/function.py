@@ -34,7 +34,7 @@ class FunctionCtx:
         self._materialize = True
         self._node: Any = None
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: object) -> None:
         """Keep tensors, or None, for backward; TypeError for anything else."""
         for i, tensor in enumerate(tensors):
             if tensor is not None and not isinstance(tensor, Tensor):
@@ -44,7 +44,7 @@ class FunctionCtx:
                 )
         self._to_save = tensors
 
-    def save_for_forward(self, *tensors: Any) -> None:
+    def save_for_forward(self, *tensors: object) -> None:
         """Keep tensors for `jvp`, as the attribute `saved_for_forward`."""
         self.saved_for_forward = tensors
 
@@ -58,7 +58,7 @@ class FunctionCtx:
         node = self._node()
         return tuple(None if one is None else one.tensor(node) for one in self._saved)
 
-    def mark_dirty(self, *tensors: Any) -> None:
+    def mark_dirty(self, *tensors: object) -> None:
         """Say which arguments forward modifies in place; it must return them."""
         for i, tensor in enumerate(tensors):
             if not isinstance(tensor, Tensor):
@@ -68,7 +68,7 @@ class FunctionCtx:
                 )
         self._dirty = tensors
 
-    def mark_non_differentiable(self, *tensors: Any) -> None:
+    def mark_non_differentiable(self, *tensors: object) -> None:
         """Say which outputs have no gradient."""
         self._constant = tensors
 
@@ -81,7 +81,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a backward whose result must not be differentiated: RuntimeError where it is."""
 
     @functools.wraps(backward)
-    def wrapper(ctx: Any, *gradients: Any) -> Any:
+    def wrapper(ctx: object, *gradients: object) -> Any:
         recording = record_if(False)
         try:
             results = backward(ctx, *gradients)
@@ -96,7 +96,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def _undifferentiable(result: Any) -> Any:
+def _undifferentiable(result: object) -> Any:
     if not isinstance(result, Tensor):
         return result
     marked = result.detach()
@@ -117,7 +117,7 @@ class Function:
 
     generate_vmap_rule = False
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """RuntimeError: instances are of no use."""
         raise AutogradError(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
@@ -132,12 +132,12 @@ class Function:
         )
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+    def setup_context(ctx: object, inputs: tuple[object, ...], output: object) -> Any:
         """Save for backward what it needs, where `forward` takes no ctx."""
         raise MissingMethodError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward(ctx: object, *grad_outputs: Any) -> Any:
         """Per argument of forward its gradient, or None."""
         raise MissingMethodError(
             "You must implement either the backward or vjp method for your custom "
@@ -148,7 +148,7 @@ class Function:
     """Another name of `backward`."""
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+    def jvp(ctx: object, *grad_inputs: object) -> Any:
         """Per output its directional derivative."""
         raise MissingMethodError(
             "You must implement the jvp function for custom autograd.Function to use it with "
@@ -156,7 +156,7 @@ class Function:
         )
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+    def vmap(info: object, in_dims: tuple[object, ...], *args: object) -> Any:
         """The value on batches of arguments, and the axes of the batches in it."""
         raise MissingMethodError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod "
@@ -176,7 +176,7 @@ class Function:
         return cls.vjp if other else cls.backward
 
     @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+    def apply(cls, *args: object, **kwargs: object) -> Any:
         """Call forward, and record it as one node if an argument requires grad."""
         apart = cls.setup_context is not Function.setup_context
         if apart:

@@ -73,9 +73,9 @@ class FunctionNode(SeveralOutputs):
         self,
         ctx: Any,
         function: Any,
-        edges: tuple[Any, ...],
+        edges: tuple[object, ...],
         args: tuple[Any, ...],
-        outputs: tuple[Any, ...],
+        outputs: tuple[object, ...],
     ) -> None:
         super().__init__((), np.dtype(np.float32))
         self.edges = edges
@@ -176,7 +176,7 @@ class FunctionNode(SeveralOutputs):
 
 
 def place_outputs(
-    ctx: Any, node: FunctionNode | None, args: tuple[Any, ...], outputs: tuple[Any, ...]
+    ctx: Any, node: FunctionNode | None, args: tuple[object, ...], outputs: tuple[object, ...]
 ) -> tuple[Any, ...]:
     """The outputs as those of the node; an argument that forward returns as it is as a view.
 

@@ -43,7 +43,7 @@ class _Call:
     """
 
     def __init__(
-        self, name: str, func: _Function, inputs: Any, create_graph: bool, strict: bool
+        self, name: str, func: _Function, inputs: object, create_graph: bool, strict: bool
     ) -> None:
         given, self.single_input = _as_tuple(f"inputs given to {name}", "inputs", inputs)
         self.inputs = tuple(_variable(x, create_graph) for x in given)
@@ -81,12 +81,12 @@ def _variable(x: Any, create_graph: bool) -> Any:
     return x.detach().requires_grad_()
 
 
-def _unpacked(values: Sequence[Any], single: bool) -> Any:
+def _unpacked(values: Sequence[object], single: bool) -> Any:
     return values[0] if single else tuple(values)
 
 
 def _gradients(
-    outputs: Sequence[Any], inputs: Sequence[Any], vectors: Sequence[Any], create_graph: bool
+    outputs: Sequence[Any], inputs: Sequence[object], vectors: Sequence[object], create_graph: bool
 ) -> tuple[Any, ...]:
     """The gradients of the outputs that have any history; None for inputs they do not reach."""
     pairs = [(out, v) for out, v in zip(outputs, vectors, strict=True) if out.requires_grad]
@@ -96,12 +96,12 @@ def _gradients(
     return grad(outs, inputs, vs, retain_graph=True, create_graph=create_graph, allow_unused=True)
 
 
-def _filled(found: Sequence[Any], like: Sequence[Any]) -> tuple[Any, ...]:
+def _filled(found: Sequence[object], like: Sequence[object]) -> tuple[Any, ...]:
     """Zeros of the shape of `like` where nothing was found."""
     return tuple(zeros_like(x) if g is None else g for g, x in zip(found, like, strict=True))
 
 
-def _vectors(v: Any, like: Sequence[Any], single: bool, missing: str) -> tuple[Any, ...]:
+def _vectors(v: object, like: Sequence[Any], single: bool, missing: str) -> tuple[Any, ...]:
     """`v` as one vector per tensor; ones if it is None and there is one tensor of one element."""
     if v is None:
         if not single or like[0].numel() != 1:
@@ -153,7 +153,11 @@ def _check_recorded(outputs: Sequence[Any]) -> None:
 
 
 def vjp(
-    func: _Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: _Function,
+    inputs: object,
+    v: object = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """(outputs, v times the Jacobian), v of the outputs' shapes.
 
@@ -171,7 +175,11 @@ def vjp(
 
 
 def jvp(
-    func: _Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: _Function,
+    inputs: object,
+    v: object = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """(outputs, the Jacobian times v), v of the inputs' shapes, by two reverse passes.
 
@@ -196,21 +204,29 @@ def jvp(
 
 
 def vhp(
-    func: _Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: _Function,
+    inputs: object,
+    v: object = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """(output, v times the Hessian) of a function of one element, v of the inputs' shapes."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
 def hvp(
-    func: _Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: _Function,
+    inputs: object,
+    v: object = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """(output, the Hessian times v): the Hessian is symmetric, so this is `vhp`."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
 def _hessian_product(
-    name: str, func: _Function, inputs: Any, v: Any, create_graph: bool, strict: bool
+    name: str, func: _Function, inputs: object, v: object, create_graph: bool, strict: bool
 ) -> tuple[Any, Any]:
     with enable_grad():
         call = _Call(name, func, inputs, create_graph, strict)
@@ -224,7 +240,7 @@ def _hessian_product(
 
 def jacobian(
     func: _Function,
-    inputs: Any,
+    inputs: object,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -302,11 +318,11 @@ def _batched_rows(call: _Call, i: int, out: Any) -> list[Any]:
     ]
 
 
-def _by_columns(func: _Function, inputs: Any, create_graph: bool) -> Any:
+def _by_columns(func: _Function, inputs: object, create_graph: bool) -> Any:
     given, single = _as_tuple("inputs given to jacobian", "inputs", inputs)
     what = "outputs of the user-provided function"
 
-    def checked(*xs: Any) -> Any:
+    def checked(*xs: object) -> Any:
         found = func(*xs)
         _as_tuple(f"{what} given to jacobian", what, found)
         return found
@@ -325,7 +341,7 @@ def _detached(found: Any) -> Any:
 
 def hessian(
     func: _Function,
-    inputs: Any,
+    inputs: object,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -340,7 +356,7 @@ def hessian(
         raise OptionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
     given, single = _as_tuple("inputs given to hessian", "inputs", inputs)
 
-    def value(*xs: Any) -> Any:
+    def value(*xs: object) -> Any:
         what = "outputs of the user-provided function"
         outputs, one = _as_tuple(f"{what} given to hessian", what, func(*xs))
         return _scalar("hessian", outputs, one)
@@ -349,7 +365,7 @@ def hessian(
         argnums = 0 if single else tuple(range(len(given)))
         return _by_columns(transforms.grad(value, argnums), inputs, create_graph)
 
-    def slope(*xs: Any) -> Any:
+    def slope(*xs: object) -> Any:
         result = value(*xs)
         if strict:
             _check_recorded([result])
@@ -369,7 +385,7 @@ def _scalar(name: str, outputs: Sequence[Any], single: bool) -> Any:
     return outputs[0].reshape(())
 
 
-def _slopes(value: Any, inputs: Sequence[Any], strict: bool) -> tuple[Any, ...]:
+def _slopes(value: Any, inputs: Sequence[object], strict: bool) -> tuple[Any, ...]:
     """The recorded gradient of a 0-d tensor."""
     one = value.constant(np.ones((), value.dtype.dtype))
     found = _gradients([value], inputs, [one], True)

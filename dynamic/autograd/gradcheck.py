@@ -132,7 +132,7 @@ def gradgradcheck(
         )
     count = len(cotangents)
 
-    def gradient(*args: Any) -> tuple[Any, ...]:
+    def gradient(*args: object) -> tuple[Any, ...]:
         arguments, vectors = args[: len(args) - count], args[len(args) - count :]
         wanted = [x for x in arguments if isinstance(x, Tensor) and x.requires_grad]
         outputs = _differentiable(_listed(func(*arguments)))
@@ -155,7 +155,7 @@ def gradgradcheck(
     )
 
 
-def _listed(outputs: Any) -> tuple[Any, ...]:
+def _listed(outputs: object) -> tuple[Any, ...]:
     return tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
 
 
@@ -163,7 +163,7 @@ def _differentiable(outputs: Sequence[Any]) -> list[Any]:
     return [out for out in outputs if out.requires_grad]
 
 
-def _is_checked(x: Any) -> bool:
+def _is_checked(x: object) -> bool:
     return isinstance(x, Tensor) and x.requires_grad
 
 
@@ -191,7 +191,7 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
             )
 
 
-def _check_function(func: _Function, inputs: Sequence[Any], check: _Check) -> None:
+def _check_function(func: _Function, inputs: Sequence[object], check: _Check) -> None:
     places = [i for i, x in enumerate(inputs) if _is_checked(x)]
     outputs = _listed(func(*inputs))
     numerical = [_differences(func, inputs, i, check.eps) for i in places]
@@ -249,16 +249,16 @@ def _rows(out: Any, inputs: Sequence[Any], dtypes: bool) -> list[Any]:
     return found
 
 
-def _pulled(out: Any, inputs: Sequence[Any], cotangent: Any) -> Sequence[Any]:
+def _pulled(out: Any, inputs: Sequence[object], cotangent: object) -> Sequence[Any]:
     return grad(out, inputs, out.constant(cotangent), retain_graph=True, allow_unused=True)
 
 
 def _check_backward(
     k: int,
     out: Any,
-    inputs: Sequence[Any],
+    inputs: Sequence[object],
     places: Sequence[int],
-    expected: Sequence[Any],
+    expected: Sequence[object],
     check: _Check,
 ) -> None:
     found = _rows(out, inputs, check.dtypes)

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-def increment_version(tensor: Any | Iterable[Any]) -> None:
+def increment_version(tensor: Any | Iterable[object]) -> None:
     """Count a change of the memory of tensors that was made behind their back."""
     for one in (tensor,) if isinstance(tensor, Operand) else tensor:
         touch(one)

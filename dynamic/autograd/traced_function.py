@@ -16,7 +16,7 @@ from dynamic.tape.grad_mode import enable_grad
 from dynamic.tensors.tensor import Tensor
 
 
-def apply_traced(function: Any, args: Sequence[Any]) -> Any:
+def apply_traced(function: Any, args: Sequence[object]) -> Any:
     """`function.apply(*args)` where a tensor is a tracer.
 
     A batch is computed one example after the other. Tangents come from backward, which is
@@ -32,7 +32,7 @@ def apply_traced(function: Any, args: Sequence[Any]) -> Any:
     return rule(function, values, top)
 
 
-def _batch(function: Any, args: Sequence[Any], top: Tracer) -> Any:
+def _batch(function: Any, args: Sequence[object], top: Tracer) -> Any:
     level = top._level
     if not level.size:
         raise AutogradError(f"vmap: {function.__name__}: there is no example")
@@ -47,13 +47,13 @@ def _batch(function: Any, args: Sequence[Any], top: Tracer) -> Any:
     return tuple(_stacked(column, top) for column in zip(*results, strict=True))
 
 
-def _stacked(examples: Sequence[Any], top: Tracer) -> Any:
+def _stacked(examples: Sequence[object], top: Tracer) -> Any:
     if not isinstance(examples[0], Tensor):
         return examples[0]
     return top._with(evaluated(eager_ops.stack, examples, {"axis": 0}))
 
 
-def _dual(function: Any, args: Sequence[Any], top: Tracer) -> Any:
+def _dual(function: Any, args: Sequence[object], top: Tracer) -> Any:
     level = top._level
     tangents = [tangent_of(arg, level) for arg in args]
     moving = [i for i, tangent in enumerate(tangents) if tangent is not None]
@@ -73,7 +73,9 @@ def _dual(function: Any, args: Sequence[Any], top: Tracer) -> Any:
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
 
-def _direction(out: Any, variables: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def _direction(
+    out: object, variables: Sequence[object], tangents: Sequence[object]
+) -> tuple[Any, Any]:
     """The tangent of one output, or None, and the cotangent that it was found by."""
     if not isinstance(out, Tensor) or not out.requires_grad:
         return None, None

@@ -18,7 +18,7 @@ from dynamic.tape.tape import mutated
 from dynamic.tensors.tensor import Tensor, wrap
 
 
-def call(function: CompiledFunction, operands: Sequence[Any]) -> list[Any]:
+def call(function: CompiledFunction, operands: Sequence[object]) -> list[Any]:
     """The results of a compiled function on tensors, arrays and numbers.
 
     Recorded as one node if an operand requires grad. On tracers of `dynamic.func` the function is
@@ -53,12 +53,12 @@ def call(function: CompiledFunction, operands: Sequence[Any]) -> list[Any]:
     return tensors
 
 
-def arrays(operands: Sequence[Any]) -> list[Any]:
+def arrays(operands: Sequence[object]) -> list[Any]:
     """The arrays of tensors; what is no tensor as it is."""
     return [one._array if isinstance(one, Tensor) else one for one in operands]
 
 
-def as_tensors(operands: Sequence[Any]) -> list[Any]:
+def as_tensors(operands: Sequence[object]) -> list[Any]:
     """The operands as tensors."""
     return [one if isinstance(one, Tensor) else wrap(np.asarray(one)) for one in operands]
 
@@ -74,7 +74,7 @@ class CallNode(GraphNode):
         self,
         name: str,
         reverse: CompiledPullback,
-        edges: tuple[Any, ...],
+        edges: tuple[object, ...],
         needs: tuple[int, ...],
         operands: Sequence[Any],
         values: Sequence[Any],
@@ -126,7 +126,7 @@ class CallNode(GraphNode):
             found = self._reverse.backward(given, saved, self._kept)
         return [(self.edges[i], part) for i, part in zip(self._needs, found, strict=True)]
 
-    def _pull_tensors(self, cotangents: list[Any], saved: Sequence[Any]) -> list[Any]:
+    def _pull_tensors(self, cotangents: list[Any], saved: Sequence[object]) -> list[Any]:
         """The same as tensors that are recorded: a call of the compiled reverse pass."""
         counters = {i: counter for i, counter, _ in self._guards}
         operands = []

@@ -27,11 +27,11 @@ class Capture:
         self.level.number = 0
         self.body = object()
 
-    def made(self, value: Any) -> Any:
+    def made(self, value: object) -> Any:
         """The traced tensor of a value: an expression, or an array that is known."""
         return Traced.made(value)
 
-    def known(self, array: Any) -> Any:
+    def known(self, array: object) -> Any:
         """A tensor that is made inside, of this value."""
         return Traced.made(np.asarray(array))
 

@@ -28,7 +28,7 @@ _OF_NUMBERS = frozenset(
 """The ops that mean of Python numbers what Python means."""
 
 
-def operand(op: Op, value: Any) -> Any:
+def operand(op: Op, value: object) -> Any:
     """An operand as a traced tensor, or a Python number."""
     if isinstance(value, Handle | bool | int | float):
         return value
@@ -48,7 +48,7 @@ def operand(op: Op, value: Any) -> Any:
     return mode.capture.made(np.array(value))
 
 
-def of_numbers(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+def of_numbers(op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
     """The value of an op of numbers, which is a number."""
     if op.name not in _OF_NUMBERS:
         refuse(

@@ -19,6 +19,7 @@ from dynamic.capture.unknown import Unknown, refuse_values
 from dynamic.capture.written import written
 from dynamic.core import eager_ops
 from dynamic.core.errors import SizeError
+from dynamic.core.pytorch import VIEWS
 from dynamic.core.results import no_view_of_nothing, sizes_of
 from dynamic.func.tracer import Tracer, evaluated, innermost, settled
 from dynamic.tape.grad_mode import mode, recording
@@ -70,7 +71,7 @@ class Traced(Handle, Tracer, plain=False):
     _body: object
 
     @classmethod
-    def made(cls, value: Any, link: Link | None = None, outside: bool = False) -> Any:
+    def made(cls, value: object, link: Link | None = None, outside: bool = False) -> Any:
         """The tensor of a value."""
         result: Traced = _new(cls)
         result._value, result._link, result._outside = value, link, outside
@@ -136,7 +137,7 @@ class Traced(Handle, Tracer, plain=False):
         """Whether it stands for a Python number."""
         return isinstance(self._value, Expression) and self._value.weak
 
-    def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+    def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         """The value of `op`: an expression, or an array if all operands are known."""
         if not operands:  # what gradient rules and compositions make of sizes alone
             return Traced.made(_expression(op, [], attrs))
@@ -159,7 +160,7 @@ class Traced(Handle, Tracer, plain=False):
         else:
             value = _recorded(_expression(op, [one.expression for one in tensors], attrs))
         link = None
-        if tensors[0] is given[0] and (op in eager_ops.VIEWS or op is eager_ops.contiguous):
+        if tensors[0] is given[0] and (op in VIEWS or op is eager_ops.contiguous):
             sure = op is not ops.reshape and op is not eager_ops.contiguous
             link = Link(tensors[0], op, attrs, sure)
         return Traced.made(value, link)
@@ -174,7 +175,7 @@ class Traced(Handle, Tracer, plain=False):
         whole = _expression(op, [one.expression for one in tensors], attrs)
         return tuple([Traced.made(_recorded(one)) for one in items(whole)])
 
-    def _overwritten(self, op: Op, others: Sequence[Any], attrs: Attrs) -> Any:
+    def _overwritten(self, op: Op, others: Sequence[object], attrs: Attrs) -> Any:
         """Itself, whose value becomes that of `op` of it and the others."""
         self._check_writable()
         result = self.apply(op, (self, *others), attrs)
@@ -207,7 +208,7 @@ class Traced(Handle, Tracer, plain=False):
                 return
             root = root._link.parent
 
-    def _write(self, value: Any) -> None:
+    def _write(self, value: object) -> None:
         """Set the value, and so that of what this is a view of."""
         link = self._link
         if link is not None and link.sure:
@@ -222,7 +223,7 @@ class Traced(Handle, Tracer, plain=False):
         self._changed = user_place()
         self._stamp += 1
 
-    def view(self, *shape: Any) -> Any:
+    def view(self, *shape: object) -> Any:
         """A view of another shape."""
         if not shape:
             raise no_view_of_nothing()
@@ -231,7 +232,7 @@ class Traced(Handle, Tracer, plain=False):
             result._link = result._link._replace(sure=True)
         return result
 
-    def reshape(self, *shape: Any) -> Any:
+    def reshape(self, *shape: object) -> Any:
         """A view of another shape, or a copy."""
         return ops.reshape(self, *sizes_of(shape, "reshape", "shape"))
 
@@ -257,10 +258,10 @@ class Traced(Handle, Tracer, plain=False):
         return self.detach()
 
     @data.setter
-    def data(self, value: Any) -> None:
+    def data(self, value: object) -> None:
         mode.capture.refuse_write()
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         keys: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
         if not keys or not is_symbolic(keys[-1]) or keys[-1].dtype.kind not in "iu":
             return super().__getitem__(key)
@@ -272,7 +273,7 @@ class Traced(Handle, Tracer, plain=False):
         return taken
 
     @staticmethod
-    def constant(array: Any) -> Any:
+    def constant(array: object) -> Any:
         """A known tensor."""
         return _plain_constant(array)
 
@@ -294,7 +295,7 @@ class Traced(Handle, Tracer, plain=False):
         """Refused."""
         _refuse_tape("requires_grad_")
 
-    def backward(self, *args: Any, **kwargs: Any) -> None:
+    def backward(self, *args: object, **kwargs: Any) -> None:
         """Refused."""
         _refuse_tape("backward")
 
@@ -339,7 +340,7 @@ def _of_tape(name: str, known: bool) -> property:
             return None
         _refuse_tape("this")
 
-    def set(self: Any, value: Any) -> None:
+    def set(self: object, value: object) -> None:
         _refuse_tape("this")
 
     return property(get, set)
@@ -366,7 +367,7 @@ def traced(cls: type, expression: Expression, argument: bool) -> Any:
     return (Traced if cls is Tensor else _kind(cls)).made(expression, outside=argument)
 
 
-def _as_plain(array: Any) -> Any:
+def _as_plain(array: object) -> Any:
     """A plain tensor, which is what an array that is known is evaluated as."""
     result = _new(Tensor)
     result._array = array
@@ -390,7 +391,7 @@ def _expression(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Express
             "compute it outside of the captured function",
         )
     try:
-        if op not in eager_ops.REPLACED:
+        if is_registered(op):
             return construct(op, operands, attrs)
         assert op.expand is not None
         made: Expression = op.expand(*operands, **attrs)

@@ -63,7 +63,7 @@ class Unknown:
             )
         refuse_values()
 
-    def values(self, *args: Any, **options: Any) -> NoReturn:
+    def values(self, *args: object, **options: object) -> NoReturn:
         """Refuse to tell the values."""
         refuse_values()
 

@@ -16,7 +16,7 @@ _TRANSPOSES = (ops.transpose, eager_ops.swap, eager_ops.transpose_2d)
 _SAME_ORDER = (ops.reshape, ops.expand_dims, ops.squeeze, eager_ops.squeeze_dim)
 
 
-def written(tensor: Any, op: Op | None, attrs: Attrs, value: Any) -> Any:
+def written(tensor: Any, op: Op | None, attrs: Attrs, value: object) -> Any:
     """The value of `tensor` with `value` in place of what `op` takes of it.
 
     CaptureError for an op that takes elements more than once, or where a tensor tells it to.

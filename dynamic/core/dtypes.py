@@ -101,7 +101,7 @@ def get_default_dtype() -> DType:
     return _default[0]
 
 
-def set_default_dtype(dtype: Any) -> None:
+def set_default_dtype(dtype: object) -> None:
     """Set the dtype of new floats: float32 or float64; TypeError otherwise."""
     numpy = as_numpy_dtype(dtype)
     if numpy.kind != "f":
@@ -118,7 +118,7 @@ def promote_types(first: NumpyDType, second: NumpyDType) -> NumpyDType:
     return np.promote_types(first, second)
 
 
-def dtype_of_number(value: Any) -> NumpyDType:
+def dtype_of_number(value: object) -> NumpyDType:
     """The dtype of a Python number as a tensor."""
     if isinstance(value, bool):
         return BOOL
@@ -152,7 +152,7 @@ def element(value: bool | int | float, dtype: NumpyDType) -> Any:
     return np.asarray(value).astype(dtype)
 
 
-def as_element(value: Any, x: Any) -> Any:
+def as_element(value: object, x: Any) -> Any:
     """A number that is to be an element of a tensor, which keeps its dtype; a tensor as it is."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -184,12 +184,12 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
 MASKS = "masked_fill_ only supports boolean masks, but got mask with dtype {1}"
 
 
-def require_mask(mask: Any, text: str = MASKS) -> None:
+def require_mask(mask: object, text: str = MASKS) -> None:
     """RuntimeError unless the elements of a tensor are bools: {0} and {1} as in `require_dtype`."""
     _require(text, mask, (BOOL,))
 
 
-def require_index(text: str, index: Any, only_long: bool = False) -> None:
+def require_index(text: str, index: object, only_long: bool = False) -> None:
     """RuntimeError unless a tensor is int64, or also int32; {0} is PyTorch's name of the dtype."""
     _require(text, index, (INT64,) if only_long else (INT64, int32.dtype))
 
@@ -207,7 +207,7 @@ def _require(text: str, x: Any, dtypes: tuple[NumpyDType, ...]) -> None:
         raise AutogradError(text.format(name, _C_NAMES[name]))
 
 
-def require_dtype(text: str, x: Any, other: Any) -> None:
+def require_dtype(text: str, x: Any, other: object) -> None:
     """RuntimeError unless `other`, if it has a dtype, has that of x.
 
     In the text {0} and {1} are PyTorch's names of the dtypes, {2} and {3} those of C.

@@ -28,7 +28,7 @@ from compiler.ops.batching import (
 from compiler.ops.declare import unbroadcast, zeros_like
 
 
-def _same_type(x: TensorType, *others: TensorType, **attrs: Any) -> TensorType:
+def _same_type(x: TensorType, *others: TensorType, **attrs: object) -> TensorType:
     return x
 
 
@@ -45,7 +45,7 @@ def _nothing(g: Any) -> Any:
     return zeros_like(g) if isinstance(g, Operand) else np.broadcast_to(g.dtype.type(0), g.shape)
 
 
-def _apply(op: Op, x: Any, **attrs: Any) -> Any:
+def _apply(op: Op, x: object, **attrs: object) -> Any:
     return x.apply(op, (x,), attrs) if isinstance(x, Operand) else op.evaluate(x, **attrs)
 
 
@@ -173,7 +173,7 @@ fill_where = Op(
 )
 
 
-def _rolled_back(g: Any, o: Any, a: Any, *, shifts: Any, axes: Any) -> Any:
+def _rolled_back(g: object, o: object, a: object, *, shifts: Any, axes: object) -> Any:
     return _apply(roll, g, shifts=tuple(-shift for shift in shifts), axes=axes)
 
 
@@ -195,16 +195,16 @@ roll: Op = Op(
 )
 
 
-def _norm(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _norm(x: object, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     return ops.sqrt(ops.sum(ops.square(x), axis=axes, keepdims=keepdims))
 
 
-def _norm_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _norm_vjp(g: object, o: object, a: object, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     slope = ops.where(ops.equal(o, 0), 0, g / ops.where(ops.equal(o, 0), 1, o))
     return a * (slope if keepdims else ops.expand_dims(slope, axes))
 
 
-def _norm_expanded(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _norm_expanded(x: object, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     squares = ops.sum(ops.square(x), axis=axes, keepdims=keepdims)
     zero = ops.equal(squares, 0)
     return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, squares)))
@@ -234,7 +234,7 @@ def _stack_type(*types: TensorType, axis: int) -> TensorType:
     return TensorType(tuple(shape), dtype)
 
 
-def _stack_vjp(i: int, g: Any, o: Any, *operands: Any, axis: int) -> Any:
+def _stack_vjp(i: int, g: object, o: object, *operands: object, axis: int) -> Any:
     return _apply(select, g, key=(slice(None),) * axis + (i, Ellipsis))
 
 
@@ -277,11 +277,11 @@ def _piecewise(name: str, expand: Any, vjp: Any, doc: str) -> Op:
     )  # fmt: skip
 
 
-def _inside(x: Any, low: float, high: float) -> Any:
+def _inside(x: object, low: float, high: float) -> Any:
     return ops.logical_and(ops.greater(x, low), ops.less(x, high))
 
 
-def _hardtanh(x: Any, *, low: float, high: float) -> Any:
+def _hardtanh(x: object, *, low: float, high: float) -> Any:
     below = ops.where(ops.greater_equal(x, high), high, x)
     return ops.where(ops.less_equal(x, low), low, below)
 
@@ -292,11 +292,11 @@ def _softshrink(x: Any, *, width: float) -> Any:
     return ops.where(ops.less(x, -width), x + width, above)
 
 
-def _within(x: Any, width: float) -> Any:
+def _within(x: object, width: float) -> Any:
     return ops.logical_and(ops.greater_equal(x, -width), ops.less_equal(x, width))
 
 
-def _shrink_vjp(g: Any, o: Any, a: Any, *, width: float) -> Any:
+def _shrink_vjp(g: object, o: object, a: object, *, width: float) -> Any:
     return ops.where(_within(a, width), 0.0, g)
 
 
@@ -327,11 +327,11 @@ picked = _renamed(ops.take_along_axis, "picked")
 mirrored = _renamed(ops.take, "mirrored")
 
 
-def _slope_by_x(g: Any, o: Any, a: Any, b: Any) -> Any:
+def _slope_by_x(g: object, o: object, a: object, b: Any) -> Any:
     return ops.where(ops.greater(a, 0), g, g * b)
 
 
-def _slope_by_b(g: Any, o: Any, a: Any, b: Any) -> Any:
+def _slope_by_b(g: object, o: object, a: Any, b: object) -> Any:
     return unbroadcast(ops.where(ops.greater(a, 0), 0.0, g * a), b)
 
 
@@ -347,35 +347,3 @@ prelu = Op(
     linearity="diagonal",
     doc="x above 0, slope * x elsewhere; slope broadcasts to the shape of x.",
 )
-
-BENT = frozenset(
-    (
-        ops.relu, ops.leaky_relu, ops.max_pool2d, ops.avg_pool2d, hardtanh, threshold, softshrink,
-        hardshrink, hardsigmoid, prelu, picked, mirrored,
-    )
-)  # fmt: skip
-"""The ops whose derivative PyTorch derives again, though it is constant or has constant pieces."""
-
-REPLACED = frozenset(
-    (
-        select, clone, contiguous, copy, fill, fill_of_tensor, zero, fill_where, norm, stack,
-        transpose_2d, swap, squeeze_dim, sum_dim, mean_dim, prod_dim, index_select, masked_fill,
-        bmm, roll, hardtanh, threshold, softshrink, hardshrink, hardsigmoid, prelu, picked,
-        mirrored,
-    )
-)  # fmt: skip
-"""The ops of which a graph has not a node, but what they expand to."""
-
-ERASING = frozenset((copy, fill, fill_of_tensor, zero))
-"""The ops whose value does not depend on their operand 0."""
-
-PLACING = frozenset((ops.where, ops.clamp))
-"""The ops that put numbers among elements, whose dtype must have a place for them."""
-
-VIEWS = frozenset(
-    (
-        select, transpose_2d, swap, squeeze_dim, ops.transpose, ops.reshape, ops.expand_dims,
-        ops.squeeze, ops.broadcast_to, ops.strided_slice,
-    )
-)  # fmt: skip
-"""The ops whose value may share the memory of their operand, and is then a view of it."""

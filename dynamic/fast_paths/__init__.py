@@ -15,6 +15,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.op import Op
 from dynamic.core.dtypes import BOOL, require_mask
+from dynamic.core.pytorch import PYTORCH
 from dynamic.core.user_warnings import warn
 from dynamic.fast_paths import inplace, pairs, single, views
 from dynamic.tensors.dims import along
@@ -43,8 +44,8 @@ def _check_condition(condition: Any) -> None:
 
 
 SHORT: dict[Op, Any] = {
-    **pairs.PAIRS, **single.UNARY, **single.ALONG_AXIS, ops.where: _where,
-    **{op: along(op.general, op.name) for op in (ops.argmax, ops.argmin, ops.flip, ops.logsumexp)},
+    **pairs.PAIRS, **single.UNARY, **single.ALONG_AXIS,
+    **{op: along(op.general, op.name) for op, row in PYTORCH.items() if row.of_numbers},
 }  # fmt: skip
 """The way of an op as a function, for the ops that have a short one, or numbers of their own."""
 
@@ -57,3 +58,4 @@ for _name, _method in METHODS.items():
         _method.__name__ = _method.__qualname__ = _name
 for _op, _function in SHORT.items():
     _op.shorten(_function)
+ops.where.shorten(_where)

@@ -94,7 +94,10 @@ def _setitem(self: Any, key: Any, value: Any) -> None:
         if index.dtype is BOOL:
             fits = number and index.shape == x.shape and flags.writeable
         elif index.dtype is INT64 and index.ndim:
-            other = type(value) in PLAIN and value._array.dtype is x.dtype
+            # of several for one place the last one stays, in the order of the elements
+            other = (
+                type(value) in PLAIN and value._array.dtype is x.dtype and index.flags.c_contiguous
+            )
             fits = (number or other) and flags.c_contiguous and flags.writeable
         else:
             fits = False

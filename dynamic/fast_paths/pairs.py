@@ -9,6 +9,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.op import Op, Operand
 from dynamic.core.dtypes import F32, F64
+from dynamic.core.pytorch import PYTORCH
 from dynamic.fast_paths.names import named_after
 from dynamic.kernels.dispatch import LARGE
 from dynamic.tape.tape import recipe
@@ -110,30 +111,20 @@ def quotient(op: Op, operator: Any) -> Any:
     return function
 
 
-_ARITHMETIC = {
-    "add": ops.add, "sub": ops.subtract, "mul": ops.multiply, "truediv": ops.divide,
-    "pow": ops.power, "matmul": ops.matmul,
-}  # fmt: skip
-_COMPARISONS = {
-    "eq": ops.equal, "ne": ops.not_equal, "lt": ops.less, "le": ops.less_equal, "gt": ops.greater,
-    "ge": ops.greater_equal,
-}  # fmt: skip
-_FUNCTIONS = {
-    "mul": ops.multiply, "div": ops.divide, "divide": ops.divide, "true_divide": ops.divide,
-    "mm": ops.matmul,
-    "mv": ops.matmul, "matmul": ops.matmul, "pow": ops.power, "maximum": ops.maximum,
-    "minimum": ops.minimum, "atan2": ops.atan2, **_COMPARISONS,
-}  # fmt: skip
+_OPERATORS = {row.operator: op for op, row in PYTORCH.items() if row.operator}
+_FUNCTIONS = {name: op for op, row in PYTORCH.items() for name in row.methods}
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+"""Python's operators that have no form for a number on the left: it asks the mirrored one."""
 
-_operators = {op: forward(op) for op in (*_ARITHMETIC.values(), *_FUNCTIONS.values())}
+_operators = {op: forward(op) for op in (*_OPERATORS.values(), *_FUNCTIONS.values())}
 PAIRS: dict[Op, Any] = {op: pair(op, operator) for op, operator in _operators.items()}
 PAIRS[ops.divide] = quotient(ops.divide, _operators[ops.divide])
 """The short way of an op of two operands as a function."""
 
 
 METHODS: dict[str, Any] = {
-    **{f"__{name}__": _operators[op] for name, op in (_ARITHMETIC | _COMPARISONS).items()},
-    **{f"__r{name}__": backward(op) for name, op in _ARITHMETIC.items()},
+    **{f"__{name}__": _operators[op] for name, op in _OPERATORS.items()},
+    **{f"__r{name}__": backward(op) for name, op in _OPERATORS.items() if name not in _COMPARISONS},
     **{name: PAIRS[op] for name, op in _FUNCTIONS.items()},
     "add": scaled(ops.add, _operators[ops.add]),
     "sub": scaled(ops.subtract, _operators[ops.subtract]),

@@ -133,7 +133,9 @@ UNARY: dict[Op, Any] = {
     op: unary(op) for op in all_ops() if op.elementwise and op.bind is None and _has_one_operand(op)
 }
 """The short way of an op that maps elements, as a function."""
-ALONG_AXIS: dict[Op, Any] = {op: along_axis(op) for op in (ops.softmax, ops.log_softmax)}
+ALONG_AXIS: dict[Op, Any] = {
+    op: along_axis(op) for op in all_ops() if op.sweep == "rows" and _has_one_operand(op)
+}
 """The short way of an op along one axis, as a function."""
 
 

@@ -137,9 +137,9 @@ class Batched(Tracer, plain=False):
 
     def _pulled(
         self,
-        outputs: Sequence[Any],
-        inputs: Sequence[Any],
-        cotangents: Sequence[Any],
+        outputs: Sequence[object],
+        inputs: Sequence[object],
+        cotangents: Sequence[object],
         record: bool | None,
     ) -> list[Any]:
         level = self._level

@@ -36,10 +36,10 @@ class Dual(Tracer, plain=False):
     def _array(self) -> Any:
         return self._primal._array
 
-    def _with(self, held: Any) -> Dual:
+    def _with(self, held: object) -> Dual:
         return Dual(self._level, held, self._tangent)
 
-    def _inside(self, function: Callable[[Any], Any]) -> Dual:
+    def _inside(self, function: Callable[[Any], object]) -> Dual:
         return Dual(self._level, function(self._primal), function(self._tangent))
 
     def detach(self) -> Any:
@@ -57,7 +57,7 @@ class Dual(Tracer, plain=False):
         tangent = tangent_of_op(op, attrs, primals, tangents, out)
         return out if tangent is None else Dual(self._level, out, tangent)
 
-    def _overwritten(self, op: Op, others: Sequence[Any], attrs: Attrs) -> Any:
+    def _overwritten(self, op: Op, others: Sequence[object], attrs: Attrs) -> Any:
         """Primal and tangent, overwritten each."""
         changed = self.apply(op, (self, *others), attrs)
         tangent = tangent_of(changed, self._level)
@@ -68,9 +68,9 @@ class Dual(Tracer, plain=False):
 
     def _pulled(
         self,
-        outputs: Sequence[Any],
-        inputs: Sequence[Any],
-        cotangents: Sequence[Any],
+        outputs: Sequence[object],
+        inputs: Sequence[object],
+        cotangents: Sequence[object],
         record: bool | None,
     ) -> list[Any]:
         level = self._level
@@ -97,12 +97,12 @@ class Dual(Tracer, plain=False):
         return f"{text[:-1]}, tangent={self._tangent!r})"
 
 
-def primal_of(value: Any, level: Level) -> Any:
+def primal_of(value: object, level: Level) -> Any:
     """The primal of a dual number of this level, or the value itself."""
     return value._primal if isinstance(value, Dual) and value._level is level else value
 
 
-def tangent_of(value: Any, level: Level) -> Any:
+def tangent_of(value: object, level: Level) -> Any:
     """The tangent of a dual number of this level, or None: it is 0."""
     return value._tangent if isinstance(value, Dual) and value._level is level else None
 
@@ -119,7 +119,7 @@ def make_dual(level: Level, primal: Any, tangent: Any) -> Any:
     return Dual(level, primal, tangent)
 
 
-def split(x: Any, level: Level) -> tuple[Any, Any]:
+def split(x: object, level: Level) -> tuple[Any, Any]:
     """Primal and tangent on a level of dual numbers; the tangent is None where it is 0."""
     if not isinstance(x, Tracer) or x._level.number < level.number:
         return x, None
@@ -138,7 +138,7 @@ def split(x: Any, level: Level) -> tuple[Any, Any]:
     )
 
 
-def joined(primal: Any, tangent: Any, level: Level) -> Any:
+def joined(primal: object, tangent: object, level: Level) -> Any:
     """The dual number of a level, inside the tracers of levels further inside."""
     top = innermost([primal, tangent])
     if top is None or top._level.number < level.number:

@@ -24,9 +24,9 @@ _JVP = "jvp(f, primals, tangents)"
 
 
 def jvp(
-    func: Callable[..., Any],
-    primals: Any,
-    tangents: Any,
+    func: Callable[..., object],
+    primals: object,
+    tangents: object,
     *,
     strict: bool = False,
     has_aux: bool = False,
@@ -54,9 +54,9 @@ def jvp(
 
 
 def _pushed(
-    func: Callable[..., Any],
-    primals: tuple[Any, ...],
-    tangents: Sequence[Any],
+    func: Callable[..., object],
+    primals: tuple[object, ...],
+    tangents: Sequence[object],
     strict: bool,
     has_aux: bool,
 ) -> tuple[Any, Any, Any]:
@@ -83,7 +83,7 @@ def _pushed(
     return rebuilt(output, values), rebuilt(output, directions), aux
 
 
-def _parts(out: Any, level: Level, strict: bool) -> tuple[Any, Any]:
+def _parts(out: object, level: Level, strict: bool) -> tuple[Any, Any]:
     """The value and the tangent of an output."""
     if not isinstance(out, Tensor):
         raise AutogradError(
@@ -100,7 +100,7 @@ def _parts(out: Any, level: Level, strict: bool) -> tuple[Any, Any]:
     return value, direction
 
 
-def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(func: Callable[..., object], *primals: object) -> tuple[Any, Callable[..., Any]]:
     """`func(*primals)`, and the function from tangents to the derivative in their direction.
 
     The function is evaluated once, here; each call then costs a pass over the record of the
@@ -112,7 +112,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         pulled = pull(run.outputs, run.inputs, cotangents)
     used = [i for i, g in enumerate(pulled) if g is not None]
 
-    def pushforward(*tangents: Any) -> Any:
+    def pushforward(*tangents: object) -> Any:
         if structure(tangents) != structure(primals):
             raise AutogradError(
                 "Expected the tangents to have the structure of the primals, got "
@@ -131,7 +131,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
 
 def jacfwd(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     argnums: Argnums = 0,
     has_aux: bool = False,
     *,
@@ -145,11 +145,11 @@ def jacfwd(
     """
 
     @functools.wraps(func)
-    def wrapper(*args: Any) -> Any:
+    def wrapper(*args: object) -> Any:
         places = positions(argnums, len(args))
         primals = tuple(args[i] for i in places)
 
-        def of_some(*some: Any) -> Any:
+        def of_some(*some: object) -> Any:
             every = list(args)
             for place, value in zip(places, some, strict=True):
                 every[place] = value
@@ -172,8 +172,8 @@ def jacfwd(
 
 
 def _columns(
-    func: Callable[..., Any],
-    primals: tuple[Any, ...],
+    func: Callable[..., object],
+    primals: tuple[object, ...],
     given: Sequence[Any],
     i: int,
     has_aux: bool,
@@ -203,13 +203,13 @@ def _columns(
     return columns, output, aux
 
 
-def _first(value: Any, level: Level) -> Any:
+def _first(value: object, level: Level) -> Any:
     """A value that does not depend on the example, without the level of the batch."""
     value = settled(value)
     return batch_of(value, level)[0] if isinstance(value, Tracer) else value
 
 
-def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def hessian(func: Callable[..., object], argnums: Argnums = 0) -> Callable[..., Any]:
     """The function that returns the second derivatives: forward mode over reverse mode.
 
     For an output of shape s and arguments of shapes t and u: s + t + u.

@@ -39,9 +39,9 @@ def lifted(x: Any) -> Any:
 
 
 def pull(
-    outputs: Sequence[Any],
-    inputs: Sequence[Any],
-    cotangents: Sequence[Any],
+    outputs: Sequence[object],
+    inputs: Sequence[object],
+    cotangents: Sequence[object],
     record: bool | None = None,
 ) -> list[Any]:
     """Per input the sum of the cotangents times the derivatives of the outputs by it, or None.
@@ -148,7 +148,7 @@ def depends_on_more(outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:
     return False
 
 
-def released(x: Any, inputs: Sequence[Any]) -> Any:
+def released(x: Any, inputs: Sequence[object]) -> Any:
     """A result without the history that only these inputs gave it."""
     if isinstance(x, Tracer):
         return x._inside(lambda held: released(held, inputs))
@@ -158,7 +158,7 @@ def released(x: Any, inputs: Sequence[Any]) -> Any:
     return x.detach()
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: object) -> Any:
     while isinstance(x, Tracer):
         x = x._held
     return x

@@ -22,7 +22,7 @@ from dynamic.tensors.tensor import Tensor
 Argnums = int | tuple[int, ...]
 
 
-def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def vjp(func: Callable[..., object], *primals: object, has_aux: bool = False) -> tuple[Any, ...]:
     """`func(*primals)`, and the function from its cotangents to those of the primals.
 
     Primals and outputs are tensors or nested tuples, lists and dicts of them. The function
@@ -42,7 +42,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
                 f"type {type(out)}"
             )
 
-    def pullback(cotangents: Any) -> tuple[Any, ...]:
+    def pullback(cotangents: object) -> tuple[Any, ...]:
         if structure(cotangents) != expected:
             raise AutogradError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of "
@@ -75,8 +75,8 @@ class Recorded:
     def __init__(
         self,
         name: str,
-        func: Callable[..., Any],
-        primals: Any,
+        func: Callable[..., object],
+        primals: object,
         others: dict[str, Any],
         has_aux: bool,
     ) -> None:
@@ -98,18 +98,18 @@ class Recorded:
         self.outputs = leaves(output)
         self.aux = mapped(self.released, aux)
 
-    def released(self, value: Any) -> Any:
+    def released(self, value: object) -> Any:
         """A value without the history of this call."""
         return released(value, self.inputs) if isinstance(value, Tensor) else value
 
-    def pulled(self, outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    def pulled(self, outputs: Sequence[object], cotangents: Sequence[object]) -> list[Any]:
         """The gradients by the inputs; zeros where the outputs do not depend on one."""
         found = pull(outputs, self.inputs, cotangents)
         return [zeros_of(x) if g is None else g for x, g in zip(self.inputs, found, strict=True)]
 
 
 def grad_and_value(
-    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+    func: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
     """The function that returns (gradient, value) of a scalar function.
 
@@ -123,7 +123,7 @@ def grad_and_value(
     name = "grad_and_value(f)(*args)"
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         places = positions(argnums, len(args))
         run = Recorded(
             name, _of_some(func, args, places), [args[i] for i in places], kwargs, has_aux
@@ -146,7 +146,7 @@ def grad_and_value(
 
 
 def grad(
-    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+    func: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
     """The function that returns the gradient of a scalar function: see `grad_and_value`.
 
@@ -155,7 +155,7 @@ def grad(
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         result, rest = both(*args, **kwargs)
         return (result, rest[1]) if has_aux else result
 
@@ -163,7 +163,7 @@ def grad(
 
 
 def jacrev(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     argnums: Argnums = 0,
     *,
     has_aux: bool = False,
@@ -177,7 +177,7 @@ def jacrev(
     """
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         places = positions(argnums, len(args))
         primals = [args[i] for i in places]
         run = Recorded("vjp(f, *primals)", _of_some(func, args, places), primals, kwargs, has_aux)
@@ -226,12 +226,12 @@ def chunks(basis: Any, size: int | None) -> list[Any]:
     return [basis[i : i + size] for i in range(0, len(basis), size)]
 
 
-def joint(parts: Sequence[Any]) -> Any:
+def joint(parts: Sequence[object]) -> Any:
     """Tensors joined along their first axis."""
     return parts[0] if len(parts) == 1 else ops.concatenate(list(parts), 0)
 
 
-def positions(argnums: Any, count: int) -> tuple[int, ...]:
+def positions(argnums: object, count: int) -> tuple[int, ...]:
     """`argnums` as positions from the front; RuntimeError unless it names arguments, each once."""
     if not isinstance(argnums, int | tuple):
         raise AutogradError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
@@ -248,11 +248,11 @@ def positions(argnums: Any, count: int) -> tuple[int, ...]:
 
 
 def _of_some(
-    func: Callable[..., Any], args: Sequence[Any], places: Sequence[int]
+    func: Callable[..., object], args: Sequence[object], places: Sequence[int]
 ) -> Callable[..., Any]:
     """The function of the arguments at `places`, the others fixed."""
 
-    def partial(*some: Any, **kwargs: Any) -> Any:
+    def partial(*some: object, **kwargs: object) -> Any:
         every = list(args)
         for place, value in zip(places, some, strict=True):
             every[place] = value

@@ -14,8 +14,8 @@ from dynamic.tensors.tensor import Tensor
 
 def functional_call(
     module: Any,
-    parameter_and_buffer_dicts: Any,
-    args: Any = None,
+    parameter_and_buffer_dicts: object,
+    args: object = None,
     kwargs: dict[str, Any] | None = None,
     *,
     tie_weights: bool = True,
@@ -43,7 +43,7 @@ def functional_call(
         return module(*positional, **(kwargs or {}))
 
 
-def _merged(dicts: Any) -> dict[str, Any]:
+def _merged(dicts: object) -> dict[str, Any]:
     if isinstance(dicts, dict):
         return dict(dicts)
     if not isinstance(dicts, Sequence) or not all(isinstance(one, dict) for one in dicts):
@@ -64,7 +64,7 @@ def _merged(dicts: Any) -> dict[str, Any]:
 _Slots = dict[str, tuple[dict[str, Any], str]]
 
 
-def _slots(module: Any) -> _Slots:
+def _slots(module: object) -> _Slots:
     """Where the tensors of a module are: per dotted name a table and the name in it."""
     found: _Slots = {}
     for prefix, part in _modules(module, ""):
@@ -81,7 +81,7 @@ def _modules(module: Any, prefix: str) -> Iterator[tuple[str, Any]]:
             yield from _modules(child, f"{prefix}{name}.")
 
 
-def _check_names(module: Any, given: dict[str, Any], slots: _Slots) -> None:
+def _check_names(module: object, given: dict[str, Any], slots: _Slots) -> None:
     missing = [name for name in slots if name not in given]
     unexpected = [name for name in given if name not in slots]
     lines = []

@@ -22,7 +22,7 @@ from dynamic.tape.grad_mode import enable_grad
 
 
 def tangent_of_op(
-    op: Op, attrs: Attrs, primals: Sequence[Any], tangents: Sequence[Any], out: Any
+    op: Op, attrs: Attrs, primals: Sequence[object], tangents: Sequence[object], out: Any
 ) -> Any:
     """The tangent of an op's output, or None where it is 0."""
     if not out.is_floating_point():
@@ -49,7 +49,7 @@ def tangent_of_op(
 
 
 def tangents_of_items(
-    op: Op, attrs: Attrs, primals: Sequence[Any], tangents: Sequence[Any], out: Sequence[Any]
+    op: Op, attrs: Attrs, primals: Sequence[object], tangents: Sequence[object], out: Sequence[Any]
 ) -> list[Any]:
     """The tangents of the results of an op whose value is a tuple, None where one is 0."""
     moving = [i for i, tangent in enumerate(tangents) if tangent is not None]
@@ -92,8 +92,8 @@ def _through_diagonal(
 def _through_double_vjp(
     op: Op,
     attrs: Attrs,
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
+    primals: Sequence[object],
+    tangents: Sequence[object],
     out: Any,
     moving: Sequence[int],
 ) -> Any:

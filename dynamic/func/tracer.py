@@ -90,7 +90,7 @@ class Tracer(Tensor, plain=False):
 
     _level: Level
 
-    def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+    def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         """The value of `op`, by the innermost level among the operands."""
         values = [settled(operand) for operand in operands]
         top = innermost(values)
@@ -101,25 +101,25 @@ class Tracer(Tensor, plain=False):
     def _applied(self, op: Op, operands: Sequence[Tensor], attrs: Attrs) -> Any:
         raise NotImplementedError
 
-    def _inside(self, function: Callable[[Any], Any]) -> Tracer:
+    def _inside(self, function: Callable[[Any], object]) -> Tracer:
         """The same kind of tracer, of what `function` makes of the tensor inside."""
         raise NotImplementedError
 
-    def _with(self, held: Any) -> Tracer:
+    def _with(self, held: object) -> Tracer:
         """The same kind of tracer of another primal or batch."""
         raise NotImplementedError
 
     def _pulled(
         self,
-        outputs: Sequence[Any],
-        inputs: Sequence[Any],
-        cotangents: Sequence[Any],
+        outputs: Sequence[object],
+        inputs: Sequence[object],
+        cotangents: Sequence[object],
         record: bool | None,
     ) -> list[Any]:
         """What `dynamic.func.pull.pull` finds, where this is a tracer of the innermost level."""
         raise NotImplementedError
 
-    def _exchanged(self, held: Any) -> Any:
+    def _exchanged(self, held: object) -> Any:
         """A tensor inside with the first axis behind that of the batch, and the other way."""
         return held
 
@@ -159,7 +159,7 @@ class Tracer(Tensor, plain=False):
             "transformed by func: use func.grad or func.vjp inside it instead"
         )
 
-    def backward(self, *args: Any, **kwargs: Any) -> None:
+    def backward(self, *args: object, **kwargs: Any) -> None:
         """RuntimeError: inside a transform `func.grad` and `func.vjp` differentiate."""
         raise AutogradError(
             "backward() called inside a functorch transform. This is not supported, please use "
@@ -180,14 +180,14 @@ for _name in METHODS:
         setattr(Tracer, _name, _general(_name))
 
 
-def settled(value: Any) -> Any:
+def settled(value: object) -> Any:
     """`value`, or what it holds if its level is closed: tangents do not outlive their level."""
     while isinstance(value, Tracer) and not value._level.open and value._level.size is None:
         value = value._held
     return value
 
 
-def innermost(values: Sequence[Any]) -> Tracer | None:
+def innermost(values: Sequence[object]) -> Tracer | None:
     """The tracer of the innermost level, or None if there is no tracer."""
     tracers = [value for value in values if isinstance(value, Tracer)]
     return max(tracers, key=lambda one: one._level.number) if tracers else None

@@ -22,9 +22,9 @@ _REFUSAL = (
 
 
 def vmap(
-    func: Callable[..., Any],
-    in_dims: Any = 0,
-    out_dims: Any = 0,
+    func: Callable[..., object],
+    in_dims: object = 0,
+    out_dims: object = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
@@ -55,7 +55,7 @@ def vmap(
     refusal = _REFUSAL if randomness == "error" else None
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         given, dims, size = _inputs(name, in_dims, args)
         step = 1 if randomness == "different" else chunk_size or size
         step = max(step, 1)
@@ -81,7 +81,7 @@ def _cut(x: Any, dim: int, start: int, count: int, size: int) -> Any:
     return x if count == size else x.narrow(dim, start, count)
 
 
-def _joined(parts: Sequence[Any], dims: Sequence[Any]) -> Any:
+def _joined(parts: Sequence[object], dims: Sequence[object]) -> Any:
     """The results of the chunks along the axes that count the examples."""
     columns = zip(*(leaves(part) for part in parts), strict=True)
     return rebuilt(
@@ -95,11 +95,11 @@ def _joined(parts: Sequence[Any], dims: Sequence[Any]) -> Any:
 
 def _mapped(
     name: str,
-    func: Callable[..., Any],
-    args: Any,
+    func: Callable[..., object],
+    args: object,
     dims: Sequence[int | None],
     kwargs: dict[str, Any],
-    out_dims: Any,
+    out_dims: object,
     size: int,
 ) -> tuple[Any, list[Any]]:
     """The results of a batch, and where each has the axis of the examples."""
@@ -125,7 +125,7 @@ def _mapped(
     return rebuilt(output, results), places
 
 
-def _inputs(name: str, in_dims: Any, args: Any) -> tuple[list[Any], list[int | None], int]:
+def _inputs(name: str, in_dims: object, args: object) -> tuple[list[Any], list[int | None], int]:
     """The leaves of the arguments, the axis of each, and how many examples there are."""
     call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple):
@@ -161,7 +161,7 @@ def _inputs(name: str, in_dims: Any, args: Any) -> tuple[list[Any], list[int | N
     return given, dims, sizes[0]
 
 
-def _axis(call: str, x: Any, dim: Any) -> int | None:
+def _axis(call: str, x: object, dim: object) -> int | None:
     if dim is None:
         return None
     if not isinstance(dim, int):
@@ -187,7 +187,7 @@ def _first(x: Any, dim: int) -> Any:
     return x if dim == 0 else ops.transpose(x, (dim, *(i for i in range(x.ndim) if i != dim)))
 
 
-def _result(name: str, value: Any, place: Any, level: Level) -> Any:
+def _result(name: str, value: object, place: Any, level: Level) -> Any:
     """One result with the axis of the examples at `place`."""
     value = settled(value)
     if place is None:

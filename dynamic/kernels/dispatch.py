@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 from compiler.core.op import Attrs, Op, Rule
 from dynamic.kernels import memory, native, native_windows
-from dynamic.kernels.native_windows import WINDOWED
 
 LARGE = native.LEAST
 """The least number of elements that is worth a look for a kernel."""
@@ -45,10 +44,10 @@ class Rules(Protocol):
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op, `op.evaluate(*arrays, **attrs)`."""
-    if arrays and (arrays[0].size >= LARGE or op in WINDOWED):
+    if arrays and (arrays[0].size >= LARGE or op.sweep == "windows"):
         if not memory.state.asked:
             memory.keep_freed_memory()
-        kernels = native_windows if op in WINDOWED else native
+        kernels = native_windows if op.sweep == "windows" else native
         value = kernels.evaluate(op, arrays, attrs)
         if value is not None:
             return value
@@ -56,7 +55,12 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
 
 
 def cotangents(
-    rules: Rules, edges: Sequence[Any], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
+    rules: Rules,
+    edges: Sequence[object],
+    g: Any,
+    out: object,
+    operands: Sequence[object],
+    attrs: Attrs,
 ) -> list[tuple[Any, Any]]:
     """The cotangents of operands, given that of the result, each with the operand's edge.
 
@@ -78,11 +82,11 @@ def cotangents(
 
 
 def _is_work(op: Op, operand: Any) -> bool:
-    return op in WINDOWED or math.prod(operand.shape) >= LARGE
+    return op.sweep == "windows" or math.prod(operand.shape) >= LARGE
 
 
 def _by_kernel(
-    rules: Rules, g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
+    rules: Rules, g: object, out: object, operands: Sequence[object], attrs: Attrs
 ) -> Sequence[Any] | None:
-    kernels = native_windows if rules.op in WINDOWED else native
+    kernels = native_windows if rules.op.sweep == "windows" else native
     return kernels.cotangents(rules.op, rules.positions, g, out, operands, attrs)

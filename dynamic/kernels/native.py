@@ -27,10 +27,10 @@ from compiler.core.dims import Size, unknown
 from compiler.core.errors import OutOfRangeError, ShapeError
 from compiler.core.log import log, told
 from compiler.core.lowering import Reduce
-from compiler.core.op import Attrs, Op
+from compiler.core.op import Attrs, Op, is_registered
+from compiler.core.protocols import ArrayRunner
 from compiler.core.settings import COMPILE_LARGE_OPS
 from compiler.ops import leaves
-from dynamic.core import eager_ops
 from dynamic.core.dtypes import F32, F64
 from dynamic.core.spec import Spec
 
@@ -45,20 +45,7 @@ MOST_SUMS = 1 << 14
 KEPT = 1024
 """How many kernels are kept."""
 
-REDUCING = frozenset(
-    (
-        ops.logsumexp, ops.var, ops.std, ops.prod, ops.max, ops.min, ops.cross_entropy,
-        ops.mse_loss, ops.binary_cross_entropy_with_logits, eager_ops.prod_dim,
-    )
-)  # fmt: skip
-"""Ops whose result may be small where their cotangents are large."""
-
-_KEEPING = frozenset((ops.softmax, ops.log_softmax, ops.layer_norm))
-_VALUES_ONLY = frozenset((ops.sum, ops.mean, eager_ops.sum_dim, eager_ops.mean_dim))
-"""Ops whose cotangents are views of `g`."""
-_NAMED_APART = {
-    eager_ops.sum_dim: ops.sum, eager_ops.mean_dim: ops.mean, eager_ops.prod_dim: ops.prod,
-}  # fmt: skip
+_SWEPT = ("rows", "reduction")
 _DTYPES = frozenset((F32, F64, *(np.dtype(kind) for kind in ("i4", "i8", "u1", "?"))))
 _PLAIN = (int, str, type(None))
 
@@ -100,7 +87,7 @@ class Operand:
 class _Kernel:
     """A function of the arrays, and which of the results are the first operand as it is."""
 
-    run: Callable[..., list[Any]]
+    runner: ArrayRunner
     passed: tuple[bool, ...]
 
 
@@ -109,11 +96,11 @@ _kernels: dict[Any, _Kernel | None] = {}
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op by a kernel, an array; None where no kernel serves the call."""
-    if not serves(op, arrays) and op not in _VALUES_ONLY:
+    if not serves(op, arrays):
         return None
-    op, order = _NAMED_APART.get(op, op), None
+    order = None
     if not all(one.flags.c_contiguous for one in arrays):
-        if isinstance(op.lowering, Reduce) or op in _VALUES_ONLY:
+        if isinstance(op.lowering, Reduce) or _is_total(op):
             return None  # NumPy reads elements where they lie, in less time than a copy takes
         order = _order(op, arrays)
         arrays = [_permuted(one, order) for one in arrays]
@@ -122,15 +109,14 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
 
 
 def cotangents(
-    op: Op, positions: Sequence[int], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
+    op: Op, positions: Sequence[int], g: Any, out: object, operands: Sequence[object], attrs: Attrs
 ) -> Sequence[Any] | None:
     """The cotangents of the operands at `positions` by one kernel; None as in `evaluate`.
 
     What the rules do not read may be anything that has a shape and a dtype.
     """
-    if not serves(op, operands):
+    if _is_total(op) or not serves(op, operands):
         return None
-    op = _NAMED_APART.get(op, op)
     given: Sequence[Any] = (g, out, *operands)
     order = None if g.flags.c_contiguous else _order(op, given)
     given = [_permuted(one, order) for one in given]
@@ -171,7 +157,11 @@ def _permuted_back(result: Any, order: tuple[int, ...] | None) -> Any:
 
 def by_value(op: Op, attrs: Attrs) -> Make:
     """What computes the value of an op."""
-    return lambda values: [op.bound(values, attrs)]
+    if is_registered(op):
+        return lambda values: [op.bound(values, attrs)]
+    expand = op.expand
+    assert expand is not None
+    return lambda values: [expand(*values, **attrs)]
 
 
 def by_rules(op: Op, positions: Sequence[int], attrs: Attrs) -> Make:
@@ -184,20 +174,25 @@ def by_rules(op: Op, positions: Sequence[int], attrs: Attrs) -> Make:
     return make
 
 
-def serves(op: Op, operands: Sequence[Any]) -> bool:
+def serves(op: Op, operands: Sequence[object]) -> bool:
     """Whether there are kernels for an op on such operands, and for its rules."""
     if not state.enabled or not operands or (op is ops.power and _is_product(operands[-1])):
         return False
-    return op.elementwise or op in _KEEPING or op in REDUCING
+    return op.elementwise or op.sweep in _SWEPT
 
 
-def _is_product(exponent: Any) -> bool:
+def _is_total(op: Op) -> bool:
+    """Whether the cotangents of a reduction are views of `g`."""
+    return op.sweep == "reduction" and op.linearity == "linear"
+
+
+def _is_product(exponent: object) -> bool:
     """Whether NumPy computes a power without logarithms: a**1 or a**2."""
     return isinstance(exponent, np.ndarray) and not exponent.ndim and exponent in (1, 2)
 
 
 def compute(
-    name: Any, attrs: Attrs, make: Make, operands: Sequence[Any], known: Collection[int] = ()
+    name: object, attrs: Attrs, make: Make, operands: Sequence[object], known: Collection[int] = ()
 ) -> list[Any] | None:
     """What `make` says of the operands by a kernel, new arrays; None where no kernel serves it.
 
@@ -214,7 +209,12 @@ def compute(
 
 
 def run(
-    name: Any, attrs: Attrs, make: Make, operands: Sequence[Any], arrays: Sequence[Any], kinds: Any
+    name: object,
+    attrs: Attrs,
+    make: Make,
+    operands: Sequence[object],
+    arrays: Sequence[Any],
+    kinds: Any,
 ) -> list[Any] | None:
     """`compute` for operands that are described.
 
@@ -237,7 +237,7 @@ def run(
     if kernel is None:
         return None
     try:
-        results = iter(kernel.run(*arrays))
+        results = iter(kernel.runner.run(arrays, {}))
     except (ShapeError, OutOfRangeError):
         return None  # the op itself says what is wrong
     return [operands[0] if passed else next(results) for passed in kernel.passed]
@@ -271,7 +271,7 @@ def _describe(
     return (arrays, tuple(kinds)) if large else None
 
 
-def row_major(array: Any) -> Any:
+def row_major(array: object) -> Any:
     """The row-major array that holds the elements, or else a row-major copy; None if it is empty.
 
     None for what is no plain array as well.
@@ -307,7 +307,7 @@ def _key(attrs: Attrs) -> Any:
     return tuple(found)
 
 
-def _title(name: Any) -> str:
+def _title(name: object) -> str:
     """What a kernel is called: by its op, and whether it computes cotangents."""
     if isinstance(name, tuple) and isinstance(name[0], Op):
         return name[0].name if name[1] is None else f"cotangents of {name[0].name}"
@@ -318,7 +318,6 @@ def _compile(name: str, make: Make, kinds: Sequence[Operand]) -> _Kernel | None:
     """The kernel; None if the sizes do not fit, or are neither known nor those of arrays."""
     from compiler.compile import compile_graph
     from compiler.core.options import Options
-    from compiler.executable import Executable
     from compiler.graph.definition import define
     from compiler.graph.expression import at_line
 
@@ -341,8 +340,7 @@ def _compile(name: str, make: Make, kinds: Sequence[Operand]) -> _Kernel | None:
     if "dispatch" in told:
         operands = ", ".join(str(leaf.type) for leaf in inputs)
         log("dispatch", f"{name}({operands}): computed by a kernel from now on")
-    run = compile_graph(define(inputs, computed), list, name, options, Executable)
-    return _Kernel(run, passed)
+    return _Kernel(compile_graph(define(inputs, computed), list, name, options), passed)
 
 
 def _placeholders(kinds: Sequence[Operand]) -> tuple[list[Any], list[Any]]:

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
 from compiler.core.op import Attrs, Op
 from dynamic.core.dtypes import F32, F64
 from dynamic.kernels import native
@@ -32,20 +31,22 @@ A_COMPARISON = 16
 MOST_SIZES = 16
 """How many sizes of images get kernels, per op, options and sizes of the weight."""
 
-WINDOWED = frozenset((ops.conv2d, ops.conv_transpose2d, ops.max_pool2d, ops.avg_pool2d))
-"""The ops that have such kernels."""
-
 _sizes: dict[Any, set[Any]] = {}
 
 
-def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
+def evaluate(op: Op, arrays: Sequence[object], attrs: Attrs) -> Any:
     """The value of an op by a kernel, an array; None where no kernel serves the call."""
     found = _compute(op, None, attrs, arrays, arrays)
     return None if found is None else found[0]
 
 
 def cotangents(
-    op: Op, positions: Sequence[int], g: Any, out: Any, operands: Sequence[Any], attrs: Attrs
+    op: Op,
+    positions: Sequence[int],
+    g: object,
+    out: object,
+    operands: Sequence[object],
+    attrs: Attrs,
 ) -> Sequence[Any] | None:
     """The cotangents of the operands at `positions` by one kernel; None as in `evaluate`.
 
@@ -54,27 +55,28 @@ def cotangents(
     return _compute(op, tuple(positions), attrs, operands, (g, out, *operands))
 
 
-def work(op: Op, operands: Sequence[Any], attrs: Attrs) -> int:
+def work(operands: Sequence[Any], attrs: Attrs) -> int:
     """About how many multiplications the value takes: edges count as the rest."""
     x = operands[0].shape
-    if op is ops.conv_transpose2d:
-        return math.prod(operands[1].shape) * x[0] * math.prod(x[2:])
-    if op is ops.conv2d:
+    places = x[0] * math.prod(x[2:])
+    if "output_padding" in attrs:  # the adjoint of a convolution, whose places are those of x
+        return math.prod(operands[1].shape) * places
+    if len(operands) > 1:
         per_place = math.prod(operands[1].shape)
     else:
         per_place = A_COMPARISON * x[1] * math.prod(attrs["size"])
-    return per_place * x[0] * math.prod(x[2:]) // math.prod(attrs["stride"])
+    return per_place * places // math.prod(attrs["stride"])
 
 
 def _compute(
     op: Op,
     positions: tuple[int, ...] | None,
     attrs: Attrs,
-    operands: Sequence[Any],
-    given: Sequence[Any],
+    operands: Sequence[object],
+    given: Sequence[object],
 ) -> list[Any] | None:
     """The value of an op, or the cotangents at `positions`, of what is `given`."""
-    if not native.state.enabled or work(op, operands, attrs) < LEAST_WORK:
+    if not native.state.enabled or work(operands, attrs) < LEAST_WORK:
         return None
     # a weight and a bias follow the images
     described = _describe(given, len(given) - len(operands) + 1)

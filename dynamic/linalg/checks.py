@@ -33,7 +33,7 @@ def require_square(name: str, a: Any) -> None:
         )
 
 
-def _zero_pivot(a: Any) -> int:
+def _zero_pivot(a: object) -> int:
     """The number, from 1, of the first zero pivot of a matrix; 0 if there is none."""
     a = np.array(a)
     for k in range(len(a)):

@@ -48,7 +48,7 @@ class SVD(NamedTuple):
         return named("linalg_svd", self)
 
 
-def cholesky(A: Any, *, upper: bool = False) -> Any:
+def cholesky(A: object, *, upper: bool = False) -> Any:
     """L with A = L L^T of symmetric positive definite matrices, lower; or its transpose.
 
     RuntimeError where there is none. Only the lower triangle is read.
@@ -95,7 +95,7 @@ def qr(A: Any, mode: str = "reduced") -> QR:
     return QR(*factors)
 
 
-def eigh(A: Any, UPLO: str = "L") -> Eigh:
+def eigh(A: object, UPLO: str = "L") -> Eigh:
     """The eigenvalues in order and eigenvectors of symmetric matrices; one triangle is read.
 
     The gradient needs distinct eigenvalues: see `eigvalsh`.
@@ -110,7 +110,7 @@ def _triangle(triangle: str) -> str:
     return triangle.upper()
 
 
-def eigvalsh(A: Any, UPLO: str = "L") -> Any:
+def eigvalsh(A: object, UPLO: str = "L") -> Any:
     """The eigenvalues of symmetric matrices in order, which may be equal: see `eigh`."""
     require_square("linalg.eigvalsh", A)
     return ops.eigvalsh(A, _triangle(UPLO))
@@ -130,7 +130,7 @@ def svd(A: Any, full_matrices: bool = True) -> SVD:
     return SVD(u, factors.S, vh)
 
 
-def svdvals(A: Any) -> Any:
+def svdvals(A: object) -> Any:
     """The singular values of matrices, from the largest on."""
     require_matrices("linalg.svdvals", A)
     return ops.svdvals(A)

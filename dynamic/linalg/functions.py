@@ -13,29 +13,29 @@ __all__ = [
 ]  # fmt: skip
 
 
-def cholesky(input: Any, upper: bool = False) -> Any:
+def cholesky(input: object, upper: bool = False) -> Any:
     """The Cholesky factors: see `linalg.cholesky`."""
     return decompositions.cholesky(input, upper=upper)
 
 
-def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
+def cholesky_solve(B: object, L: object, upper: bool = False) -> Any:
     """X with A X = B, given the Cholesky factor L of A."""
     lower = transposed(L) if upper else L
     return solving.solve(transposed(lower), solving.solve(lower, B))
 
 
-def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+def cholesky_inverse(L: object, upper: bool = False) -> Any:
     """The inverse of A, given its Cholesky factor L."""
     inverse = solving.inv(transposed(L) if upper else L)
     return transposed(inverse) @ inverse
 
 
-def pinverse(input: Any, rcond: float = 1e-15) -> Any:
+def pinverse(input: object, rcond: float = 1e-15) -> Any:
     """The pseudoinverses of matrices: see `linalg.pinv`."""
     return solving.pinv(input, rtol=rcond)
 
 
-def chain_matmul(*matrices: Any) -> Any:
+def chain_matmul(*matrices: object) -> Any:
     """The product of several matrices: see `linalg.multi_dot`."""
     return products.multi_dot(matrices)
 

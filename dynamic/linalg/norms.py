@@ -14,7 +14,7 @@ from dynamic.tensors.dims import axes_of, axis_of
 
 
 def vector_norm(
-    x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    x: Any, ord: float = 2, dim: object = None, keepdim: bool = False, *, dtype: object = None
 ) -> Any:
     """The p-norms of vectors along axes, of all elements if None: p is any number, inf or -inf."""
     x = x if dtype is None else x.to(dtype)
@@ -25,11 +25,11 @@ def vector_norm(
 
 def matrix_norm(
     A: Any,
-    ord: Any = "fro",
+    ord: object = "fro",
     dim: tuple[int, int] = (-2, -1),
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: object = None,
 ) -> Any:
     """The norms of matrices in the planes of two axes.
 
@@ -49,7 +49,7 @@ def matrix_norm(
 
 
 def norm(
-    A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: object = None
 ) -> Any:
     """A vector norm, or a matrix norm if two axes are named or meant: see both.
 
@@ -63,7 +63,7 @@ def norm(
     return vector_norm(A, 2 if ord is None else ord, axes, keepdim, dtype=dtype)
 
 
-def cond(A: Any, p: Any = None) -> Any:
+def cond(A: object, p: object = None) -> Any:
     """The condition numbers of matrices: the norm times that of the inverse; 2-norms if None."""
     require_matrices("linalg.cond", A)
     if p in (None, 2, -2):

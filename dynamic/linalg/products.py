@@ -21,34 +21,34 @@ from dynamic.tensors.tensor import wrap
 matmul = ops.matmul
 
 
-def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+def cross(input: object, other: object, *, dim: int = -1) -> Any:
     """The vector products along an axis of size 3."""
     return _cross(input, other, dim)
 
 
-def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def diagonal(A: object, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """The diagonals of matrices, along a new last axis."""
     return _diagonal(A, offset, dim1, dim2)
 
 
-def vander(x: Any, *, N: int | None = None) -> Any:
+def vander(x: object, *, N: int | None = None) -> Any:
     """The powers of numbers from 0 on."""
     return _vander(x, N, increasing=True)
 
 
-def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+def vecdot(x: object, y: Any, *, dim: int = -1) -> Any:
     """The inner products along an axis."""
     return ops.sum(x * y, dim)
 
 
-def multi_dot(tensors: Sequence[Any]) -> Any:
+def multi_dot(tensors: Sequence[object]) -> Any:
     """The product of several matrices, of which the first and the last may be vectors."""
     if len(tensors) < 2:
         raise AutogradError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     return functools.reduce(ops.matmul, tensors)
 
 
-def matrix_power(A: Any, n: int) -> Any:
+def matrix_power(A: object, n: int) -> Any:
     """Integer powers of square matrices, by squaring; negative ones of the inverses."""
     require_square("linalg.matrix_power", A)
     if n < 0:  # inv has PyTorch's error
@@ -78,7 +78,7 @@ def matrix_exp(A: Any) -> Any:
 
 
 def matrix_rank(
-    A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+    A: object, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
 ) -> Any:
     """How many singular values exceed max(atol, rtol times the largest); int64, no gradient."""
     require_matrices("linalg.matrix_rank", A)

@@ -16,7 +16,7 @@ from dynamic.linalg.checks import require_matrices, require_square, singular
 _INVERSION = "diagonal element {pivot} is zero, the inversion could not be completed"
 
 
-def inv(A: Any) -> Any:
+def inv(A: object) -> Any:
     """The inverses of square matrices: (..., n, n); RuntimeError for a singular one."""
     require_square("linalg.inv", A)
     try:
@@ -25,7 +25,7 @@ def inv(A: Any) -> Any:
         raise singular("linalg.inv", _INVERSION, A) from None
 
 
-def _solved(A: Any, B: Any) -> Any:
+def _solved(A: object, B: object) -> Any:
     try:
         return ops.solve_matrices(A, B)
     except LinAlgError:
@@ -52,7 +52,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
 
 
 def solve_triangular(
-    A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
+    A: Any, B: object, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
     """As `solve`, for triangular matrices; `unitriangular` ones have ones on the diagonal."""
     require_square("linalg.solve_triangular", A)
@@ -63,7 +63,7 @@ def solve_triangular(
     return solve(triangle, B, left=left)
 
 
-def det(A: Any) -> Any:
+def det(A: object) -> Any:
     """The determinants of square matrices: (..., n, n) -> (...).
 
     Those of singular matrices are differentiable once.
@@ -82,19 +82,19 @@ class SlogDet(NamedTuple):
         return named("linalg_slogdet", self)
 
 
-def slogdet(A: Any) -> SlogDet:
+def slogdet(A: object) -> SlogDet:
     """The signs and the logarithms of the magnitudes of determinants: (..., n, n) -> (...)."""
     require_square("linalg.slogdet", A)
     return SlogDet(ops.signdet(A), ops.logabsdet(A))
 
 
-def logdet(input: Any) -> Any:
+def logdet(input: object) -> Any:
     """The logarithms of determinants; nan where they are negative."""
     sign, logarithm = slogdet(input)
     return ops.where(ops.less(sign, 0), np.nan, logarithm)
 
 
-def pinv(A: Any, *, rtol: float | None = None, hermitian: bool = False) -> Any:
+def pinv(A: object, *, rtol: float | None = None, hermitian: bool = False) -> Any:
     """The pseudoinverses of matrices: (..., m, n) -> (..., n, m).
 
     Singular values up to `rtol` times the largest count as 0; max(m, n) times eps unless given.

@@ -193,7 +193,11 @@ class PReLU(Module):
     """
 
     def __init__(
-        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        device: object = None,
+        dtype: object = None,
     ) -> None:
         check_device(device)
         super().__init__()

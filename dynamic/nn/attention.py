@@ -41,8 +41,8 @@ class MultiheadAttention(Module):
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: object = None,
+        dtype: object = None,
     ) -> None:
         check_device(device)
         super().__init__()
@@ -64,7 +64,7 @@ class MultiheadAttention(Module):
         self._register(bias, add_bias_kv, dtype)
         self.reset_parameters()
 
-    def _register(self, bias: bool, add_bias_kv: bool, dtype: Any) -> None:
+    def _register(self, bias: bool, add_bias_kv: bool, dtype: object) -> None:
         size = self.embed_dim
         shared = self.kdim == self.vdim == size
         shapes: dict[str, Any] = {
@@ -96,7 +96,7 @@ class MultiheadAttention(Module):
         if self.out_proj.bias is not None:
             init.zeros_(self.out_proj.bias)
 
-    def _projected(self, query: Any, key: Any, value: Any) -> list[Any]:
+    def _projected(self, query: object, key: object, value: object) -> list[Any]:
         """Query, key and value, each (length, n, embed_dim)."""
         size = self.embed_dim
         bias = self.in_proj_bias
@@ -118,10 +118,10 @@ class MultiheadAttention(Module):
         self,
         query: Any,
         key: Any,
-        value: Any,
-        key_padding_mask: Any = None,
+        value: object,
+        key_padding_mask: object = None,
         need_weights: bool = True,
-        attn_mask: Any = None,
+        attn_mask: object = None,
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Any, Any]:
@@ -177,17 +177,17 @@ class MultiheadAttention(Module):
             )
         return bool(query.ndim == 3)
 
-    def _sequence_first(self, x: Any, batched: bool) -> Any:
+    def _sequence_first(self, x: object, batched: bool) -> Any:
         if not batched:
             return ops.expand_dims(x, 1)
         return ops.swapaxes(x, 0, 1) if self.batch_first else x
 
-    def _restored(self, x: Any, batched: bool) -> Any:
+    def _restored(self, x: object, batched: bool) -> Any:
         if not batched:
             return ops.squeeze(x, 1)
         return ops.swapaxes(x, 0, 1) if self.batch_first else x
 
-    def _with_additions(self, query: Any, key: Any, value: Any) -> list[Any]:
+    def _with_additions(self, query: object, key: Any, value: object) -> list[Any]:
         """The heads of query, key and value (n, heads, length, d), with the added keys."""
         batch = key.shape[1]
         if self.bias_k is not None:
@@ -200,7 +200,7 @@ class MultiheadAttention(Module):
             key, value = (ops.concatenate([x, zero], 0) for x in (key, value))
         return [split_heads(x, self.num_heads) for x in (query, key, value)]
 
-    def _mask(self, attn_mask: Any, padding_mask: Any, query: Any, key: Any) -> Any:
+    def _mask(self, attn_mask: object, padding_mask: object, query: Any, key: object) -> Any:
         """What is added to the scores (n, heads, l, s), or None."""
         total = None
         if attn_mask is not None:

@@ -28,7 +28,7 @@ class BackwardHookFunction(Function):
         return tensors
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
+    def backward(ctx: object, *gradients: Any) -> Any:
         """The gradients."""
         return gradients
 
@@ -43,7 +43,7 @@ class Hooked:
         gradients: those of the outputs, once they are known.
     """
 
-    def __init__(self, module: Any, hooks: Sequence[Hook], before: Sequence[Hook]) -> None:
+    def __init__(self, module: object, hooks: Sequence[Hook], before: Sequence[Hook]) -> None:
         self.module = module
         self.hooks = hooks
         self.before = before
@@ -75,7 +75,7 @@ class Hooked:
             node.register_prehook(self._before)
         return listed if several else listed[0]
 
-    def _before(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _before(self, given: tuple[object, ...]) -> tuple[Any, ...]:
         gradients = _spread(given, self.out_places, self.out_count)
         for hook in self.before:
             changed = _listed(hook(self.module, gradients))
@@ -88,7 +88,7 @@ class Hooked:
             self._without_inputs(gradients)
         return tuple(gradients[i] for i in self.out_places)
 
-    def _without_inputs(self, gradients: tuple[Any, ...]) -> None:
+    def _without_inputs(self, gradients: tuple[object, ...]) -> None:
         warn(
             "Full backward hook is firing when gradients are computed with respect to module "
             "outputs since no inputs require gradients."
@@ -102,7 +102,7 @@ class Hooked:
                 )
         self.gradients = None
 
-    def _after(self, found: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
+    def _after(self, found: tuple[object, ...], given: tuple[object, ...]) -> Any:
         if self.gradients is None or self.places is None:
             return None
         # a tensor that requires no grad has one of zeros here, as in PyTorch
@@ -134,7 +134,7 @@ def _through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int] | None
     return tuple(result), places, node
 
 
-def _spread(gradients: Sequence[Any], places: Sequence[int], count: int) -> tuple[Any, ...]:
+def _spread(gradients: Sequence[object], places: Sequence[int], count: int) -> tuple[Any, ...]:
     """The gradients at their places among `count`, None elsewhere."""
     found: list[Any] = [None] * count
     for place, one in zip(places, gradients, strict=True):
@@ -142,7 +142,7 @@ def _spread(gradients: Sequence[Any], places: Sequence[int], count: int) -> tupl
     return tuple(found)
 
 
-def _listed(changed: Any) -> tuple[Any, ...] | None:
+def _listed(changed: object) -> tuple[Any, ...] | None:
     if changed is None or isinstance(changed, tuple):
         return changed
     return (changed,)

@@ -12,7 +12,7 @@ from dynamic.core.errors import ArgumentError
 from dynamic.nn.module import Module, indented
 
 
-def position(index: Any, length: int) -> int:
+def position(index: object, length: int) -> int:
     """An index into a list; IndexError if it is outside, TypeError if it is no integer."""
     if not hasattr(index, "__index__"):
         kind = type(index).__name__
@@ -26,11 +26,11 @@ def position(index: Any, length: int) -> int:
 class Numbered(Module):
     """Children that are named by their positions; abstract."""
 
-    def _key(self, index: Any) -> str:
+    def _key(self, index: object) -> str:
         """The name of the child at a position; IndexError if there is none."""
         return list(self._modules)[position(index, len(self))]
 
-    def _renumber(self, modules: Iterable[Any]) -> None:
+    def _renumber(self, modules: Iterable[object]) -> None:
         self._modules = {str(i): module for i, module in enumerate(modules)}
 
     def __len__(self) -> int:
@@ -39,10 +39,10 @@ class Numbered(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
 
-    def __setitem__(self, index: int, module: Any) -> None:
+    def __setitem__(self, index: int, module: object) -> None:
         setattr(self, self._key(index), module)
 
-    def __delitem__(self, index: Any) -> None:
+    def __delitem__(self, index: object) -> None:
         doomed = list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]
         self._renumber([module for key, module in self._modules.items() if key not in doomed])
 
@@ -51,14 +51,14 @@ class Numbered(Module):
         self.add_module(str(len(self)), module)
         return self
 
-    def insert(self, index: int, module: Any) -> Any:
+    def insert(self, index: int, module: object) -> Any:
         """Add a module before a position."""
         modules = list(self._modules.values())
         modules.insert(index, module)
         self._renumber(modules)
         return self
 
-    def extend(self, modules: Any) -> Any:
+    def extend(self, modules: object) -> Any:
         """Add modules at the end; TypeError if they cannot be iterated over."""
         if not isinstance(modules, Iterable):
             raise ArgumentError(
@@ -69,7 +69,7 @@ class Numbered(Module):
             self.append(module)
         return self
 
-    def pop(self, index: Any) -> Any:
+    def pop(self, index: object) -> Any:
         """Remove the module at a position and return it."""
         module = self._modules[self._key(index)]
         del self[index]
@@ -95,24 +95,24 @@ class Sequential(Numbered):
             input = module(input)
         return input
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         if isinstance(index, slice):
             return type(self)(OrderedDict(list(self._modules.items())[index]))
         return self._modules[self._key(index)]
 
-    def insert(self, index: int, module: Any) -> Any:
+    def insert(self, index: int, module: object) -> Any:
         """Add a module before a position; IndexError if that is outside."""
         if not -len(self) <= index <= len(self):
             raise OutOfRangeError(f"Index out of range: {index}")
         return super().insert(index, module)
 
-    def __add__(self, other: Any) -> Sequential:
+    def __add__(self, other: object) -> Sequential:
         return Sequential(*self)._join(other)
 
-    def __iadd__(self, other: Any) -> Sequential:
+    def __iadd__(self, other: object) -> Sequential:
         return self._join(other)
 
-    def _join(self, other: Any) -> Sequential:
+    def _join(self, other: object) -> Sequential:
         if not isinstance(other, Sequential):
             raise OptionError(
                 f"add operator supports only objects of Sequential class, but {type(other)} "
@@ -121,7 +121,7 @@ class Sequential(Numbered):
         result: Sequential = self.extend(other)
         return result
 
-    def __mul__(self, times: Any) -> Sequential:
+    def __mul__(self, times: object) -> Sequential:
         if not isinstance(times, int):
             raise ArgumentError(
                 f"unsupported operand type(s) for *: {type(self)} and {type(times)}"
@@ -136,19 +136,19 @@ class Sequential(Numbered):
 class ModuleList(Numbered):
     """Modules in a list, which is not called itself."""
 
-    def __init__(self, modules: Iterable[Any] | None = None) -> None:
+    def __init__(self, modules: Iterable[object] | None = None) -> None:
         super().__init__()
         self.extend(() if modules is None else modules)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         if isinstance(index, slice):
             return type(self)(list(self._modules.values())[index])
         return self._modules[self._key(index)]
 
-    def __add__(self, other: Iterable[Any]) -> ModuleList:
+    def __add__(self, other: Iterable[object]) -> ModuleList:
         return ModuleList([*self, *other])
 
-    def __iadd__(self, modules: Iterable[Any]) -> ModuleList:
+    def __iadd__(self, modules: Iterable[object]) -> ModuleList:
         result: ModuleList = self.extend(modules)
         return result
 
@@ -165,7 +165,7 @@ class ModuleList(Numbered):
 class ModuleDict(Module):
     """Modules in a dict, in the order in which they were added; it is not called itself."""
 
-    def __init__(self, modules: Any = None) -> None:
+    def __init__(self, modules: object = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -208,13 +208,13 @@ class ModuleDict(Module):
         """The modules."""
         return self._modules.values()
 
-    def update(self, modules: Any) -> None:
+    def update(self, modules: object) -> None:
         """Add the modules of a mapping, or of pairs of a name and a module."""
         for key, module in pairs("ModuleDict", modules):
             self[key] = module
 
 
-def pairs(owner: str, entries: Any) -> list[tuple[str, Any]]:
+def pairs(owner: str, entries: object) -> list[tuple[str, Any]]:
     """The pairs of a mapping or of an iterable of pairs; PyTorch's errors for anything else."""
     if isinstance(entries, Mapping | ModuleDict) or hasattr(entries, "items"):
         return list(entries.items())

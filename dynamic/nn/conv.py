@@ -36,7 +36,7 @@ class _Convolution(Module):
     _functional: Callable[..., Any]
 
     def __init_subclass__(
-        cls, axes: int | None = None, functional: Callable[..., Any] | None = None
+        cls, axes: int | None = None, functional: Callable[..., object] | None = None
     ) -> None:
         if axes is not None and functional is not None:
             cls.axes = axes
@@ -45,9 +45,9 @@ class _Convolution(Module):
         super().__init_subclass__()
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any,
-        dilation: Any, groups: int, bias: bool, padding_mode: str, output_padding: Any,
-        device: Any, dtype: Any,
+        self, in_channels: int, out_channels: int, kernel_size: object, stride: object,
+        padding: object, dilation: object, groups: int, bias: bool, padding_mode: str,
+        output_padding: object, device: object, dtype: object,
     ) -> None:  # fmt: skip
         check_device(device)
         super().__init__()
@@ -125,9 +125,9 @@ class _Conv(_Convolution):
     """A convolution with PyTorch's arguments; abstract."""
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
-        padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True,
-        padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+        self, in_channels: int, out_channels: int, kernel_size: object, stride: object = 1,
+        padding: object = 0, dilation: object = 1, groups: int = 1, bias: bool = True,
+        padding_mode: str = "zeros", device: object = None, dtype: object = None,
     ) -> None:  # fmt: skip
         options = (stride, padding, dilation, groups, bias, padding_mode, 0, device, dtype)
         super().__init__(in_channels, out_channels, kernel_size, *options)
@@ -170,9 +170,10 @@ class _ConvTranspose(_Convolution):
     transposed = True
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
-        padding: Any = 0, output_padding: Any = 0, groups: int = 1, bias: bool = True,
-        dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+        self, in_channels: int, out_channels: int, kernel_size: object, stride: object = 1,
+        padding: object = 0, output_padding: object = 0, groups: int = 1, bias: bool = True,
+        dilation: object = 1, padding_mode: str = "zeros", device: object = None,
+        dtype: object = None,
     ) -> None:  # fmt: skip
         if padding_mode != "zeros":
             name = type(self).__name__

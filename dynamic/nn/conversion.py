@@ -27,7 +27,7 @@ class Conversion(Tree):
                 self._buffers[name] = fn(buffer)
         return self
 
-    def to(self, *args: Any, dtype: Any = None, **options: Any) -> Any:
+    def to(self, *args: object, dtype: object = None, **options: object) -> Any:
         """The module with its floating tensors cast to a dtype, or to that of a tensor.
 
         TypeError if the dtype is not floating; RuntimeError for a device that is not the CPU.
@@ -43,7 +43,7 @@ class Conversion(Tree):
             )
         return self._apply(lambda tensor: _cast(tensor, wanted))
 
-    def type(self, dst_type: Any) -> Any:
+    def type(self, dst_type: object) -> Any:
         """The module with all its tensors cast to a dtype."""
         return self._apply(lambda tensor: tensor.to(dst_type))
 
@@ -60,7 +60,7 @@ class Conversion(Tree):
         return self
 
 
-def _cast(tensor: Tensor, dtype: Any) -> Any:
+def _cast(tensor: Tensor, dtype: object) -> Any:
     return tensor.to(dtype) if tensor.is_floating_point() else tensor
 
 

@@ -57,7 +57,7 @@ class Declared(Module):
 
     _functional: ClassVar[Callable[..., Any]]
 
-    def __init_subclass__(cls, functional: Callable[..., Any] | None = None) -> None:
+    def __init_subclass__(cls, functional: Callable[..., object] | None = None) -> None:
         if cls.__module__.startswith("dynamic."):
             cls._hyperparameters = {**cls._hyperparameters, **_declared(cls)}
             setattr(cls, "__init__", _Unwritten(cls, "__init__", _constructor))  # noqa: B010
@@ -99,7 +99,7 @@ class _Unwritten:
     ) -> None:
         self.cls, self.name, self.write = cls, name, write
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: object = None) -> Any:
         method = self.write(self.cls)
         method.__qualname__ = f"{self.cls.__qualname__}.{self.name}"
         setattr(self.cls, self.name, method)

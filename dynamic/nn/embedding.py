@@ -48,7 +48,7 @@ class _Embedding(Declared):
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
-    def _unusual(self, **usual: Any) -> list[str]:
+    def _unusual(self, **usual: object) -> list[str]:
         """The options that are not the usual ones."""
         options = {name: getattr(self, name) for name in usual}
         return [f"{name}={value}" for name, value in options.items() if value != usual[name]]
@@ -91,7 +91,7 @@ class Embedding(_Embedding, functional=F.embedding):
 
     @classmethod
     def from_pretrained(
-        cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None, **options: Any
+        cls, embeddings: object, freeze: bool = True, padding_idx: int | None = None, **options: Any
     ) -> Embedding:
         """A layer on the memory of a matrix, which is not trained if `freeze`."""
         sizes = _sizes(embeddings)
@@ -125,7 +125,9 @@ class EmbeddingBag(_Embedding, functional=F.embedding_bag):
         return ", ".join([f"{self.num_embeddings}, {self.embedding_dim}", *parts])
 
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, **options: Any) -> EmbeddingBag:
+    def from_pretrained(
+        cls, embeddings: object, freeze: bool = True, **options: Any
+    ) -> EmbeddingBag:
         """A layer on the memory of a matrix, which is not trained if `freeze`."""
         made = cls(*_sizes(embeddings), _weight=embeddings, **options)
         made.weight.requires_grad_(not freeze)

@@ -37,36 +37,36 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
-def _fill(tensor: Any, array: Any) -> Any:
+def _fill(tensor: Any, array: object) -> Any:
     with no_grad():
         return tensor.copy_(tensor.constant(np.asarray(array)))
 
 
-def _source(generator: Any) -> Any:
+def _source(generator: object) -> Any:
     return thread_generator() if generator is None else generator
 
 
-def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
+def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: object = None) -> Any:
     """Uniform numbers in [a, b)."""
     return _fill(tensor, _source(generator).uniform(a, b, tensor.shape))
 
 
-def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: object = None) -> Any:
     """Normal numbers."""
     return _fill(tensor, _source(generator).normal(mean, std, tensor.shape))
 
 
-def constant_(tensor: Any, val: float) -> Any:
+def constant_(tensor: object, val: float) -> Any:
     """One number."""
     return _fill(tensor, val)
 
 
-def ones_(tensor: Any) -> Any:
+def ones_(tensor: object) -> Any:
     """Ones."""
     return _fill(tensor, 1.0)
 
 
-def zeros_(tensor: Any) -> Any:
+def zeros_(tensor: object) -> Any:
     """Zeros."""
     return _fill(tensor, 0.0)
 
@@ -84,7 +84,7 @@ def trunc_normal_(
     std: float = 1.0,
     a: float = -2.0,
     b: float = 2.0,
-    generator: Any = None,
+    generator: object = None,
 ) -> Any:
     """Normal numbers, drawn anew while they are outside [a, b]."""
     low, high = (a - mean) / std, (b - mean) / std
@@ -124,13 +124,13 @@ def fans(tensor: Any) -> tuple[int, int]:
     return inputs * area, outputs * area
 
 
-def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+def xavier_uniform_(tensor: object, gain: float = 1.0, generator: object = None) -> Any:
     """Uniform numbers of variance gain**2 * 2 / (fan_in + fan_out) (Glorot, Bengio 2010)."""
     bound = gain * math.sqrt(6.0 / sum(fans(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+def xavier_normal_(tensor: object, gain: float = 1.0, generator: object = None) -> Any:
     """Normal numbers of variance gain**2 * 2 / (fan_in + fan_out) (Glorot, Bengio 2010)."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
 
@@ -147,11 +147,11 @@ def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float |
 
 
 def kaiming_uniform_(
-    tensor: Any,
+    tensor: object,
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: object = None,
 ) -> Any:
     """Uniform numbers of variance gain**2 / fan, `a` leaky_relu's slope (He et al. 2015)."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
@@ -162,18 +162,18 @@ def kaiming_uniform_(
 
 
 def kaiming_normal_(
-    tensor: Any,
+    tensor: object,
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: object = None,
 ) -> Any:
     """Normal numbers of variance gain**2 / fan, `a` leaky_relu's slope (He et al. 2015)."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
 
 
-def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
+def orthogonal_(tensor: Any, gain: float = 1, generator: object = None) -> Any:
     """A random matrix with orthonormal rows or columns, whichever are fewer, times `gain`.
 
     Trailing axes count as columns (Saxe, McClelland, Ganguli 2013).

@@ -23,7 +23,7 @@ from dynamic.tensors.dims import axis_of
 class Identity(Module):
     """A layer that returns its input, whatever arguments it is made with."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__()
 
     def forward(self, input: Any) -> Any:
@@ -42,8 +42,8 @@ class Linear(Module):
         in_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: object = None,
+        dtype: object = None,
     ) -> None:
         check_device(device)
         super().__init__()
@@ -91,8 +91,8 @@ class Bilinear(Module):
         in2_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: object = None,
+        dtype: object = None,
     ) -> None:
         check_device(device)
         super().__init__()
@@ -149,7 +149,7 @@ class Flatten(Module):
 class Unflatten(Module):
     """One axis as several, of the given sizes, one of which may be -1."""
 
-    def __init__(self, dim: int, unflattened_size: Any) -> None:
+    def __init__(self, dim: int, unflattened_size: object) -> None:
         super().__init__()
         if not isinstance(unflattened_size, tuple | list):
             raise ArgumentError(

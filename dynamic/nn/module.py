@@ -56,7 +56,7 @@ class Module(Conversion, State):
         put("_load_state_dict_pre_hooks", Hooks())
         put("_load_state_dict_post_hooks", Hooks())
 
-    def _no_forward(self, *args: Any, **kwargs: Any) -> Any:
+    def _no_forward(self, *args: object, **kwargs: object) -> Any:
         raise MissingForwardError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
@@ -64,7 +64,7 @@ class Module(Conversion, State):
     forward: Callable[..., Any] = _no_forward
     """What calling the module computes; a subclass defines it with arguments of its own."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """`forward`, between the hooks if there are any."""
         keep_silent()
         if self._forward_hooks or self._forward_pre_hooks:
@@ -73,13 +73,13 @@ class Module(Conversion, State):
             return self._call_between_backward_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
 
-    def _call_between_backward_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_between_backward_hooks(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
         hooked = Hooked(
             self, tuple(self._backward_hooks.values()), tuple(self._backward_pre_hooks.values())
         )
         return hooked.outputs(self.forward(*hooked.inputs(args), **kwargs))
 
-    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_with_hooks(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
         due = dict(self._forward_hooks)
         result = None
         try:
@@ -100,7 +100,7 @@ class Module(Conversion, State):
         return result
 
     def _before_forward(
-        self, hook: Hook, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, hook: Hook, args: tuple[object, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         if not hook.with_kwargs:
             given = hook.function(self, args)
@@ -118,7 +118,7 @@ class Module(Conversion, State):
         return given
 
     def _after_forward(
-        self, hook: Hook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+        self, hook: Hook, args: tuple[object, ...], kwargs: dict[str, Any], result: object
     ) -> Any:
         given = (
             hook.function(self, args, kwargs, result)
@@ -128,14 +128,14 @@ class Module(Conversion, State):
         return result if given is None else given
 
     def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: Callable[..., object], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args)` before forward; what it returns replaces the arguments."""
         return self._forward_pre_hooks.add(Hook(hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self,
-        hook: Callable[..., Any],
+        hook: Callable[..., object],
         *,
         prepend: bool = False,
         with_kwargs: bool = False,
@@ -145,7 +145,7 @@ class Module(Conversion, State):
         return self._forward_hooks.add(Hook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, grad_output)` before the module's backward pass.
 
@@ -154,7 +154,7 @@ class Module(Conversion, State):
         return self._backward_pre_hooks.add(hook, prepend)
 
     def register_full_backward_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` after the module's backward pass.
 
@@ -195,7 +195,7 @@ class Module(Conversion, State):
 
     register_module = add_module
 
-    def _check_name(self, table: str, name: Any) -> None:
+    def _check_name(self, table: str, name: object) -> None:
         noun = _NOUNS[table]
         if table not in self.__dict__:
             raise ModuleAttributeError(f"cannot assign {noun} before Module.__init__() call")
@@ -267,7 +267,7 @@ class Module(Conversion, State):
         names = {*super().__dir__(), *self._parameters, *self._buffers, *self._modules}
         return sorted(name for name in names if not name[:1].isdigit())
 
-    def apply(self, fn: Callable[[Module], Any]) -> Any:
+    def apply(self, fn: Callable[[Module], object]) -> Any:
         """Call `fn` with every module below and with this one; children first."""
         for child in self.children():
             child.apply(fn)
@@ -324,7 +324,7 @@ def indented(text: str) -> str:
     return text.replace("\n", "\n  ")
 
 
-def _require(value: Any, kind: Any, noun: str, name: str, wanted: str) -> None:
+def _require(value: object, kind: Any, noun: str, name: str, wanted: str) -> None:
     if value is not None and (kind is None or not isinstance(value, kind)):
         raise ArgumentError(
             f"cannot assign '{type_name(value)}' as {noun} '{name}' ({wanted} or None expected)"

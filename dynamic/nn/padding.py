@@ -24,7 +24,7 @@ class _Pad(Module):
         cls._mode = cls._mode if mode is None else mode
         super().__init_subclass__()
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: object) -> None:
         super().__init__()
         self.padding = per_axis(padding, 2 * self._axes)
 
@@ -40,7 +40,7 @@ class _Pad(Module):
 class _ConstantPad(_Pad):
     """One number around the last axes; abstract."""
 
-    def __init__(self, padding: Any, value: float) -> None:
+    def __init__(self, padding: object, value: float) -> None:
         super().__init__(padding)
         self.value = value
 

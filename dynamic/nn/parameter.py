@@ -16,7 +16,7 @@ class Parameter(Tensor):
 
     __slots__ = ()
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+    def __init__(self, data: object = None, requires_grad: bool = True) -> None:
         super().__init__()
         if data is not None:
             self._array = _tensor("Parameter", data)._array
@@ -33,7 +33,7 @@ class Parameter(Tensor):
         result = memo[id(self)] = Parameter(self.constant(self._array.copy()), self.requires_grad)
         return result
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
         return Parameter, (self.constant(self._array), self.requires_grad)
 
 
@@ -46,7 +46,7 @@ class Buffer(Tensor):
 
     __slots__ = ("persistent",)
 
-    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
+    def __init__(self, data: object = None, *, persistent: bool = True) -> None:
         super().__init__()
         if data is not None:
             self._array = _tensor("Buffer", data)._array
@@ -59,13 +59,13 @@ class Buffer(Tensor):
         return result
 
 
-def _tensor(name: str, data: Any) -> Tensor:
+def _tensor(name: str, data: object) -> Tensor:
     if not isinstance(data, Tensor):
         raise ArgumentError(f"{name}: data is a {type(data).__name__}, not a Tensor")
     return data
 
 
-def type_name(value: Any) -> str:
+def type_name(value: object) -> str:
     """PyTorch's name of the type of a value, for messages."""
     if isinstance(value, Tensor):
         return str(value.type())

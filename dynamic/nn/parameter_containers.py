@@ -13,12 +13,12 @@ from dynamic.nn.parameter import Parameter, type_name
 from dynamic.tensors.tensor import Tensor
 
 
-def _registered(value: Any) -> Any:
+def _registered(value: object) -> Any:
     """A tensor as a parameter; any other value as it is."""
     return Parameter(value) if type(value) is Tensor else value
 
 
-def _line(name: str, value: Any, dtype: Any) -> str:
+def _line(name: str, value: object, dtype: object) -> str:
     if not isinstance(value, Tensor):
         return f"  ({name}): Object of type: {type_name(value)}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
@@ -31,7 +31,7 @@ class _Holder(Module):
 
     _names: list[str]
 
-    def _dtype_name(self, value: Any) -> str:
+    def _dtype_name(self, value: object) -> str:
         """How the representation calls the dtype of a tensor."""
         return repr(getattr(value, "dtype", None))
 
@@ -41,7 +41,7 @@ class _Holder(Module):
     def __len__(self) -> int:
         return len(self._names)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         raise ModuleError(f"{type(self).__name__} should not be called.")
 
     def _child_lines(self) -> Iterator[str]:
@@ -57,33 +57,33 @@ class _Holder(Module):
 class ParameterList(_Holder):
     """Parameters in a list; tensors become parameters, other values are kept as they are."""
 
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
+    def __init__(self, values: Iterable[object] | None = None) -> None:
         super().__init__()
         self._names = []
         self.extend(() if values is None else values)
 
-    def _name(self, index: Any) -> str:
+    def _name(self, index: object) -> str:
         return self._names[position(index, len(self))]
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         if isinstance(index, slice):
             return type(self)([value for _, value in self._all()[index]])
         return getattr(self, self._name(index))
 
-    def __setitem__(self, index: int, value: Any) -> None:
+    def __setitem__(self, index: int, value: object) -> None:
         setattr(self, self._name(index), _registered(value))
 
     def __iter__(self) -> Iterator[Any]:
         return iter([value for _, value in self._all()])
 
-    def append(self, value: Any) -> ParameterList:
+    def append(self, value: object) -> ParameterList:
         """Add a value at the end."""
         name = str(len(self))
         setattr(self, name, _registered(value))
         self._names.append(name)
         return self
 
-    def extend(self, values: Any) -> ParameterList:
+    def extend(self, values: object) -> ParameterList:
         """Add values at the end; TypeError if they cannot be iterated over, as a tensor."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise ArgumentError(
@@ -94,20 +94,20 @@ class ParameterList(_Holder):
             self.append(value)
         return self
 
-    def __iadd__(self, values: Iterable[Any]) -> ParameterList:
+    def __iadd__(self, values: Iterable[object]) -> ParameterList:
         return self.extend(values)
 
 
 class ParameterDict(_Holder):
     """Parameters in a dict; tensors become parameters, other values are kept as they are."""
 
-    def __init__(self, parameters: Any = None) -> None:
+    def __init__(self, parameters: object = None) -> None:
         super().__init__()
         self._names = []
         if parameters is not None:
             self.update(parameters)
 
-    def _dtype_name(self, value: Any) -> str:
+    def _dtype_name(self, value: object) -> str:
         return type_name(value)
 
     def __getitem__(self, key: str) -> Any:
@@ -119,7 +119,7 @@ class ParameterDict(_Holder):
             raise ModuleAttributeError(f"'{self._get_name()}' object has no attribute '{key}'")
         return key
 
-    def _check_key(self, key: Any) -> None:
+    def _check_key(self, key: object) -> None:
         if not isinstance(key, str):
             raise ArgumentError(
                 "Index given to ParameterDict cannot be used as a key as it is not a string "
@@ -127,7 +127,7 @@ class ParameterDict(_Holder):
                 "non-string keys."
             )
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         self._check_key(key)
         setattr(self, key, _registered(value))
         if key not in self._names:
@@ -155,7 +155,7 @@ class ParameterDict(_Holder):
         """The values."""
         return [value for _, value in self._all()]
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """The value of a name, or `default`."""
         return dict(self._all()).get(key, default)
 
@@ -170,7 +170,7 @@ class ParameterDict(_Holder):
         for key in self.keys():
             del self[key]
 
-    def update(self, parameters: Any) -> None:
+    def update(self, parameters: object) -> None:
         """Add the values of a mapping, or of pairs of a name and a value."""
         for key, value in pairs("ParameterDict", parameters):
             self[key] = value

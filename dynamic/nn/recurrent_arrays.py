@@ -28,8 +28,8 @@ class Sweep(Protocol):
         """The outputs (length, n, size), the last states, and what is saved."""
 
     def backward(
-        self, g: Any, finals: Arrays, x: Any, state: Arrays, weights: Arrays, reverse: bool,
-        out: Any, saved: Arrays,
+        self, g: object, finals: Arrays, x: Any, state: Arrays, weights: Arrays, reverse: bool,
+        out: object, saved: Arrays,
     ) -> tuple[list[Any], Any, Any]:  # fmt: skip
         """The cotangents of the first states, and of the gates' two parts in each step.
 
@@ -72,7 +72,7 @@ def _apart(gates: Any, count: int) -> Any:
     return np.swapaxes(parts, -2, -3)
 
 
-def _begin(g: Any, like: Any) -> Any:
+def _begin(g: object, like: Any) -> Any:
     return np.zeros(like.shape, like.dtype) if g is None else np.array(g)
 
 

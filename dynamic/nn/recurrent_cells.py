@@ -28,17 +28,17 @@ def _gate(gates: Any, i: int, size: int) -> Any:
     return gates[..., i * size : (i + 1) * size]
 
 
-def step_tanh(x: Any, h: Any, weight: Any, bias: Any) -> Any:
+def step_tanh(x: object, h: object, weight: object, bias: object) -> Any:
     """tanh(x + h weight.T + bias), x the input's part."""
     return ops.tanh(x + F.linear(h, weight, bias))
 
 
-def step_relu(x: Any, h: Any, weight: Any, bias: Any) -> Any:
+def step_relu(x: object, h: object, weight: object, bias: object) -> Any:
     """max(0, x + h weight.T + bias), x the input's part."""
     return ops.relu(x + F.linear(h, weight, bias))
 
 
-def step_gru(x: Any, h: Any, weight: Any, bias: Any) -> Any:
+def step_gru(x: Any, h: Any, weight: object, bias: object) -> Any:
     """(1 - z) n + z h, with gates r, z and the proposal n in this order."""
     size = h.shape[-1]
     own = F.linear(h, weight, bias)
@@ -48,7 +48,9 @@ def step_gru(x: Any, h: Any, weight: Any, bias: Any) -> Any:
     return proposal + update * (h - proposal)
 
 
-def step_lstm(x: Any, state: tuple[Any, Any], weight: Any, bias: Any) -> tuple[Any, Any]:
+def step_lstm(
+    x: object, state: tuple[object, Any], weight: object, bias: object
+) -> tuple[Any, Any]:
     """(h, c) with gates input, forget, cell and output in this order."""
     h, c = state
     size = c.shape[-1]
@@ -68,8 +70,8 @@ class _Cell(Module):
     _gates: int
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
-        dtype: Any = None,
+        self, input_size: int, hidden_size: int, bias: bool = True, device: object = None,
+        dtype: object = None,
     ) -> None:  # fmt: skip
         check_device(device)
         super().__init__()
@@ -93,7 +95,7 @@ class _Cell(Module):
         """The sizes, and `bias` if it is off."""
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
 
-    def _check(self, input: Any, *states: tuple[str, Any]) -> None:
+    def _check(self, input: object, *states: tuple[str, Any]) -> None:
         for role, value in (("input", input), *states):
             if value is not None and value.ndim not in (1, 2):
                 raise OptionError(
@@ -126,8 +128,8 @@ class RNNCell(_Cell):
         hidden_size: int,
         bias: bool = True,
         nonlinearity: str = "tanh",
-        device: Any = None,
-        dtype: Any = None,
+        device: object = None,
+        dtype: object = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.nonlinearity = nonlinearity

@@ -50,8 +50,8 @@ class _Recurrent(Module):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        device: object = None,
+        dtype: object = None,
     ) -> None:
         check_device(device)
         super().__init__()
@@ -104,7 +104,7 @@ class _Recurrent(Module):
     def _directions(self) -> tuple[str, ...]:
         return ("", "_reverse") if self.bidirectional else ("",)
 
-    def _register(self, layer: int, suffix: str, dtype: Any) -> None:
+    def _register(self, layer: int, suffix: str, dtype: object) -> None:
         """Add the parameters of one layer in one direction."""
         rows = self._gates * self.hidden_size
         inputs = self.input_size if layer == 0 else self._output_size * len(self._directions())
@@ -152,7 +152,7 @@ class _Recurrent(Module):
         ]
         return ", ".join([str(self.input_size), str(self.hidden_size), *shown])
 
-    def _run(self, input: Any, states: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    def _run(self, input: object, states: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         """The outputs (length, n, size) and the last states, from those of all layers."""
         finals: list[tuple[Any, ...]] = []
         for layer in range(self.num_layers):
@@ -168,7 +168,7 @@ class _Recurrent(Module):
         return input, tuple(ops.stack(list(column)) for column in zip(*finals, strict=True))
 
     def _sweep(
-        self, input: Any, state: tuple[Any, ...], key: str, backwards: bool
+        self, input: object, state: tuple[object, ...], key: str, backwards: bool
     ) -> tuple[Any, tuple[Any, ...]]:
         """One layer in one direction: the outputs (length, n, size), and the last state."""
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
@@ -179,11 +179,11 @@ class _Recurrent(Module):
 
     def _stepwise(
         self,
-        input: Any,
-        state: tuple[Any, ...],
-        weights: Sequence[Any],
+        input: object,
+        state: tuple[object, ...],
+        weights: Sequence[object],
         backwards: bool,
-        projection: Any = None,
+        projection: object = None,
     ) -> tuple[Any, tuple[Any, ...]]:
         """`_sweep` in ops, step by step."""
         x = F.linear(input, weights[0], weights[2])
@@ -195,7 +195,9 @@ class _Recurrent(Module):
             outputs.append(state[0])
         return ops.stack(outputs[::-1] if backwards else outputs), state
 
-    def _advance(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
+    def _advance(
+        self, x: object, state: tuple[object, ...], weight: object, bias: object
+    ) -> tuple[Any, ...]:
         raise NotImplementedError
 
     def _kind(self) -> Sweep:
@@ -229,7 +231,7 @@ class _Recurrent(Module):
             raise ModuleError(f"Expected {which} size {shape}, got {list(hx.shape)}")
         return hx
 
-    def _finished(self, output: Any, batched: bool) -> Any:
+    def _finished(self, output: object, batched: bool) -> Any:
         if not batched:
             return ops.squeeze(output, 1)
         return ops.swapaxes(output, 0, 1) if self.batch_first else output
@@ -283,8 +285,8 @@ class RNN(_Single):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        device: object = None,
+        dtype: object = None,
     ) -> None:
         nonlinear_step(nonlinearity)
         super().__init__(
@@ -293,7 +295,9 @@ class RNN(_Single):
         )  # fmt: skip
         self.nonlinearity = nonlinearity
 
-    def _advance(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
+    def _advance(
+        self, x: object, state: tuple[object, ...], weight: object, bias: object
+    ) -> tuple[Any, ...]:
         return (nonlinear_step(self.nonlinearity)(x, state[0], weight, bias),)
 
     def _kind(self) -> Sweep:
@@ -305,7 +309,9 @@ class GRU(_Single):
 
     _gates = 3
 
-    def _advance(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
+    def _advance(
+        self, x: object, state: tuple[object, ...], weight: object, bias: object
+    ) -> tuple[Any, ...]:
         return (step_gru(x, state[0], weight, bias),)
 
     def _kind(self) -> Sweep:
@@ -321,7 +327,9 @@ class LSTM(_Recurrent):
     _gates = 4
     _projects = True
 
-    def _advance(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
+    def _advance(
+        self, x: object, state: tuple[object, ...], weight: object, bias: object
+    ) -> tuple[Any, ...]:
         return step_lstm(x, (state[0], state[1]), weight, bias)
 
     def _kind(self) -> Sweep:

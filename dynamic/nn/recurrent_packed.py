@@ -15,7 +15,7 @@ _NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
 
 
 def run_packed(
-    layers: Any, sequence: PackedSequence, states: tuple[Any, ...], sizes: tuple[int, ...]
+    layers: Any, sequence: PackedSequence, states: tuple[object, ...], sizes: tuple[int, ...]
 ) -> tuple[PackedSequence, tuple[Any, ...]]:
     """The packed outputs, and the last states of each layer and direction.
 
@@ -52,7 +52,7 @@ def run_packed(
 
 
 def _sweep(
-    layers: Any, x: Any, state: tuple[Any, ...], key: str, active: Any, backwards: bool
+    layers: Any, x: object, state: tuple[Any, ...], key: str, active: Any, backwards: bool
 ) -> tuple[Any, tuple[Any, ...]]:
     """One layer in one direction: the outputs (length, n, size), and the last states."""
     *weights, projection = (layers._parameters.get(name + key) for name in _NAMES)

@@ -20,7 +20,7 @@ Stepwise = Callable[..., tuple[Any, tuple[Any, ...]]]
 """The same layer in ops: `(x, state, weights, reverse) -> (outputs, last states)`."""
 
 
-def fits(x: Any, state: Sequence[Any], weights: Sequence[Any]) -> bool:
+def fits(x: Any, state: Sequence[object], weights: Sequence[object]) -> bool:
     """Whether these are plain tensors of one dtype, of at least one element each."""
     tensors = [x, *state, *(weight for weight in weights if weight is not None)]
     return all(
@@ -34,7 +34,7 @@ def fits(x: Any, state: Sequence[Any], weights: Sequence[Any]) -> bool:
 
 
 def sweep(
-    kind: Sweep, stepwise: Stepwise, x: Any, state: Sequence[Any], weights: Sequence[Any],
+    kind: Sweep, stepwise: Stepwise, x: object, state: Sequence[object], weights: Sequence[object],
     reverse: bool,
 ) -> tuple[Any, tuple[Any, ...]]:  # fmt: skip
     """The outputs (length, n, size) of one layer in one direction, and the last states."""
@@ -80,7 +80,7 @@ class _Sweep(Function):
 
 def _again(
     stepwise: Stepwise, states: int, reverse: bool, tensors: Sequence[Any],
-    needed: Sequence[bool], grads: Sequence[Any],
+    needed: Sequence[bool], grads: Sequence[object],
 ) -> tuple[Any, ...]:  # fmt: skip
     """The cotangents, recorded: those of the layer step by step."""
     # clones, so that a tensor in two places has a cotangent for each

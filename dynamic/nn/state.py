@@ -67,7 +67,7 @@ class State(Tree):
             f"{type(self).__name__} has no extra state: it defines no get_extra_state"
         )
 
-    def set_extra_state(self, state: Any) -> None:
+    def set_extra_state(self, state: object) -> None:
         """Take over what `get_extra_state` returned."""
         raise ModuleError(
             f"{type(self).__name__} has no extra state: it defines no set_extra_state"
@@ -81,7 +81,7 @@ class State(Tree):
             destination[prefix + _EXTRA] = self.get_extra_state()
 
     def state_dict(
-        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
+        self, *, destination: object = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
         """The parameters and persistent buffers by their dotted names, in order.
 
@@ -103,7 +103,7 @@ class State(Tree):
         return result
 
     def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+        self, state_dict: Mapping[str, object], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
         """Copy values into the parameters and buffers, or take the tensors over if `assign`.
 
@@ -165,18 +165,18 @@ class State(Tree):
                 if name not in (self._modules if rest else own):
                     task.unexpected.append(key)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_state_dict_pre_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """Call `hook(module, prefix, keep_vars)` before the state dict is filled."""
         return self._state_dict_pre_hooks.add(hook)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, local_metadata)` when it is filled.
 
         The hook changes the state dict in place; RuntimeError if it returns anything.
         """
         return self._state_dict_hooks.add(hook)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """Call a hook before the module is loaded.
 
         Its arguments: module, state_dict, prefix, local_metadata, strict, missing_keys,
@@ -184,7 +184,7 @@ class State(Tree):
         """
         return self._load_state_dict_pre_hooks.add(hook)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_load_state_dict_post_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` when the module is loaded.
 
         The hook changes the lists of keys in place; RuntimeError if it returns anything.
@@ -196,7 +196,7 @@ def _quoted(keys: list[str]) -> str:
     return ", ".join(f'"{key}"' for key in keys)
 
 
-def _load(key: str, table: dict[str, Any], name: str, value: Any, assign: bool) -> str | None:
+def _load(key: str, table: dict[str, Any], name: str, value: object, assign: bool) -> str | None:
     """Set one entry of a module; what is wrong with the value, if anything."""
     own = table[name]
     if not isinstance(value, Tensor):

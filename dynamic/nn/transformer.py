@@ -17,7 +17,7 @@ from dynamic.nn.normalization import LayerNorm
 from dynamic.tensors.devices import check_device
 
 
-def _activation(activation: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _activation(activation: str | Callable[[Any], object]) -> Callable[[Any], Any]:
     known: dict[str, Callable[[Any], Any]] = {"relu": F.relu, "gelu": F.gelu}
     if not isinstance(activation, str):
         return activation
@@ -39,13 +39,13 @@ class TransformerEncoderLayer(Module):
         nhead: int,
         dim_feedforward: int = 2048,
         dropout: float = 0.1,
-        activation: str | Callable[[Any], Any] = F.relu,
+        activation: str | Callable[[Any], object] = F.relu,
         layer_norm_eps: float = 1e-5,
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: object = None,
+        dtype: object = None,
     ) -> None:
         check_device(device)
         super().__init__()
@@ -66,7 +66,7 @@ class TransformerEncoderLayer(Module):
         self,
         src: Any,
         src_mask: Any = None,
-        src_key_padding_mask: Any = None,
+        src_key_padding_mask: object = None,
         is_causal: bool = False,
     ) -> Any:
         """The output, of the input's shape; the masks are those of MultiheadAttention."""
@@ -77,18 +77,18 @@ class TransformerEncoderLayer(Module):
         src = self.norm1(src + self._attend(src, *masks))
         return self.norm2(src + self._feed(src))
 
-    def _attend(self, x: Any, mask: Any, padding: Any, is_causal: bool) -> Any:
+    def _attend(self, x: object, mask: object, padding: object, is_causal: bool) -> Any:
         options = {"key_padding_mask": padding, "attn_mask": mask, "is_causal": is_causal}
         return self.dropout1(self.self_attn(x, x, x, need_weights=False, **options)[0])
 
-    def _feed(self, x: Any) -> Any:
+    def _feed(self, x: object) -> Any:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 class TransformerEncoder(Module):
     """`num_layers` copies of a layer in a row, and a normalisation layer after them if given."""
 
-    def __init__(self, encoder_layer: Any, num_layers: int, norm: Any = None) -> None:
+    def __init__(self, encoder_layer: object, num_layers: int, norm: Any = None) -> None:
         super().__init__()
         self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
         self.num_layers = num_layers
@@ -98,7 +98,7 @@ class TransformerEncoder(Module):
         self,
         src: Any,
         mask: Any = None,
-        src_key_padding_mask: Any = None,
+        src_key_padding_mask: object = None,
         is_causal: bool = False,
     ) -> Any:
         """The output of the last layer; the masks are those of MultiheadAttention."""

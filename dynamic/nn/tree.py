@@ -122,5 +122,5 @@ class Tree:
         return getattr(module, name)
 
 
-def _no_attribute(module: Any, name: str) -> ModuleAttributeError:
+def _no_attribute(module: object, name: str) -> ModuleAttributeError:
     return ModuleAttributeError(f"{type(module).__name__} has no attribute `{name}`")

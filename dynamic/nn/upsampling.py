@@ -13,7 +13,7 @@ class Upsample(Module):
 
     def __init__(
         self,
-        size: Any = None,
+        size: object = None,
         scale_factor: Any = None,
         mode: str = "nearest",
         align_corners: bool | None = None,
@@ -48,12 +48,12 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """Two axes at another size by their nearest elements."""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: object = None, scale_factor: object = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
     """Two axes at another size, bilinearly, with the corners where they are."""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: object = None, scale_factor: object = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -50,7 +50,7 @@ ONLY_FUNCTIONS = {
 def _method(name: str, function: Any) -> Any:
     """A function as a method: an Op, unlike a function, does not bind to its first argument."""
 
-    def method(self: Any, *args: Any, **options: Any) -> Any:
+    def method(self: object, *args: object, **options: object) -> Any:
         return function(self, *args, **options)
 
     method.__name__ = method.__qualname__ = name
@@ -59,7 +59,7 @@ def _method(name: str, function: Any) -> Any:
 
 
 def _in_place(function: Any) -> Any:
-    def method(self: Any, *args: Any, **options: Any) -> Any:
+    def method(self: Any, *args: object, **options: object) -> Any:
         return self.copy_(function(self.clone(), *args, **options))
 
     method.__doc__ = f"In place: {function.__doc__}"

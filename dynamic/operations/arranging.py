@@ -98,18 +98,18 @@ def hstack(tensors: Sequence[Any]) -> Any:
     return ops.concatenate(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
-def vstack(tensors: Sequence[Any]) -> Any:
+def vstack(tensors: Sequence[object]) -> Any:
     """Tensors joined along their first axis, vectors as rows."""
     return ops.concatenate([atleast_2d(as_tensor(one)) for one in tensors], 0)
 
 
-def dstack(tensors: Sequence[Any]) -> Any:
+def dstack(tensors: Sequence[object]) -> Any:
     """Tensors joined along their third axis."""
     grown = [atleast_2d(as_tensor(one)) for one in tensors]
     return ops.concatenate([x if x.ndim > 2 else ops.expand_dims(x, 2) for x in grown], 2)
 
 
-def column_stack(tensors: Sequence[Any]) -> Any:
+def column_stack(tensors: Sequence[object]) -> Any:
     """Tensors joined along their second axis, vectors as columns."""
     grown = [as_tensor(one) for one in tensors]
     return ops.concatenate([x if x.ndim > 1 else ops.reshape(x, (-1, 1)) for x in grown], 1)
@@ -128,7 +128,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     return tuple(ops.broadcast_to(one, shape) for one in tensors)
 
 
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
+def meshgrid(*tensors: object, indexing: str = "ij") -> tuple[Any, ...]:
     """Per vector a view of it along an axis of its own, in the shape of all of them.
 
     With indexing="xy" the first two axes are exchanged.
@@ -151,7 +151,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     )
 
 
-def cartesian_prod(*tensors: Any) -> Any:
+def cartesian_prod(*tensors: object) -> Any:
     """All combinations of the elements of vectors, one per row."""
     if len(tensors) == 1:
         return tensors[0]
@@ -177,12 +177,12 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[An
     return tuple(input.narrow(dim, start, max(0, stop - start)) for start, stop in parts)
 
 
-def fliplr(input: Any) -> Any:
+def fliplr(input: object) -> Any:
     """The columns in reverse order."""
     return ops.flip(input, 1)
 
 
-def flipud(input: Any) -> Any:
+def flipud(input: object) -> Any:
     """The rows in reverse order."""
     return ops.flip(input, 0)
 
@@ -215,7 +215,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     return input.apply(eager_ops.roll, (input,), {"shifts": tuple(moves), "axes": places})
 
 
-def repeat(input: Any, *repeats: Any) -> Any:
+def repeat(input: Any, *repeats: object) -> Any:
     """The tensor side by side so many times along each axis; new axes come first."""
     times = sizes_of(repeats, "repeat", "repeats")
     if len(times) < input.ndim:
@@ -233,7 +233,7 @@ def repeat(input: Any, *repeats: Any) -> Any:
     return result.apply(eager_ops.contiguous, (result,), {})  # a view of what was expanded
 
 
-def tile(input: Any, *dims: Any) -> Any:
+def tile(input: Any, *dims: object) -> Any:
     """As `repeat`, with 1 for leading axes that are not given."""
     times = sizes_of(dims, "tile", "dims")
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
@@ -279,7 +279,7 @@ def _upper(x: Any, *, diagonal: int) -> Any:
 def _triangle_op(name: str, function: Any, doc: str) -> Op:
     """The op of a triangle, which is its own gradient and saves nothing."""
 
-    def vjp(g: Any, o: Any, a: Any, *, diagonal: int) -> Any:
+    def vjp(g: object, o: object, a: object, *, diagonal: int) -> Any:
         return as_one_node(op, g, diagonal=diagonal)
 
     op = Op(
@@ -299,22 +299,22 @@ def _triangle(op: Op, input: Any, diagonal: int) -> Any:
     return as_one_node(op, input, diagonal=diagonal)
 
 
-def tril(input: Any, diagonal: int = 0) -> Any:
+def tril(input: object, diagonal: int = 0) -> Any:
     """Matrices with zeros above a diagonal."""
     return _triangle(_tril, input, diagonal)
 
 
-def triu(input: Any, diagonal: int = 0) -> Any:
+def triu(input: object, diagonal: int = 0) -> Any:
     """Matrices with zeros below a diagonal."""
     return _triangle(_triu, input, diagonal)
 
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Any:
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: object = None) -> Any:
     """The rows and columns of the elements on and below a diagonal: (2, n)."""
     return as_tensor(np.stack(np.tril_indices(row, offset, col)), dtype)
 
 
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Any:
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: object = None) -> Any:
     """The rows and columns of the elements on and above a diagonal: (2, n)."""
     return as_tensor(np.stack(np.triu_indices(row, offset, col)), dtype)
 
@@ -335,12 +335,12 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
 _diagonal = diagonal  # `diag` has an argument of that name
 
 
-def as_view(result: Any, input: Any) -> Any:
+def as_view(result: object, input: object) -> Any:
     """What a tracer computed in place of a view; where it is written to, a capture refuses."""
     return result.as_view_of(input) if hasattr(result, "as_view_of") else result
 
 
-def _copied_diagonal(input: Any, offset: int, first: int = 0, second: int = 1) -> Any:
+def _copied_diagonal(input: object, offset: int, first: int = 0, second: int = 1) -> Any:
     planes = movedim(input, (first, second), (-2, -1))
     rows, columns = planes.shape[-2:]
     places = np.arange(rows * columns).reshape(rows, columns).diagonal(offset)
@@ -407,7 +407,7 @@ def trace(input: Any) -> Any:
     return ops.sum(diagonal(input))
 
 
-def block_diag(*tensors: Any) -> Any:
+def block_diag(*tensors: object) -> Any:
     """Matrices on the diagonal of a larger one, zeros elsewhere; vectors are rows."""
     blocks = [atleast_2d(as_tensor(one)) for one in tensors]
     if any(block.ndim != 2 for block in blocks):

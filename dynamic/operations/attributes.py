@@ -56,13 +56,13 @@ def ndimension(self: Any) -> int:
     return int(self._array.ndim)
 
 
-def reshape_as(self: Any, other: Any) -> Any:
+def reshape_as(self: object, other: Any) -> Any:
     """The elements in the shape of another tensor."""
     return ops.reshape(self, tuple(other.shape))
 
 
 def _new(make: Any) -> Any:
-    def method(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
+    def method(self: Any, *size: object, dtype: object = None, **options: object) -> Any:
         wanted = self._array.dtype if dtype is None else dtype
         return make(sizes_of(size, f"new_{make.__name__}"), dtype=wanted, **options)
 
@@ -75,13 +75,15 @@ new_empty, new_zeros, new_ones = (
 )
 
 
-def new_full(self: Any, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Any:
+def new_full(
+    self: Any, size: object, fill_value: object, *, dtype: object = None, **options: Any
+) -> Any:
     """One number in this shape, with the dtype of the tensor unless another is given."""
     wanted = self._array.dtype if dtype is None else dtype
     return creation.full(size, fill_value, dtype=wanted, **options)
 
 
-def new_tensor(self: Any, data: Any, *, dtype: Any = None, **options: Any) -> Any:
+def new_tensor(self: Any, data: object, *, dtype: object = None, **options: Any) -> Any:
     """A copy of `data`, with the dtype of the tensor unless another is given."""
     wanted = self._array.dtype if dtype is None else dtype
     return creation.tensor(data, dtype=wanted, **options)

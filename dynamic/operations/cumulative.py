@@ -42,7 +42,7 @@ class CumMin(NamedTuple):
 
 
 def _running(op: Op) -> Any:
-    def function(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    def function(input: Any, dim: int, *, dtype: object = None) -> Any:
         x = input if dtype is None else input.to(dtype)
         axis = axis_of(op.name, dim, x.ndim)
         if not x.ndim:
@@ -67,12 +67,12 @@ def _extrema(input: Any, dim: int, largest: bool) -> tuple[Any, Any]:
     return ops.take_along_axis(input, places, axis), places
 
 
-def cummax(input: Any, dim: int) -> Any:
+def cummax(input: object, dim: int) -> Any:
     """The largest element up to each along an axis, and where it is; of equal ones the last."""
     return CumMax(*_extrema(input, dim, True))
 
 
-def cummin(input: Any, dim: int) -> Any:
+def cummin(input: object, dim: int) -> Any:
     """The smallest element up to each along an axis, and where it is; of equal ones the last."""
     return CumMin(*_extrema(input, dim, False))
 
@@ -88,7 +88,7 @@ def _trapezoids(y: Any, x: Any, dx: Any, dim: int) -> Any:
     return (left + right) * diff(x, dim=axis - y.ndim if x.ndim < y.ndim else axis) / 2
 
 
-def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
+def trapezoid(y: object, x: object = None, *, dx: float = 1, dim: int = -1) -> Any:
     """The integral of y along an axis by the trapezoidal rule, at places x or `dx` apart."""
     return _trapezoids(y, x, dx, dim).sum(dim)
 
@@ -96,18 +96,20 @@ def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
 trapz = trapezoid
 
 
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
+def cumulative_trapezoid(y: object, x: object = None, *, dx: float = 1, dim: int = -1) -> Any:
     """The integrals of y up to each place from the second on: see `trapezoid`."""
     return cumsum(_trapezoids(y, x, dx, dim), dim)
 
 
 @along
-def logcumsumexp(input: Any, dim: int) -> Any:
+def logcumsumexp(input: object, dim: int) -> Any:
     """log(cumsum(exp(x))), scaled by the largest element of each row."""
     return ops.logcumsumexp(input, dim)
 
 
-def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    input: Any, n: int = 1, dim: int = -1, prepend: object = None, append: object = None
+) -> Any:
     """The differences of neighbours along an axis, n times; bools differ or not."""
     if not input.ndim:
         raise AutogradError("diff expects input to be at least one-dimensional")

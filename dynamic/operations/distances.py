@@ -12,7 +12,7 @@ from dynamic.core.errors import AutogradError
 __all__ = ["cdist", "cross", "dist", "pdist"]
 
 
-def dist(input: Any, other: Any, p: float = 2) -> Any:
+def dist(input: object, other: Any, p: float = 2) -> Any:
     """The p-norm of the difference of two tensors, which broadcast."""
     return (input - other).norm(p)
 

@@ -18,29 +18,29 @@ __all__ = [
 ]  # fmt: skip
 
 
-def heaviside(input: Any, values: Any) -> Any:
+def heaviside(input: Any, values: object) -> Any:
     """0 below 0, 1 above, and `values` at 0; RuntimeError for tensors of two dtypes."""
     if isinstance(values, Tensor) and input.dtype != values.dtype:
         raise AutogradError("heaviside is not yet implemented for tensors with different dtypes.")
     return ops.heaviside(input, values)
 
 
-def isposinf(input: Any) -> Any:
+def isposinf(input: object) -> Any:
     """Whether an element is inf."""
     return ops.equal(input, math.inf)
 
 
-def isneginf(input: Any) -> Any:
+def isneginf(input: object) -> Any:
     """Whether an element is -inf."""
     return ops.equal(input, -math.inf)
 
 
-def signbit(input: Any) -> Any:
+def signbit(input: object) -> Any:
     """Whether the sign is negative, of -0.0 too."""
     return ops.less(ops.copysign(1.0, input), 0)
 
 
-def isreal(input: Any) -> Any:
+def isreal(input: object) -> Any:
     """Whether an element is real: all are."""
     return ops.logical_or(ops.isnan(input), True)
 
@@ -51,16 +51,16 @@ def float_power(input: Any, exponent: Any) -> Any:
     return first**second
 
 
-def ldexp(input: Any, other: Any) -> Any:
+def ldexp(input: Any, other: object) -> Any:
     """input * 2**other."""
     return input * ops.power(2.0, as_tensor(other).to(input.dtype))
 
 
-def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
+def rsub(input: Any, other: object, *, alpha: float = 1) -> Any:
     """other - alpha * input."""
     return other - (input if alpha == 1 else input * alpha)
 
 
-def threshold(input: Any, threshold: float, value: float) -> Any:
+def threshold(input: object, threshold: float, value: float) -> Any:
     """The elements above a threshold, `value` elsewhere."""
     return as_one_node(eager_ops.threshold, input, least=threshold, value=value)

@@ -32,7 +32,7 @@ __all__ = [
 def _method(name: str) -> Any:
     method = getattr(Tensor, name)
 
-    def function(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    def function(input: object, *args: object, out: object = None, **kwargs: object) -> Any:
         if type(input) in PLAIN and out is None and not kwargs:
             return method(input, *args)
         if isinstance(input, Operand) and not isinstance(input, Tensor):
@@ -68,7 +68,7 @@ eq, ne, lt, le, gt, ge = (
 neg, cat = ops.negative, concat
 
 
-def flip(input: Any, dims: Any) -> Any:
+def flip(input: object, dims: object) -> Any:
     """The elements in reverse order along the given axes."""
     return ops.flip(input, dims)
 
@@ -87,6 +87,6 @@ def is_inference(input: Any) -> Any:
     return input.is_inference()
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(value: object) -> bool:
     """Whether `value` is a Tensor."""
     return isinstance(value, Tensor)

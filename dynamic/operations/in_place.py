@@ -74,7 +74,7 @@ __all__ = [
 
 
 def _function(name: str) -> Any:
-    def function(input: Any, *args: Any, **options: Any) -> Any:
+    def function(input: object, *args: object, **options: object) -> Any:
         return getattr(input, name)(*args, **options)
 
     function.__name__ = function.__qualname__ = name

@@ -20,7 +20,7 @@ __all__ = [
 class finfo:  # noqa: N801 - PyTorch's name
     """The limits of a floating dtype (the default one): bits, eps, max, min, tiny, resolution."""
 
-    def __init__(self, dtype: Any = None) -> None:
+    def __init__(self, dtype: object = None) -> None:
         numpy = get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
         if numpy.kind != "f":
             raise ArgumentError(
@@ -43,7 +43,7 @@ class finfo:  # noqa: N801 - PyTorch's name
 class iinfo:  # noqa: N801 - PyTorch's name
     """The limits of an integer dtype: bits, max, min."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: object) -> None:
         numpy = as_numpy_dtype(dtype)
         if numpy.kind not in "iu":
             raise ArgumentError(
@@ -58,18 +58,18 @@ class iinfo:  # noqa: N801 - PyTorch's name
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
-def promote_types(type1: Any, type2: Any) -> DType:
+def promote_types(type1: object, type2: object) -> DType:
     """The smallest dtype that holds both."""
     return DTYPES[dtypes.promote_types(as_numpy_dtype(type1), as_numpy_dtype(type2))]
 
 
-def result_type(tensor1: Any, tensor2: Any) -> DType:
+def result_type(tensor1: object, tensor2: object) -> DType:
     """The dtype of an arithmetic op on two tensors or numbers."""
     pair = (one._array if isinstance(one, Tensor) else one for one in (tensor1, tensor2))
     return DTYPES[dtypes.result_type(pair)]
 
 
-def can_cast(from_: Any, to: Any) -> bool:
+def can_cast(from_: object, to: object) -> bool:
     """Whether PyTorch casts one dtype to another in an op: never to a lower category."""
     first, second = (DTYPES[as_numpy_dtype(one)] for one in (from_, to))
     return bool(first.category <= second.category)
@@ -80,11 +80,11 @@ def is_floating_point(input: Any) -> bool:
     return bool(input.is_floating_point())
 
 
-def is_complex(input: Any) -> bool:
+def is_complex(input: object) -> bool:
     """Whether the dtype of the tensor is complex: never."""
     return False
 
 
-def is_nonzero(input: Any) -> bool:
+def is_nonzero(input: object) -> bool:
     """Whether the only element of the tensor is not 0."""
     return bool(input)

@@ -29,7 +29,7 @@ __all__ = [
 _ALL = slice(None)
 
 
-def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+def put(input: Any, index: Any, source: object, accumulate: bool = False) -> Any:
     """The input with the elements of `source` at places in the flat tensor, or added there."""
     require_index("put_(): Expected a long tensor for index, but got {0}", index, True)
     source = ops.reshape(source, tuple(index.shape))
@@ -40,7 +40,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     return input + ops.reshape(added, tuple(input.shape))
 
 
-def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+def index_put(input: Any, indices: object, values: object, accumulate: bool = False) -> Any:
     """The input with `input[indices] = values`, or with them added."""
     return input.clone().index_put_(indices, values, accumulate)
 
@@ -48,18 +48,18 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 def _scatter_op(name: str, cut: Any) -> Op:
     """The op that replaces the part of a tensor that `cut(x, **attrs)` is a view of."""
 
-    def scattered(x: Any, src: Any, **attrs: Any) -> Any:
+    def scattered(x: object, src: object, **attrs: object) -> Any:
         result = np.array(x)
         writable(cut(result, **attrs))[...] = src
         return result
 
-    def by_x(g: Any, o: Any, a: Any, b: Any, **attrs: Any) -> Any:
+    def by_x(g: Any, o: object, a: object, b: Any, **attrs: object) -> Any:
         zeros = np.zeros(b.shape, np.dtype(g.dtype))
         return scattered(g, zeros, **attrs) if isinstance(g, np.ndarray) else g.apply(
             op, (g, g.constant(zeros)), attrs
         )  # fmt: skip
 
-    def by_src(g: Any, o: Any, a: Any, b: Any, **attrs: Any) -> Any:
+    def by_src(g: object, o: object, a: object, b: Any, **attrs: object) -> Any:
         part = cut(g, **attrs)
         return part if part.dtype == b.dtype else ops.astype(part, b.dtype)
 
@@ -85,7 +85,7 @@ def _scattered(op: Op, input: Any, src: Any, attrs: Attrs, part: Any) -> Any:
     return input.apply(op, (input, src), attrs)
 
 
-def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
+def select_scatter(input: Any, src: object, dim: int, index: int) -> Any:
     """The input with `src`, of the shape that is left without the axis, at one index of an axis."""
     if type(input) not in PLAIN or type(src) not in PLAIN:
         result = input.clone()
@@ -98,7 +98,7 @@ def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
 
 def slice_scatter(
     input: Any,
-    src: Any,
+    src: object,
     dim: int = 0,
     start: int | None = None,
     end: int | None = None,
@@ -134,7 +134,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
 
 
 @computed
-def diagflat(input: Any, offset: int = 0) -> Any:
+def diagflat(input: object, offset: int = 0) -> Any:
     """The matrix with all elements on a diagonal."""
     return diag_embed(ops.reshape(input, (-1,)), offset)
 
@@ -177,13 +177,13 @@ def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, .
     return found
 
 
-def vsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+def vsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
     """Views cut along the first axis: so many parts, or before each index."""
     found: tuple[Any, ...] = input.tensor_split(indices_or_sections, 0)
     return found
 
 
-def hsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+def hsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
     """Views cut along the second axis, of vectors along their only one: see `vsplit`."""
     found: tuple[Any, ...] = input.tensor_split(indices_or_sections, min(input.ndim - 1, 1))
     return found

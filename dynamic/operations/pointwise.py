@@ -29,12 +29,12 @@ arccos, arcsin, arctan, arctan2 = ops.acos, ops.asin, ops.atan, ops.atan2
 sgn = ops.sign
 
 
-def positive(input: Any) -> Any:
+def positive(input: object) -> Any:
     """The tensor itself."""
     return input
 
 
-def _lerp(a: Any, b: Any, *, weight: float) -> Any:
+def _lerp(a: object, b: Any, *, weight: float) -> Any:
     away = b - a
     return a + weight * away if abs(weight) < 0.5 else b - away * (1 - weight)
 
@@ -55,7 +55,7 @@ lerp_by_number = Op(
 )
 
 
-def lerp(input: Any, end: Any, weight: Any) -> Any:
+def lerp(input: Any, end: object, weight: Any) -> Any:
     """The input at weight 0, `end` at weight 1, and on the line through both elsewhere."""
     require_dtype("expected dtype {2} for `end` but got dtype {3}", input, end)
     require_dtype("expected dtype {2} for `weight` but got dtype {3}", input, weight)
@@ -78,7 +78,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
     return input + (product if value == 1 else product * value)
 
 
-def _added_quotient(x: Any, a: Any, b: Any, *, value: float) -> Any:
+def _added_quotient(x: object, a: object, b: Any, *, value: float) -> Any:
     quotient = a / b
     return x + (quotient if value == 1 else quotient * value)
 
@@ -102,19 +102,19 @@ _addcdiv = Op(
 )
 
 
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
+def addcdiv(input: Any, tensor1: object, tensor2: object, *, value: float = 1) -> Any:
     """input + value * tensor1 / tensor2."""
     if all(type(one) in PLAIN for one in (input, tensor1, tensor2)):
         return input.apply(_addcdiv, (input, tensor1, tensor2), {"value": value})
     return _added_quotient(input, tensor1, tensor2, value=value)
 
 
-def clamp_min(input: Any, min: Any) -> Any:
+def clamp_min(input: Any, min: object) -> Any:
     """The elements, at least `min`."""
     return input.clamp(min=min)
 
 
-def clamp_max(input: Any, max: Any) -> Any:
+def clamp_max(input: Any, max: object) -> Any:
     """The elements, at most `max`."""
     return input.clamp(max=max)
 
@@ -147,7 +147,7 @@ def isclose(
 
 
 def allclose(
-    input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+    input: object, other: object, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
     """Whether all elements are close: see `isclose`."""
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
@@ -158,17 +158,17 @@ def equal(input: Any, other: Any) -> bool:
     return bool(np.array_equal(input._array, other._array))
 
 
-def bitwise_and(input: Any, other: Any) -> Any:
+def bitwise_and(input: object, other: Any) -> Any:
     """a & b, bit by bit."""
     return input & other
 
 
-def bitwise_or(input: Any, other: Any) -> Any:
+def bitwise_or(input: object, other: Any) -> Any:
     """a | b, bit by bit."""
     return input | other
 
 
-def bitwise_xor(input: Any, other: Any) -> Any:
+def bitwise_xor(input: object, other: Any) -> Any:
     """a ^ b, bit by bit."""
     return input ^ other
 
@@ -178,12 +178,12 @@ def bitwise_not(input: Any) -> Any:
     return ~input
 
 
-def nansum(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def nansum(input: object, dim: object = None, keepdim: bool = False) -> Any:
     """The sum of the elements that are not nan."""
     return ops.where(ops.isnan(input), 0.0, input).sum(dim, keepdim)
 
 
-def nanmean(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def nanmean(input: object, dim: object = None, keepdim: bool = False) -> Any:
     """The mean of the elements that are not nan."""
     count = ops.logical_not(ops.isnan(input)).sum(dim, keepdim)
     return nansum(input, dim, keepdim) / count
@@ -207,6 +207,6 @@ def _check_spread(name: str, options: dict[str, Any]) -> None:
 
 
 def _mean_of(
-    input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, **_: Any
+    input: Any, dim: object = None, unbiased: object = None, keepdim: bool = False, **_: object
 ) -> Any:
     return input.mean(None if isinstance(dim, bool) else dim, keepdim)

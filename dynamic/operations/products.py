@@ -30,37 +30,41 @@ def _plus(input: Any, product: Any, beta: float, alpha: float) -> Any:
     return (input if beta == 1 else input * beta) + product
 
 
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+def addmm(input: object, mat1: object, mat2: object, *, beta: float = 1, alpha: float = 1) -> Any:
     """beta input + alpha mat1 @ mat2: (n, p), (n, m), (m, p) -> (n, p); the input broadcasts."""
     return _plus(input, ops.matmul(mat1, mat2), beta, alpha)
 
 
-def addmv(input: Any, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+def addmv(input: object, mat: object, vec: object, *, beta: float = 1, alpha: float = 1) -> Any:
     """beta input + alpha mat @ vec: (n,), (n, m), (m,) -> (n,)."""
     return _plus(input, ops.matmul(mat, vec), beta, alpha)
 
 
-def addr(input: Any, vec1: Any, vec2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+def addr(input: object, vec1: object, vec2: object, *, beta: float = 1, alpha: float = 1) -> Any:
     """beta input + alpha vec1 vec2^T: (n, m), (n,), (m,) -> (n, m)."""
     return _plus(input, ops.outer(vec1, vec2), beta, alpha)
 
 
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+def baddbmm(
+    input: object, batch1: object, batch2: object, *, beta: float = 1, alpha: float = 1
+) -> Any:
     """beta input + alpha batch1 @ batch2: (b, n, p), (b, n, m), (b, m, p) -> (b, n, p)."""
     return _plus(input, ops.matmul(batch1, batch2), beta, alpha)
 
 
-def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+def addbmm(
+    input: object, batch1: object, batch2: object, *, beta: float = 1, alpha: float = 1
+) -> Any:
     """beta input + alpha times the sum of batch1 @ batch2 over the batch: -> (n, p)."""
     return _plus(input, ops.sum(ops.matmul(batch1, batch2), 0), beta, alpha)
 
 
-def ger(input: Any, vec2: Any) -> Any:
+def ger(input: object, vec2: object) -> Any:
     """The products of each element of one vector with each of the other: (n,), (m,) -> (n, m)."""
     return ops.outer(input, vec2)
 
 
-def vdot(input: Any, other: Any) -> Any:
+def vdot(input: object, other: object) -> Any:
     """The sum of the products of two vectors."""
     return ops.dot(input, other)
 
@@ -201,7 +205,7 @@ def _sizes(labels: Sequence[Labels], operands: Sequence[Any]) -> dict[str, int]:
     return sizes
 
 
-def _without_repeats(x: Any, names: Labels) -> tuple[Any, Labels]:
+def _without_repeats(x: object, names: Labels) -> tuple[Any, Labels]:
     """The diagonal over axes that have the same name."""
     for name in dict.fromkeys(names):
         while names.count(name) > 1:
@@ -244,7 +248,7 @@ def _contract(
     return ops.reshape(product, shape), batch + rows + columns
 
 
-def _summed(x: Any, names: Labels, kept: set[str]) -> tuple[Any, Labels]:
+def _summed(x: object, names: Labels, kept: set[str]) -> tuple[Any, Labels]:
     """The sums over the axes that nothing else needs."""
     gone = tuple(axis for axis, name in enumerate(names) if name not in kept)
     if not gone:
@@ -260,7 +264,7 @@ def _spread(x: Any, names: Labels, shared: Labels, sizes: Mapping[str, int]) -> 
     return x if shape == tuple(x.shape) else ops.broadcast_to(x, shape)
 
 
-def _arranged(x: Any, names: Labels, wanted: Labels) -> Any:
+def _arranged(x: object, names: Labels, wanted: Labels) -> Any:
     """x with its axes in the wanted order."""
     if names == wanted:
         return x

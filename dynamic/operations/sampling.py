@@ -15,7 +15,7 @@ from dynamic.tensors.tensor import Tensor, wrap
 __all__ = ["bernoulli", "multinomial", "normal", "poisson"]
 
 
-def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> Any:
+def bernoulli(input: Any, p: float | None = None, *, generator: object = None) -> Any:
     """1 with the probability that each element is (or `p` of all), else 0."""
     chance = input._array if p is None else p
     if np.any((np.asarray(chance) < 0) | (np.asarray(chance) > 1)):
@@ -25,7 +25,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
 
 
 def multinomial(
-    input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None
+    input: Any, num_samples: int, replacement: bool = False, *, generator: object = None
 ) -> Any:
     """Indices drawn with the weights in the last axis: (..., n) -> (..., num_samples), int64."""
     weights = input._array
@@ -64,8 +64,8 @@ def normal(
     std: Any = 1.0,
     size: Any = None,
     *,
-    generator: Any = None,
-    dtype: Any = None,
+    generator: object = None,
+    dtype: object = None,
     requires_grad: bool = False,
 ) -> Any:
     """Normal numbers; mean and standard deviation are numbers, with `size`, or tensors."""
@@ -84,7 +84,7 @@ def normal(
     return result
 
 
-def poisson(input: Any, generator: Any = None) -> Any:
+def poisson(input: Any, generator: object = None) -> Any:
     """Numbers from Poisson distributions with the elements as their means."""
     drawn = source_of(generator).poisson(input._array)
     return wrap(np.asarray(drawn, input._array.dtype))

@@ -97,7 +97,9 @@ def _number(value: Any, like: Any) -> Any:
 
 
 @along
-def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None) -> Any:
+def scatter(
+    input: object, dim: int, index: object, src: object, *, reduce: str | None = None
+) -> Any:
     """The input with the elements of `src` (or one number) written at `index` along one axis.
 
     Where a place occurs twice, the last one stays. reduce="add" adds instead.
@@ -111,7 +113,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = 
     return _scattered(ops.scatter, input, axis, index, src)
 
 
-def _scattered(op: Any, input: Any, axis: int, index: Any, src: Any, **attrs: Any) -> Any:
+def _scattered(op: Any, input: Any, axis: int, index: Any, src: Any, **attrs: object) -> Any:
     require_dtype("scatter(): Expected self.dtype to be equal to src.dtype", input, src)
     if not index._array.size:
         return input.clone()
@@ -120,7 +122,7 @@ def _scattered(op: Any, input: Any, axis: int, index: Any, src: Any, **attrs: An
 
 
 @along
-def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
+def scatter_add(input: object, dim: int, index: object, src: object) -> Any:
     """The input with the elements of `src` added at `index` along one axis."""
     axis = _check("scatter_add", input, dim, index)
     return _scattered(ops.scatter_add, input, axis, index, src)
@@ -131,7 +133,7 @@ _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 @along
 def scatter_reduce(
-    input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
+    input: object, dim: int, index: object, src: object, reduce: str, *, include_self: bool = True
 ) -> Any:
     """The input with the elements of `src` at `index` along one axis, reduced place by place.
 
@@ -147,13 +149,13 @@ def scatter_reduce(
     return _scattered(ops.scatter_reduce, input, axis, index, src, **options)
 
 
-def _slices(op: Any, input: Any, axis: int, index: Any, source: Any) -> Any:
+def _slices(op: Any, input: object, axis: int, index: Any, source: object) -> Any:
     index = index if index.ndim else ops.reshape(index, (1,))
     return op.bound((input, source, index), {"axis": axis, "wrap": False})
 
 
 @along
-def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: object = 1) -> Any:
     """The input with the slices of `source` added at `index` along one axis."""
     axis = axis_of("index_add", dim, input.ndim)
     if index.shape[0] != source.shape[axis]:
@@ -169,7 +171,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 
 
 @along
-def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+def index_fill(input: Any, dim: int, index: object, value: Any) -> Any:
     """The input with `value`, a number or a 0-d tensor, in the slices at `index` of one axis."""
     require_places(index)
     value = _number(value, input)
@@ -178,7 +180,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
 
 
 @along
-def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
+def index_copy(input: Any, dim: int, index: object, source: object) -> Any:
     """The input with the slices of `source` at `index` along one axis."""
     require_index("index_copy_(): Expected a long tensor for index, but got {0}", index, True)
     axis = axis_of("index", dim, input.ndim)
@@ -198,7 +200,7 @@ def masked_select(input: Any, mask: Any) -> Any:
     return ops.take(ops.reshape(ops.broadcast_to(input, shape), (-1,)), places, 0)
 
 
-def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+def masked_scatter(input: Any, mask: Any, source: object) -> Any:
     """The input with the elements of `source`, in their order, where the mask holds."""
     require_dtype(
         "masked_scatter: expected self and source to have same dtypes but got {0} and {1}",
@@ -219,13 +221,13 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     return wrap(np.argwhere(input._array))
 
 
-def argwhere(input: Any) -> Any:
+def argwhere(input: object) -> Any:
     """The indices of the elements that are not 0, one per row."""
     return nonzero(input)
 
 
 @along
-def count_nonzero(input: Any, dim: Any = None) -> Any:
+def count_nonzero(input: object, dim: object = None) -> Any:
     """How many elements are not 0, along axes or of all."""
     return ops.astype(ops.not_equal(input, 0), "int64").sum(dim)
 

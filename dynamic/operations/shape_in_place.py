@@ -83,7 +83,7 @@ def unsqueeze_(self: Any, dim: int) -> Any:
     return _become(self, ops.expand_dims, added)
 
 
-def squeeze_(self: Any, dim: Any = None) -> Any:
+def squeeze_(self: Any, dim: object = None) -> Any:
     """In place: without the axes of size 1, or those of `dim` that have size 1."""
 
     def removed() -> Attrs:

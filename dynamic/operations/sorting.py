@@ -78,17 +78,17 @@ def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool
     return ops.argsort.bound((input,), {"axis": axis, "descending": bool(descending)})
 
 
-def _pick(x: Any, indices: Any, dim: int) -> Any:
+def _pick(x: Any, indices: object, dim: int) -> Any:
     return ops.take_along_axis(x, indices, dim) if x.ndim else x.clone()
 
 
-def sort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
+def sort(input: object, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
     """The elements along an axis in order, nan last (first if descending), and their places."""
     indices = argsort(input, dim, descending)
     return Sorted(_pick(input, indices, dim), indices)
 
 
-def msort(input: Any) -> Any:
+def msort(input: object) -> Any:
     """The elements along the first axis in order."""
     return sort(input, 0).values
 
@@ -191,7 +191,9 @@ def unique_consecutive(
     return _listed(values, inverse, counts, return_inverse, return_counts)
 
 
-def _listed(values: Any, inverse: Any, counts: Any, with_inverse: bool, with_counts: bool) -> Any:
+def _listed(
+    values: object, inverse: object, counts: object, with_inverse: bool, with_counts: bool
+) -> Any:
     found = [values, *[inverse] * with_inverse, *[counts] * with_counts]
     tensors = tuple(wrap(np.array(one)) for one in found)
     return tensors if len(tensors) > 1 else tensors[0]

@@ -46,7 +46,7 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _quantile(
-    input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip: bool
+    input: Any, q: object, dim: int | None, keepdim: bool, interpolation: str, skip: bool
 ) -> Any:
     if interpolation not in _INTERPOLATIONS:
         raise AutogradError(
@@ -94,15 +94,15 @@ def _between(rows: Any, levels: Any, interpolation: str, skip: bool) -> Any:
     return low.lerp(_at(rows, np.ceil(ranks)), wrap(part))
 
 
-def _at(rows: Any, places: Any) -> Any:
+def _at(rows: object, places: Any) -> Any:
     columns = np.moveaxis(places.astype(np.int64), 0, -1)
     return ops.take_along_axis(rows, wrap(columns), -1).movedim(-1, 0)
 
 
 @computed
 def quantile(
-    input: Any,
-    q: Any,
+    input: object,
+    q: object,
     dim: int | None = None,
     keepdim: bool = False,
     *,
@@ -118,8 +118,8 @@ def quantile(
 
 @computed
 def nanquantile(
-    input: Any,
-    q: Any,
+    input: object,
+    q: object,
     dim: int | None = None,
     keepdim: bool = False,
     *,
@@ -203,7 +203,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     return found if input.ndim == 2 else found.reshape(())
 
 
-def corrcoef(input: Any) -> Any:
+def corrcoef(input: object) -> Any:
     """The correlations of variables, one per row, within [-1, 1]."""
     found = cov(input)
     if not found.ndim:
@@ -226,7 +226,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
 
 def searchsorted(
     sorted_sequence: Any,
-    input: Any,
+    input: object,
     *,
     out_int32: bool = False,
     right: bool = False,
@@ -260,13 +260,15 @@ def searchsorted(
     return wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
 
 
-def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+def bucketize(
+    input: object, boundaries: object, *, out_int32: bool = False, right: bool = False
+) -> Any:
     """The bucket of each element between boundaries in order; see `searchsorted`."""
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
 def isin(
-    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+    elements: object, test_elements: object, *, assume_unique: bool = False, invert: bool = False
 ) -> Any:
     """Per element whether it is among others."""
     first, second = (

@@ -20,7 +20,7 @@ class Adadelta(Optimizer):
     """
 
     def __init__(
-        self, params: Iterable[Any], lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6,
+        self, params: Iterable[object], lr: object = 1.0, rho: float = 0.9, eps: float = 1e-6,
         weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
         maximize: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
@@ -38,7 +38,7 @@ class Adadelta(Optimizer):
         lr, rho, eps = number(group["lr"]), group["rho"], scalar(group["eps"], values.dtype)
         arrays = (values, g, state["square_avg"]._array, state["acc_delta"]._array)
 
-        def change(p: Any, d: Any, squares: Any, deltas: Any, t: Any, u: Any, w: Any) -> None:
+        def change(p: object, d: Any, squares: Any, deltas: Any, t: object, u: Any, w: Any) -> None:
             d = descent(p, d, group["weight_decay"], group["maximize"], t)
             average_square(squares, d, rho, u)
             np.sqrt(np.add(squares, eps, u), u)

@@ -29,9 +29,10 @@ class Adagrad(Optimizer):
     """
 
     def __init__(
-        self, params: Iterable[Any], lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
-        initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
-        maximize: bool = False, differentiable: bool = False, fused: bool | None = None,
+        self, params: Iterable[object], lr: object = 1e-2, lr_decay: float = 0,
+        weight_decay: float = 0, initial_accumulator_value: float = 0, eps: float = 1e-10,
+        foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:  # fmt: skip
         options = {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
@@ -55,7 +56,7 @@ class Adagrad(Optimizer):
         steps = count(state)
         rate = number(group["lr"]) / (1 + (steps - 1) * group["lr_decay"])
 
-        def change(p: Any, d: Any, total: Any, t: Any, u: Any) -> None:
+        def change(p: object, d: Any, total: Any, t: object, u: Any) -> None:
             d = descent(p, d, group["weight_decay"], group["maximize"], t)
             np.add(total, np.multiply(d, d, u), total)
             np.add(np.sqrt(total, u), scalar(group["eps"], dtype), u)

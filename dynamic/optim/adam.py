@@ -30,10 +30,10 @@ class Adam(Optimizer):
     """
 
     def __init__(
-        self, params: Iterable[Any], lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999),
-        eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *,
-        foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
-        differentiable: bool = False, fused: bool | None = None,
+        self, params: Iterable[object], lr: object = 1e-3,
+        betas: tuple[object, object] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+        capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:  # fmt: skip
         options = {
@@ -60,7 +60,7 @@ class Adam(Optimizer):
         arrays = [values, g, state["exp_avg"]._array, state["exp_avg_sq"]._array]
         arrays.append(state["max_exp_avg_sq"]._array if group["amsgrad"] else values)
 
-        def change(p: Any, d: Any, m: Any, v: Any, largest: Any, t: Any, u: Any) -> None:
+        def change(p: Any, d: object, m: Any, v: Any, largest: Any, t: Any, u: Any) -> None:
             if decoupled:
                 np.multiply(p, scalar(1 - lr * decay, p.dtype), p)
             d = descent(p, d, 0 if decoupled else decay, group["maximize"], t)
@@ -77,10 +77,10 @@ class AdamW(Adam):
     """Adam whose weight decay does not pass through the averages (Loshchilov and Hutter 2019)."""
 
     def __init__(
-        self, params: Iterable[Any], lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999),
-        eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,
-        maximize: bool = False, foreach: bool | None = None, capturable: bool = False,
-        differentiable: bool = False, fused: bool | None = None,
+        self, params: Iterable[object], lr: object = 1e-3,
+        betas: tuple[object, object] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 1e-2,
+        amsgrad: bool = False, *, maximize: bool = False, foreach: bool | None = None,
+        capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
     ) -> None:  # fmt: skip
         super().__init__(
             params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize,

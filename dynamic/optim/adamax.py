@@ -20,9 +20,10 @@ class Adamax(Optimizer):
     """
 
     def __init__(
-        self, params: Iterable[Any], lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *,
-        maximize: bool = False, differentiable: bool = False, capturable: bool = False,
+        self, params: Iterable[object], lr: object = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
+        capturable: bool = False,
     ) -> None:  # fmt: skip
         options = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
@@ -40,7 +41,7 @@ class Adamax(Optimizer):
         keep, eps = scalar(keep_second, values.dtype), scalar(group["eps"], values.dtype)
         arrays = (values, g, state["exp_avg"]._array, state["exp_inf"]._array)
 
-        def change(p: Any, d: Any, m: Any, largest: Any, t: Any, u: Any) -> None:
+        def change(p: object, d: Any, m: Any, largest: Any, t: object, u: Any) -> None:
             d = descent(p, d, group["weight_decay"], group["maximize"], t)
             average(m, d, 1 - keep_first, u)
             np.add(np.absolute(d, u), eps, u)

@@ -22,7 +22,7 @@ class ASGD(Optimizer):
     """
 
     def __init__(
-        self, params: Iterable[Any], lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
+        self, params: Iterable[object], lr: object = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
         t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None,
         maximize: bool = False, differentiable: bool = False, capturable: bool = False,
     ) -> None:  # fmt: skip
@@ -44,7 +44,7 @@ class ASGD(Optimizer):
         steps = count(state)
         eta, weight = state["eta"].item(), state["mu"].item()
 
-        def change(p: Any, d: Any, mean: Any, t: Any, u: Any) -> None:
+        def change(p: Any, d: object, mean: Any, t: object, u: object) -> None:
             d = descent(p, d, group["weight_decay"], group["maximize"], t)
             np.multiply(p, scalar(1 - lambd * eta, p.dtype), p)
             descend(p, d, eta, u)

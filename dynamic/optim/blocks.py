@@ -28,7 +28,7 @@ class _Scratch(threading.local):
 _scratch = _Scratch()
 
 
-def temporaries(count: int, shape: tuple[int, ...], dtype: Any) -> tuple[Any, ...]:
+def temporaries(count: int, shape: tuple[int, ...], dtype: object) -> tuple[Any, ...]:
     """`count` (at most 3) uninitialised arrays of at most BLOCK elements, valid until reused."""
     found = _scratch.views.get((count, shape, dtype))
     if found is not None:

@@ -32,7 +32,7 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(step)
-    def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def hooked(self: Any, *args: object, **kwargs: object) -> Any:
         if self._step_called is False:
             self._step_called = True
         before, after = self._step_pre_hooks, self._step_post_hooks

@@ -17,7 +17,7 @@ SINGLE_TENSOR = ("foreach", "capturable", "differentiable", "fused")
 """What chooses an implementation that does not exist here."""
 
 
-def number(value: Any) -> Any:
+def number(value: object) -> Any:
     """An option as a Python number: a tensor of one element as its element."""
     return value.item() if isinstance(value, Tensor) else value
 
@@ -65,7 +65,7 @@ LR_DECAY = within("lr_decay", "Invalid lr_decay value: {}")
 INITIAL_VALUE = within("initial_accumulator_value", "Invalid initial_accumulator_value value: {}")
 
 
-def checked(optimizer: Any, options: Options, *checks: Check) -> Options:
+def checked(optimizer: object, options: Options, *checks: Check) -> Options:
     """The options, after the checks, in this order; ValueError for an implementation not here."""
     for check in checks:
         check(options)

@@ -31,8 +31,8 @@ class LBFGS(Optimizer):
 
     def __init__(
         self,
-        params: Iterable[Any],
-        lr: Any = 1,
+        params: Iterable[object],
+        lr: object = 1,
         max_iter: int = 20,
         max_eval: int | None = None,
         tolerance_grad: float = 1e-7,
@@ -72,7 +72,11 @@ class LBFGS(Optimizer):
         return loss
 
     def _iterate(
-        self, closure: Callable[[], Any], point: Point, group: dict[str, Any], state: dict[str, Any]
+        self,
+        closure: Callable[[], object],
+        point: Point,
+        group: dict[str, Any],
+        state: dict[str, Any],
     ) -> None:
         memory, lr, tolerance = _Memory(state), number(group["lr"]), group["tolerance_change"]
         limit, evaluations = group["max_eval"], 1
@@ -107,7 +111,7 @@ class LBFGS(Optimizer):
 
     def _advance(
         self,
-        closure: Callable[[], Any],
+        closure: Callable[[], object],
         start: Point,
         d: Any,
         step: float,
@@ -137,7 +141,7 @@ class LBFGS(Optimizer):
         self._move(d, point.step)
         return point, used
 
-    def _evaluate(self, closure: Callable[[], Any], d: Any, step: float) -> Point:
+    def _evaluate(self, closure: Callable[[], Any], d: object, step: float) -> Point:
         with enable_grad():
             value = float(closure())
         g = self._gradient()
@@ -172,7 +176,7 @@ class _Memory:
         self.scale = float(state.get("H_diag", 1))
         self.weights = list(state.get("al", ()))
 
-    def add(self, y: Any, s: Any, size: int) -> None:
+    def add(self, y: Any, s: object, size: int) -> None:
         """Keep a pair, in place of the oldest of `size`, if the curvature is positive."""
         curvature = float(y @ s)
         if curvature <= 1e-10:

@@ -34,7 +34,7 @@ class Optimizer(State):
         state: what the algorithm keeps per parameter.
     """
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if "step" in vars(cls):
             cls.step = with_hooks(cls.step)  # type: ignore[method-assign]
@@ -112,7 +112,7 @@ class Optimizer(State):
                     param.grad.zero_()
 
     @with_hooks
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], object] | None = None) -> Any:
         """Change the parameters once; `closure` computes the loss anew, which is returned."""
         loss = None
         if closure is not None:
@@ -132,7 +132,7 @@ class Optimizer(State):
                 counter[1] = place
         return loss
 
-    def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
+    def _update(self, param: Tensor, g: object, group: dict[str, Any]) -> None:
         """Change the memory of one parameter, given its gradient as an ndarray."""
         raise AbstractMethodError(f"{type(self).__name__}: neither step nor _update is defined")
 
@@ -160,7 +160,7 @@ def _separate(given: Any) -> tuple[list[Any], list[str]]:
     return [member[1] for member in members] if names else members, names
 
 
-def _check_param(param: Any) -> None:
+def _check_param(param: object) -> None:
     if not isinstance(param, Tensor):
         kind = type(param)
         place = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
@@ -176,7 +176,7 @@ def new_count() -> Tensor:
     return wrap(np.zeros((), get_default_dtype().dtype))
 
 
-def begin(state: dict[str, Any], values: Any, *names: str) -> None:
+def begin(state: dict[str, Any], values: object, *names: str) -> None:
     """The state of a parameter before its first step: no steps, and zeros like its values."""
     state.setdefault("step", new_count())
     for name in names:

@@ -20,10 +20,10 @@ class RAdam(Optimizer):
     """
 
     def __init__(
-        self, params: Iterable[Any], lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
-        foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
-        differentiable: bool = False,
+        self, params: Iterable[object], lr: object = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
+        maximize: bool = False, capturable: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
         options = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
@@ -46,7 +46,7 @@ class RAdam(Optimizer):
         eps = scalar(group["eps"], values.dtype)
         arrays = (values, g, state["exp_avg"]._array, state["exp_avg_sq"]._array)
 
-        def change(p: Any, d: Any, m: Any, v: Any, t: Any, u: Any) -> None:
+        def change(p: Any, d: object, m: Any, v: Any, t: object, u: Any) -> None:
             if decoupled:
                 np.multiply(p, scalar(1 - lr * decay, p.dtype), p)
             d = descent(p, d, 0 if decoupled else decay, group["maximize"], t)

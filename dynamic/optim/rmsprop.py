@@ -22,7 +22,7 @@ class RMSprop(Optimizer):
     """
 
     def __init__(
-        self, params: Iterable[Any], lr: Any = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+        self, params: Iterable[object], lr: object = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
         weight_decay: float = 0, momentum: float = 0, centered: bool = False,
         capturable: bool = False, foreach: bool | None = None, maximize: bool = False,
         differentiable: bool = False,
@@ -46,7 +46,7 @@ class RMSprop(Optimizer):
         arrays.append(state["momentum_buffer"]._array if momentum else values)
         arrays.append(state["grad_avg"]._array if centered else values)
 
-        def change(p: Any, d: Any, v: Any, buffer: Any, mean: Any, t: Any, u: Any) -> None:
+        def change(p: object, d: Any, v: Any, buffer: Any, mean: Any, t: Any, u: Any) -> None:
             d = descent(p, d, group["weight_decay"], group["maximize"], t)
             average_square(v, d, alpha, u)
             if centered:

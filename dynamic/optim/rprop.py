@@ -29,7 +29,7 @@ class Rprop(Optimizer):
     """
 
     def __init__(
-        self, params: Iterable[Any], lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+        self, params: Iterable[object], lr: object = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
         step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
         foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
@@ -48,7 +48,7 @@ class Rprop(Optimizer):
         shrink, grow = (scalar(eta, values.dtype) for eta in group["etas"])
         arrays = (values, g, state["prev"]._array, state["step_size"]._array)
 
-        def change(p: Any, d: Any, before: Any, size: Any, t: Any, u: Any) -> None:
+        def change(p: Any, d: Any, before: Any, size: Any, t: object, u: Any) -> None:
             d = descent(p, d, 0, group["maximize"], t)
             np.multiply(d, before, u)
             turned = u < 0

@@ -28,9 +28,10 @@ class SGD(Optimizer):
     """
 
     def __init__(
-        self, params: Iterable[Any], lr: Any = 1e-3, momentum: float = 0, dampening: float = 0,
-        weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
-        foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None,
+        self, params: Iterable[object], lr: object = 1e-3, momentum: float = 0,
+        dampening: float = 0, weight_decay: float = 0, nesterov: bool = False, *,
+        maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:  # fmt: skip
         options = {
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
@@ -44,7 +45,7 @@ class SGD(Optimizer):
         decay, maximize = number(group["weight_decay"]), group["maximize"]
         if not momentum:
 
-            def step_along(p: Any, d: Any, t: Any) -> None:
+            def step_along(p: object, d: object, t: object) -> None:
                 descend(p, descent(p, d, decay, maximize, t), lr, t)
 
             in_blocks(step_along, 1, param._array, g)
@@ -56,7 +57,7 @@ class SGD(Optimizer):
         buffer = state["momentum_buffer"]._array
         keep, add = scalar(momentum, g.dtype), scalar(1 - group["dampening"], g.dtype)
 
-        def change(p: Any, d: Any, v: Any, t: Any, u: Any) -> None:
+        def change(p: object, d: Any, v: Any, t: object, u: Any) -> None:
             d = descent(p, d, decay, maximize, t)
             if first:
                 np.copyto(v, d)

@@ -118,7 +118,7 @@ def _params(groups: list[dict[str, Any]]) -> chain[Any]:
     return chain.from_iterable(group["params"] for group in groups)
 
 
-def _copied(value: Any, param: Tensor | None, key: str | None = None) -> Any:
+def _copied(value: object, param: Tensor | None, key: str | None = None) -> Any:
     """A copy of a part of the state, its tensors in the dtype of the parameter."""
     if isinstance(value, Tensor):
         copied = value.detach().clone()

@@ -7,41 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compiler import ops
+from dynamic.core import eager_ops
 from dynamic.core.errors import ArgumentError, AutogradError, MissingAttributeError
+from dynamic.core.pytorch import known
 from dynamic.tape.nodes import FREED
 from dynamic.tape.saved_tensors import Packed, saved_tensor
 
 if TYPE_CHECKING:
     from dynamic.tape.tape import Node
 
-_OPERANDS = {
-    "power": ("self", "exponent"),
-    "where": ("condition", "self", "other"),
-    "masked_fill": ("mask", "value", "self"),
-    "take": ("self", "index"),
-    "index_select": ("self", "index"),
-    "take_along_axis": ("self", "index"),
-    "cross_entropy": ("self", "target"),
-    "mse_loss": ("self", "target"),
-    "binary_cross_entropy_with_logits": ("self", "target"),
-    "layer_norm": ("input", "weight", "bias"),
-    "dot": ("self", "tensor"),
-    "conv2d": ("input", "weight", "bias"),
-    "conv_transpose2d": ("input", "weight", "bias"),
-    "clamp": ("self", "min", "max"),
-    "bmm": ("self", "mat2"),
-}
-"""PyTorch's names of the operands where they are not self and other."""
-
 _PRODUCTS = {(1, 1): ("self", "tensor"), (2, 1): ("self", "vec")}
 
 
 def _operands(node: Node) -> tuple[str, ...]:
-    op = node.recipe.op.name
-    if op == "matmul":
+    op = node.recipe.op
+    if op is ops.matmul:
         ranks = tuple(_rank(node, position) for position in range(2))
         return _PRODUCTS.get(ranks, ("self", "mat2"))  # type: ignore[arg-type]
-    return _OPERANDS.get(op, ("self", "other"))[: len(node.edges)]
+    return known(op).operands[: len(node.edges)]
 
 
 def _rank(node: Node, position: int) -> int | None:
@@ -59,65 +43,12 @@ def _shape(node: Node, position: int) -> tuple[int, ...] | None:
     return None if shape is None else tuple(shape)
 
 
-_REDUCTIONS = frozenset(
-    ("sum_dim", "mean_dim", "prod_dim", "max", "min", "var", "std", "norm", "logsumexp",
-     "vector_norm")
-)  # fmt: skip
-_NUMBERS = frozenset(("exponent", "min", "max"))
-_CODES = {"none": 0, "mean": 1, "sum": 2}
-_ALONG = frozenset(
-    ("softmax", "log_softmax", "index_select", "take_along_axis", "concatenate", "stack",
-     "cumsum", "cumprod")
-)  # fmt: skip
-_SAME = {
-    "gelu": ("approximate",),
-    "elu": ("alpha",),
-    "leaky_relu": ("negative_slope",),
-    "conv2d": ("stride", "padding", "dilation", "groups"),
-    "conv_transpose2d": ("stride", "padding", "dilation", "groups", "output_padding"),
-    "var": ("correction",),
-    "std": ("correction",),
-    "logit": ("eps",),
-    "polygamma": ("n",),
-}
-"""The attributes that have PyTorch's names."""
-
-
-def _swapped(axes: tuple[int, ...]) -> dict[str, Any]:
-    moved = [i for i, axis in enumerate(axes) if axis != i] or [0, 0]
-    return {"dim0": moved[0], "dim1": moved[-1]}
-
-
 def _options(node: Node) -> dict[str, Any]:
     """What is no tensor: the op's attributes under PyTorch's names."""
-    op, attrs = node.recipe.op.name, node.attrs
-    found: dict[str, Any] = {name: attrs[name] for name in _SAME.get(op, ())}
-    if op in ("add", "subtract"):
-        found["alpha"] = 1
-    if op in _REDUCTIONS and not _is_whole(node):
-        first = attrs.get("ties") == "first"
-        found["dim"] = attrs["axes"][0] if first else attrs["axes"]
-        found["keepdim"] = attrs["keepdims"]
-    if op in _ALONG:
-        found["dim"] = attrs["axis"]
-    if "reduction" in attrs:
-        found["reduction"] = _CODES[attrs["reduction"]]
-    if op in ("expand_dims", "squeeze_dim"):
-        found["dim"] = attrs["axes"][0]
-    if op == "swap":
-        found |= _swapped(attrs["axes"])
-    if op in ("transpose", "flip"):
-        found["dims"] = attrs["axes"]
-    if op == "layer_norm":
-        found["normalized_shape"] = tuple(node.shape[-attrs["axes"] :])
+    found: dict[str, Any] = {}
+    for options in known(node.recipe.op).options:
+        found |= options(node)
     return found
-
-
-def _is_whole(node: Node) -> bool:
-    op, attrs = node.recipe.op.name, node.attrs
-    if op in ("max", "min"):
-        return not node.shape and not attrs["keepdims"] and attrs["ties"] != "first"
-    return False
 
 
 def _sizes(node: Node) -> dict[str, Any]:
@@ -126,7 +57,7 @@ def _sizes(node: Node) -> dict[str, Any]:
         shape = _shape(node, position)
         if shape is not None:
             found[f"{name}_sym_sizes"] = shape
-    if node.recipe.op.name in ("mean", "mean_dim") and "self_sym_sizes" in found:
+    if node.recipe.op in (ops.mean, eager_ops.mean_dim) and "self_sym_sizes" in found:
         found["self_sym_numel"] = int(np.prod(found["self_sym_sizes"], dtype=int))
     return found
 
@@ -197,7 +128,7 @@ class SavedTensor:
             return None
         if maker is None and not value.ndim:
             name = _operands(node)[position]
-            if node.recipe.number and (name in _NUMBERS or node.recipe.op.name == "power"):
+            if node.recipe.number and name in known(node.recipe.op).numbers:
                 return _plain(value.item())
             if name in ("weight", "bias"):
                 return None  # what stands in for one that is not there

@@ -9,8 +9,8 @@ import numpy as np
 
 from compiler.core.op import Attrs, Op
 from dynamic.core.errors import AutogradError
+from dynamic.core.pytorch import stem_of
 from dynamic.core.spec import Spec
-from dynamic.tape.names import stem_of
 from dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
 from dynamic.tape.observers import announce, observers
 from dynamic.tape.tape import mutated
@@ -91,7 +91,7 @@ class SeveralNode(SeveralOutputs):
 
     def name(self) -> str:
         """PyTorch's name of the node."""
-        return f"{stem_of(self.op.name)}Backward0"
+        return f"{stem_of(self.op)}Backward0"
 
 
 def _tensor(like: Any, array: Any, node: Any) -> Any:

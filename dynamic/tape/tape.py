@@ -17,13 +17,11 @@ import numpy as np
 from compiler import ops
 from compiler.core.op import Attrs, Op, Rule
 from dynamic.core.dtypes import DTYPES
-from dynamic.core.eager_ops import BENT, hardsigmoid, tied
+from dynamic.core.eager_ops import hardsigmoid, tied
 from dynamic.core.errors import AutogradError, MissingAttributeError
+from dynamic.core.pytorch import BENT, node_name
 from dynamic.core.spec import Spec
 from dynamic.kernels.dispatch import cotangents
-from dynamic.kernels.native import REDUCING
-from dynamic.kernels.native_windows import WINDOWED
-from dynamic.tape.names import node_name
 from dynamic.tape.nodes import FREED, Failing, GraphNode, Output, PackHooks, next_number
 from dynamic.tape.observers import announce, observers
 from dynamic.tape.saved_tensors import Packed, saved_tensor
@@ -58,6 +56,11 @@ class Recipe:
     number: bool = False
 
 
+def _reduces(op: Op) -> bool:
+    """Whether the result may be small where the cotangents take much work."""
+    return op.sweep == "windows" or (op.sweep == "reduction" and op.linearity != "linear")
+
+
 _recipes: dict[tuple[Op, tuple[bool, ...], bool], Recipe] = {}
 
 
@@ -73,7 +76,7 @@ def recipe(op: Op, needs: tuple[bool, ...], number: bool = False) -> Recipe:
     positions = tuple(i for i, _ in steps)
     made = Recipe(
         op, steps, positions, op.vjp_arrays, keeps, "o" in letters, bool(letters),
-        op in REDUCING or op in WINDOWED, number,
+        _reduces(op), number,
     )  # fmt: skip
     _recipes[op, needs, number] = made
     return made

@@ -1,8 +1,8 @@
-"""PyTorch's methods that end in an underscore, and the in-place operators, from one table."""
+"""PyTorch's methods that end in an underscore, and the in-place operators."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from dynamic.core.dtypes import (
     require_places,
 )
 from dynamic.core.errors import AutogradError
+from dynamic.core.pytorch import PYTORCH
 from dynamic.core.results import sizes_of
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.dims import axis_of
@@ -75,7 +76,7 @@ def _scaled(op: Op) -> Any:
 
 
 class InPlace(Operand):
-    """What changes a tensor in place; the methods of the table below as well."""
+    """What changes a tensor in place; the methods that PyTorch's table of ops names as well."""
 
     __slots__ = ()
 
@@ -338,33 +339,15 @@ def _divided(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     return self.copy_(result)
 
 
-NAMES: dict[str, tuple[str, ...]] = {
-    **{
-        name: (name,)
-        for name in (
-            "ceil", "copysign", "cos", "cosh", "deg2rad", "digamma", "erf", "erfc", "exp", "exp2",
-            "expm1", "floor", "floor_divide", "fmod", "frac", "gcd", "heaviside", "hypot", "lcm",
-            "lgamma", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or",
-            "logical_xor", "logit", "rad2deg", "reciprocal", "relu", "remainder", "rsqrt",
-            "sigmoid", "sin", "sinc", "sinh", "sqrt", "square", "tan", "tanh", "xlogy",
-        )
-    },
-    "abs": ("abs", "absolute"), "acos": ("acos", "arccos"), "acosh": ("acosh", "arccosh"),
-    "asin": ("asin", "arcsin"), "asinh": ("asinh", "arcsinh"), "atan": ("atan", "arctan"),
-    "atan2": ("atan2", "arctan2"), "atanh": ("atanh", "arctanh"), "equal": ("eq",),
-    "greater": ("gt", "greater"), "greater_equal": ("ge", "greater_equal"), "less": ("lt", "less"),
-    "less_equal": ("le", "less_equal"), "multiply": ("mul", "multiply"),
-    "negative": ("neg", "negative"), "not_equal": ("ne", "not_equal"), "power": ("pow",),
-    "sign": ("sign", "sgn"), "trunc": ("trunc", "fix"),
-}  # fmt: skip
-"""Of the elementwise ops that PyTorch has in-place methods of, its names of them."""
+def _methods() -> Iterator[tuple[str, Any]]:
+    """The methods of PyTorch's table of ops."""
+    for op, row in PYTORCH.items():
+        for name in row.in_place:
+            yield f"{name}_", _method(op) if op.bind is None else _with_options(op, op.bind)
 
-for _op_name, _names in NAMES.items():
-    _op = ops.op_named(_op_name)
-    for _name in _names:
-        _made = _method(_op) if _op.bind is None else _with_options(_op, _op.bind)
-        setattr(InPlace, f"{_name}_", _called(f"{_name}_", _made))
+
 for _name, _function in {
+    **dict(_methods()),
     "add_": _scaled(ops.add), "sub_": _scaled(ops.subtract), "subtract_": _scaled(ops.subtract),
     "div_": _divided, "divide_": _divided, "true_divide_": _method(ops.divide),
     "round_": _rounded,

@@ -88,7 +88,50 @@ def _cast(dtype: Any) -> Any:
     return method
 
 
-class Methods(Indexing):
+class _Made:
+    """Those that are made by functions, and have the names of Python's own."""
+
+    __slots__ = ()
+
+    sum = total(ops.sum, eager_ops.sum_dim)
+    mean = total(ops.mean, eager_ops.mean_dim)
+    prod = total(ops.prod, eager_ops.prod_dim)
+    max = extremum(ops.max, ops.argmax, ops.maximum, Max)
+    min = extremum(ops.min, ops.argmin, ops.minimum, Min)
+    var = spread(ops.var)
+    std = spread(ops.std)
+    any = truth(ops.any)
+    all = truth(ops.all)
+    bmm = _pair(eager_ops.bmm)
+    float = _cast(F32)
+    double = _cast(F64)
+    long = _cast(INT64)
+    int = _cast(np.dtype(np.int32))
+    bool = _cast(BOOL)
+    __and__ = _bitwise(ops.logical_and, np.bitwise_and)
+    __rand__ = _bitwise(ops.logical_and, np.bitwise_and)
+    __or__ = _bitwise(ops.logical_or, np.bitwise_or)
+    __ror__ = _bitwise(ops.logical_or, np.bitwise_or)
+    __xor__ = _bitwise(ops.logical_xor, np.bitwise_xor)
+    __rxor__ = _bitwise(ops.logical_xor, np.bitwise_xor)
+    __invert__ = _bitwise(ops.logical_not, np.invert)
+    floor_divide = floor_divide
+    __floordiv__ = floor_divide
+
+    def neg(self) -> Any:
+        """-a."""
+        return ops.negative(self)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return floor_divide(other, self)
+
+
+for _name, _method in vars(_Made).items():
+    if "<" in getattr(_method, "__qualname__", ""):  # made by a function, for this name
+        _method.__name__ = _method.__qualname__ = _name
+
+
+class Methods(_Made, Indexing):
     """PyTorch's methods on shapes, indices and values."""
 
     __slots__ = ()
@@ -124,6 +167,8 @@ class Methods(Indexing):
         """The number of elements."""
         size: int = self._array.size
         return size
+
+    nelement = numel
 
     def item(self) -> Any:
         """The only element, as a Python number; RuntimeError if there are more or none."""
@@ -183,6 +228,8 @@ class Methods(Indexing):
     def transpose(self, dim0: int, dim1: int) -> Any:
         """A view with two axes exchanged."""
         return self.apply(eager_ops.swap, (self,), {"axes": exchanged(dim0, dim1, self.ndim)})
+
+    swapaxes = transpose
 
     def permute(self, *dims: Any) -> Any:
         """A view with the axes in another order."""
@@ -447,38 +494,3 @@ def _some(x: Any, name: str, dim: Any) -> Any:
                     f"{name}(): Expected reduction dim {one} to have non-zero size."
                 )
     return dims
-
-
-for _name, _method in {
-    "sum": total(ops.sum, eager_ops.sum_dim),
-    "mean": total(ops.mean, eager_ops.mean_dim),
-    "prod": total(ops.prod, eager_ops.prod_dim),
-    "max": extremum(ops.max, ops.argmax, ops.maximum, Max),
-    "min": extremum(ops.min, ops.argmin, ops.minimum, Min),
-    "var": spread(ops.var),
-    "std": spread(ops.std),
-    "any": truth(ops.any),
-    "all": truth(ops.all),
-    "bmm": _pair(eager_ops.bmm),
-    "float": _cast(F32),
-    "double": _cast(F64),
-    "long": _cast(INT64),
-    "int": _cast(np.dtype(np.int32)),
-    "bool": _cast(BOOL),
-    "__and__": _bitwise(ops.logical_and, np.bitwise_and),
-    "__rand__": _bitwise(ops.logical_and, np.bitwise_and),
-    "__or__": _bitwise(ops.logical_or, np.bitwise_or),
-    "__ror__": _bitwise(ops.logical_or, np.bitwise_or),
-    "__xor__": _bitwise(ops.logical_xor, np.bitwise_xor),
-    "__rxor__": _bitwise(ops.logical_xor, np.bitwise_xor),
-    "__invert__": _bitwise(ops.logical_not, np.invert),
-    "floor_divide": floor_divide,
-    "__floordiv__": floor_divide,
-    "__rfloordiv__": lambda self, other: floor_divide(other, self),
-    "neg": lambda self: ops.negative(self),
-    "nelement": Methods.numel,
-    "swapaxes": Methods.transpose,
-}.items():
-    if "<" in getattr(_method, "__qualname__", ""):  # made by a function, for this name
-        _method.__name__ = _method.__qualname__ = _name
-    setattr(Methods, _name, _method)

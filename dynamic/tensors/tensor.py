@@ -15,8 +15,9 @@ from compiler.graph.expression import Handle
 from compiler.ops.operators import Operators
 from dynamic.core import provided
 from dynamic.core.dtypes import element, get_default_dtype, result_type
-from dynamic.core.eager_ops import PLACING, VIEWS, clone
+from dynamic.core.eager_ops import clone
 from dynamic.core.errors import AutogradError, SizeError
+from dynamic.core.pytorch import PLACING, VIEWS
 from dynamic.kernels.dispatch import evaluate
 from dynamic.tape.grad_mode import mode, paused, recording
 from dynamic.tape.several import record_several

@@ -338,6 +338,9 @@ def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:
         slices = CopySlices(tensor, node, inlined)
         announce(slices)
         _replace(view.base, slices)
+        old = tensor._maker
+        if old is not None and old.hooks is not None and old.hooks.cell is not None:
+            node_of_view(tensor)  # the gradient to be retained is that of the new values
 
 
 def _replace(tensor: Any, node: Any) -> None:

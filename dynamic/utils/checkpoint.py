@@ -45,14 +45,14 @@ def noop_context_fn() -> _Contexts:
 
 def checkpoint(
     function: _Function,
-    *args: Any,
+    *args: object,
     use_reentrant: bool | None = None,
     context_fn: Callable[[], _Contexts] = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
     preserve_rng_state: bool = True,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """`function(*args, **kwargs)`, of which nothing is saved: it runs again in backward.
 
@@ -294,7 +294,7 @@ def _random_numbers_from(state: Any) -> Iterator[None]:
 def checkpoint_sequential(
     functions: Any,
     segments: int,
-    input: Any,
+    input: object,
     use_reentrant: bool | None = None,
     **kwargs: Any,
 ) -> Any:

@@ -76,7 +76,7 @@ def _commonest_shape(results: Mapping[str, Sequence[Any]], i: int) -> tuple[int,
 
 
 def _compare_array(
-    arrays: Mapping[str, Any], start: Any, limit: float, rounding: float
+    arrays: Mapping[str, Any], start: object, limit: float, rounding: float
 ) -> dict[str, Agreement]:
     """The agreement of those with finite values; `rounding` is relative to the largest element."""
     finite = {name: array for name, array in arrays.items() if np.isfinite(array).all()}

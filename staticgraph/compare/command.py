@@ -16,7 +16,7 @@ from staticgraph.compare import INTERRUPTED
 ROUNDS, SECONDS, STARTS = 9, 0.3, 3
 
 
-def add_commands(commands: Any) -> None:
+def add_commands(commands: object) -> None:
     """Add both to the subparsers of the command line."""
     _add_compare(commands)
     _add_peers(commands)

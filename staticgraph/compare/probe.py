@@ -20,7 +20,7 @@ WIDTH = 1536  # of the matrices
 CALLS = 1000
 
 
-def shortest(run: Callable[[], Any], seconds: float) -> float:
+def shortest(run: Callable[[], object], seconds: float) -> float:
     """The least seconds of a call, of at least three."""
     run()
     times: list[float] = []
@@ -45,7 +45,7 @@ def bandwidth(size: int, threads: int, seconds: float, pool: ThreadPoolExecutor)
     pairs = np.array_split(two, threads, axis=1)
     triples = np.array_split(three, threads, axis=1)
 
-    def in_threads(act: Callable[[Any], Any], parts: list[Any]) -> None:
+    def in_threads(act: Callable[[Any], object], parts: list[Any]) -> None:
         if threads == 1:
             act(parts[0])
         else:

@@ -41,7 +41,7 @@ class Process:
     def __init__(
         self,
         interpreter: str,
-        task: Mapping[str, Any],
+        task: Mapping[str, object],
         variables: Mapping[str, str],
         log: Path,
         longest: float | None = None,

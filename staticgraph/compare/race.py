@@ -131,7 +131,7 @@ class Race:
         answer = process.ask(do="check", calls=CALLS_COMPARED, into=str(into))
         taken.memory = answer["memory"]
 
-    def _compare(self, parameters: Sequence[Any]) -> None:
+    def _compare(self, parameters: Sequence[object]) -> None:
         results = {
             taken.contender.label: _stored(self._results_of(taken))
             for taken in self.taken

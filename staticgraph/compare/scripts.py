@@ -116,7 +116,7 @@ def _times(answers: Sequence[Mapping[str, float]]) -> Times:
     return Times(tuple(one["median"] for one in answers), min(one["minimum"] for one in answers))
 
 
-def timed(call: Callable[[], Any]) -> float:
+def timed(call: Callable[[], object]) -> float:
     """Seconds of one call."""
     start = time.perf_counter()
     call()
@@ -124,7 +124,7 @@ def timed(call: Callable[[], Any]) -> float:
 
 
 def called_in_turn(
-    calls: Sequence[Callable[[], Any]], seconds: float, turn: float = 0.0, pause: float = 0.0
+    calls: Sequence[Callable[[], object]], seconds: float, turn: float = 0.0, pause: float = 0.0
 ) -> list[Times]:
     """The times of calls in this process, which alternate for `seconds` each.
 
@@ -181,6 +181,6 @@ def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def write_json(path: Path, records: Any) -> None:
+def write_json(path: Path, records: object) -> None:
     """Write figures to a file."""
     path.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")

@@ -81,7 +81,7 @@ def peak_memory() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # macOS: in bytes
 
 
-def sample(run: Callable[[], Any], seconds: float) -> dict[str, float]:
+def sample(run: Callable[[], object], seconds: float) -> dict[str, float]:
     """Median and minimum of the seconds of a call; short calls are timed in batches."""
     end = time.perf_counter() + WARM_UP * seconds
     calls, shortest = 0, float("inf")
@@ -105,7 +105,7 @@ def sample(run: Callable[[], Any], seconds: float) -> dict[str, float]:
 
 
 def check(
-    run: Callable[[], Any], results: Callable[[], list[Any]], calls: int, into: str
+    run: Callable[[], object], results: Callable[[], list[Any]], calls: int, into: str
 ) -> dict[str, int]:
     """Run on until as many calls are done, the first included, and store the last's results."""
     import numpy as np
@@ -173,7 +173,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
-    def reply(answer: Mapping[str, Any]) -> None:
+    def reply(answer: Mapping[str, object]) -> None:
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 

@@ -65,11 +65,11 @@ class Drawing:
 
 
 def draw(
-    graph: Any,
+    graph: object,
     path: str | os.PathLike[str] | None = None,
     *,
-    values: Mapping[Any, Any] | None = None,
-    gradients: Mapping[Any, Any] | None = None,
+    values: Mapping[Any, object] | None = None,
+    gradients: Mapping[Any, object] | None = None,
     title: str | None = None,
 ) -> Drawing:
     """Draw a graph: leaves at the bottom, every node above its operands, these from left to right.
@@ -141,7 +141,7 @@ def _settings() -> Iterator[None]:
         yield
 
 
-def _graph_of(graph: Any) -> nx.MultiDiGraph[int]:
+def _graph_of(graph: object) -> nx.MultiDiGraph[int]:
     if isinstance(graph, nx.MultiDiGraph):
         return graph
     if isinstance(graph, Expression):
@@ -154,7 +154,7 @@ def _graph_of(graph: Any) -> nx.MultiDiGraph[int]:
     raise GraphError(f"draw: {graph!r} is no graph, executable or expression")
 
 
-def _by_node(graph: nx.MultiDiGraph[int], given: Mapping[Any, Any]) -> dict[int, Any]:
+def _by_node(graph: nx.MultiDiGraph[int], given: Mapping[Any, object]) -> dict[int, Any]:
     """What is given for nodes or expressions, by node."""
     expressions = [key for key in given if isinstance(key, Expression)]
     known = {}
@@ -177,7 +177,7 @@ def _by_node(graph: nx.MultiDiGraph[int], given: Mapping[Any, Any]) -> dict[int,
 
 
 def _picture(
-    graph: nx.MultiDiGraph[int], values: Mapping[int, Any], gradients: Mapping[int, Any]
+    graph: nx.MultiDiGraph[int], values: Mapping[int, object], gradients: Mapping[int, object]
 ) -> Picture:
     nodes = nodes_of(graph)
     roles = roles_of(graph.graph, nodes)

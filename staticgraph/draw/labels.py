@@ -24,7 +24,7 @@ class Line:
 
 
 def label(
-    node: Node, roles: list[str], value: Any = None, gradient: Any = None
+    node: Node, roles: list[str], value: object = None, gradient: object = None
 ) -> tuple[Line, ...]:
     """The lines of a node.
 
@@ -77,7 +77,7 @@ def roles_of(graph: Mapping[str, Any], nodes: Mapping[int, Node]) -> dict[int, l
     return roles
 
 
-def numbers(value: Any) -> str:
+def numbers(value: object) -> str:
     """An array in one line: all of a few elements, else the range of many."""
     array = np.asarray(value)
     if not array.size:
@@ -88,13 +88,13 @@ def numbers(value: Any) -> str:
     return one_line(f"{_number(low.item())} … {_number(high.item())}")
 
 
-def _nested(value: Any) -> str:
+def _nested(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_nested, value))}]"
     return _number(value)
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

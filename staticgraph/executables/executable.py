@@ -1,35 +1,149 @@
-"""The executable as this frontend hands it out: it can also be drawn, traced and saved."""
+"""The executable: a compiled graph that is run many times and cannot be modified."""
 
 from __future__ import annotations
 
 import copy
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, final
 
-from compiler import executable
+from compiler.compile import compile_graph, is_cached
+from compiler.core import fork
+from compiler.core.options import Options
 from compiler.graph.definition import Definition
 from compiler.graph.state import State, holding
+from compiler.runners.compiled import CompiledRunner, Workspace
+from compiler.runners.runner import Runner
+from compiler.runtime.sizes import Feed, feeds_of
 from staticgraph.leaves import Variable
 
 if TYPE_CHECKING:
-    from compiler.inspect.debug import Trace
+    import networkx as nx
+
+    from compiler.codegen.kernel import Kernel
+    from compiler.inspect.debug import Step, Trace
+    from compiler.inspect.plan import Plan
+    from compiler.inspect.profile import Profile
     from staticgraph.draw import Drawing
 
 
-class Executable(executable.Executable):
+def executable_of(
+    definition: Definition,
+    restructure: Callable[[list[Any]], object],
+    name: str,
+    options: Options,
+    background: bool,
+    debug: bool | Callable[[Step], None],
+) -> Executable:
+    """An executable for a definition, with a runner for what `background` and `debug` say.
+
+    Raises:
+        OptionError: an option has a value that it cannot have.
+    """
+    runner: Runner
+    if debug is not False or (background and not is_cached(definition, options)):
+        with fork.importing:
+            from staticgraph.executables.interpreted import run_op_by_op
+
+        runner = run_op_by_op(definition, restructure, name, options, background, debug)
+    else:
+        runner = compile_graph(definition, restructure, name, options, waits=not background)
+    return Executable(definition, restructure, name, options, runner)
+
+
+@final
+class Executable:
     """A compiled graph: a function of arrays that cannot be modified; made by `compile`.
 
     A copy (`copy.copy`, `copy.deepcopy`, `pickle`) has variables of its own, with the values that
     they have now; a deep copy, or a pickle, of executables and variables together keeps what they
     share. What is unpickled is compiled again, or comes from the kernel cache.
+
+    Attributes:
+        definition: what it computes.
+        restructure: what puts a list of results into the structure that was compiled.
+        name: what messages call it.
+        options: how it was compiled.
+        runner: what runs calls; of a `CompiledRunner` the direct path has also `_kernel`, itself,
+            and `_idle`, its workspaces.
+
+    Example:
+        >>> x = sg.placeholder("x", (None,), "float64")
+        >>> f = sg.compile([x], {"square": x * x}, name="f")
+        >>> f(np.array([3.0]))
+        {'square': array([9.])}
     """
 
-    __slots__ = ()
+    __slots__ = (
+        "_idle", "_kernel", "definition", "name", "options", "restructure", "runner",
+    )  # fmt: skip
 
-    remake: ClassVar[Callable[..., Executable]]
-    """What a pickle calls: `executable_of`, which `staticgraph.compilation` sets as it makes
-    executables of every kind."""
+    def __init__(
+        self,
+        definition: Definition,
+        restructure: Callable[[list[Any]], object],
+        name: str,
+        options: Options,
+        runner: Runner,
+    ) -> None:
+        self.definition = definition
+        self.restructure = restructure
+        self.name = name
+        self.options = options
+        self.runner = runner
+        self._idle: list[Workspace] = []
+
+    def __call__(self, /, *args: object, **kwargs: object) -> Any:
+        """Run on arrays, by position or by the placeholders' names.
+
+        Args:
+            out: unless a placeholder has this name: where the results go, an array or a list or
+                tuple of arrays in the order of the outputs; None for new arrays. Each is row-major,
+                writable, of the shape and dtype of its output, and shares no memory with another,
+                with an input, a variable or a constant.
+
+        Returns:
+            New arrays, or those of `out`, in the structure that was compiled. Variables are updated
+            in place.
+
+        Raises:
+            FeedError, DTypeError, ShapeError: the inputs or `out` do not fit; nothing was updated.
+            OutOfRangeError: an index operand points outside its axis; no variable was updated, but
+                arrays of `out` may have been written to.
+            CompileError: once, if it could not be compiled in the background; later calls run op by
+                op.
+            KeyboardInterrupt, or what else the handler of a signal raises: the same.
+
+        A call that takes long lets other threads go on. Calls that use a variable follow one
+        another.
+        """
+        if kwargs:
+            runner = self._kernel if self._idle else self._settled()
+            return runner.run(args, kwargs)
+        try:
+            workspace = self._idle.pop()
+        except IndexError:  # all are in use, or there was no call yet, or there is no kernel
+            return self._settled().run(args, kwargs)
+        # as `CompiledRunner.run`, without that call: a tenth of the time of a small kernel
+        try:
+            results = self._kernel.call(workspace.table, *args)
+            if results.__class__ is int:
+                results = self._kernel.run_checked(workspace, args)
+        finally:
+            self._idle.append(workspace)
+        return self.restructure(results)
+
+    def _settled(self) -> Runner:
+        """What runs calls from now on."""
+        self.runner = self.runner.settled
+        if isinstance(self.runner, CompiledRunner):
+            self._kernel = self.runner
+            self._idle = self.runner.idle
+        return self.runner
+
+    def __repr__(self) -> str:
+        feeds = ", ".join(f"{feed.name}: {feed.type}" for feed in self.feeds)
+        return f"<executable {self.name}({feeds})>"
 
     def __copy__(self) -> Executable:
         return self._over(self._copied(copy.copy))
@@ -44,18 +158,104 @@ class Executable(executable.Executable):
 
     def _over(self, definition: Definition) -> Executable:
         """The same over other variables."""
-        made = Executable(
-            definition, self.image, self.native, self.feeds, self.restructure, self.name,
-            self.options, self.compile,
-        )  # fmt: skip
-        made.waits = self.waits
-        return made
+        runner = self._settled().over(definition)
+        return Executable(definition, self.restructure, self.name, self.options, runner)
 
     def __reduce__(self) -> Any:
-        return self.remake, (*self._made_of(), not self.waits, False)
+        made_of = (self.definition, self.restructure, self.name, self.options)
+        return executable_of, (*made_of, *self.runner.mode)
 
-    def _made_of(self) -> tuple[Any, ...]:
-        return self.definition, self.restructure, self.name, self.options
+    @property
+    def feeds(self) -> tuple[Feed, ...]:
+        """What a call must give, in order.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> [feed.name for feed in sg.compile([x], x * x).feeds]
+            ['x']
+        """
+        return feeds_of(self.definition)
+
+    @property
+    def graph(self) -> nx.MultiDiGraph[int]:
+        """The networkx DAG as it was defined, frozen.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], sg.exp(x) * sg.exp(x)).graph)
+            MultiDiGraph with 3 nodes and 3 edges
+        """
+        return self._settled().graph
+
+    @property
+    def lowered(self) -> nx.MultiDiGraph[int]:
+        """The DAG after the passes: what the kernel computes.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], sg.exp(-(-x)))
+            >>> len(f.graph), len(f.lowered)
+            (4, 2)
+        """
+        return self.runner.compiled("lowered").lowered
+
+    @property
+    def kernel(self) -> Kernel:
+        """What was known of the graph before it was compiled natively.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> len(sg.compile([x], x * x).kernel.units)
+            1
+        """
+        return self.runner.compiled("kernel").kernel
+
+    @property
+    def source(self) -> str:
+        """The kernel's source: Python, with the user's lines as comments.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], x * x).source)
+            def unit_0(b0: p_f64, b1: p_f64, first: i64, last: i64, chunk: i64) -> i64:
+                for i0 in range(first, last):
+                    v1 = b0[i0]
+                    v2 = v1 * v1
+            ...
+        """
+        return self.runner.compiled("source").kernel.source
+
+    @property
+    def plan(self) -> Plan:
+        """The buffers, and the bytes that they take for given sizes.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], x * x).plan)
+            b0    input     float64[x.0]
+            b1    output    float64[x.0]
+            1 groups of loops and products, in this order
+            arena 0 bytes, in all 8192 bytes, x.0 = 1024
+        """
+        from compiler.inspect.plan import Plan
+
+        kernel = self.runner.compiled("plan").kernel
+        return Plan(kernel.memory, kernel.fusion)
+
+    def profile(self, /, *args: object, **kwargs: object) -> Profile:
+        """How long each step of the kernel takes on some inputs; `print` shows a table.
+
+        Steps are fused ops; each is run by itself, in their order, for half a second in all. A loop
+        or branch is one step. Nothing is updated.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> [step.ops for step in sg.compile([x], x * x).profile(np.ones(8)).steps]
+            [('multiply',)]
+        """
+        from compiler.inspect.profile import profile
+
+        return profile(self.runner.compiled("profile"), args, kwargs)
 
     @property
     def variables(self) -> dict[str, Variable]:
@@ -63,6 +263,11 @@ class Executable(executable.Executable):
 
         Those without a name are called `variable 0`, ...; a number is put behind a name that came
         before.
+
+        Example:
+            >>> count = sg.variable(np.array([0.0]), "count")
+            >>> sg.compile([], count, updates={count: count + 1}).variables
+            {'count': <variable 'count': float64[1]>}
         """
         found: dict[str, Variable] = {}
         for node in self.definition.nodes:
@@ -74,12 +279,19 @@ class Executable(executable.Executable):
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph, its variables and its options to a file: see `staticgraph.save`."""
+        """Write the graph, its variables and its options to a file: see `staticgraph.save`.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> sg.compile([x], x * x).save("square.sg")
+            >>> sg.load("square.sg")(np.array([3.0]))
+            array([9.])
+        """
         from staticgraph.executables.saving import save
 
         save(self, path)
 
-    def export(self, path: str | os.PathLike[str], /, *inputs: Any) -> None:
+    def export(self, path: str | os.PathLike[str], /, *inputs: object) -> None:
         """Write the kernel as one file of readable Python that needs NumPy and Numba only.
 
         The file has the kernel functions of `source`, what they call, and a function `run` that
@@ -87,8 +299,6 @@ class Executable(executable.Executable):
         the inputs, prints the results and compares them with the executable's;
         `NUMBA_DISABLE_JIT=1 python kernel.py` does so in plain Python, for a debugger. Nothing is
         updated. Results are the executable's but for rounding, and one thread computes them.
-
-            executable.export("kernel.py", xb, yb)
 
         Args:
             path: of the file, a module's name and `.py`. Inputs, variables and large constants go
@@ -100,30 +310,53 @@ class Executable(executable.Executable):
                 itself: its op and your line are named.
             FeedError, DTypeError, ShapeError: the inputs do not fit.
             AttributeError: it runs op by op (`debug`), without a kernel.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> sg.compile([x], x * x).export("square.py", np.array([3.0]))
         """
         from compiler.export.kernel_file import export
 
-        self.wait()
-        export(self, path, inputs, copy.copy(self))
+        runner = self.runner.compiled("export")
+        export(runner, path, inputs, runner.over(self._copied(copy.copy)))
 
     @property
     def ready(self) -> bool:
-        """Whether calls run compiled code: False only while it is compiled in the background."""
-        return True
+        """Whether calls run compiled code: False only while it is compiled in the background.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], x * x, background=True)
+            >>> f(np.array([3.0])), f.wait(), f.ready
+            (array([9.]), True, True)
+        """
+        return self.runner.ready
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until calls run compiled code, or for some seconds; whether they do.
 
         Raises:
             CompileError: they never will; the cause is what was raised in the background.
-        """
-        return True
 
-    def trace(self, /, *args: Any, **kwargs: Any) -> Trace:
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], x * x, background=True)
+            >>> f.wait()
+            True
+        """
+        return self.runner.wait(timeout)
+
+    def trace(self, /, *args: object, **kwargs: object) -> Trace:
         """Every intermediate value for some inputs, op by op with NumPy as in debug mode.
 
         Nothing is updated. `print(executable.trace(...))` lists each op of the graph as it was
         defined, with the type and range of its value and the line that it comes from.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], sg.sin(x * x)).trace(np.array([3.0])))
+            multiply(float64[1], float64[1]) = float64[1] [9.]  (...)
+            sin(float64[1]) = float64[1] [0.412118]  (...)
         """
         from compiler.inspect.debug import trace
 
@@ -138,6 +371,10 @@ class Executable(executable.Executable):
 
         Raises:
             MissingExtraError: matplotlib is not installed (the extra `draw`).
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> drawing = sg.compile([x], x * x).draw("square.svg", title="a square")
         """
         from staticgraph.draw import draw  # matplotlib is an extra, and slow to import
 

@@ -44,6 +44,12 @@ def save(executables: Executable | Mapping[str, Executable], path: str | os.Path
     Raises:
         OptionError: something is no executable.
         FormatError: an attribute of an op cannot be saved.
+
+    Example:
+        >>> x = sg.placeholder("x", (None,), "float64")
+        >>> sg.save({"square": sg.compile([x], x * x)}, "functions.sg")
+        >>> sg.load("functions.sg")["square"](np.array([3.0]))
+        array([9.])
     """
     single = isinstance(executables, Executable)
     if not isinstance(executables, Executable | Mapping):
@@ -91,7 +97,7 @@ def _record(writer: Writer, executable: Executable) -> Form:
     }
 
 
-def _write_structure(writer: Writer, structure: Any) -> Form:
+def _write_structure(writer: Writer, structure: object) -> Form:
     """The structure of the outputs, from one in which they are numbered."""
     if isinstance(structure, dict):
         return {"dict": [key if type(key) is str else writer.value(key) for key in structure]}

@@ -131,7 +131,7 @@ def _check_tensors(content: bytes, whole: bytes) -> str | None:
     return None
 
 
-def _leaves(found: Any) -> list[Any]:
+def _leaves(found: object) -> list[Any]:
     if isinstance(found, dict):
         found = list(found.values())
     if isinstance(found, list | tuple):

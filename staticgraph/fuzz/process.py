@@ -63,7 +63,7 @@ class Worker:
     def _log(self) -> Path:
         return self.folder / "log.txt"
 
-    def ask(self, order: Mapping[str, Any]) -> str | None:
+    def ask(self, order: Mapping[str, object]) -> str | None:
         """What is wrong with a program: the worker's answer, or how its process ended."""
         self.reached = {}
         if self._child is None:
@@ -115,7 +115,7 @@ class Worker:
         if self._receive(LONGEST_START) is None:
             raise RuntimeError(f"a worker does not start: {self._died()}")
 
-    def _send(self, order: Mapping[str, Any]) -> bool:
+    def _send(self, order: Mapping[str, object]) -> bool:
         assert self._child is not None
         assert self._child.stdin is not None
         rest = memoryview(json.dumps(order).encode() + b"\n")

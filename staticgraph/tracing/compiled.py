@@ -43,7 +43,7 @@ class Part:
             [inputs[i] for i in needed], outputs, givens=givens, name=name, **options
         )
 
-    def __call__(self, arrays: Sequence[Any]) -> Any:
+    def __call__(self, arrays: Sequence[object]) -> Any:
         """The outputs, given all inputs."""
         if self.used is None:
             return self.executable(*arrays)
@@ -57,7 +57,7 @@ class Compiled:
     pass, of which the reverse pass is such a function again.
     """
 
-    def __init__(self, trace: Trace, options: Mapping[str, Any]) -> None:
+    def __init__(self, trace: Trace, options: Mapping[str, object]) -> None:
         self.trace = trace
         self.options = options
         self.name = trace.name
@@ -86,7 +86,7 @@ class Compiled:
             found = self._reverse[needs] = Reverse(self, needs)
         return found
 
-    def expand(self, operands: Sequence[Any]) -> list[Any]:
+    def expand(self, operands: Sequence[object]) -> list[Any]:
         """The outputs, op by op on any operands."""
         return evaluate(self.trace.outputs, dict(zip(self.trace.inputs, operands, strict=True)))
 
@@ -150,7 +150,7 @@ class Reverse:
         return results[:count], results[count:]
 
     def backward(
-        self, cotangents: Sequence[Any], arrays: Sequence[Any], kept: Sequence[Any]
+        self, cotangents: Sequence[object], arrays: Sequence[Any], kept: Sequence[object]
     ) -> list[Any]:
         """The cotangents of the operands at `needs`, on arrays.
 

@@ -42,11 +42,11 @@ Shapes = Mapping[str, Sequence[int | str | None]]
 
 
 def function(
-    f: Callable[..., Any],
+    f: Callable[..., object],
     *,
     shapes: Shapes | None = None,
     name: str | None = None,
-    **options: Any,
+    **options: object,
 ) -> Function:
     """A compiled form of a function, traced once per structure, dtypes and ranks.
 
@@ -73,6 +73,11 @@ def function(
     Raises:
         OptionError: a static argument has no hash, what f returns is no array, or `shapes` do not
             fit the arguments.
+
+    Example:
+        >>> f = sg.function(lambda x: x / sg.sum(x))
+        >>> f(np.array([1.0, 3.0]))
+        array([0.25, 0.75])
     """
     if not callable(f):
         raise OptionError(f"function: {f!r} cannot be called")
@@ -86,7 +91,11 @@ def function(
 
 
 def _copied(
-    f: Callable[..., Any], shapes: Shapes, name: str, options: Mapping[str, Any], own: list[Any]
+    f: Callable[..., object],
+    shapes: Shapes,
+    name: str,
+    options: Mapping[str, object],
+    own: list[Any],
 ) -> Function:
     """A function that has not been traced yet; its modules are `own`."""
     made = Function(f, shapes, name, options)
@@ -94,11 +103,11 @@ def _copied(
     return made
 
 
-def _name_of(f: Any) -> str:
+def _name_of(f: object) -> str:
     return getattr(f, "__name__", None) or type(f).__name__
 
 
-def _modules_of(f: Any) -> list[Any]:
+def _modules_of(f: object) -> list[Any]:
     """The module that a function is, or is a method of; none, or one."""
     if isinstance(f, Function):
         return f._own
@@ -122,11 +131,11 @@ class Function:
 
     def __init__(
         self,
-        f: Callable[..., Any],
+        f: Callable[..., object],
         shapes: Shapes,
         name: str,
-        options: Mapping[str, Any],
-        of: Callable[..., Any] | None = None,
+        options: Mapping[str, object],
+        of: Callable[..., object] | None = None,
     ) -> None:
         """`of` is the function that `f` was made of: its module is that of `f`."""
         functools.update_wrapper(self, f, updated=())
@@ -143,7 +152,7 @@ class Function:
     def __repr__(self) -> str:
         return f"<function {self.name}, compiled>"
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: object) -> Any:
         """The value of the function; compiled first if need be."""
         if not kwargs:
             try:
@@ -199,10 +208,10 @@ class Function:
     def _with_own(
         self,
         call: _Call,
-        kind: Any,
+        kind: object,
         tensors: ModuleTensors,
-        state: Any,
-        *args: Any,
+        state: object,
+        *args: object,
     ) -> Any:
         """A call with arrays that are known already, if the module is as it was."""
         own = tensors.current()
@@ -213,14 +222,28 @@ class Function:
                 pass  # a tensor got another dtype or shape, or the error comes again
         return self._call(args, {})
 
-    def executable(self, /, *args: Any, **kwargs: Any) -> Executable:
-        """The executable that a call with these arguments runs: its graph, source and plan."""
+    def executable(self, /, *args: object, **kwargs: object) -> Executable:
+        """The executable that a call with these arguments runs: its graph, source and plan.
+
+        Example:
+            >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
+            >>> f.executable(np.array([1.0, 3.0]))
+            <executable share(x: float64[x.0])>
+        """
         call, _, _ = self._find(take_apart(self.name, args, kwargs))
         return call.compiled.part.executable
 
     @property
     def traces(self) -> list[Trace]:
-        """What was traced so far: more than one of a kind where sizes have to be known."""
+        """What was traced so far: more than one of a kind where sizes have to be known.
+
+        Example:
+            >>> f = sg.function(lambda x: x / sg.sum(x))
+            >>> f(np.array([1.0, 3.0])), f(np.array([1.0, 1.0, 2.0]))
+            (array([0.25, 0.75]), array([0.25, 0.25, 0.5 ]))
+            >>> len(f.traces)
+            1
+        """
         return [trace for one in self._signatures.values() for trace in one.traces()]
 
     def _find(self, found: Arguments) -> tuple[_Call, list[Any], Any]:
@@ -246,14 +269,14 @@ class Function:
             call.own = operands[len(found.arrays) :]
         return call, operands, state
 
-    def _number(self, value: Any) -> Any:
+    def _number(self, value: object) -> Any:
         """A Python number as an array; FeedError for an int of more than 64 bits."""
         try:
             return np.asarray(value, _NUMBERS[type(value)])
         except OverflowError:
             raise FeedError(f"{self.name}: the number {value} is out of bounds for int64") from None
 
-    def _tensors_of(self, modules: Sequence[Any]) -> tuple[ModuleTensors, list[Any]]:
+    def _tensors_of(self, modules: Sequence[object]) -> tuple[ModuleTensors, list[Any]]:
         key = tuple(map(id, modules))
         tensors = self._tensors.get(key)
         if tensors is None or tensors.state() != tensors.made_for:
@@ -266,7 +289,7 @@ class Function:
         modules: list[Any],
         tensors: ModuleTensors | None,
         key: Any,
-        operands: Sequence[Any],
+        operands: Sequence[object],
     ) -> _Call:
         *rest, kinds = key
         count = len(found.arrays)  # of the tensors of modules all sizes are known
@@ -278,7 +301,7 @@ class Function:
         return signature.call(operands)
 
 
-def _is_array(x: Any) -> bool:
+def _is_array(x: object) -> bool:
     return type(x) is np.ndarray or isinstance(x, Operand)
 
 
@@ -287,11 +310,11 @@ def _kind(x: Any) -> tuple[Any, ...]:
     return (type(x),) if isinstance(x, bool | int | float) else (type(x), x.dtype, *x.shape)
 
 
-def _identity(x: Any) -> Any:
+def _identity(x: object) -> Any:
     return x if isinstance(x, bool | int) else id(x)
 
 
-def _remember(table: dict[Any, Any], key: Any, call: Any) -> None:
+def _remember(table: dict[Any, Any], key: object, call: object) -> None:
     if len(table) >= REMEMBERED:
         table.clear()
     table[key] = call
@@ -308,14 +331,14 @@ class _Call:
         self.own: list[Any] = []
         self.assemble = assembler(compiled.trace.structure)
 
-    def run(self, kind: Any, operands: Sequence[Any]) -> Any:
+    def run(self, kind: Any, operands: Sequence[object]) -> Any:
         """The result on operands, as tensors of an eager engine if `kind` is that of one."""
         if kind is not None:
             return self.assemble(kind.call(self.compiled, operands))
         tensor = next((x for x in operands if isinstance(x, Operand)), None)
         return self.on_arrays(*(operands if tensor is None else tensor.arrays(operands)))
 
-    def on_arrays(self, *arrays: Any) -> Any:
+    def on_arrays(self, *arrays: object) -> Any:
         """The result on arrays, as arrays."""
         results = self.compiled.part(arrays)
         return results if self.compiled.single else self.assemble(results)
@@ -382,7 +405,7 @@ class _Signature:
         return _Call(self._traces.fitting(shapes), self._numbers)
 
 
-def _kind_of(x: Any, kind: Any, on_tensors: bool) -> Any:
+def _kind_of(x: object, kind: object, on_tensors: bool) -> Any:
     """The class of tensors whose methods an argument has where `kind` is that of the tensors.
 
     An array beside tensors stays one, unless it goes into a module, whose code is about tensors.

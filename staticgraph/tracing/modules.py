@@ -20,7 +20,7 @@ _tracing = threading.RLock()
 fork.hold(fork.Rank.TRACING, _tracing)
 
 
-def is_module(value: Any) -> bool:
+def is_module(value: object) -> bool:
     """Whether a value is a module, by what it can do."""
     kind = type(value)
     return hasattr(kind, "named_parameters") and all(hasattr(kind, one) for one in _METHODS)
@@ -54,7 +54,7 @@ class ModuleTensors:
         self.made_for = self.state()
 
     def _add(
-        self, places: dict[int, int], table: dict[str, Any], name: str, tensor: Any, prefix: str
+        self, places: dict[int, int], table: dict[str, Any], name: str, tensor: object, prefix: str
     ) -> None:
         place = places.setdefault(id(tensor), len(self.tables))
         if place == len(self.tables):
@@ -79,7 +79,7 @@ class ModuleTensors:
         return found
 
     @contextmanager
-    def replaced(self, values: Sequence[Any]) -> Iterator[None]:
+    def replaced(self, values: Sequence[object]) -> Iterator[None]:
         """Inside the block, the modules have these values for their tensors."""
         with _tracing:
             before = [

@@ -28,7 +28,7 @@ _NUMBERS = (bool, int, float)
 _ARRAYS = (np.ndarray, np.generic, Operand)
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: object) -> bool:
     """Whether a value is an array, an expression, a tensor or a number."""
     return isinstance(value, _ARRAYS) or type(value) in _NUMBERS
 
@@ -70,7 +70,7 @@ class Arguments:
     modules: list[Any]
 
 
-def take_apart(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def take_apart(name: str, args: tuple[object, ...], kwargs: dict[str, Any]) -> Arguments:
     """The arguments of a call of the function `name`; OptionError if a static one has no hash."""
     found = Arguments(None, [], [])
     by_position = tuple(_flatten(name, value, found, True) for value in args)
@@ -80,7 +80,7 @@ def take_apart(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Argu
     return found
 
 
-def _flatten(name: str, value: Any, found: Arguments, numbers: bool) -> Structure:
+def _flatten(name: str, value: object, found: Arguments, numbers: bool) -> Structure:
     kind = type(value)
     if isinstance(value, _ARRAYS) or (numbers and kind in _NUMBERS):
         found.arrays.append(value)
@@ -101,7 +101,7 @@ def _flatten(name: str, value: Any, found: Arguments, numbers: bool) -> Structur
     return _static(name, value)
 
 
-def _static(name: str, value: Any) -> Static:
+def _static(name: str, value: object) -> Static:
     try:
         hash(value)
     except TypeError:
@@ -113,7 +113,7 @@ def _static(name: str, value: Any) -> Static:
     return Static(type(value), value.hex() if type(value) is float else value, value)
 
 
-def flatten_outputs(name: str, value: Any) -> tuple[Structure, list[Any]]:
+def flatten_outputs(name: str, value: object) -> tuple[Structure, list[Any]]:
     """The structure and the arrays of what a traced function returned.
 
     Raises:
@@ -139,7 +139,9 @@ def _parts(structure: Structure) -> Iterator[Structure]:
         yield structure
 
 
-def put_together(structure: Structure, leaves: Iterator[Any], modules: Sequence[Any] = ()) -> Any:
+def put_together(
+    structure: Structure, leaves: Iterator[object], modules: Sequence[object] = ()
+) -> Any:
     """A value of the structure with these leaves."""
     if structure is LEAF:
         return next(leaves)
@@ -181,11 +183,11 @@ def _assembler(structure: Structure, start: int) -> tuple[Callable[[Sequence[Any
     return (lambda leaves: kind([make(leaves) for make in makers])), end
 
 
-def _nothing(leaves: Sequence[Any]) -> None:
+def _nothing(leaves: Sequence[object]) -> None:
     return None
 
 
-def arguments_of(structure: Structure, leaves: Iterator[Any], modules: Sequence[Any]) -> Any:
+def arguments_of(structure: Structure, leaves: Iterator[object], modules: Sequence[object]) -> Any:
     """`(args, kwargs)` of a structure that `take_apart` made."""
     args, kwargs = structure
     return put_together(args, leaves, modules), put_together(kwargs, leaves, modules)

@@ -98,7 +98,7 @@ class Trace:
                 raise ShapeError(f"{self.name}: {fact.left} and {fact.right} are not {relation}")
         check_sizes(self.definition, sizes)
 
-    def check_numbers(self, operands: Sequence[Any]) -> None:
+    def check_numbers(self, operands: Sequence[object]) -> None:
         """FeedError unless each Python number fits the dtype of the integers that it meets."""
         numbers = dict(zip(self.inputs, operands, strict=True))
         for cast in self.casts:
@@ -142,7 +142,7 @@ def patterns(shapes: Sequence[Sequence[int]], declared: Sequence[Sequence[Any]])
 
 
 def trace(
-    name: str, function: Callable[[list[Any]], Any], leaves: Sequence[Leaf], pattern: Pattern
+    name: str, function: Callable[[list[Any]], object], leaves: Sequence[Leaf], pattern: Pattern
 ) -> Trace:
     """Run a function on placeholders.
 
@@ -188,7 +188,7 @@ def _operand(leaf: Leaf, input: Expression) -> Any:
     return input if leaf.kind is None else leaf.kind.traced(input, not leaf.weak)
 
 
-def as_output(name: str, value: Any) -> Expression:
+def as_output(name: str, value: object) -> Expression:
     """What a traced function returned, as an expression; OptionError for an eager tensor."""
     if isinstance(value, Expression):
         return value
@@ -216,9 +216,9 @@ class Traces(Generic[Made]):
     def __init__(
         self,
         name: str,
-        function: Callable[[list[Any]], Any],
+        function: Callable[[list[Any]], object],
         leaves: Sequence[Leaf],
-        declared: Sequence[Sequence[Any]],
+        declared: Sequence[Sequence[object]],
         make: Callable[[Trace], Made],
     ) -> None:
         self.name = name

@@ -19,7 +19,9 @@ from staticgraph.tracing.tracing import as_output
 Argnums: TypeAlias = "int | Sequence[int]"
 
 
-def transformed(name: str, f: Callable[..., Any], apply: Callable[..., Any], key: Any) -> Function:
+def transformed(
+    name: str, f: Callable[..., object], apply: Callable[..., object], key: object
+) -> Function:
     """`apply`, which composes expressions out of those of f, as a compiled function.
 
     It is kept with f under the name and `key`, so that to transform a function again does not
@@ -34,16 +36,16 @@ def transformed(name: str, f: Callable[..., Any], apply: Callable[..., Any], key
     return known.setdefault((name, key), made)
 
 
-def _name_of(f: Any) -> str:
+def _name_of(f: object) -> str:
     return getattr(f, "name", None) or getattr(f, "__name__", None) or type(f).__name__
 
 
-def is_symbolic(tree: Any) -> bool:
+def is_symbolic(tree: object) -> bool:
     """Whether a leaf is an expression."""
     return any(expressions.is_symbolic(leaf) for leaf in leaves(tree))
 
 
-def as_given(values: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+def as_given(values: Sequence[object], given: Sequence[object]) -> list[Any]:
     """Expressions as what they take the place of: as traced tensors where these were given."""
     return [
         closed(value, one if isinstance(one, Handle) else None)
@@ -51,13 +53,13 @@ def as_given(values: Sequence[Any], given: Sequence[Any]) -> list[Any]:
     ]
 
 
-def as_tensors(result: Any, given: Any) -> Any:
+def as_tensors(result: object, given: object) -> Any:
     """What a transform makes of `given`, as traced tensors if there are any in that."""
     handle = handle_among(leaves(given))
     return mapped(lambda leaf: closed(leaf, handle), result)
 
 
-def positions(name: str, argnums: Any, count: int) -> tuple[int, ...]:
+def positions(name: str, argnums: object, count: int) -> tuple[int, ...]:
     """`argnums` as positions from the front; OptionError unless it names arguments, each once."""
     listed = (argnums,) if isinstance(argnums, int) else argnums
     if not isinstance(listed, tuple | list) or not all(type(one) is int for one in listed):
@@ -73,7 +75,7 @@ def positions(name: str, argnums: Any, count: int) -> tuple[int, ...]:
     return places
 
 
-def hashable(argnums: Any) -> Any:
+def hashable(argnums: object) -> Any:
     """`argnums` as a key."""
     return tuple(argnums) if isinstance(argnums, list) else argnums
 
@@ -89,9 +91,9 @@ class Partial:
     def __init__(
         self,
         name: str,
-        f: Callable[..., Any],
+        f: Callable[..., object],
         argnums: Argnums,
-        args: tuple[Any, ...],
+        args: tuple[object, ...],
         kwargs: dict[str, Any],
     ) -> None:
         self._name = name
@@ -109,13 +111,13 @@ class Partial:
         """What the function returns: its output as expressions, and aux or None."""
         return output(self._name, self._call(), has_aux)
 
-    def structured(self, values: Sequence[Any]) -> Any:
+    def structured(self, values: Sequence[object]) -> Any:
         """One value per variable in the structure of the arguments: of the one, or a tuple."""
         found = rebuilt(self.given, values)
         return found[0] if self._single else tuple(found)
 
 
-def variable(name: str, x: Any) -> Expression:
+def variable(name: str, x: object) -> Expression:
     """The value of an argument as a new expression, to differentiate by."""
     if not isinstance(x, Expression):
         x = expression(name, x)
@@ -126,7 +128,7 @@ def variable(name: str, x: Any) -> Expression:
     return made
 
 
-def expression(name: str, x: Any) -> Expression:
+def expression(name: str, x: object) -> Expression:
     """An array or a number as an expression."""
     if isinstance(x, str) or callable(x):
         raise DTypeError(f"{name}: the argument {x!r} is no array")
@@ -135,7 +137,7 @@ def expression(name: str, x: Any) -> Expression:
     return made
 
 
-def output(name: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
+def output(name: str, result: object, has_aux: bool) -> tuple[Any, Any]:
     """The output of a function as expressions, and aux, which is None without `has_aux`."""
     aux = None
     if has_aux:
@@ -145,7 +147,7 @@ def output(name: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
     return mapped(lambda one: as_output(name, one), result), aux
 
 
-def scalar(name: str, result: Any) -> Expression:
+def scalar(name: str, result: object) -> Expression:
     """The output, if it is a floating-point scalar; OutputError otherwise."""
     if not isinstance(result, Expression):
         raise OutputError(
@@ -170,7 +172,7 @@ def floating(name: str, result: Expression) -> Expression:
     return result
 
 
-def like(name: str, what: str, value: Any, model: Expression) -> Expression:
+def like(name: str, what: str, value: object, model: Expression) -> Expression:
     """A tangent or cotangent as an expression of the type of `model`.
 
     Raises:

@@ -33,9 +33,9 @@ from staticgraph.transforms.arguments import (
 
 
 @overload
-def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function: ...
+def grad(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False) -> Function: ...
 @overload
-def grad(f: Expression, wrt: Any, seed: Expression | None = None) -> Any: ...
+def grad(f: Expression, wrt: object, seed: Expression | None = None) -> Any: ...
 def grad(f: Any, *args: Any, **kwargs: Any) -> Any:
     """The gradient of a scalar: of a function as a function, of an expression as expressions.
 
@@ -51,27 +51,37 @@ def grad(f: Any, *args: Any, **kwargs: Any) -> Any:
         DTypeError: an argument to differentiate by is not floating point.
         OptionError: `argnums` does not fit the arguments.
         GraphError: the output expression does not depend on `wrt`.
+
+    Example:
+        >>> sg.grad(lambda x: sg.sum(x * x))(np.array([1.0, 2.0]))
+        array([2., 4.])
     """
     if isinstance(f, Expression):
         return grad_of_expression(f, *args, **kwargs)
     return _grad(f, *args, **kwargs)
 
 
-def _grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    def apply(*args: Any, **kwargs: Any) -> Any:
+def _grad(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    def apply(*args: object, **kwargs: object) -> Any:
         _, aux, found = _differentiated("grad", f, argnums, has_aux, args, kwargs)
         return (found, aux) if has_aux else found
 
     return transformed("grad", f, apply, (hashable(argnums), has_aux))
 
 
-def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+def value_and_grad(
+    f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False
+) -> Function:
     """The function that returns (value, gradient) of a scalar function: see `grad`.
 
     With `has_aux`, f returns (value, aux), and the result is ((value, aux), gradient).
+
+    Example:
+        >>> sg.value_and_grad(lambda x: sg.sum(x * x))(np.array([1.0, 2.0]))
+        (array(5.), array([2., 4.]))
     """
 
-    def apply(*args: Any, **kwargs: Any) -> Any:
+    def apply(*args: object, **kwargs: object) -> Any:
         value, aux, found = _differentiated("value_and_grad", f, argnums, has_aux, args, kwargs)
         return ((value, aux) if has_aux else value), found
 
@@ -89,7 +99,7 @@ def _differentiated(
     return value, aux, partial.structured(pullback([value], partial.variables, [one]))
 
 
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def vjp(f: Callable[..., object], *primals: object, has_aux: bool = False) -> tuple[Any, ...]:
     """`f(*primals)`, and the function from its cotangents to a tuple of those of the primals.
 
     On arrays that function evaluates f again, with its reverse pass, in one executable. With
@@ -99,31 +109,36 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
         DTypeError: a primal is not floating point.
         OptionError, DTypeError, ShapeError: the cotangents have not the structure, dtypes and
             shapes of the output.
+
+    Example:
+        >>> value, pull = sg.vjp(lambda x: x * x, np.array([1.0, 2.0]))
+        >>> pull(np.array([1.0, 10.0]))
+        (array([ 2., 40.]),)
     """
     if is_symbolic(primals):
         value, pull_back, *rest = _vjp(f, primals, has_aux)
         parts = (value, lambda cotangents: as_tensors(pull_back(cotangents), primals), *rest)
         return tuple(as_tensors(part, primals) for part in parts)
 
-    def apply(given: tuple[Any, ...], cotangents: Any) -> Any:
+    def apply(given: tuple[object, ...], cotangents: object) -> Any:
         return _vjp(f, given, has_aux)[1](cotangents)
 
     forward = transformed("value", f, f, None)
     backward = transformed("vjp", f, apply, has_aux)
     result = forward(*primals)
 
-    def pull(cotangents: Any) -> Any:
+    def pull(cotangents: object) -> Any:
         return backward(primals, cotangents)
 
     return (result[0], pull, result[1]) if has_aux else (result, pull)
 
 
-def _vjp(f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, ...]:
+def _vjp(f: Callable[..., object], primals: tuple[object, ...], has_aux: bool) -> tuple[Any, ...]:
     variables = [variable("vjp", x) for x in leaves(primals)]
     given = as_given(variables, leaves(primals))
     result, aux = output("vjp", f(*rebuilt(primals, given)), has_aux)
 
-    def pull(cotangents: Any) -> Any:
+    def pull(cotangents: object) -> Any:
         if structure(cotangents) != structure(result):
             raise OptionError(
                 f"vjp: the cotangents have the structure {structure(cotangents)}, the output "
@@ -141,7 +156,10 @@ def _vjp(f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tupl
 
 
 def jvp(
-    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+    f: Callable[..., object],
+    primals: Sequence[object],
+    tangents: Sequence[object],
+    has_aux: bool = False,
 ) -> tuple[Any, ...]:
     """`f(*primals)`, and its derivative in the direction of the tangents: forward mode.
 
@@ -152,6 +170,10 @@ def jvp(
     Raises:
         OptionError: primals and tangents differ in structure.
         DTypeError, ShapeError: they differ in dtype or shape, or a primal is not floating point.
+
+    Example:
+        >>> sg.jvp(lambda x: x * x, (np.array([1.0, 2.0]),), (np.array([1.0, 10.0]),))
+        (array([1., 4.]), array([ 2., 40.]))
     """
     for what, trees in (("primals", primals), ("tangents", tangents)):
         if not isinstance(trees, tuple | list):
@@ -163,7 +185,7 @@ def jvp(
             f"{structure(along)}"
         )
 
-    def apply(given: tuple[Any, ...], along: tuple[Any, ...]) -> Any:
+    def apply(given: tuple[object, ...], along: tuple[object, ...]) -> Any:
         variables = [variable("jvp", x) for x in leaves(given)]
         inside = as_given(variables, leaves(given))
         result, aux = output("jvp", f(*rebuilt(given, inside)), has_aux)
@@ -181,7 +203,7 @@ def jvp(
     return found
 
 
-def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+def jacobian(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The function that returns the Jacobian of f, by reverse mode, all rows as one batch.
 
     For an output of shape s and an argument of shape t it has shape s + t; its structure is that
@@ -192,9 +214,14 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
         OutputError: what f returns is not floating point.
         DTypeError: an argument to differentiate by is not floating point.
         OptionError: `argnums` does not fit the arguments.
+
+    Example:
+        >>> sg.jacobian(lambda x: x * x)(np.array([1.0, 2.0]))
+        array([[2., 0.],
+               [0., 4.]])
     """
 
-    def apply(*args: Any, **kwargs: Any) -> Any:
+    def apply(*args: object, **kwargs: object) -> Any:
         partial = Partial("jacobian", f, argnums, args, kwargs)
         result, aux = partial.output(has_aux)
         blocks = [partial.structured(_rows(out, partial.variables)) for out in leaves(result)]
@@ -204,10 +231,15 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
     return transformed("jacobian", f, apply, (hashable(argnums), has_aux))
 
 
-def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+def hessian(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The function that returns the second derivatives of f: the Jacobian of its Jacobian.
 
     For an output of shape s and arguments of shapes t and u: s + t + u (`jax.hessian`).
+
+    Example:
+        >>> sg.hessian(lambda x: sg.sum(x * x * x))(np.array([1.0, 2.0]))
+        array([[ 6.,  0.],
+               [ 0., 12.]])
     """
     return jacobian(jacobian(f, argnums, has_aux), argnums, has_aux)
 

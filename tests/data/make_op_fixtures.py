@@ -6,7 +6,7 @@ Needs torch (made with 2.13.0, CPU) and NumPy, which no test does. In the projec
 
 writes tests/data/op_values.npz: the calls of `tests.samples` and of `op_cases.EDGES`, in float64
 and in float32; with names of ops behind it only their records, and all others are kept.
-`torch_ops.TORCH` says what each op is in PyTorch, `op_cases.WITHOUT` which have nothing.
+`torch_ops.TORCH` says what each op is in PyTorch, `samples.WITHOUT` which have nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from tests.data.op_cases import (
     INTEGERS_CAST,
     INTEGERS_REFUSED,
     SECOND,
-    WITHOUT,
     Case,
     Twice,
     Writer,
@@ -35,7 +34,7 @@ from tests.data.op_cases import (
     weights,
 )
 from tests.data.torch_ops import TORCH, TWICE
-from tests.samples import SAMPLES, Sample
+from tests.samples import SAMPLES, WITHOUT, Sample
 
 HERE = Path(__file__).parent
 

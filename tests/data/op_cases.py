@@ -155,6 +155,10 @@ EDGES: dict[str, list[Sample]] = {
         call(np.full((1, 1, 2, 2), -INF), 2),
     ],
     "avg_pool2d": [call(np.array([[[[1.0, INF], [NAN, 1.0]]]]), (1, 2))],
+    "lp_pool2d": [
+        call(np.array([[[[0.0, 0.0, 3.0], [0.0, 0.0, NAN], [-1.0, 1.0, 4.0]]]]), 3, (2, 2), 1),
+        call(np.array([[[[-2.0, 1.0, 0.0, INF]]]]), 1, (1, 2)),
+    ],
     "conv2d": [call(np.array([[[[0.0, INF, 1.0, 2.0]]]]), np.ones((1, 1, 1, 2)))],
     "take": [call(np.array([1.0, 2.0, 3.0]), _places(0, 0, -1, 0)),
              call(_empty(0, 3), _places(), axis=0)],
@@ -234,27 +238,6 @@ DIFFERENT: dict[str, list[tuple[Sample, tuple[str, ...], str]]] = {
     ],
 }  # fmt: skip
 """Where the ops follow something else than PyTorch: the call, its dtypes, and the reason."""
-
-WITHOUT = {
-    "placeholder": "a leaf of a graph: it has no value of its own",
-    "variable": "a leaf of a graph: it has no value of its own",
-    "constant": "a leaf of a graph; the same as torch.tensor, without a gradient",
-    "iota": "torch.arange, without operands: there is no gradient",
-    "size_of": "a size as a value, without operands: there is no gradient",
-    "as_strided": "made by the compiler of inputs, whose views no two elements share a place of",
-    "gemm": "made by the compiler of matmul and add, which are compared",
-    "cofactor": "the slope of det, which is compared",
-    "log_odds": "logit without its option, which is compared",
-    "recompute": "x: a mark of the compiler's",
-    "checkpoint": "x: a mark of the compiler's",
-    "overlap_add": "the adjoint of sliding_windows, which is compared with torch's as_strided; "
-    "torch has it for two axes and one stride only (fold)",
-    "scan": "a loop of a graph; torch runs loops in Python",
-    "while_loop": "a loop of a graph; torch runs loops in Python",
-    "cond": "a branch of a graph; torch runs branches in Python",
-    "item": "a part of the value of a loop or a branch",
-}
-"""The ops without a counterpart in PyTorch, each with the reason."""
 
 SQUARED = {"eigh", "svd", "qr"}
 """What gives vectors whose signs are LAPACK's choice: their squares are compared."""

@@ -303,6 +303,7 @@ TORCH: dict[str, Callable[..., Any]] = {
     "sliding_windows": indexing.sliding_windows,
     "conv2d": F.conv2d, "conv_transpose2d": F.conv_transpose2d,
     "max_pool2d": F.max_pool2d, "avg_pool2d": F.avg_pool2d,
+    "lp_pool2d": F.lp_pool2d,
     "take": indexing.take, "take_add": indexing.take_add,
     "take_along_axis": indexing.take_along, "along_add": indexing.along_add,
     "one_hot": indexing.one_hot, "scatter": indexing.scatter, "scatter_add": indexing.scatter_add,

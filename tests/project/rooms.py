@@ -56,8 +56,8 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("export", "kernels as files that need NumPy and Numba only"),
         _room("viz", "layout of graphs, SVG"),
         _room(
-            "root", "`compile_graph` and executables",
-            "", "compile", "driver", "dump", "executable", "pipeline", "strided",
+            "root", "`compile_graph`, and the runners of executables",
+            "", "compile", "driver", "dump", "pipeline", "runners",
         ),
     ),
     "dynamic": (

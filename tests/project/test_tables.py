@@ -15,33 +15,22 @@ LIBRARIES = ("ops", "_ops", "eager_ops")
 RULES = ("compiler/ops/", "compiler/passes/", "compiler/llvm/vecmath/", "staticgraph/fuzz/")
 """Declarations, rewrite rules, functions of a kernel that have the names of ops, and campaigns,
 whose references are written apart from the library on purpose."""
-PYTORCH = {
-    "dynamic/tape/names.py": "what PyTorch calls the node of an op",
-    "dynamic/tape/saved_values.py": "what PyTorch calls the values that a node keeps",
-    "dynamic/tensors/inplace_methods.py": "what PyTorch calls its in-place methods",
-    "dynamic/core/eager_ops.py": "ops that PyTorch derives, casts or shares memory otherwise",
-}
-SPEED = {
-    "dynamic/fast_paths/__init__.py": "the ops that small tensors take a short way of",
-    "dynamic/fast_paths/views.py": "methods that make views of small tensors",
-    "dynamic/fast_paths/pairs.py": "operators of pairs of small tensors",
-    "dynamic/kernels/native.py": "ops whose kernels are faster, or slower, than NumPy",
-    "dynamic/kernels/native_windows.py": "ops whose kernels know all sizes",
-}
+PYTORCH = {"dynamic/core/pytorch.py": "what PyTorch calls an op, and where it differs"}
+"""The second record of an op: one row each."""
 OTHERS = {
     "compiler/llvm/lower/functions.py": "functions of the emitted source, of which some are ops",
     "compiler/llvm/with_numba.py": "functions of the emitted source",
-    "dynamic/linalg/functions.py": "methods of tensors",
-    "dynamic/tensors/methods.py": "methods of tensors",
-    "staticgraph/draw/picture.py": "colours of leaves in a drawing",
     "compiler/codegen/region.py": "loops and branches, which are no values but control flow",
     "compiler/transforms/control_gradients.py": "moves that a scan may do after it, a rewrite rule",
     "dynamic/capture/operands.py": "ops that Python has for numbers",
+    "dynamic/fast_paths/views.py": "methods of small tensors, by their names",
+    "dynamic/linalg/functions.py": "methods of tensors, by their names",
     "dynamic/nn/init.py": "gains of PyTorch's init.calculate_gain, by its own names",
     "dynamic/nn/recurrent_cells.py": "the two nonlinearities of an RNN cell, by PyTorch's names",
     "dynamic/nn/transformer.py": "activations that PyTorch takes by name",
+    "staticgraph/draw/picture.py": "colours of leaves in a drawing",
 }
-ALLOWED = PYTORCH | SPEED | OTHERS
+ALLOWED = PYTORCH | OTHERS
 
 
 def _is_op(key: ast.expr | None) -> bool:

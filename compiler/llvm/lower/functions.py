@@ -144,7 +144,7 @@ def _formula(name: str, translator: Any, *operands: Value) -> Value:
         return Value(translator.builder.call(function, [one.ir for one in operands]), kind)
     symbol = f"{name}.{kind.name}"
 
-    def define(builder: Any, *arguments: Any) -> Any:
+    def define(builder: object, *arguments: object) -> Any:
         lanes = (Value(one, kind).lane(builder) for one in arguments)
         return vecmath.FORMULAS[name](*lanes).value
 

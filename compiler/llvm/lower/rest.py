@@ -45,7 +45,7 @@ def leaves_rest(loop: For) -> bool:
     return length > WHOLE and length % WHOLE != 0
 
 
-def whole_vectors(builder: Any, start: Any, stop: Any) -> Any:
+def whole_vectors(builder: Any, start: Any, stop: object) -> Any:
     """Where the last whole vector of a loop ends; `start` if there is none."""
     int64 = start.type
     whole = builder.and_(builder.sub(stop, start), int64(-WHOLE))

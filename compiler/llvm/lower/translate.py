@@ -51,7 +51,7 @@ class Translator:
         self,
         function: Any,
         names: Sequence[str],
-        types: Sequence[Any],
+        types: Sequence[object],
         result: Any = None,
         outlines: bool = False,
     ) -> None:
@@ -140,7 +140,9 @@ class Translator:
             self._loop_over(one, start, middle, step)
             self._loop_over(one, middle, stop, step, MaskedLoop(self.module))
 
-    def _loop_over(self, one: For, start: Any, stop: Any, step: Any, hint: Any = None) -> None:
+    def _loop_over(
+        self, one: For, start: Any, stop: object, step: Any, hint: object = None
+    ) -> None:
         with self.loop(start, stop, step, hint) as index:
             hidden = self.values.get(one.variable)
             self.values[one.variable] = Value(index, INT64)
@@ -149,7 +151,7 @@ class Translator:
                 self.values[one.variable] = hidden
 
     @contextmanager
-    def loop(self, start: Any, stop: Any, step: Any, hint: Any = None) -> Iterator[Any]:
+    def loop(self, start: Any, stop: object, step: Any, hint: object = None) -> Iterator[Any]:
         """A loop with a positive step; nothing runs if it is empty. `hint` is its metadata."""
         builder = self.builder
         body, done = (self.function.append_basic_block() for _ in range(2))
@@ -238,7 +240,7 @@ class Translator:
     # -- functions of the module ---------------------------------------------------------------
 
     def inlined(
-        self, symbol: str, result: Any, types: Sequence[Any], define: Callable[..., Any]
+        self, symbol: str, result: Any, types: Sequence[object], define: Callable[..., Any]
     ) -> Any:
         """The module's own function of this name; `define(builder, *arguments)` gives its value."""
         found = self.module.globals.get(symbol)
@@ -271,7 +273,7 @@ def _constant(value: float) -> Value:
 
 
 def _internal(
-    module: Any, symbol: str, result: Any, types: Sequence[Any], inlines: bool = True
+    module: object, symbol: str, result: object, types: Sequence[object], inlines: bool = True
 ) -> Any:
     function = ir.Function(module, ir.FunctionType(result, types), symbol)
     function.linkage = "internal"

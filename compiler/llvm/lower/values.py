@@ -62,7 +62,7 @@ class Value:
     ir: Any
     type: Any
 
-    def lane(self, builder: Any) -> Lane:
+    def lane(self, builder: object) -> Lane:
         """A float for the formulas of vecmath."""
         return Lane(builder, self.ir, BINARY32 if self.type.bits == 32 else BINARY64)
 
@@ -96,7 +96,7 @@ def convert(builder: Any, value: Value, to: Scalar) -> Value:
     return Value(cast(value.ir, to.ir), to)
 
 
-def unify(builder: Any, left: Value, right: Value) -> tuple[Value, Value]:
+def unify(builder: object, left: Value, right: Value) -> tuple[Value, Value]:
     """Two numbers in the type in which they meet."""
     if left.type == right.type:
         return left, right
@@ -108,7 +108,7 @@ def unify(builder: Any, left: Value, right: Value) -> tuple[Value, Value]:
     return convert(builder, left, both), convert(builder, right, both)
 
 
-def not_equal(builder: Any, left: Value, right: Value) -> Value:
+def not_equal(builder: object, left: Value, right: Value) -> Value:
     """`left != right`; true where one is nan."""
     return compare(builder, "!=", left, right)
 
@@ -123,7 +123,7 @@ def compare(builder: Any, sign: str, left: Value, right: Value) -> Value:
     return Value(test(sign, left.ir, right.ir), BOOL)
 
 
-def arithmetic(builder: Any, sign: str, left: Value, right: Value, exact: bool = False) -> Value:
+def arithmetic(builder: object, sign: str, left: Value, right: Value, exact: bool = False) -> Value:
     """`+ - *` of numbers, `/` of floats, `& | ^ << >>` of integers or bools.
 
     `exact` says that an integer result is known not to wrap, as an index is.

@@ -65,7 +65,7 @@ class Deferred:
         """The LLVM type of what its function for vectors of so many lanes gives."""
         return kind_of(self.format, lanes)
 
-    def declare(self, module: Any, lanes: int) -> Any:
+    def declare(self, module: object, lanes: int) -> Any:
         """Declare its function for vectors of so many lanes."""
         kinds = [kind_of(self.format, lanes)] * self.operands
         return ir.Function(module, ir.FunctionType(self.result(lanes), kinds), self.function(lanes))
@@ -74,7 +74,7 @@ class Deferred:
         """What its function gives: one value, or several as a structure."""
         return (self.exact(*operands),)
 
-    def define(self, module: Any, widths: Sequence[int]) -> None:
+    def define(self, module: object, widths: Sequence[int]) -> None:
         """Define its functions for vectors of the given widths."""
         raise NotImplementedError
 
@@ -114,7 +114,7 @@ class KernelModule(ir.Module):  # type: ignore[misc]
         return f"{text}\n@llvm.compiler.used = {used}\n"
 
 
-def define_deferred(parsed: Any, module: KernelModule, machine: Any, optimise: Passes) -> Any:
+def define_deferred(parsed: Any, module: KernelModule, machine: object, optimise: Passes) -> Any:
     """The code `parsed`, optimised from `module`, with the functions that it calls."""
     if not module.variants:
         return parsed
@@ -146,7 +146,7 @@ def _definition(deferred: Deferred, widths: Sequence[int], machine: Any, optimis
     return define_deferred(parsed, module, machine, optimise)
 
 
-def in_lanes(module: Any, name: str, deferred: Deferred, lanes: int) -> Any:
+def in_lanes(module: object, name: str, deferred: Deferred, lanes: int) -> Any:
     """The function that computes the results in all lanes, which LLVM makes of a loop."""
     kind, count = kind_of(deferred.format, lanes), deferred.operands
     function = ir.Function(module, ir.FunctionType(deferred.result(lanes), [kind] * count), name)

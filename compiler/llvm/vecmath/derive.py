@@ -76,24 +76,24 @@ def exponential_tail(r: Any) -> Any:
     return (mp.expm1(r) - r) / r**2
 
 
-def log_ratio_tail(z: Any) -> Any:
+def log_ratio_tail(z: object) -> Any:
     """Series of log((1 + s)/(1 - s)) from s^3 on, over s^3, at z = s^2."""
     s = mp.sqrt(z)
     return (mp.log((1 + s) / (1 - s)) / s - 2) / z
 
 
-def log2_ratio(z: Any) -> Any:
+def log2_ratio(z: object) -> Any:
     """log2((1 + s)/(1 - s)) over s, at z = s^2."""
     s = mp.sqrt(z)
     return mp.log((1 + s) / (1 - s)) / (s * mp.log(2))
 
 
-def log_ratio_second_tail(z: Any) -> Any:
+def log_ratio_second_tail(z: object) -> Any:
     """Series of log((1 + s)/(1 - s)) from s^5 on, over s^5, at z = s^2."""
     return (log_ratio_tail(z) - mp.mpf(2) / 3) / z
 
 
-def sine_tail(z: Any) -> Any:
+def sine_tail(z: object) -> Any:
     """Series of sin(r) from r^3 on, over r^3, at z = r^2."""
     r = mp.sqrt(z)
     return (mp.sin(r) - r) / (r * z)
@@ -104,31 +104,31 @@ def cosine_tail(z: Any) -> Any:
     return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
 
 
-def hyperbolic_sine_tail(z: Any) -> Any:
+def hyperbolic_sine_tail(z: object) -> Any:
     """Series of sinh(x) from x^3 on, over x^3, at z = x^2."""
     x = mp.sqrt(z)
     return (mp.sinh(x) - x) / (x * z)
 
 
-def arcsine_tail(z: Any) -> Any:
+def arcsine_tail(z: object) -> Any:
     """Series of asin(x) from x^3 on, over x^3, at z = x^2."""
     x = mp.sqrt(z)
     return (mp.asin(x) - x) / (x * z)
 
 
-def arctangent_tail(z: Any) -> Any:
+def arctangent_tail(z: object) -> Any:
     """Series of atan(x) from x^3 on, over x^3, at z = x^2."""
     x = mp.sqrt(z)
     return (mp.atan(x) - x) / (x * z)
 
 
-def erf_excess(z: Any) -> Any:
+def erf_excess(z: object) -> Any:
     """What erf(x)/x exceeds 1 by, at z = x^2."""
     x = mp.sqrt(z)
     return mp.erf(x) / x - 1
 
 
-def erfc_exponent(x: Any) -> Any:
+def erfc_exponent(x: object) -> Any:
     """What x must be multiplied by to become the binary logarithm of erfc(x)."""
     return mp.log(mp.erfc(x), 2) / x
 
@@ -139,7 +139,7 @@ def scaled_erfc(u: Any) -> Any:
     return mp.erfc(x) * mp.exp(x * x) * (x + mp.mpf(5) / 2)
 
 
-def cardinal_sine(z: Any) -> Any:
+def cardinal_sine(z: object) -> Any:
     """sin(pi t)/(pi t) at z = t^2."""
     return mp.sincpi(mp.sqrt(z))
 
@@ -159,14 +159,14 @@ def digamma_zero() -> Any:
     return mp.findroot(mp.digamma, mp.mpf("1.46163214496836234"))
 
 
-def log_gamma_correction(w: Any) -> Any:
+def log_gamma_correction(w: object) -> Any:
     """What Stirling's formula for log(gamma(x)) lacks, times x, at w = 1/x^2."""
     x = 1 / mp.sqrt(w)
     stirling = (x - mp.mpf(1) / 2) * mp.log(x) - x + mp.log(2 * mp.pi) / 2
     return (mp.loggamma(x) - stirling) * x
 
 
-def digamma_correction(w: Any) -> Any:
+def digamma_correction(w: object) -> Any:
     """How far digamma(x) is below log(x) - 1/(2x), times x^2, at w = 1/x^2."""
     x = 1 / mp.sqrt(w)
     return (mp.log(x) - 1 / (2 * x) - mp.digamma(x)) * x * x

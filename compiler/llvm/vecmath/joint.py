@@ -44,7 +44,7 @@ class Joint(Outlined):
         return self.exact(*operands), self.other(*operands)
 
 
-def join_calls(parsed: Any, module: KernelModule) -> Any:
+def join_calls(parsed: object, module: KernelModule) -> Any:
     """The code `parsed`, optimised from `module`, with one call for two of the same operands."""
     if not module.variants:
         return parsed

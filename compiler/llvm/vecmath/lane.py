@@ -92,7 +92,7 @@ class Bits:
     def _operand(self, other: Bits | int) -> Any:
         return ir.Constant(self.format.int_type, other) if isinstance(other, int) else other.value
 
-    def _wrap(self, value: Any) -> Bits:
+    def _wrap(self, value: object) -> Bits:
         return Bits(self.builder, value, self.format)
 
     def __add__(self, other: Bits | int) -> Bits:
@@ -157,7 +157,7 @@ class Lane:
             return other.value
         return ir.Constant(self.format.float_type, float(other))
 
-    def _wrap(self, value: Any) -> Lane:
+    def _wrap(self, value: object) -> Lane:
         return Lane(self.builder, value, self.format)
 
     def constant(self, value: float) -> Lane:

@@ -25,7 +25,7 @@ class Outlined(Deferred):
 
     KIND: ClassVar[str] = "outlined"
 
-    def define(self, module: Any, widths: Sequence[int]) -> None:
+    def define(self, module: object, widths: Sequence[int]) -> None:
         """Define its functions for vectors of the given widths."""
         for lanes in widths:
             if lanes == 1:
@@ -33,7 +33,7 @@ class Outlined(Deferred):
             else:
                 _tabulate(in_lanes(module, self.function(lanes), self, lanes))
 
-    def _of_scalars(self, module: Any) -> None:
+    def _of_scalars(self, module: object) -> None:
         function = self.declare(module, 1)
         function.attributes.add("noinline")
         builder = ir.IRBuilder(function.append_basic_block("entry"))

@@ -32,14 +32,14 @@ class Rare(Deferred):
 
     KIND: ClassVar[str] = "rare"
 
-    def declare(self, module: Any, lanes: int) -> Any:
+    def declare(self, module: object, lanes: int) -> Any:
         """Declare its function for vectors of so many lanes."""
         kind = kind_of(self.format, lanes)
         mask = BIT if lanes == 1 else ir.VectorType(BIT, lanes)
         signature = ir.FunctionType(kind, [mask, kind] + [kind] * self.operands)
         return ir.Function(module, signature, self.function(lanes))
 
-    def define(self, module: Any, widths: Sequence[int]) -> None:
+    def define(self, module: object, widths: Sequence[int]) -> None:
         """Define its functions for vectors of the given widths."""
         exact = in_lanes(module, f"exact.{self.function(1)}", self, self.widest)
         exact.linkage = "internal"
@@ -57,7 +57,7 @@ def rarely(mask: Mask, usual: Lane, exact: Formula, *operands: Lane) -> Lane:
     return Lane(usual.builder, usual.builder.call(function, values), usual.format)
 
 
-def _guard(function: Any, exact: Any, widest: int, lanes: int) -> None:
+def _guard(function: Any, exact: object, widest: int, lanes: int) -> None:
     """Define the function that calls `exact` where a mask is true in one of so many lanes."""
     function.attributes = Attributes(["alwaysinline", "nounwind"])
     mask, usual, *operands = function.args

@@ -187,7 +187,7 @@ class _Reader(Decoder):
             found.append((str(dtype), self._at(at)))
         return tuple(found)
 
-    def _pairs(self, name: str, read: Callable[[Form], Any]) -> tuple[tuple[int, Any], ...]:
+    def _pairs(self, name: str, read: Callable[[Form], object]) -> tuple[tuple[int, Any], ...]:
         return tuple([(self._at(at), read(one)) for at, one in self._list(name)])
 
     def _node(self, place: Form, op: Op) -> int:

@@ -142,7 +142,7 @@ def _words(program: Sequence[Instruction], code: Loaded, kernel: Kernel) -> list
     return with_products(words, kernel.table.pool) if kernel.calls_blas else words
 
 
-def _entries(program: Sequence[int], image: Image, owner: Any) -> Entries:
+def _entries(program: Sequence[int], image: Image, owner: object) -> Entries:
     """Functions around a program; they keep the owner of the code."""
     made = []
     inputs, outputs = ([one.argument for one in arrays] for arrays in (image.inputs, image.outputs))
@@ -219,5 +219,5 @@ def _stored(store: Store | None, key: bytes) -> Loaded | None:
         return None
 
 
-def _drop(owner: Any) -> None:
+def _drop(owner: object) -> None:
     """Let go of the code whose function is gone."""

@@ -30,7 +30,7 @@ _SELU_ALPHA = 1.6732632423543772
 _SELU_SCALE = 1.0507009873554805
 
 
-def _applied(function: Callable[[Any], Any], input: Any, inplace: bool) -> Any:
+def _applied(function: Callable[[Any], object], input: Any, inplace: bool) -> Any:
     """`function(input)`, written over the input if `inplace`."""
     # of a copy, since the gradient may read the input
     return input.copy_(function(input.clone())) if inplace else function(input)
@@ -41,7 +41,7 @@ def relu(input: Any, inplace: bool = False) -> Any:
     return input.relu_() if inplace else ops.relu(input)
 
 
-def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+def leaky_relu(input: object, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """x above 0, negative_slope * x below."""
     return _applied(lambda x: ops.leaky_relu(x, negative_slope), input, inplace)
 
@@ -63,34 +63,34 @@ def rrelu(
     return input.copy_(result) if inplace else result
 
 
-def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+def elu(input: object, alpha: float = 1.0, inplace: bool = False) -> Any:
     """x above 0, alpha * (exp(x) - 1) below (Clevert, Unterthiner, Hochreiter 2015)."""
     return _applied(lambda x: ops.elu(x, alpha), input, inplace)
 
 
-def selu(input: Any, inplace: bool = False) -> Any:
+def selu(input: object, inplace: bool = False) -> Any:
     """A multiple of elu that keeps mean 0 and variance 1 (Klambauer et al. 2017)."""
     return _applied(lambda x: _SELU_SCALE * ops.elu(x, _SELU_ALPHA), input, inplace)
 
 
-def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+def celu(input: object, alpha: float = 1.0, inplace: bool = False) -> Any:
     """x above 0, alpha * (exp(x / alpha) - 1) below (Barron 2017)."""
     return _applied(lambda x: alpha * ops.elu(x / alpha), input, inplace)
 
 
-def gelu(input: Any, approximate: str = "none") -> Any:
+def gelu(input: object, approximate: str = "none") -> Any:
     """x times the normal distribution function of x, or its tanh form (Hendrycks, Gimpel 2016)."""
     if approximate not in ("none", "tanh"):
         raise AutogradError("approximate argument must be either none or tanh.")
     return ops.gelu(input, approximate)
 
 
-def silu(input: Any, inplace: bool = False) -> Any:
+def silu(input: object, inplace: bool = False) -> Any:
     """x * sigmoid(x) (Elfwing, Uchibe, Doya 2017)."""
     return _applied(ops.silu, input, inplace)
 
 
-def mish(input: Any, inplace: bool = False) -> Any:
+def mish(input: object, inplace: bool = False) -> Any:
     """x * tanh(softplus(x)) (Misra 2019)."""
     return _applied(lambda x: x * tanh(ops.softplus(x)), input, inplace)
 
@@ -102,7 +102,7 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     return ops.where(ops.greater(scaled, threshold), input, smooth)
 
 
-def softsign(input: Any) -> Any:
+def softsign(input: object) -> Any:
     """x / (1 + abs(x))."""
     return input / (1 + ops.absolute(input))
 
@@ -112,7 +112,7 @@ def logsigmoid(input: Any) -> Any:
     return -ops.softplus(-input)
 
 
-def tanhshrink(input: Any) -> Any:
+def tanhshrink(input: object) -> Any:
     """x - tanh(x)."""
     return input - tanh(input)
 
@@ -128,18 +128,20 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     return as_one_node(eager_ops.softshrink, input, width=lambd)
 
 
-def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+def hardshrink(input: object, lambd: float = 0.5) -> Any:
     """x where abs(x) is above lambd, 0 elsewhere."""
     return as_one_node(eager_ops.hardshrink, input, width=lambd)
 
 
-def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
+def threshold(input: object, threshold: float, value: float, inplace: bool = False) -> Any:
     """x where it is above the threshold, `value` elsewhere."""
     attrs = {"least": threshold, "value": value}
     return _applied(lambda x: as_one_node(eager_ops.threshold, x, **attrs), input, inplace)
 
 
-def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+def hardtanh(
+    input: object, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Any:
     """x limited to [min_val, max_val]; the gradient at the limits is 0."""
     if min_val > max_val:
         raise OptionError("min_val cannot be greater than max_val")
@@ -148,17 +150,17 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     return _applied(lambda x: as_one_node(eager_ops.hardtanh, x, **attrs), input, inplace)
 
 
-def relu6(input: Any, inplace: bool = False) -> Any:
+def relu6(input: object, inplace: bool = False) -> Any:
     """x limited to [0, 6]."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-def hardsigmoid(input: Any, inplace: bool = False) -> Any:
+def hardsigmoid(input: object, inplace: bool = False) -> Any:
     """(x + 3) / 6 limited to [0, 1] (Howard et al. 2019)."""
     return _applied(lambda x: as_one_node(eager_ops.hardsigmoid, x), input, inplace)
 
 
-def hardswish(input: Any, inplace: bool = False) -> Any:
+def hardswish(input: object, inplace: bool = False) -> Any:
     """x * hardsigmoid(x) (Howard et al. 2019)."""
     return _applied(lambda x: x * relu6(x + 3) / 6, input, inplace)
 
@@ -210,23 +212,29 @@ def _implicit_axis(name: str, input: Any, dim: int | None) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
-def _cast(input: Any, dtype: Any) -> Any:
+def _cast(input: object, dtype: object) -> Any:
     return input if dtype is None else ops.astype(input, as_numpy_dtype(dtype))
 
 
-def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def softmax(
+    input: object, dim: int | None = None, _stacklevel: int = 3, dtype: object = None
+) -> Any:
     """exp(x) / sum(exp(x)) along `dim`."""
     dim = _implicit_axis("softmax", input, dim)
     return ops.softmax(_cast(input, dtype), dim)
 
 
-def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def log_softmax(
+    input: object, dim: int | None = None, _stacklevel: int = 3, dtype: object = None
+) -> Any:
     """log(softmax(x)) along `dim`, without overflow or log of 0."""
     dim = _implicit_axis("log_softmax", input, dim)
     return ops.log_softmax(_cast(input, dtype), dim)
 
 
-def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def softmin(
+    input: object, dim: int | None = None, _stacklevel: int = 3, dtype: object = None
+) -> Any:
     """softmax(-x) along `dim`."""
     dim = _implicit_axis("softmin", input, dim)
     return ops.softmax(-_cast(input, dtype), dim)

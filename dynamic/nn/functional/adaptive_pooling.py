@@ -18,12 +18,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
+def adaptive_avg_pool1d(input: object, output_size: object) -> Any:
     """The means of `output_size` parts of the last axis: (n, c, l) -> (n, c, output_size)."""
     return _means(1, input, output_size)
 
 
-def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
+def adaptive_avg_pool2d(input: object, output_size: object) -> Any:
     """The means of parts of the last two axes: (n, c, h, w) -> (n, c, *output_size).
 
     Part i of m of an axis of size s goes from floor(i s / m) to ceil((i + 1) s / m); None keeps
@@ -32,7 +32,7 @@ def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
     return _means(2, input, output_size)
 
 
-def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
+def adaptive_avg_pool3d(input: object, output_size: object) -> Any:
     """The means of parts of the last three axes: see `adaptive_avg_pool2d`."""
     return _means(3, input, output_size)
 
@@ -54,7 +54,7 @@ def _part(i: int, size: int, count: int) -> slice:
     return slice(i * size // count, -(-(i + 1) * size // count))
 
 
-def _means(axes: int, input: Any, wanted: Any) -> Any:
+def _means(axes: int, input: Any, wanted: object) -> Any:
     sizes = _counts(f"adaptive_avg_pool{axes}d", axes, input, wanted, "")
     for axis, parts in enumerate(sizes, input.ndim - axes):
         if parts is not None:
@@ -75,7 +75,7 @@ def _means_along(x: Any, axis: int, parts: int) -> Any:
     )
 
 
-def _maxima(axes: int, input: Any, wanted: Any, return_indices: bool) -> Any:
+def _maxima(axes: int, input: Any, wanted: object, return_indices: bool) -> Any:
     sizes = _counts(f"adaptive_max_pool{axes}d", axes, input, wanted, ":")
     spatial = tuple(input.shape[input.ndim - axes :])
     parts = tuple(
@@ -96,16 +96,16 @@ def _maxima(axes: int, input: Any, wanted: Any, return_indices: bool) -> Any:
     return (values, ops.reshape(indices, shape)) if return_indices else values
 
 
-def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool1d(input: object, output_size: object, return_indices: bool = False) -> Any:
     """The largest elements of parts of the last axis: see `adaptive_avg_pool2d` for the parts."""
     return _maxima(1, input, output_size, return_indices)
 
 
-def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(input: object, output_size: object, return_indices: bool = False) -> Any:
     """The largest elements of parts of the last two axes; with `return_indices` also where."""
     return _maxima(2, input, output_size, return_indices)
 
 
-def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool3d(input: object, output_size: object, return_indices: bool = False) -> Any:
     """The largest elements of parts of the last three axes; with `return_indices` also where."""
     return _maxima(3, input, output_size, return_indices)

@@ -28,8 +28,8 @@ def _causal(queries: int, keys: int) -> Any:
 def scaled_dot_product_attention(
     query: Any,
     key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    value: object,
+    attn_mask: object = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
@@ -60,7 +60,7 @@ def scaled_dot_product_attention(
     return ops.matmul(dropout(weights, dropout_p), value)
 
 
-def attention_weights(query: Any, key: Any, mask: Any) -> Any:
+def attention_weights(query: object, key: object, mask: object) -> Any:
     """softmax(q k.T + mask) along the keys: (..., l, e), (..., s, e) -> (..., l, s)."""
     scores = ops.matmul(query, ops.swapaxes(key, -1, -2))
     if mask is not None:

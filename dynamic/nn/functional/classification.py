@@ -37,7 +37,7 @@ def _is_ignored(target: Any, ignore_index: int) -> bool:
 def cross_entropy(
     input: Any,
     target: Any,
-    weight: Any = None,
+    weight: object = None,
     size_average: bool | None = None,
     ignore_index: int = -100,
     reduce: bool | None = None,
@@ -77,7 +77,9 @@ def cross_entropy(
     return loss * (1 - label_smoothing) + smooth * share
 
 
-def _smooth_loss(scores: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
+def _smooth_loss(
+    scores: object, target: object, weight: object, ignore_index: int, reduction: str
+) -> Any:
     """The loss if every class were a target."""
     axis = _class_axis(scores)
     counted = scores if weight is None else scores * _along_classes(weight, scores)
@@ -88,11 +90,11 @@ def _smooth_loss(scores: Any, target: Any, weight: Any, ignore_index: int, reduc
     return ops.sum(losses) / ops.sum(_counts(target, ignored, weight, scores))
 
 
-def _along_classes(weight: Any, input: Any) -> Any:
+def _along_classes(weight: object, input: Any) -> Any:
     return ops.reshape(weight, (-1,) + (1,) * (input.ndim - 1 - _class_axis(input)))
 
 
-def _counts(target: Any, ignored: Any, weight: Any, like: Any) -> Any:
+def _counts(target: object, ignored: object, weight: object, like: Any) -> Any:
     """How much each target counts: 0 if ignored, else its class's weight."""
     if weight is None:
         return ops.astype(ops.logical_not(ignored), like.dtype)
@@ -100,7 +102,7 @@ def _counts(target: Any, ignored: Any, weight: Any, like: Any) -> Any:
 
 
 def _against_probabilities(
-    input: Any, target: Any, weight: Any, reduction: str, label_smoothing: float
+    input: Any, target: Any, weight: object, reduction: str, label_smoothing: float
 ) -> Any:
     axis = _class_axis(input)
     if differ(target.shape, input.shape):
@@ -119,9 +121,9 @@ def _against_probabilities(
 
 
 def nll_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: object,
+    target: object,
+    weight: object = None,
     size_average: bool | None = None,
     ignore_index: int = -100,
     reduce: bool | None = None,
@@ -145,12 +147,12 @@ def nll_loss(
     return reduced(ops.where(ignored, 0, losses * counts), reduction, counts)
 
 
-def _picked(input: Any, index: Any, axis: int) -> Any:
+def _picked(input: object, index: object, axis: int) -> Any:
     take = eager_ops.picked if type(input) in PLAIN else ops.take_along_axis
     return take(input, ops.expand_dims(index, axis), axis, wrap=False)
 
 
-def _in_bounds(function: Any, input: Any, target: Any, option: Any) -> Any:
+def _in_bounds(function: Any, input: Any, target: Any, option: object) -> Any:
     """`function(input, target, option)`; a target that is no class raises PyTorch's IndexError."""
     try:
         return function(input, target, option)
@@ -181,7 +183,7 @@ def _check_classes(input: Any, target: Any) -> None:
 def binary_cross_entropy(
     input: Any,
     target: Any,
-    weight: Any = None,
+    weight: object = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
@@ -203,7 +205,7 @@ def binary_cross_entropy(
 def binary_cross_entropy_with_logits(
     input: Any,
     target: Any,
-    weight: Any = None,
+    weight: object = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
@@ -231,7 +233,7 @@ def binary_cross_entropy_with_logits(
 
 def kl_div(
     input: Any,
-    target: Any,
+    target: object,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",

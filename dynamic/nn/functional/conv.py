@@ -18,8 +18,8 @@ __all__ = [
 
 
 def conv1d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-    dilation: Any = 1, groups: int = 1,
+    input: object, weight: object, bias: object = None, stride: object = 1, padding: object = 0,
+    dilation: object = 1, groups: int = 1,
 ) -> Any:  # fmt: skip
     """Cross-correlation: (n, c, l), (f, c / groups, k), (f,) -> (n, f, l'); n is optional.
 
@@ -29,8 +29,8 @@ def conv1d(
 
 
 def conv2d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-    dilation: Any = 1, groups: int = 1,
+    input: object, weight: object, bias: object = None, stride: object = 1, padding: object = 0,
+    dilation: object = 1, groups: int = 1,
 ) -> Any:  # fmt: skip
     """Cross-correlation: (n, c, h, w), (f, c / groups, kh, kw), (f,) -> (n, f, h', w').
 
@@ -40,8 +40,8 @@ def conv2d(
 
 
 def conv3d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-    dilation: Any = 1, groups: int = 1,
+    input: object, weight: object, bias: object = None, stride: object = 1, padding: object = 0,
+    dilation: object = 1, groups: int = 1,
 ) -> Any:  # fmt: skip
     """Cross-correlation: (n, c, d, h, w), (f, c / groups, kd, kh, kw), (f,) -> (n, f, d', h', w').
 
@@ -51,13 +51,13 @@ def conv3d(
 
 
 def _conv(
-    axes: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
-    groups: int,
+    axes: int, input: object, weight: Any, bias: object, stride: object, padding: object,
+    dilation: Any, groups: int,
 ) -> Any:  # fmt: skip
     steps, spread = per_axis(stride, axes), per_axis(dilation, axes)
     before, after = _padding(padding, steps, spread, weight.shape[2:])
 
-    def convolve(x: Any) -> Any:
+    def convolve(x: object) -> Any:
         _check(x, weight, bias, groups)
         if before != after:
             widths = [(0, 0), (0, 0), *((0, b - a) for a, b in zip(before, after, strict=True))]
@@ -75,7 +75,7 @@ def _conv(
 
 
 def _by_windows(
-    x: Any, weight: Any, bias: Any, steps: Sizes, edge: Sizes, spread: Sizes, groups: int
+    x: object, weight: Any, bias: object, steps: Sizes, edge: Sizes, spread: Sizes, groups: int
 ) -> Any:
     x = ops.pad(x, [(0, 0), (0, 0), *((one, one) for one in edge)])
     windows = ops.sliding_windows(x, tuple(weight.shape[2:]), steps, spread)
@@ -91,7 +91,7 @@ def _filters(weight: Any, groups: int) -> Any:
     return ops.reshape(weight, (groups, weight.shape[0] // groups, math.prod(weight.shape[1:])))
 
 
-def _with_bias(x: Any, bias: Any) -> Any:
+def _with_bias(x: object, bias: object) -> Any:
     return x if bias is None else x + ops.reshape(bias, (-1, 1, 1, 1))
 
 
@@ -102,7 +102,7 @@ def _wrong_rank(name: str, axes: int, input: Any) -> str:
     )
 
 
-def _padding(padding: Any, stride: Sizes, dilation: Sizes, window: Any) -> tuple[Sizes, Sizes]:
+def _padding(padding: object, stride: Sizes, dilation: Sizes, window: Any) -> tuple[Sizes, Sizes]:
     """The number of zeros before and after the elements of each axis."""
     if not isinstance(padding, str):
         both = per_axis(padding, len(stride))
@@ -119,7 +119,7 @@ def _padding(padding: Any, stride: Sizes, dilation: Sizes, window: Any) -> tuple
     return tuple(total // 2 for total in totals), tuple(total - total // 2 for total in totals)
 
 
-def _check(x: Any, weight: Any, bias: Any, groups: int) -> None:
+def _check(x: Any, weight: Any, bias: object, groups: int) -> None:
     size = listed(weight.shape)
     if groups < 1:
         raise AutogradError("non-positive groups is not supported")
@@ -157,8 +157,8 @@ def _check_room(x: Any, weight: Any, padding: Sizes, dilation: Sizes) -> None:
 
 
 def conv_transpose1d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+    input: object, weight: object, bias: object = None, stride: object = 1, padding: object = 0,
+    output_padding: object = 0, groups: int = 1, dilation: object = 1,
 ) -> Any:  # fmt: skip
     """The adjoint of `conv1d`: (n, c, l), (c, f / groups, k), (f,) -> (n, f, l')."""
     options = (stride, padding, output_padding, dilation)
@@ -166,8 +166,8 @@ def conv_transpose1d(
 
 
 def conv_transpose2d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+    input: object, weight: object, bias: object = None, stride: object = 1, padding: object = 0,
+    output_padding: object = 0, groups: int = 1, dilation: object = 1,
 ) -> Any:  # fmt: skip
     """The adjoint of `conv2d`: (n, c, h, w), (c, f / groups, kh, kw), (f,) -> (n, f, h', w').
 
@@ -178,15 +178,17 @@ def conv_transpose2d(
 
 
 def conv_transpose3d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+    input: object, weight: object, bias: object = None, stride: object = 1, padding: object = 0,
+    output_padding: object = 0, groups: int = 1, dilation: object = 1,
 ) -> Any:  # fmt: skip
     """The adjoint of `conv3d`: (n, c, d, h, w), (c, f / groups, kd, kh, kw), (f,)."""
     options = (stride, padding, output_padding, dilation)
     return _transposed(3, input, weight, bias, groups, *options)
 
 
-def _transposed(axes: int, input: Any, weight: Any, bias: Any, groups: int, *options: Any) -> Any:
+def _transposed(
+    axes: int, input: object, weight: Any, bias: object, groups: int, *options: object
+) -> Any:
     stride, padding, extra, dilation = (per_axis(option, axes) for option in options)
 
     def convolve(x: Any) -> Any:
@@ -210,7 +212,7 @@ def _transposed(axes: int, input: Any, weight: Any, bias: Any, groups: int, *opt
 
 
 def _by_overlaps(
-    x: Any, weight: Any, bias: Any, steps: Sizes, edge: Sizes, extra: Sizes, groups: int,
+    x: Any, weight: Any, bias: object, steps: Sizes, edge: Sizes, extra: Sizes, groups: int,
     spread: Sizes,
 ) -> Any:  # fmt: skip
     values = ops.transpose(x, (1, 0, 2, 3, 4))

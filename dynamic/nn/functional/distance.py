@@ -10,25 +10,25 @@ from compiler import ops
 __all__ = ["cosine_similarity", "pairwise_distance"]
 
 
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+def cosine_similarity(x1: object, x2: object, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along `dim`; norms count as at least eps."""
     return ops.sum(_unit(x1, dim, eps) * _unit(x2, dim, eps), axis=dim)
 
 
-def _unit(x: Any, dim: int, eps: float) -> Any:
+def _unit(x: object, dim: int, eps: float) -> Any:
     size = vector_norm(x, 2, dim, keepdim=True)
     # the limit does not stop the gradient
     return x / (size + ops.stop_gradient(ops.maximum(size, eps) - size))
 
 
 def pairwise_distance(
-    x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+    x1: object, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Any:
     """The p-norm of x1 - x2 + eps along the last axis."""
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-def vector_norm(x: Any, p: float, dim: Any, keepdim: bool = False) -> Any:
+def vector_norm(x: object, p: float, dim: object, keepdim: bool = False) -> Any:
     """The p-norm along `dim`; the gradient of the 2-norm at 0 is 0."""
     if p == 2:
         square = ops.sum(ops.square(x), axis=dim, keepdims=keepdim)

@@ -33,7 +33,7 @@ def _kept(input: Tensor, p: float, channels: int | None) -> Any:
     return generator().random(shape, np.float32) >= p
 
 
-def _written(input: Any, result: Any, inplace: bool) -> Any:
+def _written(input: Any, result: object, inplace: bool) -> Any:
     return input.copy_(result) if inplace else result
 
 
@@ -68,7 +68,7 @@ def _of_channels(input: Any, p: float, training: bool, inplace: bool, axes: int)
     return _written(input, input * input.constant(scale), inplace)
 
 
-def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout1d(input: object, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Each channel of (n, c, l) or (c, l) 0 with probability p, else divided by 1 - p."""
     return _of_channels(input, p, training, inplace, 1)
 
@@ -79,7 +79,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return _of_channels(input, p, training, inplace, 3 if input.ndim == 3 else 2)
 
 
-def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout3d(input: object, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Each channel of (n, c, d, h, w) or (c, d, h, w) 0 with probability p, else scaled."""
     return _of_channels(input, p, training, inplace, 3)
 
@@ -97,7 +97,9 @@ def _alpha(input: Any, p: float, training: bool, inplace: bool, channels: int | 
     return _written(input, ops.where(kept, input, _FLOOR) * scale + shift, inplace)
 
 
-def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def alpha_dropout(
+    input: object, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Any:
     """Each element the lower end of selu with probability p, scaled and shifted.
 
     Mean 0 and variance 1 stay as they are (Klambauer et al. 2017).
@@ -106,7 +108,7 @@ def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: b
 
 
 def feature_alpha_dropout(
-    input: Any, p: float = 0.5, training: bool = False, inplace: bool = False
+    input: object, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Any:
     """`alpha_dropout` of whole channels of (n, c, ...)."""
     return _alpha(input, p, training, inplace, 2)

@@ -62,7 +62,7 @@ def embedding(
     return ops.where(padding, ops.stop_gradient(result), result)
 
 
-def _limit_rows(weight: Any, rows: Any, max_norm: float, norm_type: float) -> None:
+def _limit_rows(weight: Any, rows: object, max_norm: float, norm_type: float) -> None:
     values = weight._array[rows]
     norms = np.linalg.norm(values, norm_type, axis=1, keepdims=True)
     scale = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1)
@@ -102,7 +102,7 @@ def embedding_bag(
     scale_grad_by_freq: bool = False,
     mode: str = "mean",
     sparse: bool = False,
-    per_sample_weights: Any = None,
+    per_sample_weights: object = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:

@@ -12,7 +12,7 @@ __all__ = ["fold", "unfold"]
 
 
 def unfold(
-    input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+    input: Any, kernel_size: object, dilation: object = 1, padding: object = 0, stride: object = 1
 ) -> Any:
     """The windows of images as columns: (n, c, h, w) -> (n, c kh kw, places); n is optional."""
     size, spread, edge, step = (
@@ -28,10 +28,10 @@ def unfold(
 
 def fold(
     input: Any,
-    output_size: Any,
-    kernel_size: Any,
-    dilation: Any = 1,
-    padding: Any = 0,
+    output_size: object,
+    kernel_size: object,
+    dilation: object = 1,
+    padding: object = 0,
     stride: Any = 1,
 ) -> Any:
     """Columns added back into images, the adjoint of `unfold`: (n, c kh kw, places); n optional."""

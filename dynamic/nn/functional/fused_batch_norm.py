@@ -23,7 +23,7 @@ InOps = Callable[[Any, Any, Any], Any]
 """The same in ops, of x, weight and bias."""
 
 
-def fits(x: Any, *others: Any) -> bool:
+def fits(x: Any, *others: object) -> bool:
     """Whether these are plain tensors of one dtype, or None; x with at least one element."""
     return all(
         one is None
@@ -50,7 +50,13 @@ def moments(x: Any) -> tuple[Any, Any]:
 
 
 def normalised(
-    in_ops: InOps, x: Any, weight: Any, bias: Any, mean: Any, scale: Any, constant: bool
+    in_ops: InOps,
+    x: object,
+    weight: object,
+    bias: object,
+    mean: object,
+    scale: object,
+    constant: bool,
 ) -> Any:
     """(x - mean) * scale * weight + bias for arrays `mean` and `scale` of each channel.
 
@@ -64,7 +70,7 @@ class _Normalised(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, in_ops: InOps, mean: Any, scale: Any, constant: bool, *tensors: Any
+        ctx: Any, in_ops: InOps, mean: Any, scale: object, constant: bool, *tensors: Any
     ) -> Any:
         """The value."""
         array = _as_channels(tensors[0]._array)
@@ -104,7 +110,7 @@ class _Normalised(Function):
 
 
 def _again(
-    in_ops: InOps, tensors: Sequence[Any], needed: Sequence[bool], g: Any
+    in_ops: InOps, tensors: Sequence[Any], needed: Sequence[bool], g: object
 ) -> tuple[Any, ...]:
     """The cotangents, recorded: those of the value in ops."""
     # clones, so that a tensor in two places has a cotangent for each
@@ -114,7 +120,7 @@ def _again(
     return tuple(next(found) if need else None for need in needed)
 
 
-def _by_kernel(name: str, make: Make, array: Any, *others: Any) -> list[Any] | None:
+def _by_kernel(name: str, make: Make, array: Any, *others: object) -> list[Any] | None:
     """What `make` says of arrays (n, c, length) or (c,); None where no kernel serves them."""
     return compute(name, {}, make, (array, *others), (array.shape[1],))
 
@@ -144,7 +150,7 @@ def _by_x_in_ops(values: list[Any]) -> list[Any]:
     return [(g - shift - (x - mean) * along) * factor]
 
 
-def _scaled(array: Any, mean: Any, factor: Any, bias: Any) -> Any:
+def _scaled(array: object, mean: Any, factor: Any, bias: Any) -> Any:
     """(array - mean) * factor + bias, for numbers of each channel; `bias` may be None."""
     given = (mean, factor) if bias is None else (mean, factor, bias)
     found = _by_kernel("batch norm", _scaled_in_ops, array, *given)
@@ -155,7 +161,7 @@ def _scaled(array: Any, mean: Any, factor: Any, bias: Any) -> Any:
     return result if bias is None else np.add(result, bias[:, None], result)
 
 
-def _sums(array: Any, grads: Any, mean: Any) -> tuple[Any, Any]:
+def _sums(array: object, grads: object, mean: Any) -> tuple[Any, Any]:
     """For each channel the sums of grads * (array - mean), and of grads."""
     found = _by_kernel("batch sums", _sums_in_ops, array, grads, mean)
     if found is not None:
@@ -163,7 +169,9 @@ def _sums(array: Any, grads: Any, mean: Any) -> tuple[Any, Any]:
     return _dot(grads, array - mean[:, None]), _sum(grads)
 
 
-def _by_x(array: Any, grads: Any, factor: Any, statistics: tuple[Any, Any, Any] | None) -> Any:
+def _by_x(
+    array: object, grads: object, factor: Any, statistics: tuple[Any, Any, Any] | None
+) -> Any:
     """(grads - shift - (array - mean) * along) * factor, of `statistics` (mean, along, shift).
 
     All but the arrays are numbers of each channel. None if the statistics do not depend on x:

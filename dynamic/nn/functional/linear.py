@@ -9,14 +9,14 @@ from compiler import ops
 __all__ = ["bilinear", "linear"]
 
 
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(input: object, weight: Any, bias: object = None) -> Any:
     """x @ weight.T + bias: (..., k), (n, k), (n,) -> (..., n); a vector as weight gives (...)."""
     matrix = weight if weight.ndim == 1 else ops.swapaxes(weight, -1, -2)
     product = ops.matmul(input, matrix)
     return product if bias is None else product + bias
 
 
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+def bilinear(input1: Any, input2: object, weight: Any, bias: object = None) -> Any:
     """x weight[k] y + bias[k] for each k: (..., i), (..., j), (k, i, j), (k,) -> (..., k)."""
     outputs, first, second = weight.shape
     flat = ops.reshape(ops.transpose(weight, (1, 0, 2)), (first, outputs * second))

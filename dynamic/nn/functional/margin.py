@@ -66,7 +66,7 @@ def margin_ranking_loss(
 
 def hinge_embedding_loss(
     input: Any,
-    target: Any,
+    target: object,
     margin: float = 1.0,
     size_average: bool | None = None,
     reduce: bool | None = None,
@@ -80,7 +80,7 @@ def hinge_embedding_loss(
 
 
 def soft_margin_loss(
-    input: Any,
+    input: object,
     target: Any,
     size_average: bool | None = None,
     reduce: bool | None = None,
@@ -129,7 +129,7 @@ def multi_margin_loss(
     target: Any,
     p: int = 1,
     margin: float = 1.0,
-    weight: Any = None,
+    weight: object = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
@@ -186,9 +186,9 @@ def multilabel_margin_loss(
 
 
 def multilabel_soft_margin_loss(
-    input: Any,
+    input: object,
     target: Any,
-    weight: Any = None,
+    weight: object = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
@@ -201,9 +201,9 @@ def multilabel_soft_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: object,
+    positive: object,
+    negative: object,
     *,
     distance_function: Any = None,
     margin: float = 1.0,

@@ -24,7 +24,11 @@ __all__ = [
 
 
 def layer_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+    input: object,
+    normalized_shape: Any,
+    weight: object = None,
+    bias: object = None,
+    eps: float = 1e-5,
 ) -> Any:
     """x scaled to mean 0 and variance 1 over its last axes (Ba, Kiros, Hinton 2016)."""
     _check_last(input, normalized_shape, "*, ")
@@ -42,7 +46,7 @@ def _check_last(input: Any, normalized_shape: Any, before: str) -> None:
 
 
 def rms_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
+    input: Any, normalized_shape: Any, weight: object = None, eps: float | None = None
 ) -> Any:
     """x / sqrt(mean(x**2) + eps) over its last axes, times weight (Zhang, Sennrich 2019).
 
@@ -56,19 +60,19 @@ def rms_norm(
     return result if weight is None else result * weight
 
 
-def _per_channel(values: Any, input: Any) -> Any:
+def _per_channel(values: object, input: Any) -> Any:
     """Values for each index of axis 1, in a shape that broadcasts with the input."""
     return ops.reshape(values, (1, -1) + (1,) * (input.ndim - 2))
 
 
-def _scaled(input: Any, weight: Any, bias: Any) -> Any:
+def _scaled(input: object, weight: object, bias: object) -> Any:
     if weight is not None:
         input = input * _per_channel(weight, input)
     return input if bias is None else input + _per_channel(bias, input)
 
 
 def group_norm(
-    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+    input: Any, num_groups: int, weight: object = None, bias: object = None, eps: float = 1e-5
 ) -> Any:
     """x scaled to mean 0 and variance 1 over groups of channels (axis 1) and what follows.
 
@@ -91,10 +95,10 @@ def group_norm(
 
 def batch_norm(
     input: Any,
-    running_mean: Any,
-    running_var: Any,
-    weight: Any = None,
-    bias: Any = None,
+    running_mean: object,
+    running_var: object,
+    weight: object = None,
+    bias: object = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -128,7 +132,7 @@ def batch_norm(
     return _scaled(_by_own_statistics(input, count, eps), weight, bias)
 
 
-def _is_plain(input: Any, weight: Any, bias: Any, mean: Any, var: Any) -> bool:
+def _is_plain(input: object, weight: object, bias: object, mean: Any, var: Any) -> bool:
     """Whether `fused_batch_norm` can normalise these."""
     return fused.fits(input, weight, bias, mean, var) and all(
         one is None or not one.requires_grad for one in (mean, var)
@@ -136,7 +140,7 @@ def _is_plain(input: Any, weight: Any, bias: Any, mean: Any, var: Any) -> bool:
 
 
 def _on_arrays(
-    input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, count: int,
+    input: object, running_mean: Any, running_var: Any, weight: object, bias: object, count: int,
     momentum: float, eps: float,
 ) -> Any:  # fmt: skip
     """`batch_norm` as one node; `count` is 0 in evaluation."""
@@ -149,7 +153,7 @@ def _on_arrays(
         # copies: the running ones may change before the gradient is taken
         mean, var = running_mean._array.copy(), running_var._array.copy()
 
-    def in_ops(input: Any, weight: Any, bias: Any) -> Any:
+    def in_ops(input: object, weight: object, bias: object) -> Any:
         if count:
             return _scaled(_by_own_statistics(input, count, eps), weight, bias)
         return _scaled(_by_statistics(input, wrap(mean), wrap(var), eps), weight, bias)
@@ -159,7 +163,7 @@ def _on_arrays(
     )
 
 
-def _by_statistics(input: Any, mean: Any, var: Any, eps: float) -> Any:
+def _by_statistics(input: object, mean: object, var: Any, eps: float) -> Any:
     return (input - _per_channel(mean, input)) * _per_channel(ops.rsqrt(var + eps), input)
 
 
@@ -182,8 +186,8 @@ def instance_norm(
     input: Any,
     running_mean: Any = None,
     running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
+    weight: object = None,
+    bias: object = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -234,6 +238,6 @@ def local_response_norm(
     return input / ops.power(mean * alpha + k, beta)
 
 
-def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
+def normalize(input: object, p: float = 2.0, dim: object = 1, eps: float = 1e-12) -> Any:
     """x divided by its p-norm along `dim`, or by eps if that is larger."""
     return input / ops.clip(vector_norm(input, p, dim, keepdim=True), eps)

@@ -22,8 +22,8 @@ __all__ = [
 
 
 def max_pool1d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
+    input: object, kernel_size: object, stride: object = None, padding: object = 0,
+    dilation: object = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
     """The largest element of each window: (n, c, l) -> (n, c, l'); as `max_pool2d`."""
     options = (kernel_size, stride, padding, dilation, ceil_mode, return_indices)
@@ -31,8 +31,8 @@ def max_pool1d(
 
 
 def max_pool2d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
+    input: object, kernel_size: object, stride: object = None, padding: object = 0,
+    dilation: object = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
     """The largest element of each window: (n, c, h, w) -> (n, c, h', w'); n is optional.
 
@@ -45,8 +45,8 @@ def max_pool2d(
 
 
 def max_pool3d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
+    input: object, kernel_size: object, stride: object = None, padding: object = 0,
+    dilation: object = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
     """The largest element of each window over three axes; as `max_pool2d`."""
     options = (kernel_size, stride, padding, dilation, ceil_mode, return_indices)
@@ -54,8 +54,8 @@ def max_pool3d(
 
 
 def _max_pool(
-    axes: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-    ceil_mode: bool, return_indices: bool,
+    axes: int, input: object, kernel_size: object, stride: object, padding: object,
+    dilation: object, ceil_mode: bool, return_indices: bool,
 ) -> Any:  # fmt: skip
     size, step, edge = _options(axes, kernel_size, stride, padding)
     spread = per_axis(dilation, axes)
@@ -63,7 +63,7 @@ def _max_pool(
     message = f"non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for input"
     where: list[Any] = []
 
-    def pool(x: Any) -> Any:
+    def pool(x: object) -> Any:
         counts = _counts(x, size, step, edge, spread, ceil_mode)
         if axes < 3 and not return_indices and set(spread) == {1}:
             if not ceil_mode:
@@ -82,7 +82,9 @@ def _max_pool(
     return values, where[0].reshape(tuple(values.shape))
 
 
-def _options(axes: int, kernel_size: Any, stride: Any, padding: Any) -> tuple[Sizes, Sizes, Sizes]:
+def _options(
+    axes: int, kernel_size: object, stride: object, padding: object
+) -> tuple[Sizes, Sizes, Sizes]:
     size = per_axis(kernel_size, axes)
     step = size if stride is None or stride == () else per_axis(stride, axes)
     if any(one == 0 for one in step):
@@ -118,7 +120,7 @@ def _counts(x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, ceil_m
     return counts
 
 
-def _shared(pool: Any, axes: int, x: Any, size: Sizes, step: Sizes, edge: Sizes) -> Any:
+def _shared(pool: Any, axes: int, x: object, size: Sizes, step: Sizes, edge: Sizes) -> Any:
     """The shared op, over two axes; one axis becomes the second of them."""
     if axes == 2:
         return pool(x, size, step, edge)
@@ -127,7 +129,7 @@ def _shared(pool: Any, axes: int, x: Any, size: Sizes, step: Sizes, edge: Sizes)
 
 
 def _windows(
-    x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, counts: Sizes, value: float
+    x: object, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, counts: Sizes, value: float
 ) -> Any:
     """Every window, its elements along new last axes; what is past the input is `value`."""
     x = _extended(x, size, step, edge, spread, counts, value)
@@ -161,16 +163,16 @@ def _places(flat: Any, x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Si
 
 
 def avg_pool1d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True,
+    input: object, kernel_size: object, stride: object = None, padding: object = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True,
 ) -> Any:  # fmt: skip
     """The mean of each window: (n, c, l) -> (n, c, l'); as `avg_pool2d`."""
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
 def avg_pool2d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
+    input: object, kernel_size: object, stride: object = None, padding: object = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Any:  # fmt: skip
     """The mean of each window: (n, c, h, w) -> (n, c, h', w'); n is optional.
 
@@ -182,8 +184,8 @@ def avg_pool2d(
 
 
 def avg_pool3d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
+    input: object, kernel_size: object, stride: object = None, padding: object = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Any:  # fmt: skip
     """The mean of each window over three axes; as `avg_pool2d`."""
     options = (stride, padding, ceil_mode, count_include_pad, divisor_override)
@@ -191,7 +193,7 @@ def avg_pool3d(
 
 
 def _avg_pool(
-    axes: int, input: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
+    axes: int, input: Any, kernel_size: object, stride: object, padding: object, ceil_mode: bool,
     count_include_pad: bool, divisor_override: int | None,
 ) -> Any:  # fmt: skip
     size, step, edge = _options(axes, kernel_size, stride, padding)
@@ -232,7 +234,7 @@ def _elements(size: int, window: int, step: int, edge: int, count: int, padded: 
     return np.minimum(stop, size) - np.maximum(start, 0)
 
 
-def _lp_pool(axes: int, input: Any, p: float, size: Any, stride: Any, ceil: bool) -> Any:
+def _lp_pool(axes: int, input: object, p: float, size: object, stride: object, ceil: bool) -> Any:
     count = math.prod(per_axis(size, axes))
     powers = _avg_pool(axes, ops.power(input, float(p)), size, stride, 0, ceil, True, None)
     total = ops.sign(powers) * ops.relu(ops.absolute(powers)) * count
@@ -240,14 +242,22 @@ def _lp_pool(axes: int, input: Any, p: float, size: Any, stride: Any, ceil: bool
 
 
 def lp_pool1d(
-    input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    input: object,
+    norm_type: float,
+    kernel_size: object,
+    stride: object = None,
+    ceil_mode: bool = False,
 ) -> Any:
     """The p-norm of each window of the last axis, without absolute values."""
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def lp_pool2d(
-    input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    input: object,
+    norm_type: float,
+    kernel_size: object,
+    stride: object = None,
+    ceil_mode: bool = False,
 ) -> Any:
     """The p-norm of each window of the last two axes, without absolute values."""
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)

@@ -33,7 +33,7 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     return reduction
 
 
-def reduced(losses: Any, reduction: str, weight: Any = None) -> Any:
+def reduced(losses: object, reduction: str, weight: object = None) -> Any:
     """The losses, their sum, or their mean, in which losses count by `weight` if given."""
     if reduction == "none":
         return losses
@@ -59,7 +59,7 @@ def with_weight(losses: Any, weight: Any) -> Any:
     return losses * weight
 
 
-def weighted(losses: Any, reduction: str, weight: Any) -> Any:
+def weighted(losses: object, reduction: str, weight: object) -> Any:
     """The losses times `weight` if it is given, reduced; the mean is the weighted one."""
     losses = losses if weight is None else with_weight(losses, weight)
     return reduced(losses, reduction, weight)

@@ -27,12 +27,12 @@ __all__ = [
 
 
 def mse_loss(
-    input: Any,
+    input: object,
     target: Any,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-    weight: Any = None,
+    weight: object = None,
 ) -> Any:
     """The squared difference; with `weight`, the weighted mean."""
     reduction = reduction_of(size_average, reduce, reduction)
@@ -43,12 +43,12 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Any,
+    input: object,
     target: Any,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-    weight: Any = None,
+    weight: object = None,
 ) -> Any:
     """The absolute difference; with `weight`, the weighted mean."""
     reduction = reduction_of(size_average, reduce, reduction)
@@ -57,7 +57,7 @@ def l1_loss(
 
 
 def smooth_l1_loss(
-    input: Any,
+    input: object,
     target: Any,
     size_average: bool | None = None,
     reduce: bool | None = None,
@@ -74,14 +74,14 @@ def smooth_l1_loss(
     return reduced(_huber(input - target, beta) / beta, reduction)
 
 
-def _huber(difference: Any, delta: float) -> Any:
+def _huber(difference: object, delta: float) -> Any:
     distance = ops.absolute(difference)
     far = delta * (distance - 0.5 * delta)
     return ops.where(ops.less(distance, delta), 0.5 * ops.square(difference), far)
 
 
 def huber_loss(
-    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+    input: object, target: Any, reduction: str = "mean", delta: float = 1.0, weight: object = None
 ) -> Any:
     """d**2 / 2 where the difference d is below delta, delta * (d - delta / 2) where not."""
     reduction = reduction_of(None, None, reduction)
@@ -97,7 +97,7 @@ def huber_loss(
 
 def poisson_nll_loss(
     input: Any,
-    target: Any,
+    target: object,
     log_input: bool = True,
     full: bool = False,
     size_average: bool | None = None,
@@ -124,8 +124,8 @@ def poisson_nll_loss(
 
 def gaussian_nll_loss(
     input: Any,
-    target: Any,
-    var: Any,
+    target: object,
+    var: object,
     full: bool = False,
     eps: float = 1e-6,
     reduction: str = "mean",
@@ -149,7 +149,7 @@ def gaussian_nll_loss(
     return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
 
 
-def _fitted(var: Any, shape: tuple[Any, ...]) -> Any:
+def _fitted(var: Any, shape: tuple[object, ...]) -> Any:
     """A variance in a shape that broadcasts; ValueError if it does not or is negative."""
     sizes = tuple(var.shape)
     if differ(sizes, shape):

@@ -16,7 +16,13 @@ __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 
 
 def _max_unpool(
-    axes: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, wanted: Any
+    axes: int,
+    input: Any,
+    indices: object,
+    kernel_size: object,
+    stride: object,
+    padding: object,
+    wanted: Any,
 ) -> Any:
     size, edge = per_axis(kernel_size, axes), per_axis(padding, axes)
     step = size if stride is None else per_axis(stride, axes)
@@ -48,24 +54,24 @@ def _max_unpool(
 
 
 def max_unpool1d(
-    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
-    output_size: Any = None,
+    input: object, indices: object, kernel_size: object, stride: object = None, padding: object = 0,
+    output_size: object = None,
 ) -> Any:  # fmt: skip
     """The elements at the places that `max_pool1d` returned, zeros elsewhere."""
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
 def max_unpool2d(
-    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
-    output_size: Any = None,
+    input: object, indices: object, kernel_size: object, stride: object = None, padding: object = 0,
+    output_size: object = None,
 ) -> Any:  # fmt: skip
     """The elements at the places that `max_pool2d` returned, zeros elsewhere."""
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
 def max_unpool3d(
-    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
-    output_size: Any = None,
+    input: object, indices: object, kernel_size: object, stride: object = None, padding: object = 0,
+    output_size: object = None,
 ) -> Any:  # fmt: skip
     """The elements at the places that `max_pool3d` returned, zeros elsewhere."""
     return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)

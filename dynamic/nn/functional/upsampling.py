@@ -25,8 +25,8 @@ _NEAREST = ("nearest", "nearest-exact", "area")
 
 def interpolate(
     input: Any,
-    size: Any = None,
-    scale_factor: Any = None,
+    size: object = None,
+    scale_factor: object = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
@@ -85,7 +85,7 @@ def _sizes(
     return wanted, [None] * axes if recompute else [float(one) for one in scales]
 
 
-def _require_count(what: str, listed: tuple[Any, ...], axes: int, text: str) -> None:
+def _require_count(what: str, listed: tuple[object, ...], axes: int, text: str) -> None:
     if len(listed) != axes:
         raise OptionError(
             f"{text}Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
@@ -140,7 +140,7 @@ def _cubic(x: Any, axis: int, source: Any) -> Any:
     return _weighted(x, axis, tuple(zip(places, weights, strict=True)))
 
 
-def _weighted(x: Any, axis: int, terms: tuple[tuple[Any, Any], ...]) -> Any:
+def _weighted(x: Any, axis: int, terms: tuple[tuple[object, Any], ...]) -> Any:
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
     total = None
     for places, weights in terms:
@@ -151,9 +151,9 @@ def _weighted(x: Any, axis: int, terms: tuple[tuple[Any, Any], ...]) -> Any:
 
 
 def upsample(
-    input: Any,
-    size: Any = None,
-    scale_factor: Any = None,
+    input: object,
+    size: object = None,
+    scale_factor: object = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Any:

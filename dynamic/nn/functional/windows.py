@@ -21,7 +21,7 @@ def per_axis(value: Any, axes: int) -> Sizes:
     return tuple(int(number) for number in numbers)
 
 
-def batched(function: Callable[[Any], Any], input: Any, axes: int, message: str) -> Any:
+def batched(function: Callable[[Any], object], input: Any, axes: int, message: str) -> Any:
     """`function` of (n, c, ...), on an input with or without the first axis.
 
     RuntimeError with `message` if the input has another number of axes.

@@ -34,7 +34,7 @@ def get_total_norm(
     return wrap(total.astype(listed[0]._array.dtype if listed else np.float32))
 
 
-def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any) -> None:
+def clip_grads_with_norm_(parameters: object, max_norm: float, total_norm: Any) -> None:
     """Multiply the gradients in place by max_norm / (total_norm + 1e-6), if that is below 1."""
     factor = min(1.0, float(max_norm) / (float(total_norm.item()) + 1e-6))
     for grad in _gradients(parameters):
@@ -59,7 +59,7 @@ def clip_grad_norm_(
     return total
 
 
-def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
+def clip_grad_value_(parameters: object, clip_value: float, foreach: bool | None = None) -> None:
     """Limit the elements of the gradients in place to [-clip_value, clip_value]."""
     for grad in _gradients(parameters):
         np.clip(grad._array, -clip_value, clip_value, out=grad._array)

@@ -17,7 +17,7 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
     return ops.concatenate([parameter.reshape(-1) for parameter in parameters])
 
 
-def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
+def vector_to_parameters(vec: object, parameters: Iterable[Any]) -> None:
     """Make the parameters views of consecutive parts of a vector's memory."""
     if not isinstance(vec, Tensor):
         raise ArgumentError(f"expected torch.Tensor, but got: {type_name(vec)}")

@@ -34,7 +34,7 @@ class PackedSequence(NamedTuple):
     sorted_indices: Any = None
     unsorted_indices: Any = None
 
-    def to(self, *args: Any, **options: Any) -> PackedSequence:
+    def to(self, *args: object, **options: object) -> PackedSequence:
         """The sequence with its data cast: see `Tensor.to`."""
         return self._replace(data=self.data.to(*args, **options))
 
@@ -57,7 +57,7 @@ def invert_permutation(permutation: Any) -> Any:
     return None if permutation is None else wrap(np.argsort(permutation._array, kind="stable"))
 
 
-def _checked(lengths: Any, batch: int, longest: int) -> Any:
+def _checked(lengths: object, batch: int, longest: int) -> Any:
     values = np.asarray(as_tensor(lengths)._array, np.int64)
     if values.shape != (batch,):
         raise AutogradError(
@@ -75,7 +75,7 @@ def _checked(lengths: Any, batch: int, longest: int) -> Any:
 
 
 def pack_padded_sequence(
-    input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+    input: Any, lengths: object, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
     """Sequences that are padded to one length, (length, n, ...), without their padding.
 
@@ -156,7 +156,7 @@ def pad_packed_sequence(
 
 
 def pad_sequence(
-    sequences: Any,
+    sequences: object,
     batch_first: bool = False,
     padding_value: float = 0.0,
     padding_side: str = "right",

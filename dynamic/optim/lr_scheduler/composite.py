@@ -33,7 +33,7 @@ class _CompositeLR(LRScheduler):
             scheduler.load_state_dict(state)
 
 
-def _check(composite: LRScheduler, schedulers: Sequence[Any], optimizer: Any) -> None:
+def _check(composite: LRScheduler, schedulers: Sequence[object], optimizer: object) -> None:
     """Raise unless the schedulers step without arguments and share the optimizer."""
     name = type(composite).__name__
     for i, scheduler in enumerate(schedulers):
@@ -107,7 +107,7 @@ def _undo(scheduler: Any) -> None:
 class ChainedScheduler(_CompositeLR):
     """All schedulers at each step, each changing what those before it made of the rates."""
 
-    def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
+    def __init__(self, schedulers: Sequence[object], optimizer: Optimizer | None = None) -> None:
         if not schedulers:
             raise OptionError(
                 f"{type(self).__name__} expects at least one scheduler to be chained, but got no "

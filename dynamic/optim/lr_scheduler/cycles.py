@@ -18,7 +18,7 @@ from dynamic.optim.optimizer import Optimizer
 
 
 def _cycle_momentum(
-    optimizer: Optimizer, base_momentum: Any, max_momentum: Any, new: bool
+    optimizer: Optimizer, base_momentum: object, max_momentum: object, new: bool
 ) -> tuple[bool, list[float], list[float]]:
     """Whether beta1 is the momentum, and its bounds per group; a `new` run starts at the upper."""
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
@@ -217,7 +217,7 @@ class OneCycleLR(LRScheduler):
         return end + (start - end) / 2 * (1 + math.cos(math.pi * part))
 
 
-def _total_steps(total: Any, epochs: Any, steps_per_epoch: Any) -> int:
+def _total_steps(total: object, epochs: object, steps_per_epoch: Any) -> int:
     if total is None and (epochs is None or steps_per_epoch is None):
         raise OptionError("You must define either total_steps OR (epochs AND steps_per_epoch)")
     given = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}

@@ -19,7 +19,7 @@ EPOCH_TEXT = (
 )
 
 
-def check_optimizer(optimizer: Any) -> None:
+def check_optimizer(optimizer: object) -> None:
     """TypeError unless it is an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise ArgumentError(f"{type(optimizer).__name__} is not an Optimizer")
@@ -31,7 +31,7 @@ def options_of(optimizer: Optimizer, key: str) -> list[Any]:
     return [value.detach().clone() if isinstance(value, Tensor) else value for value in values]
 
 
-def set_option(group: dict[str, Any], key: str, value: Any) -> None:
+def set_option(group: dict[str, Any], key: str, value: object) -> None:
     """Set an option of a group, in place if it is a tensor."""
     if isinstance(group[key], Tensor):
         with no_grad():
@@ -40,7 +40,7 @@ def set_option(group: dict[str, Any], key: str, value: Any) -> None:
         group[key] = value
 
 
-def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+def per_group(name: str, optimizer: Optimizer, value: object) -> list[Any]:
     """One value per group, from such a list or from one for all; ValueError for another length."""
     count = len(optimizer.param_groups)
     if not isinstance(value, list | tuple):

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 
-def load(_task: Mapping[str, Any]) -> tuple[Any, str]:
+def load(_task: Mapping[str, object]) -> tuple[Any, str]:
     """The package and its version."""
     import staticgraph as sg
 
@@ -16,7 +16,7 @@ def load(_task: Mapping[str, Any]) -> tuple[Any, str]:
 
 
 def prepare(
-    sg: Any, task: Mapping[str, Any], model: Any, arrays: Mapping[str, Any], timed: Any
+    sg: Any, task: Mapping[str, object], model: Any, arrays: Mapping[str, Any], timed: Any
 ) -> tuple[Callable[[], Any], Callable[[], list[Any]]]:
     """Define the graph and compile it; the first axis of what is batched may have any size."""
     import numpy as np
@@ -48,13 +48,13 @@ def prepare(
     return run, results
 
 
-def profile(run: Callable[[], Any]) -> list[tuple[tuple[str, ...], float]]:
+def profile(run: Callable[[], object]) -> list[tuple[tuple[str, ...], float]]:
     """The ops and the seconds of each step of a call."""
     found = run.func.profile(*run.args)  # type: ignore[attr-defined]
     return [(step.ops, step.seconds) for step in found.steps]
 
 
-def passes(run: Callable[[], Any]) -> float:
+def passes(run: Callable[[], object]) -> float:
     """The seconds of rewriting the graph and writing the kernel's source, which are run again."""
     from compiler.runtime.cache.loader import counts
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def load(_task: Mapping[str, Any]) -> tuple[Any, str]:
+def load(_task: Mapping[str, object]) -> tuple[Any, str]:
     """The package; it has the version of the distribution, which `staticgraph` states."""
     import dynamic
 
@@ -14,7 +14,7 @@ def load(_task: Mapping[str, Any]) -> tuple[Any, str]:
 
 
 def prepare(
-    dynamic: Any, task: Mapping[str, Any], model: Any, arrays: Mapping[str, Any], timed: Any
+    dynamic: Any, task: Mapping[str, object], model: Any, arrays: Mapping[str, object], timed: Any
 ) -> tuple[Callable[[], Any], Callable[[], list[Any]]]:
     """Make the tensors; the graph is recorded anew by every call."""
     with timed("build"):

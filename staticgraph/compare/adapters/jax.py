@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def load(_task: Mapping[str, Any]) -> tuple[Any, str]:
+def load(_task: Mapping[str, object]) -> tuple[Any, str]:
     """The package, with float64 and int64 switched on, and its version."""
     import jax
 
@@ -15,7 +15,7 @@ def load(_task: Mapping[str, Any]) -> tuple[Any, str]:
 
 
 def prepare(
-    jax: Any, task: Mapping[str, Any], model: Any, arrays: Mapping[str, Any], timed: Any
+    jax: Any, task: Mapping[str, Any], model: Any, arrays: Mapping[str, object], timed: Any
 ) -> tuple[Callable[[], Any], Callable[[], list[Any]]]:
     """Make the arrays; the first call traces and compiles."""
     import numpy as np
@@ -23,7 +23,7 @@ def prepare(
     def loss_of(parameters: Any, inputs: Any) -> Any:
         return model.jax_loss(jax, **parameters, **inputs)
 
-    def step(parameters: Any, inputs: Any) -> Any:
+    def step(parameters: Any, inputs: object) -> Any:
         loss, gradients = jax.value_and_grad(loss_of)(parameters, inputs)
         if not model.UPDATED:
             return loss, gradients

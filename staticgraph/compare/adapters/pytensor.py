@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 
-def load(_task: Mapping[str, Any]) -> tuple[Any, str]:
+def load(_task: Mapping[str, object]) -> tuple[Any, str]:
     """The package, with float32 as its default type, and its version."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that its C backend finds no BLAS; Numba's has one
@@ -20,7 +20,7 @@ def load(_task: Mapping[str, Any]) -> tuple[Any, str]:
 
 
 def prepare(
-    pytensor: Any, task: Mapping[str, Any], model: Any, arrays: Mapping[str, Any], timed: Any
+    pytensor: Any, task: Mapping[str, object], model: Any, arrays: Mapping[str, Any], timed: Any
 ) -> tuple[Callable[[], Any], Callable[[], list[Any]]]:
     """Define and compile; Numba compiles what is not in its cache at the first call."""
     import numpy as np

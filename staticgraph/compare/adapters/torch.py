@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def load(task: Mapping[str, Any]) -> tuple[Any, str]:
+def load(task: Mapping[str, object]) -> tuple[Any, str]:
     """The package, told how many threads to use, and its version."""
     import torch
 
@@ -15,7 +15,7 @@ def load(task: Mapping[str, Any]) -> tuple[Any, str]:
 
 
 def prepare(
-    torch: Any, task: Mapping[str, Any], model: Any, arrays: Mapping[str, Any], timed: Any
+    torch: Any, task: Mapping[str, object], model: Any, arrays: Mapping[str, object], timed: Any
 ) -> tuple[Callable[[], Any], Callable[[], list[Any]]]:
     """Make the tensors; `torch.compile` compiles at the first call."""
     with timed("build"):

@@ -48,7 +48,9 @@ def data(rng: Any) -> dict[str, Any]:
     }
 
 
-def loss(sg: Any, x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any) -> Any:
+def loss(
+    sg: Any, x: object, y: object, w1: object, b1: object, w2: Any, b2: Any, w3: Any, b3: Any
+) -> Any:
     """Ours, in both paradigms."""
     h = sg.max_pool2d(sg.relu(sg.conv2d(x, w1, b1)), 2)
     h = sg.max_pool2d(sg.relu(sg.conv2d(h, w2, b2)), 2)
@@ -56,7 +58,7 @@ def loss(sg: Any, x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b
 
 
 def torch_loss(
-    torch: Any, x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any
+    torch: Any, x: object, y: object, w1: object, b1: object, w2: Any, b2: Any, w3: Any, b3: Any
 ) -> Any:
     """PyTorch's."""
     functional = torch.nn.functional
@@ -65,11 +67,13 @@ def torch_loss(
     return functional.cross_entropy(h.flatten(1) @ w3 + b3, y)
 
 
-def jax_loss(jax: Any, x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any) -> Any:
+def jax_loss(
+    jax: Any, x: object, y: Any, w1: object, b1: object, w2: Any, b2: Any, w3: Any, b3: Any
+) -> Any:
     """JAX's."""
     lax = jax.lax
 
-    def layer(h: Any, w: Any, b: Any) -> Any:
+    def layer(h: Any, w: object, b: Any) -> Any:
         h = lax.conv_general_dilated(h, w, (1, 1), "VALID") + b[:, None, None]
         window = (1, 1, 2, 2)
         return lax.reduce_window(jax.nn.relu(h), -jax.numpy.inf, lax.max, window, window, "VALID")

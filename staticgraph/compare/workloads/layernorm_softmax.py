@@ -27,24 +27,24 @@ def data(rng: Any) -> dict[str, Any]:
     }
 
 
-def loss(sg: Any, x: Any, weight: Any, bias: Any) -> Any:
+def loss(sg: Any, x: object, weight: object, bias: object) -> Any:
     """Ours, in both paradigms."""
     return (sg.softmax(sg.layer_norm(x, COLUMNS, weight, bias, EPSILON), -1) ** 2).sum()
 
 
-def torch_loss(torch: Any, x: Any, weight: Any, bias: Any) -> Any:
+def torch_loss(torch: Any, x: object, weight: object, bias: object) -> Any:
     """PyTorch's."""
     h = torch.nn.functional.layer_norm(x, (COLUMNS,), weight, bias)
     return (torch.softmax(h, -1) ** 2).sum()
 
 
-def jax_loss(jax: Any, x: Any, weight: Any, bias: Any) -> Any:
+def jax_loss(jax: Any, x: object, weight: object, bias: object) -> Any:
     """JAX's."""
     h = jax.nn.standardize(x, epsilon=EPSILON) * weight + bias
     return (jax.nn.softmax(h, -1) ** 2).sum()
 
 
-def pytensor_loss(pytensor: Any, x: Any, weight: Any, bias: Any) -> Any:
+def pytensor_loss(pytensor: Any, x: Any, weight: object, bias: object) -> Any:
     """PyTensor's."""
     pt = pytensor.tensor
     centred = x - x.mean(axis=-1, keepdims=True)

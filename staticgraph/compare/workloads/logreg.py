@@ -24,25 +24,25 @@ def data(rng: Any) -> dict[str, Any]:
     }
 
 
-def loss(sg: Any, x: Any, y: Any, w: Any) -> Any:
+def loss(sg: Any, x: object, y: object, w: Any) -> Any:
     """Ours, in both paradigms."""
     z = x @ w
     return (sg.softplus(z) - y * z).mean()
 
 
-def torch_loss(torch: Any, x: Any, y: Any, w: Any) -> Any:
+def torch_loss(torch: Any, x: object, y: object, w: Any) -> Any:
     """PyTorch's."""
     z = x @ w
     return (torch.nn.functional.softplus(z) - y * z).mean()
 
 
-def jax_loss(jax: Any, x: Any, y: Any, w: Any) -> Any:
+def jax_loss(jax: Any, x: object, y: object, w: Any) -> Any:
     """JAX's."""
     z = x @ w
     return (jax.nn.softplus(z) - y * z).mean()
 
 
-def pytensor_loss(pytensor: Any, x: Any, y: Any, w: Any) -> Any:
+def pytensor_loss(pytensor: Any, x: object, y: object, w: Any) -> Any:
     """PyTensor's."""
     z = x @ w
     return (pytensor.tensor.softplus(z) - y * z).mean()

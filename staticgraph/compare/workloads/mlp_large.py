@@ -38,7 +38,9 @@ def data(rng: Any) -> dict[str, Any]:
     }
 
 
-def loss(sg: Any, x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any) -> Any:
+def loss(
+    sg: Any, x: object, y: object, w1: Any, b1: object, w2: Any, b2: Any, w3: Any, b3: Any
+) -> Any:
     """Ours, in both paradigms."""
     h = sg.relu(x @ w1 + b1)
     h = sg.relu(h @ w2 + b2)
@@ -46,7 +48,7 @@ def loss(sg: Any, x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b
 
 
 def torch_loss(
-    torch: Any, x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any
+    torch: Any, x: object, y: object, w1: Any, b1: object, w2: Any, b2: Any, w3: Any, b3: Any
 ) -> Any:
     """PyTorch's."""
     h = torch.relu(x @ w1 + b1)
@@ -54,7 +56,9 @@ def torch_loss(
     return torch.nn.functional.cross_entropy(h @ w3 + b3, y)
 
 
-def jax_loss(jax: Any, x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any) -> Any:
+def jax_loss(
+    jax: Any, x: object, y: Any, w1: Any, b1: object, w2: Any, b2: Any, w3: Any, b3: Any
+) -> Any:
     """JAX's."""
     h = jax.nn.relu(x @ w1 + b1)
     h = jax.nn.relu(h @ w2 + b2)
@@ -63,7 +67,7 @@ def jax_loss(jax: Any, x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: A
 
 
 def pytensor_loss(
-    pytensor: Any, x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any
+    pytensor: Any, x: object, y: Any, w1: Any, b1: object, w2: Any, b2: Any, w3: Any, b3: Any
 ) -> Any:
     """PyTensor's."""
     pt = pytensor.tensor

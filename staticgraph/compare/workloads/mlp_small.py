@@ -35,23 +35,23 @@ def data(rng: Any) -> dict[str, Any]:
     }
 
 
-def loss(sg: Any, x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
+def loss(sg: Any, x: object, y: object, w1: Any, b1: object, w2: Any, b2: Any) -> Any:
     """Ours, in both paradigms."""
     return sg.cross_entropy(sg.relu(x @ w1 + b1) @ w2 + b2, y)
 
 
-def torch_loss(torch: Any, x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
+def torch_loss(torch: Any, x: object, y: object, w1: Any, b1: object, w2: Any, b2: Any) -> Any:
     """PyTorch's."""
     return torch.nn.functional.cross_entropy(torch.relu(x @ w1 + b1) @ w2 + b2, y)
 
 
-def jax_loss(jax: Any, x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
+def jax_loss(jax: Any, x: object, y: Any, w1: Any, b1: object, w2: Any, b2: Any) -> Any:
     """JAX's."""
     scores = jax.nn.log_softmax(jax.nn.relu(x @ w1 + b1) @ w2 + b2)
     return -jax.numpy.take_along_axis(scores, y[:, None], axis=1).mean()
 
 
-def pytensor_loss(pytensor: Any, x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
+def pytensor_loss(pytensor: Any, x: object, y: Any, w1: Any, b1: object, w2: Any, b2: Any) -> Any:
     """PyTensor's."""
     pt = pytensor.tensor
     logits = pt.maximum(x @ w1 + b1, np.float32(0)) @ w2 + b2

@@ -33,17 +33,17 @@ def data(rng: Any) -> dict[str, Any]:
     }
 
 
-def loss(sg: Any, x: Any, w_in: Any, w_state: Any, b: Any) -> Any:
+def loss(sg: Any, x: object, w_in: Any, w_state: object, b: object) -> Any:
     """Ours, in both paradigms."""
 
-    def step(h: Any, now: Any) -> Any:
+    def step(h: Any, now: object) -> Any:
         return sg.tanh(now @ w_in + h @ w_state + b), None
 
     h, _ = sg.scan(step, sg.zeros((BATCH, WIDTH)), x)
     return (h * h).mean()
 
 
-def torch_loss(torch: Any, x: Any, w_in: Any, w_state: Any, b: Any) -> Any:
+def torch_loss(torch: Any, x: Any, w_in: object, w_state: object, b: object) -> Any:
     """PyTorch's."""
     h = torch.zeros(BATCH, WIDTH)
     for t in range(STEPS):
@@ -51,22 +51,22 @@ def torch_loss(torch: Any, x: Any, w_in: Any, w_state: Any, b: Any) -> Any:
     return (h * h).mean()
 
 
-def jax_loss(jax: Any, x: Any, w_in: Any, w_state: Any, b: Any) -> Any:
+def jax_loss(jax: Any, x: object, w_in: Any, w_state: Any, b: object) -> Any:
     """JAX's."""
     np = jax.numpy
 
-    def step(h: Any, now: Any) -> Any:
+    def step(h: object, now: object) -> Any:
         return np.tanh(now @ w_in + h @ w_state + b), None
 
     h, _ = jax.lax.scan(step, np.zeros((BATCH, WIDTH), np.float32), x)
     return (h * h).mean()
 
 
-def pytensor_loss(pytensor: Any, x: Any, w_in: Any, w_state: Any, b: Any) -> Any:
+def pytensor_loss(pytensor: Any, x: object, w_in: Any, w_state: Any, b: object) -> Any:
     """PyTensor's."""
     pt = pytensor.tensor
 
-    def step(now: Any, h: Any, w_in: Any, w_state: Any, b: Any) -> Any:
+    def step(now: object, h: object, w_in: Any, w_state: Any, b: object) -> Any:
         return pt.tanh(now @ w_in + h @ w_state + b)
 
     states = pytensor.scan(

@@ -15,7 +15,7 @@ BYTES = 5 * 4
 FLOPS = 2 * 16 + 7  # sine and cosine counted as 16 each
 
 
-def data(_rng: Any) -> dict[str, Any]:
+def data(_rng: object) -> dict[str, Any]:
     """Two scalars."""
     return {"x": np.array(4, np.float32), "y": np.array(3.14159265, np.float32)}
 

@@ -51,7 +51,9 @@ def data(rng: Any) -> dict[str, Any]:
     }
 
 
-def loss(sg: Any, x: Any, w_qkv: Any, w_out: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
+def loss(
+    sg: Any, x: Any, w_qkv: object, w_out: object, w1: object, b1: Any, w2: Any, b2: Any
+) -> Any:
     """Ours, in both paradigms."""
     batch = x.shape[0]
     qkv = (sg.layer_norm(x, WIDTH, eps=EPSILON) @ w_qkv).reshape(batch, TOKENS, 3, HEADS, PER_HEAD)
@@ -63,7 +65,7 @@ def loss(sg: Any, x: Any, w_qkv: Any, w_out: Any, w1: Any, b1: Any, w2: Any, b2:
 
 
 def torch_loss(
-    torch: Any, x: Any, w_qkv: Any, w_out: Any, w1: Any, b1: Any, w2: Any, b2: Any
+    torch: Any, x: Any, w_qkv: object, w_out: object, w1: object, b1: Any, w2: Any, b2: Any
 ) -> Any:
     """PyTorch's."""
     functional = torch.nn.functional
@@ -75,7 +77,9 @@ def torch_loss(
     return (x * x).mean()
 
 
-def jax_loss(jax: Any, x: Any, w_qkv: Any, w_out: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
+def jax_loss(
+    jax: Any, x: Any, w_qkv: object, w_out: object, w1: object, b1: Any, w2: Any, b2: Any
+) -> Any:
     """JAX's."""
     qkv = (jax.nn.standardize(x, epsilon=EPSILON) @ w_qkv).reshape(
         BATCH, TOKENS, 3, HEADS, PER_HEAD

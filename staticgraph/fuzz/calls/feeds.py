@@ -20,7 +20,7 @@ class Holder:
     def __init__(self, values: Array) -> None:
         self.values = values
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+    def __array__(self, dtype: object = None, copy: object = None) -> Array:
         return self.values
 
 

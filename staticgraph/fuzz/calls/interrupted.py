@@ -61,7 +61,7 @@ def _equal(state: dict[str, Any], other: dict[str, Any]) -> bool:
 def _after(step: Step, read: Callable[[], None]) -> Iterator[None]:
     """A signal after so many seconds, and again until its handler has run."""
 
-    def handler(number: int, frame: Any) -> None:
+    def handler(number: int, frame: object) -> None:
         if step["handler"] == "raise":
             raise AlarmError
         if step["handler"] == "read":
@@ -81,7 +81,7 @@ def _at_line(count: int) -> Iterator[None]:
     """An exception before the library's Python has run so many lines more."""
     left = count
 
-    def line(frame: Any, event: str, value: Any) -> Any:
+    def line(frame: object, event: str, value: object) -> Any:
         nonlocal left
         if event == "line":
             if left <= 0:
@@ -90,7 +90,7 @@ def _at_line(count: int) -> Iterator[None]:
             left -= 1
         return line
 
-    def begin(frame: Any, event: str, value: Any) -> Any:
+    def begin(frame: Any, event: str, value: object) -> Any:
         name = frame.f_code.co_filename
         return line if name.startswith(LIBRARY) and not name.startswith(OWN) else None
 

@@ -76,7 +76,7 @@ class Kind:
         return made, variables
 
 
-def mapped(change: Callable[[Any], Any], outputs: Any) -> Any:
+def mapped(change: Callable[[Any], object], outputs: object) -> Any:
     """The structure of outputs with each of them changed."""
     if isinstance(outputs, dict):
         return {key: change(one) for key, one in outputs.items()}
@@ -85,7 +85,7 @@ def mapped(change: Callable[[Any], Any], outputs: Any) -> Any:
     return change(outputs)
 
 
-def flat(outputs: Any) -> list[Any]:
+def flat(outputs: object) -> list[Any]:
     """The outputs in order."""
     if isinstance(outputs, dict):
         return list(outputs.values())
@@ -117,7 +117,7 @@ def _counted(x: Named, v: Named) -> Any:
     return [x["x"] + v["w"], v["v"]], {"w": v["w"] + x["x"].sum(), "v": v["v"] + v["w"]}
 
 
-def traced(x: Any, y: Any) -> Any:
+def traced(x: Any, y: object) -> Any:
     """A function that depends on whether sizes broadcast."""
     return {"z": x * 2 - y, "s": (x + y).sum(0)}
 

@@ -41,7 +41,7 @@ class Outs:
                    for one, _ in self._memory)  # fmt: skip
 
 
-def _elements(one: Any) -> bytes | None:
+def _elements(one: object) -> bytes | None:
     return one.tobytes() if isinstance(one, np.ndarray) else None
 
 
@@ -90,7 +90,7 @@ def _inside(given: Array, like: Array) -> Array:
     return whole.reshape(-1).view(np.uint8)[: like.nbytes].view(like.dtype).reshape(like.shape)
 
 
-def _verdict(arrays: Sequence[Any], like: Sequence[Array], fed: Sequence[Fed]) -> str:
+def _verdict(arrays: Sequence[object], like: Sequence[Array], fed: Sequence[Fed]) -> str:
     if len(arrays) != len(like):
         return UNFIT
     for i, (one, wanted) in enumerate(zip(arrays, like, strict=True)):

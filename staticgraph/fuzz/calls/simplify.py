@@ -22,7 +22,7 @@ def simplify(program: Program) -> Iterator[Program]:
         yield {**program, "steps": steps}
 
 
-def _changed(given: Any) -> Iterator[Any]:
+def _changed(given: object) -> Iterator[Any]:
     """What is given with one thing in it simpler."""
     if isinstance(given, list):
         for i, one in enumerate(given):

@@ -53,7 +53,7 @@ class Group:
             same(f"the variable {name!r}", variable.value, self.values[name])
 
 
-def same(what: str, found: Any, expected: Array) -> None:
+def same(what: str, found: object, expected: Array) -> None:
     """WrongError unless an array is what is expected, to the bit."""
     if type(found) is not np.ndarray:
         raise WrongError(f"{what} is a {type(found).__name__}")
@@ -215,14 +215,14 @@ class World:
         else:
             self.answered(call, result)
 
-    def answered(self, call: Call, result: Any) -> None:
+    def answered(self, call: Call, result: object) -> None:
         """Compare what a call gave, and note what follows from it."""
         call.answered(result)
         assert call.expected is not None
         call.group.values.update(call.expected[1])
         self.keep(call, result)
 
-    def keep(self, call: Call, result: Any) -> None:
+    def keep(self, call: Call, result: object) -> None:
         """Watch the results of a call from now on, unless they are in an input's memory."""
         given = flat(result)
         inputs = [one.value for one in call.fed if isinstance(one.value, np.ndarray)]
@@ -232,7 +232,7 @@ class World:
                 self.kept.append((one, one.copy()))
         del self.kept[:-KEPT]
 
-    def forget(self, written: Sequence[Any]) -> None:
+    def forget(self, written: Sequence[object]) -> None:
         """Watch no earlier result any more that is in the memory of these arrays."""
         arrays = [one for one in written if isinstance(one, np.ndarray)]
         self.kept = [

@@ -91,7 +91,7 @@ def _indices(g: Values) -> Any:
     return {"tuple": [g.tensor("int64", [2]) for _ in range(g.choose.choice((1, 2)))]}
 
 
-def _one(*choices: Any) -> Guess:
+def _one(*choices: object) -> Guess:
     return lambda g: g.choose.choice(choices)
 
 

@@ -55,7 +55,7 @@ def _given(g: Values) -> set[str]:
     return {step["name"] for step in g.leaves}
 
 
-def _returned(value: Any) -> bool:
+def _returned(value: object) -> bool:
     if isinstance(value, tuple | list):
         return bool(value) and all(map(_returned, value))
     return isinstance(value, dynamic.Tensor)
@@ -229,5 +229,5 @@ def _runs(g: Values, step: Step) -> bool:
     return True
 
 
-def _large(value: Any) -> bool:
+def _large(value: object) -> bool:
     return isinstance(value, dynamic.Tensor) and value.numel() > LARGEST

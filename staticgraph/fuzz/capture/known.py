@@ -47,7 +47,7 @@ def _unpooled(axes: int) -> Arguments:
     return arguments
 
 
-def _scattered(*rest: Any) -> Arguments:
+def _scattered(*rest: object) -> Arguments:
     """A tensor, an axis, places along it, and what goes there."""
     return lambda g: [_float(g, 3, 3), g.choose.choice((0, 1, -1)), _ints(g, 3, 3),
                       _float(g, 3, 3), *rest]  # fmt: skip

@@ -90,6 +90,6 @@ def _writes(step: Step) -> bool:
     return step["do"] in ("set", "augment", "assign") or of.endswith("_")
 
 
-def _listed(array: Any) -> list[Any]:
+def _listed(array: object) -> list[Any]:
     flat = np.asarray(array).reshape(-1).tolist()
     return [one if not isinstance(one, float) or np.isfinite(one) else str(one) for one in flat]

@@ -113,7 +113,7 @@ def differences(
     yield from _hooks(found, expected, rough)
 
 
-def _with_nan(expected: Any, found: Any) -> Any:
+def _with_nan(expected: object, found: object) -> Any:
     """What is expected, but NaN where NaN was found instead of a number."""
     if isinstance(expected, dict) and isinstance(found, dict):
         return {name: _with_nan(one, found.get(name)) for name, one in expected.items()}
@@ -127,7 +127,7 @@ def is_gradient(step: Step) -> bool:
     return step.get("of") in ("grad", "autograd.grad")
 
 
-def _step(ours: Any, theirs: Any) -> str | None:
+def _step(ours: object, theirs: object) -> str | None:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         if ("unbound" in ours) != ("unbound" in theirs):
             return "bound in one only"
@@ -177,12 +177,12 @@ def _hooks(found: Answer, expected: Answer, rough: bool) -> Iterator[str]:
             yield f"a hook sees another gradient\n{ours}\n{theirs}"
 
 
-def _title(part: str, ours: Any, theirs: Any) -> str:
+def _title(part: str, ours: object, theirs: object) -> str:
     """What differs; names are part of the kind of failure."""
     return f"{part} {ours} {theirs}" if part in ("grad_fn", "base") else part
 
 
-def _same(part: str, ours: Any, theirs: Any, named: bool, rough: bool) -> bool:
+def _same(part: str, ours: object, theirs: object, named: bool, rough: bool) -> bool:
     if part in ("elements", "grad"):
         return same_elements(ours, theirs, rough)
     if part == "grad_fn" and not named:
@@ -190,7 +190,7 @@ def _same(part: str, ours: Any, theirs: Any, named: bool, rough: bool) -> bool:
     return bool(ours == theirs)
 
 
-def _kind(node: Any) -> Any:
+def _kind(node: object) -> Any:
     """Of a node what does not depend on which ops are made of others."""
     return node if not isinstance(node, str) or "CopySlices" in node else "a node"
 
@@ -208,7 +208,7 @@ def same_elements(ours: Any, theirs: Any, rough: bool = False) -> bool:
     return alike(ours["values"], theirs["values"], ROOM.get(dtype, 0.0))
 
 
-def alike(ours: Any, theirs: Any, room: float) -> bool:
+def alike(ours: object, theirs: object, room: float) -> bool:
     """Whether numbers, or lists of them, are the same up to rounding."""
     if isinstance(ours, list) and isinstance(theirs, list):
         if len(ours) != len(theirs):
@@ -218,7 +218,7 @@ def alike(ours: Any, theirs: Any, room: float) -> bool:
     return _near(ours, theirs, room, 1.0)
 
 
-def _near(ours: Any, theirs: Any, room: float, scale: float) -> bool:
+def _near(ours: object, theirs: object, room: float, scale: float) -> bool:
     if isinstance(ours, list) or isinstance(theirs, list):
         return alike(ours, theirs, room)
     if type(ours) is not float or type(theirs) is not float:

@@ -19,7 +19,7 @@ ROW_MAJOR = ("contiguous", "reshape", "ravel", "flatten")
 """What gives a tensor in row-major order, and copies one that is in another."""
 
 
-def refused_as_leaf(step: Step, theirs: Any, expected: Answer) -> bool:
+def refused_as_leaf(step: Step, theirs: object, expected: Answer) -> bool:
     """Whether PyTorch refuses to overwrite a view as a leaf, of which it says that it is none.
 
     It has not yet noticed that what requires gradients was written to the view's base: if the
@@ -31,7 +31,7 @@ def refused_as_leaf(step: Step, theirs: Any, expected: Answer) -> bool:
     return target.get("_is_view") is True and target.get("is_leaf") is False
 
 
-def left_as_leaf(step: Step, ours: Any, theirs: Any, expected: Answer) -> bool:
+def left_as_leaf(step: Step, ours: object, theirs: object, expected: Answer) -> bool:
     """Whether PyTorch takes `requires_grad_(False)` of such a view, as of a leaf.
 
     Of a view that is deleted later, the state is not known.
@@ -43,7 +43,7 @@ def left_as_leaf(step: Step, ours: Any, theirs: Any, expected: Answer) -> bool:
     return stale and ours.get("text", "").startswith("you can only change requires_grad flags")
 
 
-def refused_twice(ours: Any, theirs: Any) -> bool:
+def refused_twice(ours: object, theirs: object) -> bool:
     """Whether a view that was saved was changed in two ways that forbid a reverse pass.
 
     Its version is another, which `dynamic` says; and its base was overwritten, though it was made
@@ -72,7 +72,7 @@ def given_data(program: Program) -> set[str]:
     return found
 
 
-def written_in_part(step: Step, theirs: Any) -> bool:
+def written_in_part(step: Step, theirs: object) -> bool:
     """Whether PyTorch refuses an index of several places, some of which it has written by then.
 
     It looks at each place as it comes to it; `dynamic` looks at all of them first.
@@ -183,7 +183,7 @@ def written_twice(program: Program) -> int | None:
     return None
 
 
-def _may_repeat(index: Any) -> bool:
+def _may_repeat(index: object) -> bool:
     """Whether places of an index may be one: they are equal, or some are counted from the end."""
     if isinstance(index, dict) and "tensor" in index:
         index = index["tensor"][0] if index["tensor"][1] == "int64" else []
@@ -227,7 +227,7 @@ def _shares(step: Step, name: str, expected: Answer) -> bool:
     return step.get("of") in ("detach", "data") or _state(expected, name).get("_is_view") is True
 
 
-def place_of_nothing(step: Step, ours: Any, theirs: Any, expected: Answer) -> bool:
+def place_of_nothing(step: Step, ours: object, theirs: Any, expected: Answer) -> bool:
     """Whether all that differs is where elements would be that the tensor has not.
 
     NumPy has no steps and no offset for an array without elements, and steps of its own for axes

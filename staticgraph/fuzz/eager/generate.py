@@ -101,7 +101,7 @@ def _hook(g: Grower) -> None:
         g.labels.append(label)
 
 
-def _method(name: str, on: str, *args: Any, **options: Any) -> Step:
+def _method(name: str, on: str, *args: object, **options: object) -> Step:
     return {"do": "method", "of": name, "args": [f"${on}", *args], "options": options}
 
 

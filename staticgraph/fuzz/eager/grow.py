@@ -124,7 +124,7 @@ def broadcasts(shape: Sequence[int], to: Sequence[int]) -> bool:
     return len(shape) <= len(to) and all(a in (1, b) for a, b in pairs)
 
 
-def _flat(given: Any) -> list[str]:
+def _flat(given: object) -> list[str]:
     if isinstance(given, str):
         return [given]
     if isinstance(given, list):

@@ -187,7 +187,7 @@ class Machine:
         return next((name for name, one in self.values.items() if one is base), "another")
 
 
-def _augmented(operator: str, target: Any, value: Any) -> Any:
+def _augmented(operator: str, target: object, value: Any) -> Any:
     match operator:
         case "+=":
             target += value
@@ -234,7 +234,7 @@ def elements(tensor: Any) -> dict[str, Any]:
     }
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A value as JSON has it."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)

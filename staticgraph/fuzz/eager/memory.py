@@ -146,7 +146,7 @@ class Memory:
         else:
             self.cells[step["name"]] = Cell(np.asarray(result))
 
-    def decoded(self, given: Any) -> Any:
+    def decoded(self, given: object) -> Any:
         """An argument with arrays in place of what stands for them."""
         if isinstance(given, str) and given.startswith("$"):
             if given[1:] not in self.cells:
@@ -183,7 +183,7 @@ def overlaps(array: Array) -> bool:
     return bool(np.unique(places).size < array.size)
 
 
-def written(target: Array, value: Any) -> None:
+def written(target: Array, value: object) -> None:
     """Write to every element; ValueError if elements share memory, or would be rounded."""
     if overlaps(target):
         raise ValueError("elements share memory")
@@ -193,7 +193,7 @@ def written(target: Array, value: Any) -> None:
     target[...] = value.astype(target.dtype, casting="same_kind", copy=True)
 
 
-def _parts(array: Array, key: Any) -> tuple[Any, Any]:
+def _parts(array: Array, key: object) -> tuple[Any, Any]:
     """A key as one without arrays, and another for what that gives: integers select first."""
     parts = list(key) if isinstance(key, tuple) else [key]
     parts = [np.asarray(one) if isinstance(one, list) else one for one in parts]
@@ -235,14 +235,14 @@ def _layout(array: Array) -> Any:
     return array.__array_interface__["data"], array.shape, array.strides
 
 
-def got(array: Array, key: Any) -> Array:
+def got(array: Array, key: object) -> Array:
     """What an index gives: a view, unless arrays are among the index."""
     basic, advanced = _parts(array, key)
     found = array[basic]
     return found if advanced is None else np.array(found[advanced], order="C")
 
 
-def put(array: Array, key: Any, value: Any) -> None:
+def put(array: Array, key: object, value: Any) -> None:
     """Assign to what an index names."""
     basic, advanced = _parts(array, key)
     place = array[basic]

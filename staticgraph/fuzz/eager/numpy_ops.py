@@ -15,11 +15,11 @@ from numpy.lib.stride_tricks import as_strided
 Array = Any
 
 
-def _shape(sizes: Sequence[Any]) -> Any:
+def _shape(sizes: Sequence[object]) -> Any:
     return sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
 
 
-def _view(x: Array, *sizes: Any) -> Array:
+def _view(x: Array, *sizes: object) -> Array:
     found = x.reshape(_shape(sizes))
     if x.size and not np.may_share_memory(x, found):
         raise ValueError("view: not contiguous")
@@ -43,7 +43,7 @@ def _diagonal(x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     return as_strided(found, found.shape, found.strides, writeable=True)
 
 
-def _along(x: Array, dim: int, key: Any) -> Array:
+def _along(x: Array, dim: int, key: object) -> Array:
     return x[(slice(None),) * (dim % x.ndim) + (key, ...)]
 
 
@@ -68,7 +68,7 @@ def _unbind(x: Array, dim: int = 0) -> list[Array]:
     return [_along(x, dim, i) for i in range(x.shape[_axis(x, dim)])]
 
 
-def _split(x: Array, size: Any, dim: int = 0) -> list[Array]:
+def _split(x: Array, size: object, dim: int = 0) -> list[Array]:
     length = x.shape[_axis(x, dim)]
     sizes = size if isinstance(size, list) else [size] * -(-length // size)
     ends = np.cumsum([0, *sizes])
@@ -163,8 +163,8 @@ def _clamp(x: Array, min: float | None = None, max: float | None = None) -> Arra
     return low if max is None else np.where(low.real > max, np.asarray(max, x.dtype), low)
 
 
-def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
-    def reduce(x: Array, dim: Any = None, keepdim: bool = False) -> Array:
+def _reduced(function: Callable[..., object]) -> Callable[..., Any]:
+    def reduce(x: Array, dim: object = None, keepdim: bool = False) -> Array:
         axis = tuple(dim) if isinstance(dim, list) else dim
         return np.asarray(function(x, axis=axis, keepdims=keepdim))
 
@@ -221,7 +221,7 @@ def _index_copy(x: Array, dim: int, index: Array, source: Array) -> Array:
     return found
 
 
-def _put(x: Array, dim: int, index: Array, value: Any) -> None:
+def _put(x: Array, dim: int, index: Array, value: object) -> None:
     x[(slice(None),) * (dim % x.ndim) + (index,)] = value
 
 
@@ -253,7 +253,7 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "mean": _reduced(np.mean),
     "prod": lambda x, dim=None: np.asarray(np.prod(x, axis=dim)),
     "amax": _reduced(np.max),
-    "logsumexp": lambda x, dim: np.log(np.exp(x).sum(axis=dim)),
+    "logsumexp": lambda x, dim: np.logaddexp.reduce(x, axis=dim, initial=-np.inf),
     "softmax": _softmax,
     "flip": lambda x, dim: np.flip(x, dim).copy(),
     "roll": lambda x, shift, dim: np.roll(x, shift, dim),

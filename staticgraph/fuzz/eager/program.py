@@ -37,7 +37,7 @@ def names(step: Step) -> list[str]:
     return [name] if isinstance(name, str) else list(name)
 
 
-def reads(given: Any) -> set[str]:
+def reads(given: object) -> set[str]:
     """The names that arguments read."""
     if isinstance(given, str):
         return {given[1:]} if given.startswith("$") else set()

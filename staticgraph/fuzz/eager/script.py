@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.eager.machine import nested
 from staticgraph.fuzz.eager.program import Step, names
@@ -93,7 +91,7 @@ def leaf(step: Step) -> str:
     return f"torch.tensor({nested(step['values'], step['shape'])}, {dtype})"
 
 
-def text(given: Any) -> str:
+def text(given: object) -> str:
     """An argument."""
     if isinstance(given, str):
         return given[1:] if given.startswith("$") else repr(given)

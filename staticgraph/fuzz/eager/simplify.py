@@ -32,7 +32,7 @@ def _replaced(program: Program) -> Iterator[Program]:
             yield {**program, "steps": program["steps"][:i] + rest}
 
 
-def renamed(given: Any, new: dict[str, str]) -> Any:
+def renamed(given: object, new: dict[str, str]) -> Any:
     """Arguments, or a whole step, with other strings."""
     if isinstance(given, str):
         return new.get(given, given)

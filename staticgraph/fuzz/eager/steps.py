@@ -11,7 +11,7 @@ from staticgraph.fuzz.eager.program import Step
 Call = tuple[Any, ...]
 
 
-def method(name: str, of: str, *args: Any, **options: Any) -> Step:
+def method(name: str, of: str, *args: object, **options: object) -> Step:
     """A method of a tensor."""
     return {"do": "method", "of": of, "args": [f"${name}", *args], "options": options}
 
@@ -116,7 +116,7 @@ def computed(g: Grower, name: str) -> Step:
     return made if isinstance(made, dict) else method(name, *made)
 
 
-def _function(of: str, *args: Any, **options: Any) -> Step:
+def _function(of: str, *args: object, **options: object) -> Step:
     return {"do": "function", "of": of, "args": list(args), "options": options}
 
 

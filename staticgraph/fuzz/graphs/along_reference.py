@@ -10,7 +10,7 @@ import numpy as np
 Array = Any
 
 
-def _rows(function: Callable[[Array], Any], x: Array, axis: int, dtype: Any) -> Array:
+def _rows(function: Callable[[Array], object], x: Array, axis: int, dtype: Any) -> Array:
     """A function of vectors along an axis."""
     result = np.empty(x.shape, dtype)
     moved, target = np.moveaxis(x, axis, -1), np.moveaxis(result, axis, -1)
@@ -19,7 +19,7 @@ def _rows(function: Callable[[Array], Any], x: Array, axis: int, dtype: Any) -> 
     return result
 
 
-def _total(combine: Callable[[Any, Any], Any]) -> Callable[..., Array]:
+def _total(combine: Callable[[Any, Any], object]) -> Callable[..., Array]:
     def total(x: Array, axis: int) -> Array:
         dtype = x.dtype if x.dtype.kind == "f" else np.dtype(np.int64)
 
@@ -88,6 +88,3 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "sort": _sort, "argsort": _order,
 }  # fmt: skip
 """What they mean."""
-
-EXACT = frozenset({"cummax", "cummin", "extremum_positions", "sort", "argsort"})
-"""What does not round."""

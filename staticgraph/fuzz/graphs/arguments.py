@@ -1,6 +1,7 @@
 """Per op, how a program comes to apply it: which operands it takes, and which arguments.
 
-Every op of the library has an entry, elementwise ones by their record (`Op.domain`); a test says
+Every op of the library has an entry: by its record (`Op.domain`, `Op.choices`) those that work
+element by element, and those of one operand whose arguments are known by their names. A test says
 which are missing.
 """
 
@@ -11,7 +12,7 @@ from typing import Any
 from compiler.core.op import Op, all_ops
 from staticgraph.fuzz.graphs import along, matrices, scatters
 from staticgraph.fuzz.graphs.grow import Generator, Grower, NoOperandError, Value, size
-from staticgraph.fuzz.graphs.products import PRODUCTS, within
+from staticgraph.fuzz.graphs.products import PRODUCTS, image, within
 
 
 def tame(g: Grower, x: Value, domain: str) -> Value:
@@ -101,22 +102,10 @@ def _clamp(g: Grower, op: str) -> Any:
     return g.emit(op, x, g.beside(x, "f"), g.beside(x, "f"))
 
 
-def option(kinds: str, **choices: tuple[Any, ...]) -> Generator:
-    """One operand, and options, or none."""
-
-    def make(g: Grower, op: str) -> Any:
-        x = g.pick(kinds)
-        if g.chance(0.5):
-            return g.emit(op, x)
-        return g.emit(op, x, **{name: g.choose.choice(given) for name, given in choices.items()})
-
-    return make
-
-
 # -- reductions --------------------------------------------------------------------------------
 
 
-def reduction(kinds: str, domain: str = "", **choices: tuple[Any, ...]) -> Generator:
+def reduction(kinds: str, domain: str = "", **choices: tuple[object, ...]) -> Generator:
     """An operand and axes."""
 
     def make(g: Grower, op: str) -> Any:
@@ -133,11 +122,6 @@ def _position(g: Grower, op: str) -> Any:
     if g.chance(0.2):
         return g.emit(op, x)
     return g.emit(op, x, axis=g.axis(x), keepdims=g.chance(0.5))
-
-
-def _along_axis(g: Grower, op: str) -> Any:
-    x = g.pick("f")
-    return g.emit(op, x, axis=g.axis(x))
 
 
 # -- movement ----------------------------------------------------------------------------------
@@ -319,6 +303,33 @@ def _size_of(g: Grower, op: str) -> Any:
     return g.emit("size_of", x, axis, g.dtype)
 
 
+_WINDOW: dict[str, tuple[Any, ...]] = {
+    "kernel_size": (2, 3, {"tuple": [2, 1]}), "stride": (None, 1, 2), "padding": (0, 0, 1),
+}  # fmt: skip
+"""Arguments of windows, by their names."""
+
+
+def _by_signature(op: Op) -> Generator | None:
+    """An op of one operand, from the names of its other arguments; None if one is not known."""
+    _, *rest = op.signature.parameters.values()
+    named = [one for one in rest if one.kind is one.POSITIONAL_OR_KEYWORD]
+    choices = {**_WINDOW, **op.choices} if op.sweep == "windows" else op.choices
+    if not named or any(one.name not in choices and one.name != "axis" for one in named):
+        return None
+    kinds = "f" if op.floating else "iuf"
+
+    def make(g: Grower, name: str) -> Any:
+        x = image(g) if op.sweep == "windows" else tame(g, g.pick(kinds), op.domain)
+        given = {}
+        for one in named:
+            if one.default is one.empty or g.chance(0.8):
+                known = choices.get(one.name)
+                given[one.name] = g.choose.choice(known) if known else g.axis(x)
+        return g.emit(name, x, **given)
+
+    return make
+
+
 def _by_record(op: Op) -> Generator:
     """An op of one or two operands, element by element, where its record says that it is tame."""
     domain = "" if op.domain == "all" else op.domain
@@ -327,11 +338,18 @@ def _by_record(op: Op) -> Generator:
     return binary("f" if op.floating else "iuf", domain=domain)
 
 
-GENERATORS: dict[str, Generator] = {
+_FROM_RECORDS: dict[str, Generator] = {
     op.name: _by_record(op)
     for op in all_ops()
     if op.elementwise and op.bind is None and isinstance(op.vjp, tuple) and len(op.vjp) in (1, 2)
 } | {
+    op.name: made
+    for op in all_ops()
+    if op.bind is not None and isinstance(op.vjp, tuple) and len(op.vjp) == 1
+    and (made := _by_signature(op)) is not None
+}  # fmt: skip
+
+GENERATORS: dict[str, Generator] = _FROM_RECORDS | {
     **dict.fromkeys(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
                     binary("biuf", "biuf")),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), binary("b")),
@@ -342,13 +360,12 @@ GENERATORS: dict[str, Generator] = {
     "logit": unary("f", "share"), "polygamma": _polygamma, "binary_cross_entropy": _cross_entropy,
     "heaviside": binary("f"), **dict.fromkeys(("gcd", "lcm"), binary("iu")),
     "stop_gradient": unary("biuf"),
-    "leaky_relu": option("f", negative_slope=(0.2, -0.5)), "elu": option("f", alpha=(0.7, 2.0)),
-    "gelu": option("f", approximate=("none", "tanh")), "clip": _clip, "clamp": _clamp,
+    "clip": _clip, "clamp": _clamp,
     "sum": reduction("iuf"), "prod": reduction("iuf", "unit"),
     "max": reduction("iuf"), "min": reduction("iuf"), "any": reduction("b"), "all": reduction("b"),
     "mean": reduction("f"), "var": reduction("f", correction=(0, 1)),
     "std": reduction("f", correction=(0, 1)), "logsumexp": reduction("f"),
-    "argmax": _position, "argmin": _position, "softmax": _along_axis, "log_softmax": _along_axis,
+    "argmax": _position, "argmin": _position,
     "reshape": _reshape, "broadcast_to": _broadcast_to, "transpose": _transpose,
     "permute": _transpose, "swapaxes": _swapaxes, "expand_dims": _expand_dims, "squeeze": _squeeze,
     "flip": _flip, "getitem": _getitem, "strided_slice": _strided_slice, "embed": _embed,

@@ -59,7 +59,7 @@ def build(program: Program) -> Graph:
     return Graph(program, inputs, world.variables, outputs, updates, values)
 
 
-def _updates(program: Program, values: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+def _updates(program: Program, values: Mapping[str, object]) -> list[tuple[Any, Any]]:
     return [
         (values[step["update"][1:]], values[step["to"][1:]])
         for step in program["steps"]

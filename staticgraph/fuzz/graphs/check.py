@@ -22,7 +22,7 @@ from staticgraph.fuzz.graphs.worlds import Arrays, Eager, differentiates, known
 Array = Any
 _UNNEEDED = re.compile(
     "no element along|zero-size array|empty sequence|out of (range|bounds)|take from an empty"
-    "|no window .*fits|singular|not positive definite"
+    "|no window .*fits|singular|not positive definite|which is empty"
 )
 """The maximum of nothing, what is beyond an axis, the inverse of a singular matrix: the interpreter
 computes no value that the roots do not need, such as one whose gradient does not depend on it."""

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from compiler import strided
 from compiler.core.errors import StaticGraphError
 from compiler.passes.rules import RULES
 from compiler.pipeline import rule_names
+from compiler.runners import strided
 from staticgraph.fuzz.graphs.case import Case, DifferenceError, Graph
 
 Array = Any
@@ -94,7 +94,7 @@ def _states(graph: Graph) -> list[Array]:
 
 
 def _call(
-    graph: Graph, case: Case, executable: sg.Executable, inputs: Sequence[Array], out: Any = None
+    graph: Graph, case: Case, executable: sg.Executable, inputs: Sequence[Array], out: object = None
 ) -> Any:
     """Outputs, then the new values of variables, which then have the old ones; or the error."""
     for variable in graph.variables:

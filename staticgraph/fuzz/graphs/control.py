@@ -13,7 +13,7 @@ from compiler.core.pytree import leaves, mapped, rebuilt
 DERIVATIVES = frozenset({"grad", "hessian", "jacobian", "jvp"})
 
 
-def _scan(step: Any, init: Any, xs: Any, length: Any = None, reverse: bool = False) -> Any:
+def _scan(step: Any, init: object, xs: object, length: Any = None, reverse: bool = False) -> Any:
     count = len(leaves(xs)[0]) if leaves(xs) else length
     order = range(count)[::-1] if reverse else range(count)
     carry, ys = init, []
@@ -36,7 +36,7 @@ def _repeated(limit: Any, body: Any, init: Any) -> Any:
     return carry
 
 
-def _cond(predicate: Any, true: Any, false: Any, *operands: Any) -> Any:
+def _cond(predicate: object, true: Any, false: Any, *operands: object) -> Any:
     return true(*operands) if bool(predicate) else false(*operands)
 
 

@@ -78,7 +78,7 @@ def size(x: Value, axis: int) -> Any:
     return known if isinstance(known, int) else {"size": [x.ref, axis]}
 
 
-def broadcast(left: Sequence[Any], right: Sequence[Any]) -> tuple[Any, ...] | None:
+def broadcast(left: Sequence[object], right: Sequence[object]) -> tuple[Any, ...] | None:
     """The shape that two shapes broadcast to whatever the unknown sizes are, or None."""
     result = []
     for axis in range(1, max(len(left), len(right)) + 1):
@@ -147,7 +147,7 @@ class Grower:
         """A name that is not in use."""
         return f"{self.prefix}{len(self.steps)}"
 
-    def emit(self, op: str, *args: Any, **options: Any) -> Value:
+    def emit(self, op: str, *args: object, **options: object) -> Value:
         """A step that applies an op; a Value stands for its name."""
         given = args if self.mixed else self._of_one_dtype(op, args)
         step: Step = {"name": self.fresh(), "op": op, "args": _plain(given)}
@@ -156,7 +156,7 @@ class Grower:
         (value,) = self.add(step)
         return value
 
-    def _of_one_dtype(self, op: str, args: Sequence[Any]) -> list[Any]:
+    def _of_one_dtype(self, op: str, args: Sequence[object]) -> list[Any]:
         """The arguments with explicit casts where the paradigms promote differently."""
         if op in _INDEXED:
             x, index, *rest = args
@@ -164,7 +164,7 @@ class Grower:
             return [x, index, *rest]
         return self._cast(op, args)
 
-    def _cast(self, op: str, args: Sequence[Any]) -> list[Any]:
+    def _cast(self, op: str, args: Sequence[object]) -> list[Any]:
         declared = getattr(ops, op, None)
         promotes = op in _PROMOTING or (isinstance(declared, Op) and declared.promotes is not None)
         floating = isinstance(declared, Op) and declared.floating
@@ -180,7 +180,7 @@ class Grower:
             if not floats and float in numbers:
                 wanted = self.dtype
 
-        def cast(one: Any) -> Any:
+        def cast(one: object) -> Any:
             if isinstance(one, list):
                 return [cast(each) for each in one]
             if wanted is None or not isinstance(one, Value) or one.expression.dtype == wanted:
@@ -203,7 +203,7 @@ class Grower:
         self.pool += made
         return made
 
-    def leaf(self, kind: str, shape: Sequence[Any], dtype: str, values: str = "") -> Value:
+    def leaf(self, kind: str, shape: Sequence[object], dtype: str, values: str = "") -> Value:
         """An input, a variable or a constant."""
         if kind != "input":
             shape = [size if isinstance(size, int) else 3 for size in shape]
@@ -213,7 +213,7 @@ class Grower:
         }  # fmt: skip
         return self.add(step)[0]
 
-    def operand(self, shape: Sequence[Any], dtype: str = "", values: str = "") -> Value:
+    def operand(self, shape: Sequence[object], dtype: str = "", values: str = "") -> Value:
         """A value of a known shape: one that is there, or a new leaf."""
         dtype = dtype or self.dtype
         wanted = tuple(shape)
@@ -258,7 +258,7 @@ _PROMOTING = _INDEXED | {
 }  # fmt: skip
 
 
-def _flat(given: Any) -> list[Any]:
+def _flat(given: object) -> list[Any]:
     if isinstance(given, list | tuple):
         return [one for part in given for one in _flat(part)]
     return [given]
@@ -277,7 +277,7 @@ def _elements(shape: Sequence[Any]) -> int:
     return dims.evaluate(dims.product(list(shape)), known)
 
 
-def _plain(given: Any) -> Any:
+def _plain(given: object) -> Any:
     if isinstance(given, Value):
         return given.ref
     if isinstance(given, list | tuple):

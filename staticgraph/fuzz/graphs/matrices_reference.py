@@ -15,7 +15,7 @@ ROUGH = {np.dtype(np.float32): 1e5}
 """How much sooner than a float64 matrix one of another dtype is singular."""
 
 
-def _each(function: Callable[..., Any], shape: Callable[..., Any]) -> Callable[..., Array]:
+def _each(function: Callable[..., object], shape: Callable[..., Any]) -> Callable[..., Array]:
     """A function of one matrix, and maybe another, for each of the leading axes."""
 
     def every(*arrays: Array) -> Array:
@@ -108,7 +108,7 @@ def _signdet(a: Array) -> Array:
     return np.sign(_determinant(a))
 
 
-def _vector_norm(x: Array, ord: float, axis: Any = None, keepdims: bool = False) -> Array:
+def _vector_norm(x: Array, ord: float, axis: object = None, keepdims: bool = False) -> Array:
     if isinstance(axis, list):
         axis = tuple(axis)
     options: Any = {"axis": axis, "keepdims": keepdims}
@@ -152,7 +152,7 @@ def _rotated(a: Array) -> tuple[Array, Array]:
 def _each_listed(function: Callable[[Array], Sequence[Array]]) -> Callable[..., list[Array]]:
     """A function of one matrix that gives several arrays, for each of the leading axes."""
 
-    def every(a: Array, **options: Any) -> list[Array]:
+    def every(a: Array, **options: object) -> list[Array]:
         if not a.size:
             raise UndefinedError
         wide, lead = _wide(a), a.shape[:-2]

@@ -12,7 +12,7 @@ BODY_STEPS = 4
 DEEPEST = 3
 
 
-def grown(g: Grower, params: Sequence[Any], steps: int = BODY_STEPS) -> Grower:
+def grown(g: Grower, params: Sequence[object], steps: int = BODY_STEPS) -> Grower:
     """A grower of a body with some steps."""
     inner = g.inner(params)
     if inner.depth == DEEPEST:
@@ -22,7 +22,7 @@ def grown(g: Grower, params: Sequence[Any], steps: int = BODY_STEPS) -> Grower:
     return inner
 
 
-def body(inner: Grower, count: int, returns: Any) -> dict[str, Any]:
+def body(inner: Grower, count: int, returns: object) -> dict[str, Any]:
     """The function of `count` parameters that a grower has grown, without what it does not need."""
     params = [f"{inner.prefix}p{i}" for i in range(count)]
     return {

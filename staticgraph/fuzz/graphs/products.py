@@ -103,7 +103,9 @@ def _gemm(g: Grower, op: str) -> Any:
     return g.emit(op, c, a, b, g.choose.choice((1.0, -2.0)), g.choose.choice((1.0, 0.5)))
 
 
-def _image(g: Grower) -> Value:
+def image(g: Grower) -> Value:
+    """Images of known sizes."""
+
     def fits(x: Value) -> bool:
         return x.ndim == 4 and all(isinstance(s, int) and s > 0 for s in x.shape)
 
@@ -118,7 +120,7 @@ def _image(g: Grower) -> Value:
 
 
 def _conv2d(g: Grower, op: str) -> Any:
-    x = _image(g)
+    x = image(g)
     channels, groups = x.shape[1], 1
     if channels % 2 == 0 and g.chance(0.3):
         groups = g.choose.choice((2, channels))
@@ -136,12 +138,6 @@ def _conv2d(g: Grower, op: str) -> Any:
         "dilation": g.choose.choice((1, 1, 2)), "groups": groups,
     }  # fmt: skip
     return g.emit(op, x, weight, bias, **options)
-
-
-def _pool(g: Grower, op: str) -> Any:
-    x = _image(g)
-    size, stride = g.choose.choice((2, 3, {"tuple": [2, 1]})), g.choose.choice((None, 1, 2))
-    return g.emit(op, x, size, stride, g.choose.choice((0, 0, 1)) if size != 3 else 1)
 
 
 def _cross_entropy(g: Grower, op: str) -> Any:
@@ -175,7 +171,7 @@ PRODUCTS: dict[str, Generator] = {
     "take": _take, "take_add": _take_add, "take_along_axis": _take_along_axis,
     "along_add": _along_add, "one_hot": _one_hot, "matmul": _matmul, "dot": _dot,
     "outer": _outer, "gemm": _gemm, "conv2d": _conv2d, "conv_transpose2d": _conv2d,
-    "max_pool2d": _pool, "avg_pool2d": _pool, "cross_entropy": _cross_entropy, "mse_loss": _loss,
+    "cross_entropy": _cross_entropy, "mse_loss": _loss,
     "binary_cross_entropy_with_logits": _loss, "layer_norm": _layer_norm,
 }  # fmt: skip
 """The generators of these ops."""

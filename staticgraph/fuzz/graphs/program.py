@@ -30,10 +30,10 @@ class World(Protocol):
     def leaf(self, step: Step) -> Any:
         """The value of an input, a variable or a constant."""
 
-    def apply(self, op: str, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    def apply(self, op: str, args: Sequence[object], options: Mapping[str, object]) -> Any:
         """The value of an op."""
 
-    def gradients(self, loss: Any, wrt: Sequence[Any]) -> Sequence[Any]:
+    def gradients(self, loss: object, wrt: Sequence[object]) -> Sequence[Any]:
         """The gradients of a scalar."""
 
 
@@ -57,7 +57,7 @@ def run(steps: Sequence[Step], world: World, values: dict[str, Any]) -> None:
             bind(step, world.apply(step["op"], args, options), values)
 
 
-def bind(step: Step, result: Any, values: dict[str, Any]) -> None:
+def bind(step: Step, result: object, values: dict[str, Any]) -> None:
     """Bind the names of a step to what it gives, in order if there are several."""
     if isinstance(step["name"], str):
         values[step["name"]] = result
@@ -65,7 +65,7 @@ def bind(step: Step, result: Any, values: dict[str, Any]) -> None:
         values.update(zip(step["name"], leaves(result), strict=True))
 
 
-def decoded(given: Any, world: World, values: Mapping[str, Any]) -> Any:
+def decoded(given: object, world: World, values: Mapping[str, Any]) -> Any:
     """Arguments with values in place of what stands for them."""
     if isinstance(given, str):
         return values[given[1:]] if given.startswith("$") else given
@@ -90,7 +90,7 @@ def decoded(given: Any, world: World, values: Mapping[str, Any]) -> Any:
 
 
 def function(
-    body: Mapping[str, Any], world: World, around: Mapping[str, Any]
+    body: Mapping[str, Any], world: World, around: Mapping[str, object]
 ) -> Callable[..., Any]:
     """A body as a function, which reads the values around it."""
 
@@ -103,7 +103,7 @@ def function(
     return call
 
 
-def reads(given: Any) -> set[str]:
+def reads(given: object) -> set[str]:
     """The names that arguments, or a whole step, read of what is around them."""
     if isinstance(given, str):
         return {given[1:]} if given.startswith("$") else set()
@@ -118,7 +118,7 @@ def reads(given: Any) -> set[str]:
     return set().union(*map(reads, given.values()))
 
 
-def bodies(given: Any) -> Iterator[dict[str, Any]]:
+def bodies(given: object) -> Iterator[dict[str, Any]]:
     """The bodies in a step, those in bodies too."""
     if isinstance(given, list):
         for one in given:

@@ -1,7 +1,8 @@
 """What every op means, in plain NumPy: written again, from the definitions, in obvious ways.
 
-Nothing here calls the op library. Of elementwise ops that have no entry the declared NumPy function
-is the meaning (`_EVALUATED`): kernels compute another text, that of the lowering. Each function
+Nothing here calls the op library. Of ops that have no entry the declared NumPy function is the
+meaning (`_EVALUATED`), if kernels compute another text, that of the lowering or of the expansion.
+Each function
 takes and gives arrays, with the arguments of the public function; `apply` evaluates it in higher
 precision and rounds once.
 """
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.lowering import Pointwise
+from compiler.core.op import Op
 from compiler.ops import all_ops
 from staticgraph.fuzz.graphs import along_reference, matrices_reference, scatters_reference, special
 from staticgraph.fuzz.graphs.undefined import UndefinedError
@@ -26,7 +28,7 @@ Array = Any
 def _floats(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, after a cast of integers as the library's ops on floats cast them."""
 
-    def floating(*args: Any, **options: Any) -> Any:
+    def floating(*args: Any, **options: object) -> Any:
         arrays = [one for one in args if isinstance(one, np.ndarray | np.generic)]
         kinds = {one.dtype.kind for one in arrays}
         if "f" in kinds and kinds & set("iu"):  # their common dtype, as NumPy finds it
@@ -38,11 +40,11 @@ def _floats(function: Callable[..., Any]) -> Callable[..., Any]:
     return floating
 
 
-def _is_number(x: Any) -> bool:
+def _is_number(x: object) -> bool:
     return isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fiu"
 
 
-def _floating(x: Any) -> Any:
+def _floating(x: object) -> Any:
     if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "iu":
         return np.asarray(x, np.float64)
     return float(x) if type(x) is int else x
@@ -85,7 +87,7 @@ def _gelu(x: Array, approximate: str = "none") -> Array:
     return x / 2 * (1 + _erf_of(x * x.dtype.type(math.sqrt(0.5))))
 
 
-def _clip(x: Array, low: Any = None, high: Any = None, **named: Any) -> Array:
+def _clip(x: Array, low: Any = None, high: Any = None, **named: object) -> Array:
     low, high = named.get("min", low), named.get("max", high)
     if low is not None:
         x = np.maximum(x, low)
@@ -139,11 +141,11 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
 # -- reductions --------------------------------------------------------------------------------
 
 
-def _sum(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+def _sum(x: Array, axis: object = None, keepdims: bool = False) -> Array:
     return np.sum(_signed(x), _axes(x, axis), keepdims=keepdims)
 
 
-def _prod(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+def _prod(x: Array, axis: object = None, keepdims: bool = False) -> Array:
     return np.prod(_signed(x), _axes(x, axis), keepdims=keepdims)
 
 
@@ -152,13 +154,13 @@ def _signed(x: Array) -> Array:
     return x.astype(np.int64) if x.dtype.kind == "u" else x
 
 
-def _mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+def _mean(x: Array, axis: object = None, keepdims: bool = False) -> Array:
     axes = _axes(x, axis)
     number = math.prod(x.shape[a] for a in axes)
     return np.divide(np.sum(x, axes, keepdims=keepdims), x.dtype.type(number))
 
 
-def _var(x: Array, axis: Any = None, keepdims: bool = False, correction: int = 0) -> Array:
+def _var(x: Array, axis: object = None, keepdims: bool = False, correction: int = 0) -> Array:
     axes = _axes(x, axis)
     number = math.prod(x.shape[a] for a in axes)
     centred = x - _mean(x, axes, True)
@@ -166,7 +168,7 @@ def _var(x: Array, axis: Any = None, keepdims: bool = False, correction: int = 0
     return np.divide(total, x.dtype.type(max(0, number - correction)))
 
 
-def _logsumexp(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+def _logsumexp(x: Array, axis: object = None, keepdims: bool = False) -> Array:
     axes = _axes(x, axis)
     top = np.max(x, axes, keepdims=True, initial=-np.inf)
     shift = np.where(np.isfinite(top), top, 0).astype(x.dtype)
@@ -175,7 +177,7 @@ def _logsumexp(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
 
 
 def _position(name: str) -> Callable[..., Any]:
-    def position(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+    def position(x: Array, axis: object = None, keepdims: bool = False) -> Array:
         if isinstance(axis, tuple | list):
             (axis,) = axis
         return getattr(np, name)(x, axis, keepdims=keepdims)
@@ -238,7 +240,7 @@ def _pad(x: Array, widths: Any, value: float = 0.0) -> Array:
     return np.pad(x, widths, constant_values=np.asarray(value).astype(x.dtype))
 
 
-def _squeeze(x: Array, axis: Any = None) -> Array:
+def _squeeze(x: Array, axis: object = None) -> Array:
     return np.squeeze(x, axis if axis is None else _axes(x, axis))
 
 
@@ -278,7 +280,7 @@ def _as_strided(x: Array, shape: Any, strides: Any) -> Array:
     return x[places]
 
 
-def _getitem(x: Array, key: Any) -> Array:
+def _getitem(x: Array, key: object) -> Array:
     if isinstance(key, np.ndarray | list):
         return np.take(x, np.asarray(key), 0)
     return x[key]
@@ -362,8 +364,8 @@ def _pair(value: Any) -> tuple[int, int]:
 
 
 def _conv2d(
-    x: Array, w: Array, b: Array = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-    groups: int = 1,
+    x: Array, w: Array, b: Array = None, stride: object = 1, padding: object = 0,
+    dilation: object = 1, groups: int = 1,
 ) -> Array:  # fmt: skip
     (sh, sw), (ph, pw), (dh, dw) = map(_pair, (stride, padding, dilation))
     x = np.pad(x, [(0, 0), (0, 0), (ph, ph), (pw, pw)])
@@ -380,8 +382,8 @@ def _conv2d(
 
 
 def _conv_transpose2d(
-    x: Array, w: Array, b: Array = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+    x: Array, w: Array, b: Array = None, stride: object = 1, padding: object = 0,
+    output_padding: object = 0, groups: int = 1, dilation: object = 1,
 ) -> Array:  # fmt: skip
     (sh, sw), (ph, pw), (dh, dw) = map(_pair, (stride, padding, dilation))
     oh, ow = _pair(output_padding)
@@ -398,7 +400,7 @@ def _conv_transpose2d(
 
 
 def _pool(function: Any, fill: float) -> Callable[..., Any]:
-    def pool(x: Array, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Array:
+    def pool(x: Array, kernel_size: object, stride: object = None, padding: object = 0) -> Array:
         (kh, kw), (ph, pw) = _pair(kernel_size), _pair(padding)
         sh, sw = (kh, kw) if stride is None else _pair(stride)
         x = np.pad(x, [(0, 0), (0, 0), (ph, ph), (pw, pw)], constant_values=fill)
@@ -452,29 +454,45 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "binary_cross_entropy_with_logits": _floats(_binary_cross_entropy),
 }  # fmt: skip
 
+
+def _evaluated(op: Op) -> Callable[..., Any]:
+    bind = op.bind
+    if bind is None:
+        return op.evaluate
+
+    def evaluate(*args: Any, **options: Any) -> Any:
+        operands, attrs = bind(*args, **options)
+        return op.evaluate(*operands, **attrs)
+
+    return evaluate
+
+
+def _is_apart(op: Op) -> bool:
+    """Whether kernels compute another text than the NumPy function of the record."""
+    if op.expand is not None:
+        return op.evaluate is not op.expand
+    return isinstance(op.lowering, Pointwise) and op.elementwise and op.bind is None
+
+
 _EVALUATED = {
-    op.name: _floats(op.evaluate)
+    op.name: _floats(_evaluated(op)) if op.floating else _evaluated(op)
     for op in all_ops()
-    if isinstance(op.lowering, Pointwise) and op.elementwise and op.bind is None
+    if _is_apart(op)
 }
-"""Elementwise ops that are declared by a scalar expression, which is what kernels compute, and by a
-function of NumPy apart from it: that function, in higher precision."""
+"""Ops that are declared by a scalar expression or by others ops, which is what kernels compute, and
+by a function of NumPy apart from it: that function, in higher precision."""
 
 REFERENCE = _EVALUATED | ELEMENTWISE | REDUCTIONS | MOVEMENT | OTHERS | along_reference.REFERENCE
 REFERENCE |= matrices_reference.REFERENCE | scatters_reference.REFERENCE
 
-EXACT = frozenset(MOVEMENT) | along_reference.EXACT | scatters_reference.EXACT | {
-    "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
-    "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "where", "copy",
-    "stop_gradient", "recompute", "negative", "sign", "abs", "maximum", "minimum", "floor", "ceil",
-    "trunc", "round", "relu", "clip", "clamp", "max", "min", "any", "all", "argmax", "argmin",
-    "take", "take_along_axis", "one_hot", "astype", "floor_divide", "remainder",
-    "fmod", "fmax", "fmin", "copysign", "heaviside", "gcd", "lcm",
+EXACT = frozenset(op.name for op in all_ops() if op.exact) | {
+    "arange", "clip", "cummax", "cummin", "getitem", "masked_fill", "pad", "permute",
+    "put_along_axis", "split", "stack", "swapaxes", "zeros",
 }  # fmt: skip
-"""What needs no higher precision, since it does not round, or must round as the dtype does."""
+"""What needs no higher precision, since it does not round: ops, and functions of them alone."""
 
 
-def apply(name: str, *args: Any, **options: Any) -> Any:
+def apply(name: str, *args: object, **options: object) -> Any:
     """An op in its operands' precision, rounded once from a higher one; else UndefinedError."""
     function = REFERENCE[name]
     overflows: list[str] = []
@@ -493,7 +511,7 @@ def apply(name: str, *args: Any, **options: Any) -> Any:
     return high
 
 
-def _raised(x: Any) -> Any:
+def _raised(x: object) -> Any:
     if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f":
         return x.astype(np.float64 if x.dtype == np.float32 else np.longdouble)
     return x

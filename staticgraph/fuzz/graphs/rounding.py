@@ -93,14 +93,14 @@ class _NoisyBody:
         self._inputs, self._results = body.expressions()
         self._rng = rng
 
-    def __call__(self, *arrays: Any) -> list[Array]:
+    def __call__(self, *arrays: object) -> list[Array]:
         fed = dict(zip(self._inputs, map(np.asarray, arrays), strict=True))
         return _noisy(self._results, fed, {}, self._rng)
 
 
 def _evaluated(
     node: Expression,
-    operands: Sequence[Any],
+    operands: Sequence[object],
     sizes: Mapping[Unknown, int],
     rng: np.random.Generator,
 ) -> Any:
@@ -124,7 +124,7 @@ def _sizes(feeds: Mapping[Expression, Array]) -> dict[Unknown, int]:
     return found
 
 
-def _moved(value: Any, rng: np.random.Generator, terms: float = 1) -> Any:
+def _moved(value: object, rng: np.random.Generator, terms: float = 1) -> Any:
     if isinstance(value, tuple):
         return tuple(_moved(one, rng, terms) for one in value)
     value = np.asarray(value)
@@ -142,7 +142,7 @@ def _moved(value: Any, rng: np.random.Generator, terms: float = 1) -> Any:
     return np.where((value == 0) | np.isnan(value), np.copysign(value, signs), moved)
 
 
-def _stirred(value: Any, rng: np.random.Generator, terms: float) -> Any:
+def _stirred(value: object, rng: np.random.Generator, terms: float) -> Any:
     """A matrix as moved by elimination, whose errors have the size of its largest element."""
     value = np.asarray(value)
     with np.errstate(all="ignore"):

@@ -19,7 +19,7 @@ def _ranked(g: Grower, kinds: str = "iuf") -> Value:
     return g.pick(kinds, lambda x: x.ndim > 0)
 
 
-def _values(g: Grower, x: Value, shape: tuple[Any, ...]) -> Any:
+def _values(g: Grower, x: Value, shape: tuple[object, ...]) -> Any:
     """What broadcasts to a shape: another value, or a number."""
     if g.chance(0.25):
         return 2 if x.kind in "iu" else 1.5

@@ -27,19 +27,19 @@ def _written(x: Array, pairs: Iterator[Any], values: Array, accumulate: bool) ->
     return result
 
 
-def _like(values: Any, x: Array, shape: Sequence[int]) -> Array:
+def _like(values: object, x: Array, shape: Sequence[int]) -> Array:
     return np.broadcast_to(np.asarray(values, x.dtype), shape)
 
 
 def _scatter(accumulate: bool) -> Callable[..., Array]:
-    def scatter(x: Array, index: Array, values: Any, axis: int = -1) -> Array:
+    def scatter(x: Array, index: Array, values: object, axis: int = -1) -> Array:
         whole = _like(values, x, index.shape)
         return _written(x, _named(index, axis), whole, accumulate)
 
     return scatter
 
 
-def _put_along_axis(x: Array, index: Array, values: Any, axis: int = -1) -> Array:
+def _put_along_axis(x: Array, index: Array, values: object, axis: int = -1) -> Array:
     axis %= x.ndim
     index = np.broadcast_to(index, (*x.shape[:axis], index.shape[axis], *x.shape[axis + 1 :]))
     return _scatter(False)(x, index, values, axis)
@@ -59,7 +59,7 @@ def _combined(how: str, falling: list[Any], x: Array) -> Any:
 
 
 def _scatter_reduce(
-    x: Array, index: Array, values: Any, axis: int = -1, how: str = "sum", include: bool = True
+    x: Array, index: Array, values: object, axis: int = -1, how: str = "sum", include: bool = True
 ) -> Array:
     whole = _like(values, x, index.shape)
     falling: dict[tuple[int, ...], list[Any]] = {}
@@ -97,7 +97,7 @@ def _last_positions(index: Array, axis: int, size: int) -> Array:
 
 
 def _index_into(accumulate: bool) -> Callable[..., Array]:
-    def into(x: Array, index: Array, values: Any, axis: int = 0) -> Array:
+    def into(x: Array, index: Array, values: object, axis: int = 0) -> Array:
         moved = np.moveaxis(np.array(x), axis, 0)
         shape = (*x.shape[:axis], len(index), *x.shape[axis + 1 :])
         given = np.moveaxis(_like(values, x, shape), axis, 0)
@@ -107,13 +107,13 @@ def _index_into(accumulate: bool) -> Callable[..., Array]:
     return into
 
 
-def _put(x: Array, index: Array, values: Any) -> Array:
+def _put(x: Array, index: Array, values: object) -> Array:
     given = _like(values, x, index.shape).reshape(-1)
     pairs = (((i,), (int(one),)) for i, one in enumerate(index.reshape(-1)))
     return _written(x.reshape(-1), pairs, given, False).reshape(x.shape)
 
 
-def _index_put(x: Array, indices: Any, values: Any, accumulate: bool = False) -> Array:
+def _index_put(x: Array, indices: Any, values: object, accumulate: bool = False) -> Array:
     whole = np.broadcast_arrays(*indices)
     given = _like(values, x, whole[0].shape + x.shape[len(whole) :])
     pairs = (
@@ -130,7 +130,7 @@ def _ravel_multi_index(indices: Any, shape: Any) -> Array:
 def _promoted(function: Callable[..., Array]) -> Callable[..., Array]:
     """The function of x and of values that are written into it, in their common dtype."""
 
-    def promoting(x: Array, index: Any, values: Any, *more: Any, **named: Any) -> Array:
+    def promoting(x: Array, index: object, values: Any, *more: object, **named: object) -> Array:
         return function(x.astype(np.result_type(x, values)), index, values, *more, **named)
 
     return promoting
@@ -149,9 +149,3 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "masked_fill": lambda x, mask, value: np.where(mask, value, x),
 }  # fmt: skip
 """What they mean."""
-
-EXACT = frozenset({
-    "scatter", "put_along_axis", "along_extremum", "last_positions", "index_copy", "index_fill",
-    "put", "ravel_multi_index", "masked_fill",
-})  # fmt: skip
-"""What does not round."""

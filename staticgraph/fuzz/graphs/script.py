@@ -80,7 +80,7 @@ class _Writer:
         options = [f"{k}={self._text(v, indent)}" for k, v in step.get("options", {}).items()]
         return _call(step, args, options)
 
-    def _text(self, given: Any, indent: str) -> str:
+    def _text(self, given: object, indent: str) -> str:
         if isinstance(given, str):
             return given[1:] if given.startswith("$") else repr(given)
         if isinstance(given, list):

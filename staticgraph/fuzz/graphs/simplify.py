@@ -43,7 +43,7 @@ def _replaced(program: Program) -> Iterator[Program]:
             yield {**program, "steps": rest}
 
 
-def _renamed(given: Any, new: dict[str, str]) -> Any:
+def _renamed(given: object, new: dict[str, str]) -> Any:
     if isinstance(given, str):
         return "$" + new[given[1:]] if given.startswith("$") and given[1:] in new else given
     if isinstance(given, list):

@@ -29,7 +29,7 @@ def size_of(x: Any, axis: int, dtype: str) -> Any:
     return sg.zeros((), dtype) + x.shape[axis]
 
 
-def repeated(limit: Any, body: Callable[..., Any], init: Any) -> Any:
+def repeated(limit: object, body: Callable[..., Any], init: Any) -> Any:
     """A while loop of at most four steps."""
 
     def test(carry: Any) -> Any:
@@ -41,7 +41,7 @@ def repeated(limit: Any, body: Callable[..., Any], init: Any) -> Any:
     return sg.while_loop(test, step, [np.zeros((), np.int64), *init])[1:]
 
 
-def _getitem(x: Any, key: Any) -> Any:
+def _getitem(x: Any, key: object) -> Any:
     """`x[key]`, or the op where PyTorch refuses the key: backwards, or by int8."""
     try:
         return x[key]
@@ -52,14 +52,14 @@ def _getitem(x: Any, key: Any) -> Any:
 def _squared(name: str) -> Callable[..., Any]:
     """An op that factors matrices, with the squares of vectors, which have no sign."""
 
-    def factors(a: Any, **options: Any) -> list[Any]:
+    def factors(a: Any, **options: object) -> list[Any]:
         found = getattr(ops, name)(a, **options)
         return [one if one.ndim < a.ndim else ops.square(one) for one in found]
 
     return factors
 
 
-def _solved(a: Any, b: Any) -> list[Any]:
+def _solved(a: object, b: object) -> list[Any]:
     """Least squares without the residuals, of which nothing is left but rounding."""
     found = ops.lstsq(a, b)
     return [found.x, found.rank, found.s]
@@ -109,11 +109,11 @@ class Symbolic:
         self.variables.append(sg.variable(value, step["name"]))
         return self.variables[-1]
 
-    def apply(self, op: str, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    def apply(self, op: str, args: Sequence[object], options: Mapping[str, object]) -> Any:
         """An expression."""
         return (_SYMBOLIC.get(op) or getattr(ops, op))(*args, **options)
 
-    def gradients(self, loss: Any, wrt: Sequence[Any]) -> Sequence[Any]:
+    def gradients(self, loss: Any, wrt: Sequence[object]) -> Sequence[Any]:
         """Expressions."""
         return sg.grad(loss, list(wrt))
 
@@ -143,7 +143,7 @@ class Eager:
         value = np.array(self.arrays[step["name"]])
         return dynamic.tensor(value, requires_grad=value.dtype.kind == "f")
 
-    def apply(self, op: str, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    def apply(self, op: str, args: Sequence[object], options: Mapping[str, object]) -> Any:
         """A tensor."""
         with _refusals():
             return (_EAGER.get(op) or getattr(ops, op))(*args, **options)
@@ -170,13 +170,13 @@ class Arrays:
         """An array."""
         return self.arrays[step["name"]]
 
-    def apply(self, op: str, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    def apply(self, op: str, args: Sequence[object], options: Mapping[str, object]) -> Any:
         """An array, or several."""
         if op in control.CONTROL:
             return control.CONTROL[op](*args, **options)
         return reference.apply(op, *args, **options)
 
-    def gradients(self, loss: Any, wrt: Sequence[Any]) -> Sequence[Any]:
+    def gradients(self, loss: object, wrt: Sequence[object]) -> Sequence[Any]:
         """Never asked: see `known`."""
         raise NotImplementedError
 
@@ -191,7 +191,7 @@ def known(steps: Sequence[Step], world: Arrays) -> dict[str, Any]:
     return values
 
 
-def differentiates(given: Any) -> bool:
+def differentiates(given: object) -> bool:
     """Whether a step, or one of several, is a derivative or has one inside."""
     if isinstance(given, list):
         return any(map(differentiates, given))

@@ -6,13 +6,14 @@ import inspect
 import pydoc
 import subprocess
 import sys
+import textwrap
 from typing import Any
 
 import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.op import Op
+from compiler.core.op import Op, op_named
 from tests.paths import ROOT
 
 OPS = [name for name in sg.__all__ if isinstance(getattr(sg, name), Op)]
@@ -28,9 +29,21 @@ def test_a_public_op_shows_its_own_signature_and_documentation(name: str) -> Non
     assert name in OF_SIZES or not variadic & {one.kind for one in parameters}
     text = inspect.getdoc(op)
     assert text is not None
-    assert text.startswith(f"{op.name}{inspect.signature(op)}\n\n{op.doc}")
+    call, *described, example = text.split("\n\n")
+    assert call.split() == f"{op.name}{inspect.signature(op)}".split()
+    assert [one.split() for one in described] == [one.split() for one in op.doc.split("\n\n")]
     assert op.doc
+    assert example == "Example:\n" + textwrap.indent(op.example, "    ")
+    assert max(map(len, text.splitlines())) <= 100
     assert op.__name__ == op.name
+
+
+def test_a_long_documentation_is_wrapped_paragraph_by_paragraph() -> None:
+    op = op_named("binary_cross_entropy")
+    first, second = op.doc.split("\n\n")
+    text = str(op.__doc__)
+    assert text.startswith(f"binary_cross_entropy(x, target, /)\n\n{first}\n\nIts logarithms are")
+    assert text.split("\n\n")[2].split() == second.split()
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,19 @@ def test_unknown_sizes_give_the_same_values(name: str, sample: Sample) -> None:
 
 
 @each
+def test_exact_ops_do_not_round(name: str, sample: Sample) -> None:
+    single, feeds = traced(name, sample, dtype="float32")
+    if all(node.op.exact for node in ancestors(single) if node.operands):
+        double, wide = traced(name, sample)
+        rounded = {
+            leaf: array.astype(np.float32).astype(array.dtype) if array.dtype.kind == "f" else array
+            for leaf, array in wide.items()
+        }
+        for value, other in zip(interpret(single, feeds), interpret(double, rounded), strict=True):
+            assert_array_equal(value, other.astype(value.dtype))
+
+
+@each
 def test_float32_stays_float32(name: str, sample: Sample) -> None:
     double, _ = traced(name, sample)
     single, feeds = traced(name, sample, dtype="float32")

@@ -10,9 +10,9 @@ import pytest
 
 import dynamic
 from compiler import ops
-from tests.data.op_cases import EDGES, WITHOUT, Case, Twice, recorded, signless, weights
+from tests.data.op_cases import EDGES, Case, Twice, recorded, signless, weights
 from tests.paths import TESTS
-from tests.samples import SAMPLES
+from tests.samples import SAMPLES, WITHOUT
 from tests.trace import replace
 
 CASES, TWICE = recorded(TESTS / "data" / "op_values.npz")

@@ -220,3 +220,52 @@ def test_a_tensor_of_indices_is_assigned_to_at_once_or_recorded() -> None:
     assert x.grad_fn.name() == "IndexPutBackward0"
     x.sum().backward()
     assert v.grad.tolist() == [0, 1]
+
+
+ORDERS = {
+    "C": np.ascontiguousarray, "F": np.asfortranarray,
+    "backwards": lambda a: a[::-1].copy()[::-1],
+    "every other": lambda a: np.repeat(a.T, 2, 0)[::2].T,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order_of_values", ORDERS)
+def test_of_several_the_last_stays_however_they_lie(order: str, order_of_values: str) -> None:
+    rng = np.random.default_rng(0)
+    x, index = np.zeros(3), ORDERS[order](rng.integers(0, 3, (4, 5)))
+    values = ORDERS[order_of_values](rng.normal(size=(4, 5)))
+    last = {int(index[place]): place for place in np.ndindex(4, 5)}
+    flat = [values[last[i]] for i in range(3)]
+    assert ops.put(x, index, values).tolist() == flat
+    assert ops.index_put(x, (index,), values).tolist() == flat
+    rows = ops.scatter(np.zeros((4, 3)), index, values, 1)
+    columns = ops.scatter(np.zeros((3, 5)), index, values, 0)
+    for (i, j), target in np.ndenumerate(index):
+        assert rows[i, target] == values[i, max(np.flatnonzero(index[i] == target))]
+        assert columns[target, j] == values[max(np.flatnonzero(index[:, j] == target)), j]
+    copied = ops.index_copy(np.zeros((3, 5)), index[:, 0], values)
+    for i, target in enumerate(index[:, 0]):
+        assert copied[target, 0] == values[max(np.flatnonzero(index[:, 0] == target)), 0], i
+
+
+@pytest.mark.parametrize("write", ["put", "index_put", "setitem"])
+def test_the_gradient_goes_to_the_value_that_stays(write: str) -> None:
+    rng = np.random.default_rng(1)
+    index = np.array([[0, 1, 2, 0, 1], [1, 2, 0, 0, 2], [2, 1, 0, 1, 0], [2, 1, 0, 0, 1]])
+    values = dynamic.tensor(rng.normal(size=(4, 5)).T.copy(), requires_grad=True)
+    places, weights = dynamic.tensor(index.T.copy()).t(), dynamic.tensor([1.0, 2.0, 3.0])
+    result = dynamic.zeros(3, dtype=dynamic.float64)
+    if write == "setitem":
+        result[places] = values.t()
+    elif write == "put":
+        result = result.put(places, values.t())
+    else:
+        result = result.index_put((places,), values.t())
+    (result * weights).sum().backward()
+    stays = np.zeros((4, 5))
+    for i, place in {int(index[place]): place for place in np.ndindex(4, 5)}.items():
+        stays[place] = i + 1
+        assert result[i] == values.t()[place]
+    assert values.grad is not None
+    assert (stays == values.grad.numpy().T).all()

@@ -1,8 +1,7 @@
-"""The ops that came from the eager engine: names on the tape, capture, documentation, edges."""
+"""The ops that came from the eager engine: names on the tape, capture, edges."""
 
 from __future__ import annotations
 
-import doctest
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,18 +14,9 @@ import dynamic as torch
 import staticgraph as sg
 from compiler import ops
 from compiler.core.errors import DTypeError, OptionError
-from compiler.core.op import Op, all_ops
 from tests.samples import elementwise
 
-DOCUMENTED = [op for op in all_ops() if ">>>" in op.doc]
 PAIR = np.array([0.25, 0.5]), np.array([0.75, -0.5])
-
-
-@pytest.mark.parametrize("op", DOCUMENTED, ids=lambda op: op.name)
-def test_the_example_in_the_documentation_is_right(op: Op) -> None:
-    example = doctest.DocTestParser().get_doctest(op.doc, {"sg": sg, "np": np}, op.name, None, 0)
-    assert example.examples
-    assert not doctest.DocTestRunner().run(example).failed
 
 
 @pytest.mark.parametrize("name", elementwise(1))

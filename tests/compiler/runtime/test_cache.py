@@ -147,7 +147,7 @@ def test_a_kernel_is_freed_with_its_executable(
     _square()  # loads the code that calls kernels, which stays
     monkeypatch.setattr(loader, "load_object", load)
     function = _square()
-    entry = function.native.call
+    entry = function.runner.native.call
     del function
     gc.collect()
     assert [owner() is None for owner in owners] == [False]

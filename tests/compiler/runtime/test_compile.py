@@ -464,3 +464,12 @@ def test_sizes_taken_for_equal_must_be_equal_even_where_numpy_would_broadcast() 
         )
         with pytest.raises(sg.ShapeError, match=message):
             add(np.ones((left, 3), "float32"), np.ones((right, 3), "float32"))
+
+
+def test_one_element_is_told_what_no_element_is_told() -> None:
+    x = sg.placeholder("x", (None,))
+    sixth = sg.compile([x], x[5])
+    for size in (0, 1, 2):
+        message = f"strided_slice: axis 0 of float32.{size}.: 1 elements from 5 by 1 go past {size}"
+        with pytest.raises(sg.ShapeError, match=message):
+            sixth(np.ones(size, "float32"))

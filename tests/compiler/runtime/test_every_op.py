@@ -10,10 +10,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler import strided
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
+from compiler.runners import strided
 from compiler.runtime.cache.loader import counts
 from compiler.transforms.autodiff import gradients
 from tests.compiler.runtime.test_image import same_bits, same_looks
@@ -91,4 +91,4 @@ def test_kernels_compute_what_numpy_does(
     arrays = [shuffled(array, choose) for array in feeds.values()]
     with all_in_place():
         _close(warm(*arrays), expected)
-        assert len(warm._strided) == any(map(strided.order_of, arrays))
+        assert len(warm.runner._strided) == any(map(strided.order_of, arrays))

@@ -18,7 +18,6 @@ from compiler.compile import compile_graph
 from compiler.core.dims import Unknown, atoms
 from compiler.core.errors import FeedError, GraphError, OutOfRangeError, ShapeError
 from compiler.core.options import Options
-from compiler.executable import Executable
 from compiler.graph.build import to_text
 from compiler.graph.definition import define
 from compiler.graph.expression import Expression
@@ -47,7 +46,7 @@ def images() -> Iterator[Any]:
 
 
 def compiled(inputs: Sequence[Expression], outputs: Sequence[Expression], **options: Any) -> Any:
-    return compile_graph(define(inputs, outputs), list, "test", Options(**options), Executable)
+    return compile_graph(define(inputs, outputs), list, "test", Options(**options))
 
 
 def same_bits(left: Sequence[Any], right: Sequence[Any]) -> None:
@@ -194,7 +193,7 @@ def test_a_profile_and_a_trace_after_a_start_from_the_cache(
 def test_a_kernel_that_is_not_the_one_that_runs_is_not_shown() -> None:
     step("x")
     warm, _ = step("x")
-    warm.options = Options(fuse=False)
+    warm.runner.options = Options(fuse=False)
     with pytest.raises(GraphError, match="step of x: the kernel cache has another kernel"):
         warm.source  # noqa: B018
 

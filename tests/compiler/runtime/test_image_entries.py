@@ -21,7 +21,6 @@ from compiler.core.errors import FormatError
 from compiler.core.op import Op, op_named
 from compiler.core.options import Options
 from compiler.core.types import TensorType
-from compiler.executable import Executable
 from compiler.graph.canonical import Canonical, canonical
 from compiler.graph.definition import Definition, define
 from compiler.graph.expression import Expression
@@ -195,8 +194,8 @@ def test_an_op_that_only_has_a_name_of_the_library_is_compiled_each_time() -> No
     assert canonical(definition) is None
     before = counts["images"]
     for _ in range(2):
-        run = compile_graph(definition, operator.itemgetter(0), "own", Options(), Executable)
-        np.testing.assert_allclose(run(np.zeros(3, "float32")), 1)
+        run = compile_graph(definition, operator.itemgetter(0), "own", Options())
+        np.testing.assert_allclose(run.run([np.zeros(3, "float32")], {}), 1)
     assert counts["images"] == before
 
 
@@ -218,8 +217,7 @@ def graph() -> Definition:
 
 
 def run() -> Any:
-    executable = compile_graph(graph(), list, "run", Options(), Executable)
-    return executable(np.ones((4, 3), "float32"))
+    return compile_graph(graph(), list, "run", Options()).run([np.ones((4, 3), "float32")], {})
 
 
 def image_file(place: Path) -> Path:
@@ -362,10 +360,10 @@ def test_attributes_of_a_host_step_come_back(place: Path) -> None:
     definition = define([x], [sg.linalg.pinv(x, rtol=0.1), sg.linalg.pinv(x)])
     given = np.random.default_rng(0).normal(size=(2, 3, 3))
     for _ in range(2):
-        f = compile_graph(definition, tuple, "f", Options(), Executable)
+        f = compile_graph(definition, tuple, "f", Options())
         attrs = [dict(call.attrs) for call in f.image.hosts]
         assert attrs == [{"hermitian": False, "rtol": rtol} for rtol in (0.1, None)]
-        np.testing.assert_array_equal(f(given)[1], np.linalg.pinv(given, 3 * 2**-52))
+        np.testing.assert_array_equal(f.run([given], {})[1], np.linalg.pinv(given, 3 * 2**-52))
 
 
 def damaged(change: Callable[[Any, bytes], tuple[bytes, bytes]]) -> Callable[[Path], None]:
@@ -449,7 +447,7 @@ def test_an_unknown_that_a_pass_made_is_not_written(monkeypatch: pytest.MonkeyPa
     writes: list[Any] = []
     monkeypatch.setattr(Store, "write", lambda *args: writes.append(args))
     x = p("x", (None,))
-    compile_graph(define([x], [x * 2.0]), list, "run", Options(), Executable)
+    compile_graph(define([x], [x * 2.0]), list, "run", Options())
     assert [args[2][:5] for args in writes] in ([], [b"step_"])
 
 

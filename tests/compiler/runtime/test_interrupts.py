@@ -301,7 +301,7 @@ left = 0
 
 def line(frame, event, argument):
     global left
-    if frame.f_code.co_filename.endswith("executable.py"):
+    if frame.f_code.co_filename.endswith(("executable.py", "compiled.py")):
         left -= 1
         if not left:
             raise KeyboardInterrupt

@@ -13,9 +13,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler import strided
 from compiler.core.errors import FeedError, OutOfRangeError, ShapeError
 from compiler.graph.strided import Order
+from compiler.runners import strided
 from compiler.runtime.background import Compilation
 from compiler.runtime.cache.loader import counts
 from tests.layouts import all_in_place, laid_out
@@ -34,7 +34,7 @@ def matrix(rows: int = 7, columns: int = 5, dtype: str = "float32") -> np.ndarra
 
 
 def kernels(executable: Any) -> list[Any]:
-    return list(executable._strided.values())
+    return list(executable.runner._strided.values())
 
 
 # -- which arrays are read in place ----------------------------------------------------------------

@@ -194,7 +194,7 @@ def test_the_interpreter_is_unlocked_for_long_kernels() -> None:
     ):  # fmt: skip
         values = np.ones(count, "float32")
         found = executable(values)
-        (workspace,) = executable._idle
+        (workspace,) = executable.runner.idle
         assert workspace.table[executable.kernel.table.unlocks] == expected
         callers = [threading.Thread(target=executable, args=(values,)) for _ in range(4)]
         for caller in callers:
@@ -202,7 +202,7 @@ def test_the_interpreter_is_unlocked_for_long_kernels() -> None:
         for caller in callers:
             caller.join()
         assert executable(values) == found
-        del executable._idle[1:]
+        del executable.runner.idle[1:]
 
 
 FORK = """

@@ -113,7 +113,7 @@ def in_dtype(operands, dtype):
 
 def by_kernels(op, operands, attrs, out, g):
     found = [native.evaluate(op, operands, attrs)]
-    if op not in native._VALUES_ONLY:
+    if not native._is_total(op):
         cotangents = native.cotangents(op, positions_of(op, operands), g, out, operands, attrs)
         found += cotangents or []
     return found

@@ -186,16 +186,16 @@ def test_what_no_kernel_serves_is_left_to_numpy(name):
 
 def test_little_work_is_left_to_numpy(monkeypatch):
     op, operands, attrs = CASES["conv"]
-    work = windows.work(op, operands, attrs)
+    work = windows.work(operands, attrs)
     assert work == 6 * 4 * 3 * 3 * 3 * 9 * 11  # filters, channels, window, images, places
     monkeypatch.setattr(windows, "LEAST_WORK", work + 1)
     assert windows.evaluate(op, operands, attrs) is None
     monkeypatch.setattr(windows, "LEAST_WORK", work)
     assert windows.evaluate(op, operands, attrs) is not None
     op, operands, attrs = CASES["transposed with all options"]
-    assert windows.work(op, operands, attrs) == 4 * 3 * 3 * 2 * 3 * 9 * 11
+    assert windows.work(operands, attrs) == 4 * 3 * 3 * 2 * 3 * 9 * 11
     op, operands, attrs = CASES["max of ties"]
-    assert windows.work(op, operands, attrs) == windows.A_COMPARISON * 9 * X.size // 4
+    assert windows.work(operands, attrs) == windows.A_COMPARISON * 9 * X.size // 4
 
 
 @pytest.mark.parametrize("name", ["conv with all options", "transposed", "max of ties", "mean"])

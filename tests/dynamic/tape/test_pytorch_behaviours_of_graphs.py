@@ -290,3 +290,10 @@ def test_compiled_regions():
     assert x.grad.tolist() == [6.0, 24.0]
     with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
         value.backward()
+
+
+def test_a_filled_mask_is_saved_under_its_name_in_place_too() -> None:
+    mask = torch.tensor([True, False])
+    x = torch.ones(2, requires_grad=True)
+    for filled in (x.masked_fill(mask, 0.0), (x * 1).masked_fill_(mask, 0.0)):
+        assert filled.grad_fn._saved_mask.tolist() == [True, False]

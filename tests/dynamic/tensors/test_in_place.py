@@ -7,13 +7,18 @@ import pytest
 
 import dynamic as torch
 from compiler import ops
-from dynamic.tensors.inplace_methods import NAMES
+from dynamic.core.pytorch import PYTORCH
 from dynamic.tensors.strided import Region
 from tests.samples import elementwise
 
 BINARY = {*elementwise(2), "logical_and", "logical_or", "logical_xor"}
 OF_INTEGERS = {"gcd", "lcm"}
-CASES = [(op, name) for op, names in NAMES.items() if op not in OF_INTEGERS for name in names]
+CASES = [
+    (op.name, name)
+    for op, row in PYTORCH.items()
+    for name in row.in_place
+    if op.name not in OF_INTEGERS
+]
 
 
 @pytest.mark.parametrize(("op", "name"), CASES)
@@ -205,6 +210,21 @@ def test_the_gradient_of_a_slice_that_is_wanted_itself():
     w[1:] = x[1:]
     torch.autograd.backward(w.sum(), inputs=[z])
     assert z.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("overwrite", [lambda v: v.mul_(2.0), lambda v: v.__setitem__((), 1.5)])
+@pytest.mark.parametrize("view", [lambda y: y[:], lambda y: y.unsqueeze(0), lambda y: y * 1])
+def test_the_gradient_retained_is_that_of_the_values_written_last(overwrite, view):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    v = view(x * 1)
+    v.retain_grad()
+    before = v.sum()
+    overwrite(v)
+    before.backward(retain_graph=True)
+    assert v.grad is None
+    v.sum().backward()
+    assert v.retains_grad
+    assert v.grad.tolist() == torch.ones_like(v).tolist()
 
 
 def test_a_region_cuts_and_spreads_cotangents():

@@ -22,7 +22,7 @@ from compiler.core.dims import Unknown
 from compiler.graph.strided import Gap, Order, view_inputs
 
 if TYPE_CHECKING:
-    from compiler.executable import Executable
+    from compiler.runners.compiled import CompiledRunner
 
 LEAST_BYTES = 1 << 20  # of an input: below, a copy costs less than a tenth of a millisecond
 MOST_KERNELS = 8  # of one executable; inputs in further orders are copied
@@ -33,15 +33,15 @@ LONGEST_STRIDE = 1 << 31  # in elements: what every BLAS takes
 class Strided:
     """The kernel of an executable for inputs in some orders."""
 
-    executable: Executable
+    runner: CompiledRunner
     orders: tuple[Order | None, ...]
     gaps: tuple[Gap, ...]
 
-    def sizes(self, sizes: Mapping[Unknown, int], arrays: Sequence[Any]) -> dict[Unknown, int]:
+    def sizes(self, sizes: Mapping[Unknown, int], arrays: Sequence[object]) -> dict[Unknown, int]:
         """The sizes of a call, strides included."""
         return {**sizes, **{atom: _stride(arrays[at], axis) for at, axis, atom in self.gaps}}
 
-    def arrays(self, arrays: Sequence[Any]) -> list[Any]:
+    def arrays(self, arrays: Sequence[object]) -> list[Any]:
         """The kernel's inputs: the memory of those that it reads in place, the others row-major."""
         return [
             row_major(array) if order is None else _in_order(array, order)
@@ -72,10 +72,10 @@ def order_of(array: Any) -> Order | None:
     return Order(tuple(axes), gaps)
 
 
-def compile_strided(executable: Executable, orders: tuple[Order | None, ...]) -> Strided:
+def compile_strided(runner: CompiledRunner, orders: tuple[Order | None, ...]) -> Strided:
     """Compile the kernel of an executable for inputs in these orders."""
-    definition, gaps = view_inputs(executable.definition, orders)
-    compiled = executable.compile(definition, executable.name, executable.options)
+    definition, gaps = view_inputs(runner.definition, orders)
+    compiled = runner.compile(definition, runner.name, runner.options)
     return Strided(compiled, orders, gaps)
 
 

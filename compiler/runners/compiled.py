@@ -1,9 +1,8 @@
-"""Executable: a compiled graph that is run many times and cannot be modified."""
+"""Calls that run a kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,8 @@ from compiler.graph.definition import Definition
 from compiler.graph.state import State, holding
 from compiler.graph.strided import Order, view_inputs
 from compiler.llvm.watch import BUSY
+from compiler.runners.runner import Mode
+from compiler.runners.strided import MOST_KERNELS, Strided, compile_strided, order_of
 from compiler.runtime import threads
 from compiler.runtime.arguments import (
     as_inputs,
@@ -31,13 +32,12 @@ from compiler.runtime.arguments import (
 from compiler.runtime.background import Compilation
 from compiler.runtime.blas import find_blas, limit_threads
 from compiler.runtime.cache.loader import Entries
-from compiler.runtime.entry import are_apart
+from compiler.runtime.entry import Entry, are_apart
 from compiler.runtime.host import HostStep
 from compiler.runtime.image import Image, Layout
 from compiler.runtime.signals import process_address
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from compiler.schedule.arena import ALIGNMENT
-from compiler.strided import MOST_KERNELS, Strided, compile_strided, order_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -60,16 +60,21 @@ class Workspace:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Executable:
-    """A function of arrays, compiled.
+class CompiledRunner:
+    """Runs a kernel.
 
     Attributes:
         definition: what it computes.
         image: how it is run.
+        native: its machine code.
+        feeds: what a call must give, in order.
+        restructure: what puts a list of results into the structure that the user gave.
         options: how it was compiled.
         compile: compiles another definition, with a name and options.
-        threads: how many threads a call may use, the BLAS included; None for as many as are set.
         waits: whether a call waits for a kernel for its inputs' order, or copies them until then.
+        threads: how many threads a call may use, the BLAS included; None for as many as are set.
+        call, fill: the entries of `native`, which limit the BLAS to `threads` if it has to be told.
+        idle: the workspaces that no call uses.
     """
 
     definition: Definition
@@ -79,25 +84,25 @@ class Executable:
     restructure: Callable[[list[Any]], Any]
     name: str
     options: Options
-    compile: Callable[[Definition, str, Options], Executable]
-    threads: int | None = field(init=False)
-    waits: bool = field(default=True, init=False)
+    compile: Callable[[Definition, str, Options], CompiledRunner]
+    waits: bool = True
     _graph: nx.MultiDiGraph[int] | None = None
     _lowering: tuple[nx.MultiDiGraph[int], Kernel] | None = None
-    call: Any = field(init=False)
+    threads: int | None = field(init=False)
+    call: Entry = field(init=False)
+    fill: Entry = field(init=False)
+    idle: list[Workspace] = field(default_factory=list, init=False)
     _is_fed_out: bool = field(init=False)
-    _idle: list[Workspace] = field(default_factory=list)
     _layouts: dict[tuple[int, ...], Layout] = field(default_factory=dict)
     _strided: dict[tuple[Order | None, ...], Strided | Compilation[Strided]] = field(
         default_factory=dict
     )
     _fixed: list[Any] | None = None
     _guards: Any = field(init=False)  # how many variables there are, their guards' addresses
-    _blas_threads: int | None = None  # to which a call has to limit the BLAS
 
     def __post_init__(self) -> None:
         self.threads = self.options.threads
-        self.call = self.native.call  # one step less in every call
+        self.call, self.fill = self.native.call, self.native.fill
         self._is_fed_out = is_fed_out(self.feeds)
         addresses = [state.guard.ctypes.data for state in self.states]
         self._guards = np.array([len(addresses), *addresses], np.int64)
@@ -147,7 +152,7 @@ class Executable:
 
         return Plan(self.kernel.memory, self.kernel.fusion)
 
-    def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
+    def profile(self, /, *args: object, **kwargs: object) -> Profile:
         """How long each step of the kernel takes on some inputs; `print` shows a table.
 
         Steps are fused ops; each is run by itself, in their order, for half a second in all. A loop
@@ -157,73 +162,66 @@ class Executable:
 
         return profile(self, args, kwargs)
 
-    def __repr__(self) -> str:
-        feeds = ", ".join(f"{feed.name}: {feed.type}" for feed in self.feeds)
-        return f"<executable {self.name}({feeds})>"
+    @property
+    def mode(self) -> Mode:
+        """The options that choose such a runner."""
+        return Mode(background=not self.waits, debug=False)
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Run on arrays, by position or by the placeholders' names.
+    @property
+    def ready(self) -> bool:
+        """Calls run the kernel."""
+        return True
 
-        Args:
-            out: unless a placeholder has this name: where the results go, an array or a list or
-                tuple of arrays in the order of the outputs; None for new arrays. Each is row-major,
-                writable, of the shape and dtype of its output, and shares no memory with another,
-                with an input, a variable or a constant.
+    @property
+    def settled(self) -> CompiledRunner:
+        """Itself."""
+        return self
 
-        Returns:
-            New arrays, or those of `out`, in the structure that was compiled. Variables are updated
-            in place.
+    def wait(self, timeout: float | None = None) -> bool:
+        """There is nothing to wait for."""
+        return True
 
-        Raises:
-            FeedError, DTypeError, ShapeError: the inputs or `out` do not fit; nothing was updated.
-            OutOfRangeError: an index operand points outside its axis; no variable was updated, but
-                arrays of `out` may have been written to.
-            KeyboardInterrupt, or what else the handler of a signal raises: the same.
+    def compiled(self, wanted: str) -> CompiledRunner:
+        """Itself."""
+        return self
 
-        A call that takes long lets other threads go on. Calls that use a variable follow one
-        another.
-        """
+    def over(self, definition: Definition) -> CompiledRunner:
+        """The same over other variables."""
+        return CompiledRunner(
+            definition, self.image, self.native, self.feeds, self.restructure, self.name,
+            self.options, self.compile, self.waits,
+        )  # fmt: skip
+
+    def run(self, args: Sequence[object], kwargs: dict[str, Any]) -> Any:
+        """The results of a call with these arguments, `out` among them; `kwargs` is taken over."""
+        given = None
         if kwargs:
             if "out" in kwargs and not self._is_fed_out:
                 out = kwargs.pop("out")
-                if out is not None:
-                    return self._call_into(given_outputs(self.name, out), args, kwargs)
-            args = in_order(self.name, self.feeds, args, kwargs)
+                given = None if out is None else given_outputs(self.name, out)
+            if kwargs:
+                args = in_order(self.name, self.feeds, args, kwargs)
+        if given is not None and not self._may_write(given, args):
+            return self._run_into(given, args)
         try:
-            workspace = self._idle.pop()
+            workspace = self.idle.pop()
         except IndexError:
-            workspace = self._new_workspace()
+            workspace = self.new_workspace()
         try:
-            if self._blas_threads is None:
+            if given is None:
                 results = self.call(workspace.table, *args)
                 if results.__class__ is int:
-                    results = self._run_checked(workspace, args)
+                    results = self.run_checked(workspace, args)
             else:
-                with limit_threads(self._blas_threads):
-                    results = self._run(workspace, args)
+                results = self.fill(workspace.table, *args, *given)
         finally:
-            self._idle.append(workspace)
-        return self.restructure(results)
+            self.idle.append(workspace)
+        if given is None:
+            return self.restructure(results)
+        return self._run_into(given, args) if results.__class__ is int else self.restructure(given)
 
-    def _call_into(self, given: list[Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Run with the results in the arrays that are given."""
-        if kwargs:
-            args = in_order(self.name, self.feeds, args, kwargs)
-        counts_fit = (len(args), len(given)) == (len(self.feeds), len(self.image.outputs))
-        if counts_fit and self._blas_threads is None and self._are_kept_from(given):
-            try:
-                workspace = self._idle.pop()
-            except IndexError:
-                workspace = self._new_workspace()
-            try:
-                if self.native.fill(workspace.table, *args, *given).__class__ is not int:
-                    return self.restructure(given)
-            finally:
-                self._idle.append(workspace)
-        return self._call_into_checked(given, args)
-
-    def _call_into_checked(self, given: list[Any], args: Sequence[Any]) -> Any:
-        """The same for what did not fit the kernel as it was: what is wrong is found here."""
+    def _run_into(self, given: list[Any], args: Sequence[object]) -> Any:
+        """Run with the results in the arrays that are given; what is wrong with them is found."""
         inputs = as_inputs(self.name, self.feeds, args)
         kernel, arrays, sizes = self.suited(inputs)
         layout = kernel._layout_for(sizes)
@@ -232,39 +230,33 @@ class Executable:
         if not are_apart(given, arrays):  # it lies in the gaps of an input
             kernel, arrays = self, list(map(row_major, inputs))
             layout = self._layout_for(sizes_of(self.feeds, inputs))
-        kernel._run_with(layout, kernel.native.fill, [*arrays, *given])
+        kernel._run_with(layout, [*arrays, *given], into=True)
         return self.restructure(given)
 
-    def _run_with(self, layout: Layout, entry: Any, arrays: Sequence[Any]) -> list[Any]:
-        """Run on validated arrays in a workspace of its own."""
+    def _run_with(self, layout: Layout, arrays: Sequence[object], into: bool) -> list[Any]:
+        """Run on validated arrays, the last of which are written if `into`, in some workspace."""
         try:
-            workspace = self._idle.pop()
+            workspace = self.idle.pop()
         except IndexError:
-            workspace = self._new_workspace()
+            workspace = self.new_workspace()
         try:
             self._set_up(workspace, layout)
-            limit = self._blas_threads
-            with nullcontext() if limit is None else limit_threads(limit):
-                return self._entered(workspace, entry, arrays)
+            return self._entered(workspace, self.fill if into else self.call, arrays)
         finally:
-            self._idle.append(workspace)
+            self.idle.append(workspace)
 
-    def _run(self, workspace: Workspace, args: Sequence[Any]) -> list[Any]:
-        results = self.call(workspace.table, *args)
-        if results.__class__ is int:
-            results = self._run_checked(workspace, args)
-        return results
-
-    def _run_checked(self, workspace: Workspace, args: Sequence[Any]) -> list[Any]:
+    def run_checked(self, workspace: Workspace, args: Sequence[object]) -> list[Any]:
         """Validate the inputs, set the workspace up for their sizes, and run."""
         kernel, arrays, sizes = self.suited(as_inputs(self.name, self.feeds, args))
         layout = kernel._layout_for(sizes)
         if kernel is not self:
-            return kernel._run_with(layout, kernel.call, arrays)
+            return kernel._run_with(layout, arrays, into=False)
         self._set_up(workspace, layout)
         return self.run_in(workspace, arrays)
 
-    def suited(self, arrays: Sequence[Any]) -> tuple[Executable, Sequence[Any], dict[Unknown, int]]:
+    def suited(
+        self, arrays: Sequence[object]
+    ) -> tuple[CompiledRunner, Sequence[Any], dict[Unknown, int]]:
         """What runs on validated inputs: this or the kernel for their order, its inputs and sizes.
 
         Inputs that are not row-major are copied unless such a kernel reads them in place.
@@ -275,7 +267,7 @@ class Executable:
             strided = self._strided_for(orders)
             if strided is not None:
                 sizes = strided.sizes(sizes, arrays)
-                return strided.executable, strided.arrays(arrays), sizes
+                return strided.runner, strided.arrays(arrays), sizes
         return self, list(map(row_major, arrays)), sizes
 
     def _strided_for(self, orders: tuple[Order | None, ...]) -> Strided | None:
@@ -295,7 +287,7 @@ class Executable:
 
     def workspace_for(self, sizes: Mapping[Unknown, int]) -> Workspace:
         """A new workspace, set up for some sizes."""
-        workspace = self._new_workspace()
+        workspace = self.new_workspace()
         self._set_up(workspace, self._layout_for(sizes))
         return workspace
 
@@ -305,15 +297,15 @@ class Executable:
         nodes = self.definition.nodes
         return [nodes[node].attrs["key"] for _, node in self.image.variables]
 
-    def run_in(self, workspace: Workspace, arrays: Sequence[Any]) -> list[Any]:
+    def run_in(self, workspace: Workspace, arrays: Sequence[object]) -> list[Any]:
         """Run on validated inputs, in a workspace that is set up for their sizes."""
         return self._entered(workspace, self.call, arrays)
 
-    def run_held(self, workspace: Workspace, arrays: Sequence[Any]) -> list[Any]:
+    def run_held(self, workspace: Workspace, arrays: Sequence[object]) -> list[Any]:
         """The same in a thread that holds the variables."""
         return self._checked(workspace, self._unguarded(workspace, self.call, arrays))
 
-    def _entered(self, workspace: Workspace, entry: Any, arrays: Sequence[Any]) -> list[Any]:
+    def _entered(self, workspace: Workspace, entry: Entry, arrays: Sequence[object]) -> list[Any]:
         results = entry(workspace.table, *arrays)
         if isinstance(results, int) and results == BUSY:
             with holding(self.states, changes=bool(self.definition.updates)):
@@ -327,7 +319,7 @@ class Executable:
             raise self._out_of_range(workspace, results - 1)
         raise GraphError(f"{self.name}: validated inputs do not fit the kernel: a defect")
 
-    def _unguarded(self, workspace: Workspace, entry: Any, arrays: Sequence[Any]) -> Any:
+    def _unguarded(self, workspace: Workspace, entry: Entry, arrays: Sequence[object]) -> Any:
         """Run for a thread that holds the variables."""
         at = self.image.unlocks + 1
         guards, workspace.table[at] = int(workspace.table[at]), 0
@@ -364,7 +356,8 @@ class Executable:
             self._layouts[key] = layout
         return layout
 
-    def _new_workspace(self) -> Workspace:
+    def new_workspace(self) -> Workspace:
+        """A workspace with all that does not depend on sizes."""
         image = self.image
         words = np.full(image.length, -1, np.int64)
         for at, array in self._leaves():
@@ -375,7 +368,9 @@ class Executable:
             for dtype, at in image.gemm:
                 words[at] = blas.gemm[dtype]
             threads.share_products(blas.control)
-            self._blas_threads = None if threads.hold_products() else self.threads
+            if self.threads is not None and not threads.hold_products():
+                self.call = _limited(self.native.call, self.threads)
+                self.fill = _limited(self.native.fill, self.threads)
             pool = pool if blas.is_native else 0
         words[image.own] = words.ctypes.data
         words[image.unlocks] = 0
@@ -393,8 +388,10 @@ class Executable:
             self._fixed = [array for _, array in self._leaves()]
         return self._fixed
 
-    def _are_kept_from(self, given: Sequence[Any]) -> bool:
-        """Whether arrays that are given share none of that memory."""
+    def _may_write(self, given: Sequence[object], args: Sequence[object]) -> bool:
+        """Whether as many arrays are given as there are, and share none of that memory."""
+        if (len(args), len(given)) != (len(self.feeds), len(self.image.outputs)):
+            return False
         kept = self._memory()
         if not kept:
             return True
@@ -432,6 +429,16 @@ class Executable:
         for at, size in layout.checked:
             workspace.table[at] = size
         workspace.layout = layout
+
+
+def _limited(entry: Entry, count: int) -> Entry:
+    """An entry for whose time the BLAS uses at most `count` threads."""
+
+    def limited(table: object, *arrays: object) -> Any:
+        with limit_threads(count):
+            return entry(table, *arrays)
+
+    return limited
 
 
 def _line(definition: Definition, options: Options, number: int) -> str:

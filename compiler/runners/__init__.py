@@ -1,0 +1,1 @@
+"""Runners: what runs the calls of an executable."""

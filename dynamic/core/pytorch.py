@@ -1,0 +1,253 @@
+"""What PyTorch calls an op, and where it differs from the record: the only table of that.
+
+An op that has no row is called in PyTorch as it is here, its operands are `self` and `other`, and
+it has no methods of its own. What is made from the rows: names of nodes and of what they keep,
+operators and in-place methods, which ops make views, and which derivatives are derived again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from compiler import ops
+from compiler.core.op import Op
+from dynamic.core import eager_ops, node_names as names
+
+
+@dataclass(frozen=True, slots=True)
+class PyTorchOp:
+    """What PyTorch calls an op, and where it differs from the record.
+
+    Attributes:
+        node: the name of its node without `Backward` and the number; the op's own in capitals if
+            "". A function of the node where it depends on more than the op: the whole name.
+        series: the number behind the name.
+        operands: the names of the operands.
+        numbers: those of them that are kept as numbers if they are given as such.
+        options: functions of the node: what it keeps beside tensors.
+        operator: Python's name of the operator, without the underscores.
+        methods: other names of methods that are the op of two tensors.
+        in_place: the methods that overwrite the tensor, without the underscore behind.
+        view: the value may share the memory of the operand, and is then a view of it.
+        bent: the derivative is constant or has constant pieces, and is derived again all the same.
+        places: puts numbers among elements, whose dtype must have a place for them.
+        of_numbers: a number, which has no axes, is taken as a vector where an axis is given.
+    """
+
+    node: str | Callable[[Any], str] = ""
+    series: int = 0
+    operands: tuple[str, ...] = ("self", "other")
+    numbers: tuple[str, ...] = ()
+    options: tuple[Callable[[Any], dict[str, Any]], ...] = ()
+    operator: str = ""
+    methods: tuple[str, ...] = ()
+    in_place: tuple[str, ...] = ()
+    view: bool = False
+    bent: bool = False
+    places: bool = False
+    of_numbers: bool = False
+
+
+PYTORCH: dict[Op, PyTorchOp] = {
+    ops.equal: PyTorchOp(operator="eq", methods=("eq",), in_place=("eq",)),
+    ops.not_equal: PyTorchOp(operator="ne", methods=("ne",), in_place=("ne", "not_equal")),
+    ops.less: PyTorchOp(operator="lt", methods=("lt",), in_place=("lt", "less")),
+    ops.less_equal: PyTorchOp(operator="le", methods=("le",), in_place=("le", "less_equal")),
+    ops.greater: PyTorchOp(operator="gt", methods=("gt",), in_place=("gt", "greater")),
+    ops.greater_equal: PyTorchOp(operator="ge", methods=("ge",), in_place=("ge", "greater_equal")),
+    ops.logical_and: PyTorchOp(in_place=("logical_and",)),
+    ops.logical_or: PyTorchOp(in_place=("logical_or",)),
+    ops.logical_xor: PyTorchOp(in_place=("logical_xor",)),
+    ops.logical_not: PyTorchOp(in_place=("logical_not",)),
+    ops.where: PyTorchOp(operands=("condition", "self", "other"), places=True),
+    ops.astype: PyTorchOp("ToCopy"),
+    ops.copy: PyTorchOp(names.copy),
+    ops.add: PyTorchOp(options=(names.scaled,), operator="add"),
+    ops.subtract: PyTorchOp(names.subtract, options=(names.scaled,), operator="sub"),
+    ops.multiply: PyTorchOp("Mul", operator="mul", methods=("mul",), in_place=("mul", "multiply")),
+    ops.divide: PyTorchOp(
+        names.divide, operator="truediv", methods=("div", "divide", "true_divide")
+    ),
+    ops.floor_divide: PyTorchOp(in_place=("floor_divide",)),
+    ops.remainder: PyTorchOp(names.overloaded("Remainder", 1, 0), in_place=("remainder",)),
+    ops.fmod: PyTorchOp(names.overloaded("Fmod", 1, 0), in_place=("fmod",)),
+    ops.negative: PyTorchOp("Neg", in_place=("neg", "negative")),
+    ops.square: PyTorchOp("Pow", in_place=("square",)),
+    ops.reciprocal: PyTorchOp(in_place=("reciprocal",)),
+    ops.power: PyTorchOp(
+        names.overloaded("Pow", 1, 0, 2),
+        operands=("self", "exponent"),
+        numbers=("self", "exponent"),
+        operator="pow",
+        methods=("pow",),
+        in_place=("pow",),
+    ),
+    ops.sign: PyTorchOp(in_place=("sign", "sgn")),
+    ops.abs: PyTorchOp("Abs", in_place=("abs", "absolute")),
+    ops.copysign: PyTorchOp(names.overloaded("Copysign", 0, 1), in_place=("copysign",)),
+    ops.maximum: PyTorchOp(methods=("maximum",)),
+    ops.minimum: PyTorchOp(methods=("minimum",)),
+    ops.hypot: PyTorchOp(in_place=("hypot",)),
+    ops.heaviside: PyTorchOp(in_place=("heaviside",)),
+    ops.gcd: PyTorchOp(in_place=("gcd",)),
+    ops.lcm: PyTorchOp(in_place=("lcm",)),
+    ops.floor: PyTorchOp(in_place=("floor",)),
+    ops.ceil: PyTorchOp(in_place=("ceil",)),
+    ops.trunc: PyTorchOp(in_place=("trunc", "fix")),
+    ops.frac: PyTorchOp(in_place=("frac",)),
+    ops.sqrt: PyTorchOp(in_place=("sqrt",)),
+    ops.rsqrt: PyTorchOp(in_place=("rsqrt",)),
+    ops.exp: PyTorchOp(in_place=("exp",)),
+    ops.exp2: PyTorchOp(in_place=("exp2",)),
+    ops.expm1: PyTorchOp(in_place=("expm1",)),
+    ops.log: PyTorchOp(in_place=("log",)),
+    ops.log2: PyTorchOp(in_place=("log2",)),
+    ops.log10: PyTorchOp(in_place=("log10",)),
+    ops.log1p: PyTorchOp("Log1P", in_place=("log1p",)),
+    ops.sin: PyTorchOp(in_place=("sin",)),
+    ops.cos: PyTorchOp(in_place=("cos",)),
+    ops.tan: PyTorchOp(in_place=("tan",)),
+    ops.asin: PyTorchOp(in_place=("asin", "arcsin")),
+    ops.acos: PyTorchOp(in_place=("acos", "arccos")),
+    ops.atan: PyTorchOp(in_place=("atan", "arctan")),
+    ops.sinh: PyTorchOp(in_place=("sinh",)),
+    ops.cosh: PyTorchOp(in_place=("cosh",)),
+    ops.tanh: PyTorchOp(in_place=("tanh",)),
+    ops.asinh: PyTorchOp(in_place=("asinh", "arcsinh")),
+    ops.acosh: PyTorchOp(in_place=("acosh", "arccosh")),
+    ops.atanh: PyTorchOp(in_place=("atanh", "arctanh")),
+    ops.erf: PyTorchOp(in_place=("erf",)),
+    ops.erfc: PyTorchOp(in_place=("erfc",)),
+    ops.sigmoid: PyTorchOp(in_place=("sigmoid",)),
+    ops.atan2: PyTorchOp(methods=("atan2",), in_place=("atan2", "arctan2")),
+    ops.reshape: PyTorchOp("View", view=True),
+    ops.broadcast_to: PyTorchOp("Expand", view=True),
+    ops.transpose: PyTorchOp("Permute", options=(names.axes,), view=True),
+    ops.expand_dims: PyTorchOp("Unsqueeze", options=(names.first_axis,), view=True),
+    ops.squeeze: PyTorchOp(view=True),
+    ops.flip: PyTorchOp(options=(names.axes,), of_numbers=True),
+    ops.sum: PyTorchOp(names.reduction("Sum")),
+    ops.prod: PyTorchOp(names.reduction("Prod")),
+    ops.max: PyTorchOp(names.extremum("Max"), options=(names.reduced,)),
+    ops.min: PyTorchOp(names.extremum("Min"), options=(names.reduced,)),
+    ops.argmax: PyTorchOp(of_numbers=True),
+    ops.argmin: PyTorchOp(of_numbers=True),
+    ops.mean: PyTorchOp(names.reduction("Mean")),
+    ops.var: PyTorchOp(options=(names.same("correction"), names.reduced)),
+    ops.std: PyTorchOp(options=(names.same("correction"), names.reduced)),
+    ops.logsumexp: PyTorchOp(options=(names.reduced,), of_numbers=True),
+    ops.concatenate: PyTorchOp("Cat", options=(names.along,)),
+    ops.strided_slice: PyTorchOp("Slice", view=True),
+    ops.embed: PyTorchOp("ConstantPadNd"),
+    ops.matmul: PyTorchOp(names.matmul, operator="matmul", methods=("mm", "mv", "matmul")),
+    ops.dot: PyTorchOp(operands=("self", "tensor")),
+    ops.outer: PyTorchOp("Mul"),
+    ops.conv2d: PyTorchOp(
+        "Convolution",
+        operands=("input", "weight", "bias"),
+        options=(names.same("stride", "padding", "dilation", "groups"),),
+    ),
+    ops.max_pool2d: PyTorchOp("MaxPool2DWithIndices", bent=True),
+    ops.avg_pool2d: PyTorchOp("AvgPool2D", bent=True),
+    ops.conv_transpose2d: PyTorchOp(
+        "Convolution",
+        operands=("input", "weight", "bias"),
+        options=(names.same("stride", "padding", "dilation", "groups", "output_padding"),),
+    ),
+    ops.take: PyTorchOp("Index", operands=("self", "index")),
+    ops.take_along_axis: PyTorchOp("Gather", operands=("self", "index"), options=(names.along,)),
+    ops.cumsum: PyTorchOp(options=(names.along,)),
+    ops.cumprod: PyTorchOp(options=(names.along,)),
+    ops.relu: PyTorchOp(in_place=("relu",), bent=True),
+    ops.leaky_relu: PyTorchOp("LeakyRelu", options=(names.same("negative_slope"),), bent=True),
+    ops.elu: PyTorchOp(options=(names.same("alpha"),)),
+    ops.gelu: PyTorchOp(options=(names.same("approximate"),)),
+    ops.clamp: PyTorchOp(
+        series=1, operands=("self", "min", "max"), numbers=("min", "max"), places=True
+    ),
+    ops.softmax: PyTorchOp(options=(names.along,)),
+    ops.log_softmax: PyTorchOp("LogSoftmax", options=(names.along,)),
+    ops.layer_norm: PyTorchOp(
+        "NativeLayerNorm", operands=("input", "weight", "bias"), options=(names.normalised,)
+    ),
+    ops.cross_entropy: PyTorchOp("NllLoss", operands=("self", "target"), options=(names.mode,)),
+    ops.mse_loss: PyTorchOp("MseLoss", operands=("self", "target"), options=(names.mode,)),
+    ops.binary_cross_entropy_with_logits: PyTorchOp(
+        "BinaryCrossEntropyWithLogits", operands=("self", "target"), options=(names.mode,)
+    ),
+    ops.put: PyTorchOp("IndexPut"),
+    ops.sinc: PyTorchOp(in_place=("sinc",)),
+    ops.lgamma: PyTorchOp(in_place=("lgamma",)),
+    ops.digamma: PyTorchOp(in_place=("digamma",)),
+    ops.polygamma: PyTorchOp(options=(names.same("n"),)),
+    ops.xlogy: PyTorchOp(names.overloaded("Xlogy", 0, 2, 1), in_place=("xlogy",)),
+    ops.logit: PyTorchOp(options=(names.same("eps"),), in_place=("logit",)),
+    ops.deg2rad: PyTorchOp("Deg2Rad", in_place=("deg2rad",)),
+    ops.rad2deg: PyTorchOp("Rad2Deg", in_place=("rad2deg",)),
+    ops.inv: PyTorchOp("LinalgInvEx"),
+    ops.solve_matrices: PyTorchOp("LinalgSolveEx"),
+    ops.det: PyTorchOp("LinalgDet"),
+    ops.logabsdet: PyTorchOp("LinalgSlogdet"),
+    ops.cholesky_factor: PyTorchOp("LinalgCholeskyEx"),
+    ops.pinv: PyTorchOp("LinalgPinv"),
+    ops.eigh_factors: PyTorchOp("LinalgEigh"),
+    ops.eigvalsh: PyTorchOp("LinalgEigh"),
+    ops.svd_factors: PyTorchOp("LinalgSvd"),
+    ops.svdvals: PyTorchOp("LinalgSvd"),
+    ops.qr_factors: PyTorchOp("LinalgQr"),
+    ops.vector_norm: PyTorchOp("LinalgVectorNorm", options=(names.reduced,)),
+    eager_ops.select: PyTorchOp(names.select, view=True),
+    eager_ops.copy: PyTorchOp(names.copy),
+    eager_ops.fill: PyTorchOp(series=2),
+    eager_ops.fill_of_tensor: PyTorchOp(names.fill),
+    eager_ops.fill_where: PyTorchOp(operands=("self", "mask", "value")),
+    eager_ops.norm: PyTorchOp("LinalgVectorNorm", options=(names.reduced,)),
+    eager_ops.stack: PyTorchOp(options=(names.along,)),
+    eager_ops.transpose_2d: PyTorchOp(view=True),
+    eager_ops.swap: PyTorchOp("Transpose", options=(names.exchanged,), view=True),
+    eager_ops.squeeze_dim: PyTorchOp("Squeeze", series=1, options=(names.first_axis,), view=True),
+    eager_ops.sum_dim: PyTorchOp("Sum", series=1, options=(names.reduced,)),
+    eager_ops.mean_dim: PyTorchOp("Mean", series=1, options=(names.reduced,)),
+    eager_ops.prod_dim: PyTorchOp("Prod", series=1, options=(names.reduced,)),
+    eager_ops.index_select: PyTorchOp(operands=("self", "index"), options=(names.along,)),
+    eager_ops.masked_fill: PyTorchOp(operands=("mask", "value", "self")),
+    eager_ops.bmm: PyTorchOp(operands=("self", "mat2")),
+    eager_ops.hardtanh: PyTorchOp(bent=True),
+    eager_ops.threshold: PyTorchOp(bent=True),
+    eager_ops.softshrink: PyTorchOp(bent=True),
+    eager_ops.hardshrink: PyTorchOp(bent=True),
+    eager_ops.hardsigmoid: PyTorchOp(bent=True),
+    eager_ops.picked: PyTorchOp("Gather", bent=True),
+    eager_ops.mirrored: PyTorchOp("Index", bent=True),
+    eager_ops.prelu: PyTorchOp("PreluKernel", bent=True),
+}
+"""Shared ops in the order of their declaration, then those of this engine."""
+
+_USUAL = PyTorchOp()
+
+
+def known(op: Op) -> PyTorchOp:
+    """The row of an op, or the usual one."""
+    return PYTORCH.get(op, _USUAL)
+
+
+def stem_of(op: Op) -> str:
+    """The name of the nodes of an op, without `Backward` and the number behind it."""
+    node = known(op).node
+    if isinstance(node, str) and node:
+        return node
+    return "".join(part.capitalize() for part in op.name.split("_"))
+
+
+def node_name(node: Any) -> str:
+    """PyTorch's name of the node of an op, such as AddBackward0."""
+    op = node.recipe.op
+    row = known(op)
+    return row.node(node) if callable(row.node) else f"{stem_of(op)}Backward{row.series}"
+
+
+VIEWS = frozenset(op for op, row in PYTORCH.items() if row.view)
+BENT = frozenset(op for op, row in PYTORCH.items() if row.bent)
+PLACING = frozenset(op for op, row in PYTORCH.items() if row.places)
