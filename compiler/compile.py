@@ -6,13 +6,13 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from compiler.core import fork
 from compiler.core.errors import OptionError
 from compiler.core.log import log, told
 from compiler.core.options import BACKENDS, Options
 from compiler.core.settings import DUMP
+from compiler.core.values import Value
 from compiler.dump import dump
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition, require_lowerings
@@ -24,7 +24,7 @@ from compiler.runtime.threads import check_count
 
 def compile_graph(
     definition: Definition,
-    restructure: Callable[[list[Any]], object],
+    restructure: Callable[[list[Value]], object],
     name: str,
     options: Options,
     waits: bool = True,

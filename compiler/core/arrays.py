@@ -8,6 +8,7 @@ import numpy as np
 
 from compiler.core.errors import DTypeError
 from compiler.core.types import DType
+from compiler.core.values import Array
 
 _RANKS = {"b": 0, "i": 1, "u": 1, "f": 2}
 
@@ -20,7 +21,7 @@ def refuse_masked(value: object) -> None:
         )
 
 
-def as_array(value: object) -> Any:
+def as_array(value: object) -> Array:
     """`value` as an array that means the same.
 
     Raises:
@@ -31,7 +32,7 @@ def as_array(value: object) -> Any:
     return np.asarray(value)
 
 
-def to_array(value: object, dtype: DType) -> Any:
+def to_array(value: object, dtype: DType) -> Array:
     """`value` as an array, which has the dtype if `value` may become it without being asked.
 
     Python numbers and nested lists of them may where the kind (bool, int, float) does not sink and
@@ -54,7 +55,7 @@ def to_array(value: object, dtype: DType) -> Any:
     return made
 
 
-def converted(value: object, array: Any, dtype: DType) -> Any:
+def converted(value: object, array: Array, dtype: DType) -> Array:
     """`value`, which is `array` in NumPy's dtype, in one that was asked for.
 
     Raises:

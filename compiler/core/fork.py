@@ -41,7 +41,7 @@ _forking = threading.RLock()
 _held: list[AbstractContextManager[Any]] = []
 
 
-def hold(rank: Rank, lock: AbstractContextManager[Any]) -> None:
+def hold(rank: Rank, lock: AbstractContextManager[object]) -> None:
     """Take a lock before each fork, and let go of it in both processes."""
     _locks[rank] = lock
 

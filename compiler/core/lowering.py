@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from compiler.core.affine import Affine
+from compiler.core.dims import Size
 from compiler.core.types import TensorType
 
 Index: TypeAlias = "tuple[Affine, ...]"
@@ -84,7 +85,7 @@ class Window:
     `fill(**attrs)` the value of the rest, or None where the windows cover everything.
     """
 
-    windows: Callable[..., list[tuple[tuple[Any, ...], tuple[int, ...]]]]
+    windows: Callable[..., list[tuple[tuple[Size, ...], tuple[int, ...]]]]
     fill: Callable[..., float | None]
 
 

@@ -22,6 +22,8 @@ from compiler.core.annotated import check_types
 from compiler.core.errors import GraphError
 from compiler.core.lowering import Lowering
 from compiler.core.protocols import CompiledFunction
+from compiler.core.types import Type
+from compiler.core.values import Value
 
 Rule: TypeAlias = "Callable[..., Any]"
 Attrs: TypeAlias = "dict[str, Any]"
@@ -37,28 +39,28 @@ class Operand:
 
     __slots__ = ()
 
-    apply: Callable[[Op, Sequence[Any], Attrs], Any]
+    apply: Callable[[Op, Sequence[Value], Attrs], Value]
     """`apply(op, operands, attrs)` applies `op` to `operands`, of which this handle is one."""
 
-    constant: Callable[[Any], Any]
+    constant: Callable[[Value], Value]
     """`constant(array)` is a handle of this kind that holds the array and has no gradient."""
 
-    call: Callable[[CompiledFunction, Sequence[Any]], list[Any]]
+    call: Callable[[CompiledFunction, Sequence[Value]], list[Value]]
     """`call(function, operands)`: the results of a compiled function that is no op, a list of
     handles."""
 
-    arrays: Callable[[Sequence[Any]], list[Any]]
+    arrays: Callable[[Sequence[Value]], list[Value]]
     """`arrays(operands)`: the arrays that handles of this kind hold, others as they are."""
 
-    traced: Callable[[Any, bool], Operand]
+    traced: Callable[[object, bool], Operand]
     """`traced(expression, argument)`: a handle of this kind that stands for an expression while a
     function is captured; `argument`: whether it stands for a tensor that exists outside."""
 
     capturing: Callable[[], AbstractContextManager[None]]
     """`capturing()`: a context in which a function of handles of this kind is captured."""
 
-    shape: Any
-    dtype: Any
+    shape: Value
+    dtype: Value
 
 
 def _named(error: TypeError, function: Any, name: str) -> TypeError:
@@ -162,12 +164,12 @@ class Op:
     """
 
     name: str
-    infer_type: Callable[..., Any]
-    evaluate: Callable[..., Any]
+    infer_type: Callable[..., Type]
+    evaluate: Callable[..., Value]
     vjp: tuple[Rule | None, ...] | Rule = ()
     saves: tuple[str, ...] = ()
-    vjp_arrays: Callable[..., Sequence[Any]] | None = None
-    vjp_items: Callable[..., Sequence[Any]] | None = None
+    vjp_arrays: Callable[..., Sequence[Value]] | None = None
+    vjp_items: Callable[..., Sequence[Value]] | None = None
     checked: bool = False
     elementwise: bool = False
     batching: BatchRule | None = None
@@ -177,9 +179,9 @@ class Op:
     smooth: bool = True
     exact: bool = False
     sweep: Sweep = ""
-    choices: Mapping[str, tuple[Any, ...]] = field(default_factory=dict, repr=False)
-    bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None
-    expand: Callable[..., Any] | None = None
+    choices: Mapping[str, tuple[object, ...]] = field(default_factory=dict, repr=False)
+    bind: Callable[..., tuple[Sequence[Value], Attrs]] | None = None
+    expand: Callable[..., Value] | None = None
     lowering: Lowering | None = None
     promotes: slice | None = None
     floating: bool = False
@@ -187,7 +189,7 @@ class Op:
     doc: str = field(default="", repr=False)
     example: str = field(default="", repr=False)
 
-    def __call__(self, *operands: object, **attrs: object) -> Any:
+    def __call__(self, *operands: object, **attrs: object) -> Value:
         """The op as the public function."""
         return self.general(*operands, **attrs)
 
@@ -200,7 +202,7 @@ class Op:
         namespace = {"__slots__": (), "__call__": staticmethod(shortcut), "__doc__": documentation}
         object.__setattr__(self, "__class__", type(f"Op_{self.name}", (Op,), namespace))
 
-    def general(self, *operands: object, **attrs: object) -> Any:
+    def general(self, *operands: object, **attrs: object) -> Value:
         """The op applied to anything."""
         if self.bind is not None:
             try:
@@ -226,7 +228,7 @@ class Op:
         for name in attrs.keys() - known:
             raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
 
-    def bound(self, operands: Sequence[object], attrs: Attrs) -> Any:
+    def bound(self, operands: Sequence[object], attrs: Attrs) -> Value:
         """The op applied to what `bind` makes of the arguments: for rules that know it."""
         for operand in operands:
             if isinstance(operand, Operand):
@@ -244,7 +246,9 @@ class Op:
         if self.bind is not None:
             found = inspect.signature(self.bind)
             parameters = [
-                one.replace(annotation=one.empty) if one.annotation in ("Any", Any) else one
+                one.replace(annotation=one.empty)
+                if one.annotation in ("Any", "Value", Any)
+                else one
                 for one in found.parameters.values()
             ]
             return found.replace(parameters=parameters, return_annotation=found.empty)
@@ -265,7 +269,7 @@ class Op:
 
     def cotangents(
         self, positions: Sequence[int], g: object, out: object, *operands: object, **attrs: object
-    ) -> Sequence[Any]:
+    ) -> Sequence[Value]:
         """The cotangents of the operands at `positions`, on plain arrays."""
         if self.vjp_arrays is not None:
             return self.vjp_arrays(positions, g, out, *operands, **attrs)

@@ -7,12 +7,13 @@ as one node of its tape: it gets a `CompiledFunction`, and keeps the `CompiledPu
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
-AnyArray: TypeAlias = "np.ndarray[Any, Any]"
-ArrayLike: TypeAlias = "AnyArray | np.generic | float"
+from compiler.core.values import Array, Value
+
+ArrayLike: TypeAlias = "Array | np.generic | float"
 """What an executable takes for a tensor."""
 
 
@@ -31,12 +32,12 @@ class CompiledPullback(Protocol):
     def pullback(self) -> CompiledFunction:
         """The cotangents of those operands as a function of cotangents and operands."""
 
-    def forward(self, arrays: Sequence[ArrayLike]) -> tuple[list[AnyArray], list[AnyArray]]:
+    def forward(self, arrays: Sequence[ArrayLike]) -> tuple[list[Array], list[Array]]:
         """The outputs, and the values to keep for `backward`."""
 
     def backward(
-        self, cotangents: Sequence[object], arrays: Sequence[Any], kept: Sequence[AnyArray]
-    ) -> list[AnyArray]:
+        self, cotangents: Sequence[object], arrays: Sequence[ArrayLike], kept: Sequence[Array]
+    ) -> list[Array]:
         """The cotangents of the operands; of `arrays`, those at `reads` matter."""
 
 
@@ -47,20 +48,20 @@ class CompiledFunction(Protocol):
     def name(self) -> str:
         """What errors and drawings call it."""
 
-    def forward(self, arrays: Sequence[ArrayLike]) -> list[AnyArray]:
+    def forward(self, arrays: Sequence[ArrayLike]) -> list[Array]:
         """The outputs."""
 
     def reverse(self, needs: tuple[int, ...]) -> CompiledPullback:
         """The function with its reverse pass by the operands at `needs`."""
 
-    def expand(self, operands: Sequence[object]) -> list[Any]:
+    def expand(self, operands: Sequence[object]) -> list[Value]:
         """The outputs on any operands, op by op."""
 
 
 class ArrayRunner(Protocol):
     """A compiled definition, as an eager engine calls it."""
 
-    def run(self, args: Sequence[AnyArray], kwargs: dict[str, AnyArray]) -> list[AnyArray]:
+    def run(self, args: Sequence[Array], kwargs: dict[str, Array]) -> list[Array]:
         """The outputs, in new arrays; `kwargs` are inputs by name, and are taken over.
 
         Raises:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from compiler.core.errors import OptionError
+from compiler.core.values import Tree, Value
 
 
-def leaves(tree: object) -> list[Any]:
+def leaves(tree: object) -> list[Value]:
     """The leaves of a tree, in order; dicts in the order of their keys' insertion."""
     if isinstance(tree, tuple | list):
         return [leaf for one in tree for leaf in leaves(one)]
@@ -17,13 +17,13 @@ def leaves(tree: object) -> list[Any]:
     return [] if tree is None else [tree]
 
 
-def rebuilt(tree: object, values: Sequence[object]) -> Any:
+def rebuilt(tree: object, values: Sequence[object]) -> Tree:
     """A tree of the structure of `tree` with other leaves."""
     supply = iter(values)
     return mapped(lambda _: next(supply), tree)
 
 
-def mapped(function: Callable[[Any], object], tree: object) -> Any:
+def mapped(function: Callable[[Tree], object], tree: object) -> Tree:
     """The tree with `function` applied to each leaf."""
     if isinstance(tree, tuple | list):
         parts = [mapped(function, one) for one in tree]
@@ -45,7 +45,7 @@ def structure(tree: object) -> str:
     return "None" if tree is None else "*"
 
 
-def spread_over(prefix: object, tree: object, misfit: Callable[[], OptionError]) -> list[Any]:
+def spread_over(prefix: object, tree: object, misfit: Callable[[], OptionError]) -> list[Value]:
     """One value of `prefix` per leaf of `tree`, of which it has the structure or a part of it.
 
     Raises what `misfit` makes where `prefix` branches and `tree` does not branch alike.

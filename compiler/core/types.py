@@ -19,6 +19,7 @@ import numpy as np
 from compiler.core import dims
 from compiler.core.dims import Dim, Size, Unknown, product
 from compiler.core.errors import AxisError, DTypeError, ShapeError
+from compiler.core.values import Value
 
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
 _KNOWN = {np.dtype(name): np.dtype(name) for name in DTYPES}
@@ -87,7 +88,7 @@ class TupleType:
 Type: TypeAlias = "TensorType | TupleType"
 
 
-def mapped(value: object, function: Callable[[Dim], Size]) -> Any:
+def mapped(value: object, function: Callable[[Dim], Size]) -> Value:
     """An attribute of a node, or a type, with each unknown size in it replaced.
 
     It is a size, a tuple, or what says itself how (a type, the body of a loop); the rest has none.
@@ -103,7 +104,7 @@ def mapped(value: object, function: Callable[[Dim], Size]) -> Any:
     return value.with_sizes(function) if hasattr(value, "with_sizes") else value
 
 
-def substituted(value: object, sizes: Mapping[Unknown, Size]) -> Any:
+def substituted(value: object, sizes: Mapping[Unknown, Size]) -> Value:
     """An attribute of a node, or a type, with unknown sizes replaced by others."""
     return mapped(value, lambda size: dims.substitute(size, sizes))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from compiler.core.dims import Dim, Size
 from compiler.core.errors import GraphError, OutOfRangeError, ShapeError, StaticGraphError
 from compiler.core.types import TensorType, mapped, same_type
+from compiler.core.values import Value
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition, Node, define, intern_key
 from compiler.graph.evaluate import substitute
@@ -157,7 +158,7 @@ class Body:
                 raise error.__class__(f"{op}: {error} ({node.source})") from None
         return self.outputs
 
-    def __call__(self, *arrays: object) -> list[Any]:
+    def __call__(self, *arrays: object) -> list[Value]:
         """The values of the outputs, evaluated node by node with NumPy; all sizes are known."""
         given = dict(zip(self.definition.inputs, arrays, strict=True))
         values = fold_records(self.definition.nodes, _evaluated, given)

@@ -14,6 +14,7 @@ from compiler.core.errors import GraphError
 from compiler.core.op import Attrs, Op
 from compiler.core.types import TensorType
 from compiler.graph.expression import Expression, again
+from compiler.graph.state import State
 from compiler.graph.traversal import ancestors, fold_records
 from compiler.ops import leaves
 
@@ -50,7 +51,7 @@ class Definition:
     outputs: tuple[int, ...]
     updates: tuple[tuple[int, int], ...]
 
-    def with_states(self, copied: Callable[[Any], object]) -> Definition:
+    def with_states(self, copied: Callable[[State], object]) -> Definition:
         """The same over other states of its variables: what `copied` makes of each."""
         nodes = tuple(
             replace(node, attrs={**node.attrs, "key": copied(node.attrs["key"])})
@@ -106,7 +107,7 @@ def no_lowering(node: Node) -> GraphError:
     )
 
 
-def intern_key(op: Op, operands: tuple[int, ...], attrs: Attrs) -> Any:
+def intern_key(op: Op, operands: tuple[int, ...], attrs: Attrs) -> object:
     """What two equal nodes have in common: the order of commutative operands does not matter."""
     if op.commutative:
         operands = tuple(sorted(operands))

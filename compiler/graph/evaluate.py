@@ -10,11 +10,12 @@ from compiler.core import dims
 from compiler.core.dims import Size, Unknown, as_unknown
 from compiler.core.errors import GraphError
 from compiler.core.types import mapped
+from compiler.core.values import Value
 from compiler.graph.expression import Expression, again, at_line, construct
 from compiler.graph.traversal import fold
 
 
-def evaluate(outputs: Sequence[Expression], operands: Mapping[Expression, Any]) -> list[Any]:
+def evaluate(outputs: Sequence[Expression], operands: Mapping[Expression, Value]) -> list[Value]:
     """The values of expressions, given those of others.
 
     Args:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from compiler.core.op import Attrs, Op, Operand
 from compiler.core.pickling import STREAM, Stream
 from compiler.core.refusals import refuse, remembered
 from compiler.core.types import DType, Shape, TensorType, as_dtype
+from compiler.core.values import Tree, Value
 from compiler.graph.traversal import ancestors
 from compiler.ops import arithmetic, leaves
 from compiler.ops.operators import Operators
@@ -42,7 +43,8 @@ class Expression(Operators):
         op, operands, attrs: what is applied to what.
         type: its TensorType; `shape`, `dtype` and `ndim` are read from it.
         name: the name that the user gave, or None.
-        source: `file:line` of the user's code that made it.
+        source: `file:line` of the user's code that made it; of a gradient, `gradient of OP at
+            file:line`.
         serial: a number that grows with every expression: operands come before what uses them.
         weak: whether it stands for a Python number, which takes the dtype of what it meets.
 
@@ -76,7 +78,8 @@ class Expression(Operators):
 
     def _infer(self) -> TensorType:
         types = [operand.type for operand in self.operands]
-        return self.op.infer_type(*types, **self.attrs)
+        # of several results it is a TupleType, which only `items` reads
+        return cast(TensorType, self.op.infer_type(*types, **self.attrs))
 
     @property
     def shape(self) -> Shape:
@@ -209,7 +212,7 @@ class Handle(Operand):
 
     __slots__ = ()
 
-    like: Callable[[Expression], Any]
+    like: Callable[[Expression], Value]
     in_body: Callable[[], AbstractContextManager[None]]
 
     @property
@@ -228,12 +231,12 @@ def handle_among(values: Iterable[object]) -> Handle | None:
     return next((one for one in values if isinstance(one, Handle)), None)
 
 
-def opened(value: object) -> Any:
+def opened(value: object) -> Tree:
     """The expression that a handle stands for; what is no handle as it is."""
     return value.expression if isinstance(value, Handle) else value
 
 
-def closed(value: object, handle: Handle | None) -> Any:
+def closed(value: object, handle: Handle | None) -> Tree:
     """An expression as a handle of this kind, if there is one; anything else as it is."""
     return value if handle is None or not isinstance(value, Expression) else handle.like(value)
 
@@ -320,7 +323,7 @@ def user_line() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def constant(array: Any) -> Expression:
+def constant(array: Value) -> Expression:
     """A constant expression that holds a copy of `array`."""
     array = as_array(array)
     as_dtype(array.dtype, "constant")

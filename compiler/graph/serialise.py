@@ -19,6 +19,7 @@ from compiler.core.dims import Dim, Size, Unknown
 from compiler.core.errors import FormatError, StaticGraphError
 from compiler.core.op import op_named
 from compiler.core.types import TensorType, TupleType, Type
+from compiler.core.values import Array, Value
 from compiler.graph.body import Body
 from compiler.graph.definition import define
 from compiler.graph.expression import Expression
@@ -40,7 +41,7 @@ class Writer(Encoder):
         states: the variables.
     """
 
-    arrays: list[Any] = field(default_factory=list)
+    arrays: list[Array] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
 
     def graph(self, graph: nx.MultiDiGraph[int]) -> Form:
@@ -184,7 +185,7 @@ class Reader(Decoder):
             return self._unknown[number]
         raise FormatError(f"{form!r:.80} is no size")
 
-    def other(self, kind: str, content: Form) -> Any:
+    def other(self, kind: str, content: Form) -> Value:
         """A constant, a variable, or the graph of a loop."""
         if kind == "array":
             return _at(self.literals, content, "array")

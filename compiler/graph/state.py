@@ -22,6 +22,7 @@ from compiler.core import fork
 from compiler.core.arrays import as_array, to_array
 from compiler.core.errors import DTypeError, FeedError, GraphError, ShapeError
 from compiler.core.types import as_dtype, type_of
+from compiler.core.values import Array
 
 HOLDER, CLAIMANT = 0, 1
 _PAUSES = (0.00002, 0.001)  # seconds, the first and the longest, between looks at a held state
@@ -42,7 +43,7 @@ class State:
 
     __slots__ = ("__weakref__", "array", "guard", "name")
 
-    def __init__(self, value: Any, name: str | None) -> None:
+    def __init__(self, value: object, name: str | None) -> None:
         value = as_array(value)
         as_dtype(value.dtype, "variable")
         self.array = np.array(value, order="C")
@@ -55,7 +56,7 @@ class State:
         """What messages call it."""
         return f"variable {self.name!r}" if self.name else "variable"
 
-    def copy(self) -> Any:
+    def copy(self) -> Array:
         """The value, in an array of its own."""
         with holding((self,), changes=False):
             return self.array.copy()

@@ -11,6 +11,7 @@ from compiler.core import dims
 from compiler.core.dims import Unknown
 from compiler.core.errors import FeedError, GraphError, ShapeError, StaticGraphError
 from compiler.core.types import TupleType, Type, collecting_assumptions, mapped, type_of
+from compiler.core.values import Array
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import fold
 
@@ -21,7 +22,7 @@ def interpret(
     outputs: Sequence[Expression],
     feeds: Mapping[Expression, object],
     observe: Observer | None = None,
-) -> list[np.ndarray[Any, Any]]:
+) -> list[Array]:
     """The values of expressions, every node evaluated by its op's NumPy function.
 
     Args:

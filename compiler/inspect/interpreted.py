@@ -12,6 +12,7 @@ import numpy as np
 from compiler.core import fork
 from compiler.core.arrays import row_major
 from compiler.core.dims import Unknown, evaluate
+from compiler.core.values import Tree
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
@@ -45,7 +46,7 @@ class Interpreted:
 
     definition: Definition
     feeds: tuple[Feed, ...]
-    restructure: Callable[[list[Any]], Any]
+    restructure: Callable[[list[Tree]], Tree]
     name: str
     _made: list[Expression] = field(init=False)
     _graph: nx.MultiDiGraph[int] | None = field(default=None, init=False)
@@ -67,7 +68,7 @@ class Interpreted:
 
     def run(
         self, args: Sequence[object], kwargs: Mapping[str, object], observe: Observer | None = None
-    ) -> Any:
+    ) -> Tree:
         """The outputs, in new arrays; variables are updated when everything is computed.
 
         Args:

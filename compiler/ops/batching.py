@@ -14,13 +14,14 @@ from typing import Any
 
 from compiler.core.dims import Size
 from compiler.core.op import Attrs, Op, op_named
+from compiler.core.values import Value
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
     """An operand: the tensor, whether its first axis is the batch, and the axes of an example."""
 
-    tensor: Any
+    tensor: Value
     batched: bool
     ndim: int
 
@@ -28,7 +29,7 @@ class Example:
 Apply = Callable[[Op, Sequence[Any], Attrs], Any]
 
 
-def evaluated(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+def evaluated(op: Op, operands: Sequence[Value], attrs: Attrs) -> Value:
     """`op` applied to handles, with attributes that are complete already."""
     return operands[0].apply(op, operands, attrs)
 
@@ -49,7 +50,7 @@ def widened(example: Example, ndim: int) -> Any:
 
 def aligned(
     op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
-) -> Any:
+) -> Value:
     """Elementwise ops, and those whose leading axes broadcast: axes are counted from the last."""
     ndim = max(one.ndim for one in examples)
     return apply(op, [widened(one, ndim) for one in examples], attrs)
@@ -57,7 +58,7 @@ def aligned(
 
 def shifted(
     op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
-) -> Any:
+) -> Value:
     """Ops of one operand that name several axes."""
     axes = tuple(axis + 1 for axis in attrs["axes"])
     return apply(op, [examples[0].tensor], {**attrs, "axes": axes})
@@ -65,7 +66,7 @@ def shifted(
 
 def shifted_one(
     op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
-) -> Any:
+) -> Value:
     """Ops of operands of one rank that name one axis."""
     tensors = [full(one, size) for one in examples]
     return apply(op, tensors, {**attrs, "axis": attrs["axis"] + 1})
@@ -87,7 +88,7 @@ def first_of_all(
 
 def aligned_to_first(
     op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
-) -> Any:
+) -> Value:
     """Ops whose value has the shape of their first operand, to which the others broadcast."""
     first, *rest = examples
     return apply(op, [full(first, size), *(widened(one, first.ndim) for one in rest)], attrs)

@@ -17,6 +17,7 @@ from compiler.core.errors import DTypeError, GraphError, ShapeError
 from compiler.core.lowering import Item, Nested
 from compiler.core.op import Op, register
 from compiler.core.types import TensorType, TupleType, unify
+from compiler.core.values import Value
 
 item = register(
     Op(
@@ -30,7 +31,7 @@ item = register(
 )
 
 
-def items(value: Any) -> tuple[Any, ...]:
+def items(value: Value) -> tuple[Value, ...]:
     """The tensors of which the value of an op consists, whatever holds it."""
     if isinstance(value, tuple):
         return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from compiler.core.types import (
     require_float,
     require_same_dtype,
 )
+from compiler.core.values import Value
 from compiler.ops.batching import aligned, shifted
 from compiler.reference.totals import total
 
@@ -39,7 +40,7 @@ BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
 
 
-def unbroadcast(g: Any, operand: Any) -> Any:
+def unbroadcast(g: Value, operand: Value) -> Value:
     """Sum the cotangent of a broadcast operand back to the operand's shape."""
     shape, target = g.shape, operand.shape
     if shape == target:
@@ -139,6 +140,9 @@ def undo_broadcasting(rule: Rule | None, position: int) -> Rule | None:
     return unbroadcasting
 
 
+Axis = TypeVar("Axis")
+
+
 def axis_binder(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     """The signature of a reduction: `(x, axis=None, keepdims=False)`, or PyTorch's names."""
 
@@ -157,7 +161,7 @@ def axis_binder(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     return bind
 
 
-def one_axis(name: str, axis: Any, dim: Any) -> Any:
+def one_axis(name: str, axis: Axis, dim: Axis) -> Axis:
     """`axis` or its other name `dim`; OptionError if both are given."""
     if axis is not None and dim is not None:
         raise OptionError(f"{name}: axis={axis!r} and dim={dim!r} are two names of one argument")
@@ -300,7 +304,7 @@ def count(x: Any, axes: tuple[int, ...], like: Any = None) -> Any:
     return size_value(product([x.shape[axis] for axis in axes]), x if like is None else like)
 
 
-def size_value(size: Size, like: Any) -> Any:
+def size_value(size: Size, like: Value) -> Value:
     """A size that computes with `like`: a Python int, or a scalar of like's dtype if unknown."""
     if not isinstance(size, Dim):
         return size
@@ -308,7 +312,7 @@ def size_value(size: Size, like: Any) -> Any:
     return op_named("astype")(scalar, like.dtype)
 
 
-def zeros_like(x: Any) -> Any:
+def zeros_like(x: Value) -> Value:
     """Zeros of x's shape and dtype."""
     if isinstance(x, Operand):
         zero = x.constant(np.zeros((), x.dtype))

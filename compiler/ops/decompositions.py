@@ -16,6 +16,7 @@ from compiler.core.errors import GraphError, OptionError
 from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Op, register
 from compiler.core.types import TensorType, TupleType
+from compiler.core.values import Value
 from compiler.ops.arithmetic import square
 from compiler.ops.batching import unchanged
 from compiler.ops.comparison import logical_and, logical_not, where
@@ -142,7 +143,7 @@ def _is_lower(name: str, triangle: str) -> bool:
     return triangle == "L"
 
 
-def eigh(a: Any, UPLO: str = "L") -> Eigh:
+def eigh(a: Value, UPLO: str = "L") -> Eigh:
     """The eigenvalues in order and eigenvectors of symmetric matrices (..., n, n).
 
     One triangle is read. The gradient by the eigenvectors needs distinct eigenvalues, and a
@@ -276,7 +277,7 @@ class SVD(NamedTuple):
     Vh: Any
 
 
-def svd(a: Any, full_matrices: bool = True) -> SVD:
+def svd(a: Value, full_matrices: bool = True) -> SVD:
     """A = U diag(S) Vh, singular values from the largest on, of matrices (..., m, n).
 
     The gradient by the vectors needs distinct singular values, full_matrices=False unless m = n,
@@ -390,7 +391,7 @@ class QR(NamedTuple):
     R: Any
 
 
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: Value, mode: str = "reduced") -> Value:
     """A = Q R with orthonormal columns in Q and an upper triangle R, of matrices (..., m, n).
 
     mode="reduced": (..., m, k) and (..., k, n) with k = min(m, n); "complete": k = m, without a

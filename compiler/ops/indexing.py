@@ -15,6 +15,7 @@ from compiler.core.errors import DTypeError, OutOfRangeError, ShapeError
 from compiler.core.lowering import Gather, Index, IndexMap, Scatter
 from compiler.core.op import Attrs, Op, Operand, register
 from compiler.core.types import DType, Shape, TensorType, as_dtype, normalise_axis, unify
+from compiler.core.values import Value
 from compiler.ops.arithmetic import astype
 from compiler.ops.batching import Apply, Example, evaluated, full, shifted_one
 from compiler.ops.comparison import equal, where
@@ -27,7 +28,7 @@ from compiler.reference.indices import check_range
 __all__ = ["one_hot", "take", "take_along_axis"]
 
 
-def getitem(x: Any, key: Any) -> Any:
+def getitem(x: Value, key: Value) -> Value:
     """`x[key]` for every basic index: ints, slices, None and Ellipsis, and one integer tensor.
 
     An integer tensor alone gathers along the first axis, as `take(x, key, axis=0)`.

@@ -118,6 +118,6 @@ def next_key() -> int:
     return next(_keys)
 
 
-def leaf_attrs(shape: Shape, dtype: DType, key: object) -> dict[str, Any]:
+def leaf_attrs(shape: Shape, dtype: DType, key: object) -> dict[str, object]:
     """The attributes of a placeholder or a variable."""
     return {"shape": shape, "dtype": dtype, "key": key}

@@ -10,6 +10,7 @@ import numpy as np
 from compiler.core import dims
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import TensorType, as_dtype, normalise_axis
+from compiler.core.values import Value
 from compiler.ops.arithmetic import absolute, astype, maximum, square
 from compiler.ops.comparison import greater, where
 from compiler.ops.declare import as_operand, size_value
@@ -34,8 +35,8 @@ def _floating(a: Any) -> Any:
 
 
 def matrix_norm(
-    a: Any, ord: Any = "fro", axis: tuple[int, int] = (-2, -1), keepdims: bool = False
-) -> Any:
+    a: Value, ord: Value = "fro", axis: tuple[int, int] = (-2, -1), keepdims: bool = False
+) -> Value:
     """The norms of matrices in the planes of two axes, the last ones unless given.
 
     `ord` is "fro" (Frobenius), "nuc" (the sum of the singular values), 2 and -2 (the largest and
@@ -70,7 +71,7 @@ def matrix_norm(
     return expand_dims(found, (first, second)) if keepdims else found
 
 
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: Value, n: int) -> Value:
     """Integer powers of square matrices (..., n, n), by squaring; negative ones of the inverses.
 
     Raises:
@@ -98,8 +99,8 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 def matrix_rank(
-    a: Any, *, rtol: float | None = None, atol: float | None = None, hermitian: bool = False
-) -> Any:
+    a: Value, *, rtol: float | None = None, atol: float | None = None, hermitian: bool = False
+) -> Value:
     """How many singular values of matrices exceed max(atol, rtol times the largest): int64 (...).
 
     `rtol` is max(m, n) times eps unless it or `atol` is given. Of symmetric matrices (`hermitian`)
@@ -135,7 +136,7 @@ class LeastSquares(NamedTuple):
     s: Any
 
 
-def lstsq(a: Any, b: Any, rcond: float | None = None) -> LeastSquares:
+def lstsq(a: Value, b: Value, rcond: float | None = None) -> LeastSquares:
     """The x of least |a x - b|, of least |x| among several.
 
     `a` is (..., m, n), `b` is (..., m, k) or (..., m), `x` has n in place of m. By pseudoinverses,

@@ -13,6 +13,7 @@ from compiler.core.dims import Dim
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.op import Attrs
 from compiler.core.types import TensorType, normalise_axis, unify
+from compiler.core.values import Value
 from compiler.ops.arithmetic import absolute, astype, maximum, minimum, numeric, square
 from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import (
@@ -152,7 +153,7 @@ def _is_floating(bound: Any) -> bool:
     return bound is not None and np.result_type(getattr(bound, "dtype", bound)).kind == "f"
 
 
-def clip(x: Any, min: Any = None, max: Any = None) -> Any:
+def clip(x: Value, min: Value = None, max: Value = None) -> Value:
     """`x` limited to [min, max]; either may be None, a number or a tensor.
 
     The gradient passes where min <= x <= max, edges included (PyTorch's convention).

@@ -8,6 +8,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Op, Operand
+from compiler.core.values import Value
 
 
 def _forward(op: Any) -> Any:
@@ -79,12 +80,12 @@ class Operators(Operand):
         return ops.getitem(self, key)
 
     @property
-    def T(self) -> Any:  # noqa: N802 - NumPy's name
+    def T(self) -> Value:  # noqa: N802 - NumPy's name
         """The axes reversed."""
         return ops.transpose(self)
 
     @property
-    def mT(self) -> Any:  # noqa: N802 - the array API's name
+    def mT(self) -> Value:  # noqa: N802 - the array API's name
         """The last two axes exchanged."""
         return ops.swapaxes(self, -1, -2)
 

@@ -16,6 +16,7 @@ from compiler.core.errors import ShapeError
 from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Op, register
 from compiler.core.types import Shape, TensorType, fits, normalise_axis, unify
+from compiler.core.values import Value
 from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import equal, less, where
 from compiler.ops.declare import INT64, as_operand, composite, one_axis, size_value, unbroadcast
@@ -94,7 +95,7 @@ _numbers = positions  # `positions` is the name of an argument too
 # -- what the ops have in common -------------------------------------------------------------------
 
 
-def cut(x: Any, index: Any, axis: int) -> Any:
+def cut(x: Value, index: Value, axis: int) -> Value:
     """The part of x that an index along an axis can name: it may be smaller off the axis."""
     sizes = resized(index.shape, axis, x.shape[axis])
     if tuple(x.shape) == sizes:

@@ -21,6 +21,7 @@ from compiler.core.types import (
     normalise_axis,
     unify,
 )
+from compiler.core.values import Value
 from compiler.ops.batching import Apply, Example, evaluated, shifted, widened
 from compiler.ops.declare import as_operand, one_axis, unbroadcast
 
@@ -215,7 +216,7 @@ def permute(x: Any, *axes: Any) -> Any:
     return transpose(x, *axes)
 
 
-def swapaxes(x: Any, first: int, second: int) -> Any:
+def swapaxes(x: Value, first: int, second: int) -> Value:
     """`x` with two axes exchanged.
 
     Example:

@@ -22,6 +22,7 @@ from compiler.core.types import (
     require_same_dtype,
     unify,
 )
+from compiler.core.values import Value
 from compiler.ops.batching import Apply, Example, evaluated, shifted_one
 from compiler.ops.declare import as_operand, one_axis
 from compiler.ops.shape import expand_dims, reshape, squeeze
@@ -96,7 +97,7 @@ concatenate = register(
 )
 
 
-def stack(tensors: Sequence[Any], axis: int = 0, *, dim: int | None = None) -> Any:
+def stack(tensors: Sequence[Value], axis: int = 0, *, dim: int | None = None) -> Value:
     """Tensors of one shape joined along a new axis.
 
     Example:
@@ -109,8 +110,8 @@ def stack(tensors: Sequence[Any], axis: int = 0, *, dim: int | None = None) -> A
 
 
 def split(
-    x: Any, sections: int | Sequence[int], axis: int = 0, *, dim: int | None = None
-) -> list[Any]:
+    x: Value, sections: int | Sequence[int], axis: int = 0, *, dim: int | None = None
+) -> list[Value]:
     """`x` cut along `axis` into equal sections, or before each of the given indices (NumPy).
 
     Example:
@@ -261,7 +262,7 @@ embed = register(
 )
 
 
-def pad(x: Any, widths: Any, value: float = 0.0) -> Any:
+def pad(x: Value, widths: Value, value: float = 0.0) -> Value:
     """`x` with `value` added around it.
 
     `widths` is (before, after) per axis, one pair for all axes, or one number for both sides of

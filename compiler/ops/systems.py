@@ -22,6 +22,7 @@ from compiler.core.types import (
     type_of,
     unify,
 )
+from compiler.core.values import Value
 from compiler.ops.arithmetic import negative
 from compiler.ops.batching import aligned, unchanged
 from compiler.ops.comparison import equal, greater_equal, where
@@ -84,7 +85,7 @@ def matrix_op(
     )
 
 
-def transposed(a: Any) -> Any:
+def transposed(a: Value) -> Value:
     """Matrices with their two axes exchanged."""
     return swapaxes(a, -1, -2)
 
@@ -276,7 +277,7 @@ cholesky_factor: Op = matrix_op(
 )  # fmt: skip
 
 
-def cholesky(a: Any, *, upper: bool = False) -> Any:
+def cholesky(a: Value, *, upper: bool = False) -> Value:
     """L with A = L L^T of symmetric positive definite matrices, lower; or its transpose.
 
     Only the lower triangle is read.

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.values import Array
+
 SMALL = 8192
 """The most elements that are summed by a product: BLAS stays in one thread, and rounds no worse
 than NumPy's pairwise sum, since it adds in many lanes."""
@@ -30,7 +32,7 @@ class _Ones(dict[int, Any]):
 _ones32, _ones64 = _Ones(_F32), _Ones(_F64)
 
 
-def whole(x: Any) -> Any:
+def whole(x: Array) -> Array:
     """The sum of all elements: `total` along all axes."""
     dtype, size = x.dtype, x.size
     ones = _ones32 if dtype is _F32 else _ones64 if dtype is _F64 else None

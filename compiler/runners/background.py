@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from compiler.core.values import Tree
 from compiler.graph.definition import Definition
 from compiler.inspect.interpreted import Interpreted
 from compiler.runners.compiled import CompiledRunner
@@ -59,7 +60,7 @@ class BackgroundRunner:
         """
         return self._compilation.wait(timeout)
 
-    def run(self, args: Sequence[object], kwargs: dict[str, Any]) -> Any:
+    def run(self, args: Sequence[object], kwargs: dict[str, Tree]) -> Tree:
         """The results of a call, op by op.
 
         Raises:

@@ -14,6 +14,7 @@ from compiler.core.arrays import row_major
 from compiler.core.dims import Unknown, atoms
 from compiler.core.errors import GraphError, OutOfRangeError
 from compiler.core.options import Options
+from compiler.core.values import Array, Tree
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition
 from compiler.graph.state import State, holding
@@ -53,8 +54,8 @@ REMEMBERED = 128  # layouts for different sizes
 class Workspace:
     """The table and the arena of one call at a time, set up for one layout."""
 
-    table: Any
-    arena: Any = None
+    table: Array
+    arena: Array | None = None
     layout: Layout | None = None
     hosts: Sequence[HostStep] = ()
 
@@ -81,7 +82,7 @@ class CompiledRunner:
     image: Image
     native: Entries
     feeds: tuple[Feed, ...]
-    restructure: Callable[[list[Any]], Any]
+    restructure: Callable[[list[Tree]], Tree]
     name: str
     options: Options
     compile: Callable[[Definition, str, Options], CompiledRunner]
@@ -142,7 +143,7 @@ class CompiledRunner:
 
     @property
     def source(self) -> str:
-        """The kernel's source: Python, with the user's lines as comments."""
+        """The kernel as Python, with the user's names, and of each statement its op and line."""
         return self.kernel.source
 
     @property
@@ -192,7 +193,7 @@ class CompiledRunner:
             self.options, self.compile, self.waits,
         )  # fmt: skip
 
-    def run(self, args: Sequence[object], kwargs: dict[str, Any]) -> Any:
+    def run(self, args: Sequence[object], kwargs: dict[str, Tree]) -> Tree:
         """The results of a call with these arguments, `out` among them; `kwargs` is taken over."""
         given = None
         if kwargs:
@@ -245,7 +246,7 @@ class CompiledRunner:
         finally:
             self.idle.append(workspace)
 
-    def run_checked(self, workspace: Workspace, args: Sequence[object]) -> list[Any]:
+    def run_checked(self, workspace: Workspace, args: Sequence[object]) -> list[Array]:
         """Validate the inputs, set the workspace up for their sizes, and run."""
         kernel, arrays, sizes = self.suited(as_inputs(self.name, self.feeds, args))
         layout = kernel._layout_for(sizes)
@@ -255,8 +256,8 @@ class CompiledRunner:
         return self.run_in(workspace, arrays)
 
     def suited(
-        self, arrays: Sequence[object]
-    ) -> tuple[CompiledRunner, Sequence[Any], dict[Unknown, int]]:
+        self, arrays: Sequence[Array]
+    ) -> tuple[CompiledRunner, Sequence[Array], dict[Unknown, int]]:
         """What runs on validated inputs: this or the kernel for their order, its inputs and sizes.
 
         Inputs that are not row-major are copied unless such a kernel reads them in place.
@@ -297,11 +298,11 @@ class CompiledRunner:
         nodes = self.definition.nodes
         return [nodes[node].attrs["key"] for _, node in self.image.variables]
 
-    def run_in(self, workspace: Workspace, arrays: Sequence[object]) -> list[Any]:
+    def run_in(self, workspace: Workspace, arrays: Sequence[object]) -> list[Array]:
         """Run on validated inputs, in a workspace that is set up for their sizes."""
         return self._entered(workspace, self.call, arrays)
 
-    def run_held(self, workspace: Workspace, arrays: Sequence[object]) -> list[Any]:
+    def run_held(self, workspace: Workspace, arrays: Sequence[object]) -> list[Array]:
         """The same in a thread that holds the variables."""
         return self._checked(workspace, self._unguarded(workspace, self.call, arrays))
 

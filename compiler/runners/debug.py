@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from compiler.core.values import Tree
 from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
 from compiler.inspect.debug import NonFinite, Step, step_of
@@ -56,7 +57,7 @@ class DebugRunner:
         """There is nothing to wait for."""
         return True
 
-    def run(self, args: Sequence[object], kwargs: dict[str, Any]) -> Any:
+    def run(self, args: Sequence[object], kwargs: dict[str, Tree]) -> Tree:
         """The results of a call, op by op."""
         return self._interpreted.run(args, kwargs, self._observe)
 

@@ -8,8 +8,9 @@ with what that has settled as.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from compiler.core.values import Tree
 from compiler.graph.definition import Definition
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Runner(Protocol):
             CompileError: it never will be; the cause is what was raised in the background.
         """
 
-    def run(self, args: Sequence[object], kwargs: dict[str, Any]) -> Any:
+    def run(self, args: Sequence[object], kwargs: dict[str, Tree]) -> Tree:
         """The results of a call with these arguments, `out` among them; `kwargs` is taken over."""
 
     def over(self, definition: Definition) -> Runner:

@@ -11,6 +11,7 @@ from compiler.core.arrays import to_array
 from compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms, evaluate
 from compiler.core.errors import DTypeError, FeedError, OutOfRangeError, ShapeError
 from compiler.core.types import TensorType, Type, collecting_assumptions, mapped
+from compiler.core.values import Value
 from compiler.graph.definition import Definition, Node
 from compiler.graph.expression import Expression, constructing
 
@@ -61,7 +62,7 @@ def as_input(feed: Feed, value: object) -> Any:
     return array
 
 
-def sizes_of(feeds: Sequence[Feed], arrays: Sequence[Any]) -> dict[Unknown, int]:
+def sizes_of(feeds: Sequence[Feed], arrays: Sequence[Value]) -> dict[Unknown, int]:
     """The value of each unknown size of the placeholders; ShapeError where they contradict."""
     values: dict[Unknown, int] = {}
     origin: dict[Unknown, tuple[str, int]] = {}

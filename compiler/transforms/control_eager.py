@@ -11,6 +11,7 @@ from compiler import ops
 from compiler.core.errors import DTypeError
 from compiler.core.op import Operand
 from compiler.core.pytree import leaves, mapped, rebuilt, structure
+from compiler.core.values import Tree
 from compiler.graph.expression import is_symbolic
 from compiler.transforms.control_checks import aligned, leaf_type, pair_of, require_same
 
@@ -112,7 +113,7 @@ def while_loop(cond: Callable[..., object], body: Callable[..., object], init: o
     return own(carry)
 
 
-def own(tree: Any) -> Any:
+def own(tree: Tree) -> Tree:
     """Results as tensors of their own: a loop or branch that hands an operand on is a step of the
     graph, so that a gradient by its result is not one by the operand.
     """

@@ -15,6 +15,7 @@ from compiler.core.dims import Dim, Size
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.pytree import leaves, mapped
 from compiler.core.types import unify
+from compiler.core.values import Tree
 from compiler.graph.expression import Handle, closed, handle_among, is_symbolic, opened
 from compiler.transforms import control_eager as eager
 from compiler.transforms.control_checks import paths
@@ -26,7 +27,7 @@ def scan(
     xs: object = None,
     length: Size | None = None,
     reverse: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tree, Tree]:
     """Repeat `carry, y = step(carry, x)` for each slice x of xs along the first axis.
 
     Carry, xs and y are arrays (tensors, expressions) or any nesting of tuples, lists, dicts and
@@ -92,7 +93,7 @@ def _length(xs: object, length: Size | None) -> Size:
     return length
 
 
-def while_loop(cond: Callable[..., object], body: Callable[..., object], init: object) -> Any:
+def while_loop(cond: Callable[..., object], body: Callable[..., object], init: object) -> Tree:
     """Repeat `carry = body(carry)` as long as `cond(carry)` holds.
 
     As `jax.lax.while_loop`. Without a gradient if symbolic: the number of steps is not known before
@@ -129,8 +130,8 @@ def while_loop(cond: Callable[..., object], body: Callable[..., object], init: o
 
 
 def cond(
-    pred: Any, true_fn: Callable[..., object], false_fn: Callable[..., object], *operands: object
-) -> Any:
+    pred: Tree, true_fn: Callable[..., object], false_fn: Callable[..., object], *operands: object
+) -> Tree:
     """`true_fn(*operands)` where `pred` holds, else `false_fn(*operands)`.
 
     Only one of them is computed, also when the predicate is symbolic; differentiable to any order.

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
-from typing import Any
+from typing import Protocol
 
 FONT_SIZE = 10.0
 CHARACTER = 0.6 * FONT_SIZE  # the width of one, of a monospaced font
@@ -21,11 +21,40 @@ FILLS = {
 Point = tuple[float, float]
 
 
-def svg(boxes: Sequence[Any], lines: Sequence[Any]) -> str:
-    """The picture of boxes (`lines`, `kind`) and edges (`tail`, `head`, `arrow`, `dashed`).
+class Box(Protocol):
+    """A node of the picture."""
 
-    Edges lead downwards.
-    """
+    @property
+    def lines(self) -> Sequence[str]:
+        """Its text."""
+
+    @property
+    def kind(self) -> str:
+        """What it is: a key of `FILLS`."""
+
+
+class Line(Protocol):
+    """An edge between boxes, which it names by their number."""
+
+    @property
+    def tail(self) -> int:
+        """Where it begins."""
+
+    @property
+    def head(self) -> int:
+        """Where it ends."""
+
+    @property
+    def arrow(self) -> bool:
+        """Whether its end is drawn."""
+
+    @property
+    def dashed(self) -> bool:
+        """Whether the line is."""
+
+
+def svg(boxes: Sequence[Box], lines: Sequence[Line]) -> str:
+    """The picture of boxes and edges; these lead downwards."""
     from compiler.viz.layout import Edge, layered
 
     texts = [[_visible(line) for line in box.lines] for box in boxes]
@@ -90,7 +119,7 @@ def _box(text: Sequence[str], kind: str, centre: Point, size: Point) -> list[str
     return rows
 
 
-def _edge(line: Any, route: Sequence[Point]) -> list[str]:
+def _edge(line: Line, route: Sequence[Point]) -> list[str]:
     *points, (x, y) = route
     points.append((x, y - ARROW[1] if line.arrow else y))
     path = [f"M{_at(points[0])}"]

@@ -11,6 +11,7 @@ from compiler import ops
 from compiler.core.errors import GraphError, ShapeError, StaticGraphError
 from compiler.core.op import Attrs, Op, Operand
 from compiler.core.types import type_of
+from compiler.core.values import Value
 from compiler.graph.expression import Handle
 from compiler.ops.operators import Operators
 from dynamic.core import provided
@@ -95,7 +96,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         if plain:
             PLAIN.add(cls)
 
-    def __init__(self, *data: Any) -> None:
+    def __init__(self, *data: object) -> None:
         dtype = get_default_dtype().dtype
         if data and not all(isinstance(size, int) for size in data):
             self._array = np.array(data[0], dtype)
@@ -105,11 +106,11 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         self._home = self._maker = self._note = None
 
     @staticmethod
-    def constant(array: Any) -> Tensor:
+    def constant(array: object) -> Tensor:
         """A tensor on the memory of `array`, without a gradient."""
         return wrap(_asarray(array))
 
-    def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Tensor:
+    def apply(self, op: Op, operands: Sequence[Value], attrs: Attrs) -> Tensor:
         """The value of `op`, recorded if an operand requires grad and grad mode is on."""
         arrays: Sequence[Any]
         number = mixed = False

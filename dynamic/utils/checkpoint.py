@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from compiler.core.errors import OptionError
+from compiler.core.values import Tree
 from dynamic.core.errors import AutogradError
 from dynamic.core.user_warnings import warn
 from dynamic.func.tracer import Tracer
@@ -53,7 +54,7 @@ def checkpoint(
     early_stop: bool = True,
     preserve_rng_state: bool = True,
     **kwargs: object,
-) -> Any:
+) -> Tree:
     """`function(*args, **kwargs)`, of which nothing is saved: it runs again in backward.
 
     Args:

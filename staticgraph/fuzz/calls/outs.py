@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.values import Array
 from staticgraph.fuzz.calls.feeds import Fed, backwards, locked, mapped_file, steps, unaligned
 
-Array = Any
 MARGIN = 64  # bytes before and after an array
 FITS, UNFIT = "fits", "unfit"
 

@@ -15,11 +15,11 @@ import numpy as np
 
 import staticgraph as sg
 from compiler.core.errors import StaticGraphError
+from compiler.core.values import Array
 from staticgraph.fuzz.calls.feeds import ARRAYS, FAR, Fed, fed, values
 from staticgraph.fuzz.calls.kinds import KINDS, WAYS, Function, Kind, flat
 from staticgraph.fuzz.calls.outs import FITS, UNFIT, Outs, outs
 
-Array = Any
 Step = dict[str, Any]
 KEPT = 6  # results that are watched
 REFUSALS = (sg.FeedError, sg.DTypeError, sg.ShapeError)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.values import Array
 from staticgraph.fuzz.eager.memory import Cell, Memory, UnknownError
 from staticgraph.fuzz.eager.program import Step
 
-Array = Any
 SHAPES = ((), (), (1,), (3,), (3,), (2, 3), (2, 3), (3, 2), (1, 3), (2, 1), (3, 3), (2, 1, 3),
           (2, 2, 2), (0,), (0, 3), (2, 0))  # fmt: skip
 LARGEST = 200

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.values import Array
 from staticgraph.fuzz.eager import numpy_ops as ops
 from staticgraph.fuzz.eager.program import Step
-
-Array = Any
 
 
 class UnknownError(Exception):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-Array = Any
+from compiler.core.values import Array
 
 
 def _rows(function: Callable[[Array], object], x: Array, axis: int, dtype: Any) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import StaticGraphError
+from compiler.core.values import Array
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
@@ -19,7 +20,6 @@ from staticgraph.fuzz.graphs.program import run
 from staticgraph.fuzz.graphs.values import array, laid_out
 from staticgraph.fuzz.graphs.worlds import Symbolic
 
-Array = Any
 RUNS, MORE_RUNS = 4, 40  # of Monte Carlo arithmetic: at a glance, and before something is wrong
 ROOM = 4.0  # spreads that a difference may be
 OF_INVERSES = 100.0  # where a matrix is singular but for rounding, they have no bound

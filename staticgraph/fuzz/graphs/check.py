@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import OutOfRangeError, ShapeError
+from compiler.core.values import Array
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.graphs.case import Case, DifferenceError, build, cases_of
 from staticgraph.fuzz.graphs.program import Step, run
 from staticgraph.fuzz.graphs.undefined import UndefinedError
 from staticgraph.fuzz.graphs.worlds import Arrays, Eager, differentiates, known
 
-Array = Any
 _UNNEEDED = re.compile(
     "no element along|zero-size array|empty sequence|out of (range|bounds)|take from an empty"
     "|no window .*fits|singular|not positive definite|which is empty"

@@ -11,12 +11,12 @@ import numpy as np
 
 import staticgraph as sg
 from compiler.core.errors import StaticGraphError
+from compiler.core.values import Array
 from compiler.passes.rules import RULES
 from compiler.pipeline import rule_names
 from compiler.runners import strided
 from staticgraph.fuzz.graphs.case import Case, DifferenceError, Graph
 
-Array = Any
 STABLE = sorted(rule.name for rule in RULES if rule.kind == "stable")
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "without stable rules": {"disable": STABLE},

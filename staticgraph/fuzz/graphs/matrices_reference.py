@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.values import Array
 from staticgraph.fuzz.graphs.undefined import UndefinedError
 
-Array = Any
 ROUGH = {np.dtype(np.float32): 1e5}
 """How much sooner than a float64 matrix one of another dtype is singular."""
 

@@ -10,6 +10,7 @@ import numpy as np
 from compiler.core import dims
 from compiler.core.dims import Unknown
 from compiler.core.types import mapped
+from compiler.core.values import Array
 from compiler.graph.body import Body
 from compiler.graph.expression import Expression, abstract
 from compiler.graph.traversal import ancestors
@@ -18,7 +19,6 @@ from compiler.ops.regions import checkpoint
 from staticgraph.fuzz.graphs.matrices_reference import REFERENCE
 from staticgraph.fuzz.graphs.reference import EXACT
 
-Array = Any
 MATRICES = REFERENCE.keys() - {"vector_norm"}
 UNIT = 3  # units in the last place by which a value is moved
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-Array = Any
+from compiler.core.values import Array
 
 
 def _named(index: Array, axis: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:

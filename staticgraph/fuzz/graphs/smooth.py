@@ -14,6 +14,7 @@ import numpy as np
 
 import staticgraph as sg
 from compiler.core.errors import GraphError
+from compiler.core.values import Array
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
@@ -23,7 +24,6 @@ from staticgraph.fuzz.graphs.case import MORE_RUNS, ROOM, Case, DifferenceError,
 from staticgraph.fuzz.graphs.program import bodies, decoded, names
 from staticgraph.fuzz.graphs.worlds import Symbolic
 
-Array = Any
 KINKED = {op.name for op in all_ops() if not op.smooth} | {"clip", "matrix_norm", "matrix_rank"}
 """The ops that are not smooth, and the functions that consist of them."""
 STEP = 1e-3

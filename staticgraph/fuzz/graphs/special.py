@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-Array = Any
+from compiler.core.values import Array
 
 _SHIFT = 20
 
