@@ -11,7 +11,7 @@ from typing import Any
 
 from dynamic import handle
 from dynamic.fast_paths import METHODS as ON_SMALL_TENSORS
-from dynamic.linalg.functions import METHODS as OF_MATRICES
+from dynamic.linalg import functions as of_matrices
 from dynamic.operations import ATTRIBUTES, FUNCTIONS_AS_METHODS, IN_PLACE, SHARED_OPS
 from dynamic.tensors.tensor import Tensor
 
@@ -20,7 +20,8 @@ GROUPS: tuple[Mapping[str, Any], ...] = (
     FUNCTIONS_AS_METHODS,  # the functions of the package: x.cumsum(0), x.sort()
     ATTRIBUTES,  # what PyTorch asks of a tensor: x.device, x.nbytes, x.new_zeros(2), x.t_()
     IN_PLACE,  # functions that replace the tensor: x.cumsum_(0)
-    OF_MATRICES,  # linear algebra: x.det()
+    # linear algebra: x.det()
+    {one: getattr(of_matrices, one) for one in of_matrices.__all__ if one != "chain_matmul"},
     ON_SMALL_TENSORS,  # the short ways of general methods: x + y, x.exp(), x.sum(), x[0]
     handle.METHODS,  # what captures and transforms ask of a tensor
 )

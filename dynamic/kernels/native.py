@@ -26,7 +26,7 @@ from compiler import ops
 from compiler.core.dims import Size, unknown
 from compiler.core.errors import OutOfRangeError, ShapeError
 from compiler.core.log import log, told
-from compiler.core.lowering import Reduce
+from compiler.core.lowering import Host, Reduce
 from compiler.core.op import Attrs, Op, is_registered
 from compiler.core.protocols import ArrayRunner
 from compiler.core.settings import COMPILE_LARGE_OPS
@@ -331,6 +331,8 @@ def _compile(name: str, make: Make, kinds: Sequence[Operand]) -> _Kernel | None:
             results = make(values)
         except ShapeError:
             return None
+        if _has_host_steps(results):
+            return None
     passed = tuple([one is values[0] for one in results])
     computed = [one for one, is_passed in zip(results, passed, strict=True) if not is_passed]
     if not computed:
@@ -341,6 +343,22 @@ def _compile(name: str, make: Make, kinds: Sequence[Operand]) -> _Kernel | None:
         operands = ", ".join(str(leaf.type) for leaf in inputs)
         log("dispatch", f"{name}({operands}): computed by a kernel from now on")
     return _Kernel(compile_graph(define(inputs, computed), list, name, options), passed)
+
+
+def _has_host_steps(results: Sequence[Any]) -> bool:
+    """Whether a kernel would call NumPy for a part of the work, such as a sort."""
+    from compiler.graph.expression import abstract
+    from compiler.graph.traversal import ancestors
+
+    for node in ancestors(results):
+        expand = node.op.expand
+        if isinstance(node.op.lowering, Host):
+            return True
+        if expand is not None:
+            leaves = [abstract(operand.type) for operand in node.operands]
+            if _has_host_steps([expand(*leaves, **node.attrs)]):
+                return True
+    return False
 
 
 def _placeholders(kinds: Sequence[Operand]) -> tuple[list[Any], list[Any]]:

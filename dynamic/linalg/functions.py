@@ -42,10 +42,3 @@ def chain_matmul(*matrices: object) -> Any:
 
 det, inverse, logdet, slogdet = solving.det, solving.inv, solving.logdet, solving.slogdet
 matrix_exp, matrix_power = products.matrix_exp, products.matrix_power
-
-METHODS = {
-    "cholesky": cholesky, "cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve,
-    "det": det, "inverse": inverse, "logdet": logdet, "matrix_exp": matrix_exp,
-    "matrix_power": matrix_power, "pinverse": pinverse, "slogdet": slogdet,
-}  # fmt: skip
-"""Methods of Tensor."""

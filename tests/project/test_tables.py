@@ -24,7 +24,6 @@ OTHERS = {
     "compiler/transforms/control_gradients.py": "moves that a scan may do after it, a rewrite rule",
     "dynamic/capture/operands.py": "ops that Python has for numbers",
     "dynamic/fast_paths/views.py": "methods of small tensors, by their names",
-    "dynamic/linalg/functions.py": "methods of tensors, by their names",
     "dynamic/nn/init.py": "gains of PyTorch's init.calculate_gain, by its own names",
     "dynamic/nn/recurrent_cells.py": "the two nonlinearities of an RNN cell, by PyTorch's names",
     "dynamic/nn/transformer.py": "activations that PyTorch takes by name",
