@@ -162,7 +162,8 @@ class _Builder:
             self.body.scratch[node_id] = product(self.group.domain[self.split :])
             kept = to_memory(value.value, self.nodes[node_id].type.dtype)
             place = self._column(index)
-            self._line(Statement("", kept, self.loops, ("scratch", node_id), place), EACH)
+            line = Statement("", kept, self.loops, ("scratch", node_id), place, node=node_id)
+            self._line(line, EACH)
 
     def _column(self, index: Index) -> Affine:
         """The place of an element in the memory of one row."""
@@ -188,7 +189,7 @@ class _Builder:
                 node = operand
             return self._value(node.id, index)
         if isinstance(lowering, Iota):
-            return self._affine_value(index[0])
+            return self._affine_value(node, index[0])
         if isinstance(lowering, SizeValue):
             return Value(Cast("i64", self.names.size(node.attrs["size"])))
         if node.op.name == "constant" and node.attrs["value"].array.size == 1:
@@ -219,20 +220,21 @@ class _Builder:
             for operand in operands
         ]
         found = pointwise(node, [value.value for value in values], operands[0].type.dtype)
-        return self._assign(found, node.type.dtype, *values)
+        return self._assign(node, found, node.type.dtype, *values)
 
-    def _assign(self, value: Expr, dtype: DType, *values: Value) -> Value:
+    def _assign(self, node: Node, value: Expr, dtype: DType, *values: Value) -> Value:
         axes = NOTHING.union(*(value.axes for value in values))
         scope = max((value.scope for value in values), default=BEFORE)
         name = self.names.fresh()
-        self._line(Statement(name, value, axes, dtype=dtype), scope)
+        self._line(Statement(name, value, axes, dtype=dtype, node=node.id), scope)
         return Value(Name(name), axes, scope)
 
-    def _affine_value(self, index: Affine) -> Value:
+    def _affine_value(self, node: Node, index: Affine) -> Value:
         axes, scope = self._extent(index)
         name = self.names.fresh()
         value = Cast("i64", INDEX)
-        self._line(Statement(name, value, axes, index=index, dtype=INT64), scope)
+        line = Statement(name, value, axes, index=index, dtype=INT64, node=node.id)
+        self._line(line, scope)
         return Value(Name(name), axes, scope)
 
     def _gather(self, node: Node, lowering: Gather, index: Index) -> Value:
@@ -248,17 +250,18 @@ class _Builder:
         wrap = node.attrs.get("wrap", True)
         least, most = self.names.fresh("least"), self.names.fresh("most")
         for name, limit in ((least, (1 << 63) - 1), (most, 1 - (1 << 63))):
-            self.body.before.append(Statement(name, Cast("i64", Const(limit)), NOTHING))
-        at = self._assign(Cast("i64", given.value), INT64, given)
+            start = Statement(name, Cast("i64", Const(limit)), NOTHING, node=node.id)
+            self.body.before.append(start)
+        at = self._assign(node, Cast("i64", given.value), INT64, given)
         for name, function in ((least, "minimum"), (most, "maximum")):
             met = Call(function, (Name(name), at.value))
-            self._line(Statement(name, met, at.axes), at.scope)
+            self._line(Statement(name, met, at.axes, node=node.id), at.scope)
         bound, zero = self.names.size(size), Const(0)
         if wrap:
             value = Select(Binary("<", at.value, zero), at.value + bound, at.value)
-            at = self._assign(value, INT64, at)
+            at = self._assign(node, value, INT64, at)
         inside = Binary("&", Binary(">=", at.value, zero), Binary("<", at.value, bound))
-        at = self._assign(Select(inside, at.value, Cast("i64", zero)), INT64, at)
+        at = self._assign(node, Select(inside, at.value, Cast("i64", zero)), INT64, at)
         self.body.checks.append(Check(node.id, least, most, size, wrap))
         assert isinstance(at.value, Name)
         self.dynamic[at.value.name] = at
@@ -303,9 +306,10 @@ class _Builder:
         axes, scope = self._extent(place)
         scope = max(scope, least)
         name = self.names.fresh()
-        dtype = self.nodes[memory[1]].type.dtype
+        _, node_id = memory
+        dtype = self.nodes[node_id].type.dtype
         value = from_memory(dtype)
-        self._line(Statement(name, value, axes, memory, place, dtype=dtype), scope)
+        self._line(Statement(name, value, axes, memory, place, dtype=dtype, node=node_id), scope)
         return Value(Name(name), axes, scope)
 
     def _write(self, node_id: int, index: Index, value: Value, scope: int) -> None:
@@ -321,7 +325,7 @@ class _Builder:
     def _put(self, node_id: int, place: Affine, value: Expr, scope: int) -> None:
         axes = self.loops if scope == EACH else NOTHING
         kept = to_memory(value, self.nodes[node_id].type.dtype)
-        self._line(Statement("", kept, axes, ("node", node_id), place), scope)
+        self._line(Statement("", kept, axes, ("node", node_id), place, node=node_id), scope)
 
     def _old(self, node_id: int) -> Expr:
         """The value of the element of memory that a statement replaces."""
@@ -364,14 +368,16 @@ class _Builder:
             return
         name = self.names.fresh("acc")
         self.partial[node.id] = (name,)
-        self.body.sums.append(Total(name, kind, dtype))
-        self._line(Statement(name, identity(kind, dtype), NOTHING, dtype=dtype), ROW)
+        self.body.sums.append(Total(name, kind, dtype, node.id))
+        start = Statement(name, identity(kind, dtype), NOTHING, dtype=dtype, node=node.id)
+        self._line(start, ROW)
         if kind == "sum" and dtype.kind == "f":
             total = combine(kind, dtype, ACCUMULATOR, value)
-            self._line(Statement("", total, self.loops, accumulator=name, dtype=dtype), EACH)
+            line = Statement("", total, self.loops, accumulator=name, dtype=dtype, node=node.id)
         else:
             total = combine(kind, dtype, Name(name), value)
-            self._line(Statement(name, total, self.loops), EACH)
+            line = Statement(name, total, self.loops, node=node.id)
+        self._line(line, EACH)
 
     def _totals_rows(self, node: Node) -> bool:
         return totals_rows(self.group, node, self.nodes[node.operands[0]].type.shape)
@@ -425,10 +431,11 @@ class _Builder:
         dtype = node.type.dtype
         wide = np.dtype(np.float64) if dtype.kind == "f" else dtype
         total = self.names.fresh("total")
-        self.body.totals.append(Total(total, kind, wide))
-        self.body.before.append(Statement(total, identity(kind, wide), NOTHING))
+        self.body.totals.append(Total(total, kind, wide, node.id))
+        self.body.before.append(Statement(total, identity(kind, wide), NOTHING, node=node.id))
         added = combine(kind, wide, Name(total), cast(value, dtype, wide))
-        self._line(Statement(total, added, NOTHING), ROW)
+        self._line(Statement(total, added, NOTHING, node=node.id), ROW)
         self.body.accesses.append(Access(node.id, place, self.stage, write=True, whole=False))
         whole = to_memory(cast(Name(total), wide, dtype), dtype)
-        self.body.after.append(Statement("", whole, NOTHING, ("node", node.id), place))
+        end = Statement("", whole, NOTHING, ("node", node.id), place, node=node.id)
+        self.body.after.append(end)

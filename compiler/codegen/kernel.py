@@ -1,5 +1,4 @@
-"""The source of a kernel: one readable Python function of explicit loops per group, a *unit*, and
-the function that calls them.
+"""Kernels: a function of explicit loops per group, a *unit*, and the program that calls them.
 
 The kernel's argument is a table of int64: addresses, sizes, the BLAS. It returns 0, or 1 + the node
 of a gather that met an index out of range, which it leaves in the table. Groups that compute the
@@ -8,7 +7,7 @@ same way, such as repeated layers, share a unit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import networkx as nx
@@ -17,16 +16,15 @@ from compiler.codegen.calls import Calls
 from compiler.codegen.frame import Binder, Entries
 from compiler.codegen.matmul import BLAS_DTYPES
 from compiler.codegen.memory import MemoryPlan, Slot
-from compiler.codegen.program import HostCall, Instruction, Origin, TableLayout
+from compiler.codegen.program import HostCall, Instruction, TableLayout
 from compiler.codegen.region import Region, place_region, region_of
-from compiler.codegen.scalar import pointer_type
 from compiler.codegen.statements import Body
 from compiler.core import dims
 from compiler.core.dims import Size, Unknown
 from compiler.core.types import mapped
+from compiler.graph.view import Node, nodes_of
 from compiler.ir.records import ZERO, Expr, Function
 from compiler.ir.sizes import size_expression
-from compiler.ir.text import INDENT, expression
 from compiler.schedule.groups import Fusion, MatmulGroup
 
 
@@ -35,26 +33,31 @@ class Kernel:
     """What is known of a graph before it is compiled natively.
 
     Attributes:
-        source: readable Python: the units and the kernel that calls them.
-        units: each unit, and `texts` its source.
+        units: each unit, and `texts` its text, which is the same whatever things are named.
         program: which unit runs when, and on what.
-        origins: what each instruction comes from.
+        labels: the names of the unknown sizes.
         hosts: the instructions that call NumPy functions, those of bodies too.
         graphs: the graph and the bodies below it, each with the number of its first node.
     """
 
-    source: str
     units: tuple[Function, ...]
     texts: tuple[str, ...]
     program: tuple[Instruction, ...]
-    origins: tuple[Origin, ...]
     hosts: tuple[HostCall, ...]
     arguments: tuple[Slot, ...]
     memory: MemoryPlan
     table: TableLayout
+    labels: dict[Unknown, str]
     fusion: Fusion
     bodies: dict[int, Body]
     graphs: tuple[tuple[int, nx.MultiDiGraph[int]], ...]
+
+    @property
+    def source(self) -> str:
+        """Readable Python: the units and the kernel that calls them, with the user's names."""
+        from compiler.codegen.listing import listing
+
+        return listing(self)
 
     @property
     def calls_blas(self) -> bool:
@@ -68,9 +71,17 @@ class Kernel:
         )
         return graph, number - first
 
+    def nodes(self) -> dict[int, Node]:
+        """All nodes by their numbers in the kernel, those of bodies too."""
+        return {
+            first + number: node
+            for first, graph in self.graphs
+            for number, node in nodes_of(graph).items()
+        }
+
 
 def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
-    """Fuse, plan and print a graph of primitive ops; `separate` keeps every node on its own."""
+    """Fuse and plan a graph of primitive ops; `separate` keeps every node on its own."""
     root = region_of(graph, separate)
     unknowns = _unknowns(root)
     labels = {atom: f"n{i}" for i, atom in enumerate(unknowns)}
@@ -90,20 +101,17 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
     binder = Binder(entries)
     binder.bind(root)
     calls = Calls(table, labels, binder.frames, entries)
-    main = list(_lines(root, table, labels, calls))
+    program = tuple(calls.program(root))
     table = replace(table, computed=entries.sizes(), length=entries.new())
-    units = tuple(unit for _, unit in calls.units.values())
-    texts = tuple(f"def unit_{i}{text}" for i, text in enumerate(calls.units))
     return Kernel(
-        "\n\n".join([*texts, "\n".join(main) + "\n"]),
-        units,
-        texts,
-        tuple(calls.program),
-        tuple(calls.origins),
+        tuple(calls.units),
+        calls.texts,
+        program,
         tuple(calls.hosts),
         arguments,
         root.memory,
         table,
+        labels,
         root.fusion,
         root.bodies,
         tuple((region.first, region.graph) for region in root.all()),
@@ -151,21 +159,3 @@ def _table(root: Region, unknowns: Sequence[Unknown], entries: Entries) -> Table
     own, failed, pool, _, unlocks, _ = (entries.new() for _ in range(6))
     address, zero = tuple(root.entries), entries.computed(0)
     return TableLayout(address, unknown, gemm, zero, own, failed, pool, unlocks, (), length=0)
-
-
-def _lines(
-    root: Region, table: TableLayout, labels: dict[Unknown, str], calls: Calls
-) -> Iterator[str]:
-    """The lines of the kernel, the calls of which are noted on the way."""
-    yield "def kernel(t):"
-    for atom, label in labels.items():
-        yield f"{INDENT}{label} = t[{table.unknown[atom]}]"
-    for i, slot in enumerate(root.memory.slots):
-        shape = ", ".join(expression(size_expression(size, labels)) for size in slot.shape)
-        yield (
-            f"{INDENT}b{i} = {pointer_type(slot.dtype)}(t, {table.address[i]})"
-            f"  # {slot.kind} {slot.dtype.name}[{shape}]"
-        )
-    for line in calls.kernel(root):
-        yield INDENT + line if line else line
-    yield f"{INDENT}return 0"

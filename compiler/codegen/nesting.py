@@ -85,7 +85,7 @@ class Nester:
             return [*found, *self._straight(self.body.after)]
         for i, total in enumerate(self.plan.totals):
             value = to_memory(Name(total.name), total.dtype)
-            found.append(_store(self._own(("total", i)), value))
+            found.append(_store(self._own(("total", i)), value, total.node))
         return found
 
     def finish(self) -> list[Stmt]:
@@ -120,7 +120,7 @@ class Nester:
         for node in self.plan.gathered if self.plan else ():
             type = self.nodes(node).type
             value = to_memory(identity(self.body.gathered[node], type.dtype), type.dtype)
-            store = _store(self._own(("partial", node), Name("i")), value)
+            store = _store(self._own(("partial", node), Name("i")), value, node)
             found.append(For("i", ZERO, self.size(type.size), (store,)))
         return found
 
@@ -135,7 +135,7 @@ class Nester:
         start, value = identity(kind, type.dtype), combine(kind, type.dtype, old, new)
 
         def over_elements(value: Expr) -> Stmt:
-            store = _store(target, to_memory(value, type.dtype))
+            store = _store(target, to_memory(value, type.dtype), node)
             return For("i", ZERO, self.size(type.size), (store,))
 
         return [
@@ -150,9 +150,9 @@ class Nester:
         whole = Name(f"whole_{total.name}")
         value = combine(total.kind, wide, whole, cast(element, total.dtype, wide))
         return [
-            Assign(whole.name, identity(total.kind, wide)),
-            For("c", ZERO, Name("chunks"), (Assign(whole.name, value),)),
-            Assign(total.name, cast(whole, wide, total.dtype)),
+            Assign(whole.name, identity(total.kind, wide), node=total.node),
+            For("c", ZERO, Name("chunks"), (Assign(whole.name, value, node=total.node),)),
+            Assign(total.name, cast(whole, wide, total.dtype), node=total.node),
         ]
 
     # -- loops -------------------------------------------------------------------------------
@@ -197,12 +197,14 @@ class Nester:
             block: list[Stmt] = []
             for i in segment.read:
                 spill = tile.spills[i]
-                block.append(Assign(spill.name, from_memory(spill.dtype, self._spill(i))))
+                value = from_memory(spill.dtype, self._spill(i))
+                block.append(Assign(spill.name, value, node=spill.node))
             for row, over_columns in segment.stages:
                 block += self._stage(row, over_columns)
             for i in segment.left:
                 spill = tile.spills[i]
-                block.append(_store(self._spill(i), to_memory(Name(spill.name), spill.dtype)))
+                value = to_memory(Name(spill.name), spill.dtype)
+                block.append(_store(self._spill(i), value, spill.node))
             segments.append(For(loop.variable, first, last, tuple(block)))
         tiles = For("tile", start, end, tuple(segments), rows)
         return self._inside(self.nest.rows[:-1], [*known, tiles])
@@ -224,13 +226,14 @@ class Nester:
         sums = [one for one in statements if one.accumulator]
         wide = sums if not self.nest.rows and self._is_long(columns) else []
         found = list(self._straight(by_depth[0]))
-        found += [Assign(f"wide_{one.accumulator}", literal(0, FLOAT64)) for one in wide]
+        for one in wide:
+            found.append(Assign(f"wide_{one.accumulator}", literal(0, FLOAT64), node=one.node))
         if all(loop.extent != 0 for loop in columns):
             found += self._nest(by_depth, 0, wide)
         for one in wide:
             assert one.dtype is not None
             total = cast(Name(f"wide_{one.accumulator}"), FLOAT64, one.dtype)
-            found.append(Assign(one.accumulator, total))
+            found.append(Assign(one.accumulator, total, node=one.node))
         return found
 
     def _nest(
@@ -269,12 +272,12 @@ class Nester:
         found: list[Stmt] = []
         for one in wide:
             assert one.dtype is not None
-            found.append(Assign(f"part_{one.accumulator}", literal(0, one.dtype)))
+            found.append(Assign(f"part_{one.accumulator}", literal(0, one.dtype), node=one.node))
         found.append(For(loop.variable, first, last, tuple(block)))
         for one in wide:
             whole = f"wide_{one.accumulator}"
             added = Name(whole) + Cast("f64", Name(f"part_{one.accumulator}"))
-            found.append(Assign(whole, added))
+            found.append(Assign(whole, added, node=one.node))
         return [For("block", start, end, tuple(found), Const(BLOCK))] if in_blocks else found
 
     def _copies(self, by_depth: list[list[Statement]], level: int, prefix: str = "") -> list[Stmt]:
@@ -320,18 +323,21 @@ class Nester:
         return [self._statement(line, prefix) for line in lines]
 
     def _statement(self, line: Statement, prefix: str) -> Stmt:
+        node = line.node
         if line.memory is None:
             if line.accumulator:
                 name = prefix + line.accumulator
-                return Assign(name, filled(line.value, {ACCUMULATOR.key: Name(name)}))
+                value = filled(line.value, {ACCUMULATOR.key: Name(name)})
+                return Assign(name, value, node=node)
             if line.index is ORIGIN:
-                return Assign(line.name, line.value)
-            return Assign(
-                line.name, filled(line.value, {INDEX.key: total_of(self._terms(line.index))})
-            )
+                return Assign(line.name, line.value, node=node)
+            value = filled(line.value, {INDEX.key: total_of(self._terms(line.index))})
+            return Assign(line.name, value, node=node)
         element = self._element(line.memory, line.place)
         value = filled(line.value, {ELEMENT.key: element})
-        return Assign(line.name, value) if line.name else _store(element, value)
+        if line.name:
+            return Assign(line.name, value, node=node)
+        return _store(element, value, node)
 
     def _element(self, memory: Memory, place: Affine) -> Load:
         """An element of memory."""
@@ -369,5 +375,5 @@ class Nester:
         return [*terms, self.size(form.constant)]
 
 
-def _store(element: Load, value: Expr) -> Store:
-    return Store(element.pointer, element.index, value)
+def _store(element: Load, value: Expr, node: int) -> Store:
+    return Store(element.pointer, element.index, value, node=node)

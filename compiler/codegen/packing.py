@@ -169,7 +169,7 @@ def _copy(
     start = times(Name("chunk"), size(own)) - before - times(line, size(packed.width))
     value_pointer = pointer(("packed", pack.value), 0)
     read = Load(pointer(("node", pack.base), 0), total_of(source))
-    found: Stmt = Store(value_pointer, total_of([start, *to]), read)
+    found: Stmt = Store(value_pointer, total_of([start, *to]), read, node=pack.value)
     for loop in reversed(loops):
         bounds: tuple[Expr, Expr] = ZERO, size(loop.extent)
         if loop.axes == (split,):

@@ -6,8 +6,10 @@ table plus a constant, so that equal loops over other memory are the same code.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from compiler.core.record import Record, record
 
 if TYPE_CHECKING:
     from compiler.core.dims import Size, Unknown
@@ -18,8 +20,8 @@ OF_A_CHUNK = ("first", "last", "chunk")
 """What a unit that does one chunk of a loop takes at last: its iterations and its number."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TableLayout:
+@record
+class TableLayout(Record):
     """Where the kernel's table holds what.
 
     Attributes:
@@ -51,32 +53,31 @@ class TableLayout:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """What an instruction comes from: names of ops, and the user's lines."""
+@record
+class Step(Record):
+    """A part of a program; `nodes` are the numbers in the kernel of what it computes."""
 
-    ops: tuple[str, ...]
-    lines: tuple[str, ...]
+    nodes: tuple[int, ...] = field(default=(), kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+@record
+class Operand(Record):
     """The value of an entry of the table plus a constant: an address in bytes, a size, a number."""
 
     entry: int
     addend: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+@record
+class Call(Step):
     """One call of a unit."""
 
     unit: int
     operands: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+@record
+class Share(Step):
     """Calls of one unit for the chunks of a loop, which threads share.
 
     `chunks` and `extent` are the entries of the number of chunks and of iterations.
@@ -88,8 +89,8 @@ class Share:
     extent: int
 
 
-@dataclass(frozen=True, slots=True)
-class HostArray:
+@record
+class HostArray(Record):
     """An operand or a result of a host step: where it lies, and its type."""
 
     place: Operand
@@ -97,8 +98,8 @@ class HostArray:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
-class HostCall:
+@record
+class HostCall(Step):
     """A call of the NumPy function of an op; `node` is the op's number in the kernel.
 
     Of several results, those that nothing reads are None. The entry `at` holds the address of the
@@ -113,20 +114,20 @@ class HostCall:
     results: tuple[HostArray | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Set:
+@record
+class Set(Step):
     """Entries of the table become the sum of two: triples (target, entry, entry)."""
 
     sums: tuple[tuple[int, int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+@record
+class Change(Step):
     """From here on variables change: nothing stops the program any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+@record
+class Loop(Step):
     """A body that runs as often as the entry `count` says.
 
     After each iteration `moves` (entry, entry of the step in bytes) go on along arrays, and `swaps`
@@ -139,8 +140,8 @@ class Loop:
     body: tuple[Instruction, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class While:
+@record
+class While(Step):
     """A body that runs, and `swaps` that happen, as long as `test` leaves true in its bool.
 
     `flag` is the entry of the bool's address.
@@ -152,8 +153,8 @@ class While:
     body: tuple[Instruction, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+@record
+class Branch(Step):
     """One of two bodies, by the bool whose address the entry `flag` holds."""
 
     flag: int

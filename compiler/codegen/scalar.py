@@ -46,6 +46,10 @@ def pointer_type(dtype: DType) -> str:
     return "p_u8" if dtype.kind == "b" else f"p_{CONSTRUCTORS[dtype.name]}"
 
 
+BYTES = {"p_u8": 1, "p_i8": 1, "p_i16": 2, "p_i32": 4, "p_i64": 8, "p_f32": 4, "p_f64": 8}
+"""How large an element is of what a pointer points to."""
+
+
 def literal(value: Any, dtype: DType) -> Expr:
     """A typed literal of exactly this value."""
     name = CONSTRUCTORS[dtype.name]

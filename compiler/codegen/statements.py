@@ -8,7 +8,7 @@ from compiler.codegen.scalar import ELEMENT
 from compiler.core.affine import Affine
 from compiler.core.dims import Size
 from compiler.core.types import DType
-from compiler.ir.records import Expr
+from compiler.ir.records import NOWHERE, Expr
 from compiler.ir.walk import parts
 from compiler.schedule.groups import LoopGroup
 
@@ -30,7 +30,8 @@ class Statement:
 
     `value` has the hole `ELEMENT` where that element is read, `INDEX` where `index` stands and
     `ACCUMULATOR` where the accumulator does. `axes` are the loops that the statement must stand
-    inside, and `dtype` is that of what is assigned, if it is not memory.
+    inside, and `dtype` is that of what is assigned, if it is not memory. It is a part of what
+    computes `node`, or reads that.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Statement:
     index: Affine = ORIGIN
     accumulator: str = ""
     dtype: DType | None = None
+    node: int = NOWHERE
 
     @property
     def writes(self) -> bool:
@@ -77,19 +79,21 @@ class Check:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Total:
-    """A kernel variable into which a reduction combines values."""
+    """A kernel variable into which a reduction, the `node`, combines values."""
 
     name: str
     kind: str
     dtype: DType
+    node: int
 
 
 @dataclass(frozen=True, slots=True)
 class Spill:
-    """A kernel variable of a row, of which a tile keeps one for each of its rows."""
+    """A kernel variable of a row, a part of `node`, of which a tile keeps one for each row."""
 
     name: str
     dtype: DType
+    node: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -86,7 +86,7 @@ def _spills(body: Body) -> Iterator[Spill]:
                 continue
             if any(line.name in later for later in used[i + 1 :]):
                 assert line.dtype is not None
-                yield Spill(line.name, line.dtype)
+                yield Spill(line.name, line.dtype, line.node)
 
 
 def _segments(body: Body, spills: tuple[Spill, ...]) -> Iterator[Segment]:

@@ -33,7 +33,7 @@ from compiler.ir.records import (
 from compiler.ir.sizes import size_expression
 from compiler.ir.walk import block_names
 from compiler.schedule.chunks import Cells, Cut
-from compiler.schedule.groups import MatmulGroup
+from compiler.schedule.groups import MatmulGroup, computed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,14 +62,14 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The statements of a unit's body, its parameters, and whether it may fail.
+    """The statements of a unit's body, its parameters, and the node of statements that have none.
 
     With `chunks` it does one chunk, from `first` to `last`, of a loop.
     """
 
     body: Block
     parameters: tuple[Parameter, ...]
-    fallible: bool = False
+    node: int
     chunks: Cut | None = None
 
 
@@ -122,14 +122,14 @@ class UnitBuilder:
         """The unit of a product, or of a chunk of it; the `index`-th group."""
         parts = self.size, self._memory_pointer(index)
         block = matmul(self.nodes[product.node], product, *parts, self._gemm, self._side)
-        return self._made(block, chunks=product.chunks)
+        return self._made(block, product.node, product.chunks)
 
     def add_depths(self, index: int, product: Product) -> Unit:
         """The unit that adds what the chunks of a product gave."""
         assert product.chunks is not None
         block = sum_of_chunks(product, self.size, self._memory_pointer(index))
         self._parameter("chunks", product.chunks, "i64")
-        return self._made(block)
+        return self._made(block, product.node)
 
     def _side(self, cells: Cells) -> Name:
         return self._parameter(cells.counted, cells, "i64")
@@ -142,7 +142,7 @@ class UnitBuilder:
         checks = part.body.checks
         block = [*self._nester(index, part).work(), *map(self._check, checks)]
         chunks = part.plan.chunks if part.plan else None
-        return self._made(block, bool(checks), chunks)
+        return self._made(block, computed(part.body.group)[0], chunks)
 
     def finish(self, index: int, part: GroupLoops) -> Unit:
         """What combines the chunks of a group."""
@@ -150,23 +150,23 @@ class UnitBuilder:
         assert part.plan.chunks is not None
         block = self._nester(index, part).finish()
         self._parameter("chunks", part.plan.chunks, "i64")
-        return self._made(block)
+        return self._made(block, computed(part.body.group)[0])
 
     def fill(self, node: int, value: Expr) -> Unit:
         """The unit that gives every element of a node a value."""
-        return self._flat(self.nodes[node].type.size, self._node_pointer(node), value)
+        return self._flat(self.nodes[node].type.size, self._node_pointer(node), value, node)
 
     def copy(self, target: int, source: int) -> Unit:
         """The unit that copies the value of one node over that of another."""
         to, value = self._node_pointer(target), Load(self._node_pointer(source), Name("i"))
-        return self._flat(self.nodes[source].type.size, to, value)
+        return self._flat(self.nodes[source].type.size, to, value, target)
 
-    def _flat(self, size: Size, target: Name, value: Expr) -> Unit:
+    def _flat(self, size: Size, target: Name, value: Expr, node: int) -> Unit:
         """The unit that puts a value, which may depend on `i`, at each place `i`."""
         chunks = flat_chunks(size)
         start, stop = (Name("first"), Name("last")) if chunks else (ZERO, self.size(size))
         loop = For("i", start, stop, (Store(target, Name("i"), value),))
-        return self._made([loop], chunks=chunks)
+        return self._made([loop], node, chunks)
 
     def _nester(self, index: int, part: GroupLoops) -> Nester:
         return Nester(
@@ -179,11 +179,11 @@ class UnitBuilder:
             self.pointer,
         )
 
-    def copy_entry(self, target: int, source: int, type: TensorType) -> Unit:
+    def copy_entry(self, target: int, source: int, type: TensorType, node: int) -> Unit:
         """The unit that copies an array, of which entries of the table hold the addresses."""
         kind = pointer_type(type.dtype)
         to, start = (self._parameter("entry", entry, kind) for entry in (target, source))
-        return self._flat(type.size, to, Load(start, Name("i")))
+        return self._flat(type.size, to, Load(start, Name("i")), node)
 
     def size(self, value: Size) -> Expr:
         """The expression of a size."""
@@ -194,15 +194,13 @@ class UnitBuilder:
         type = pointer_type(self.memory.slots[slot].dtype)
         return self._parameter("slot", slot, type, first)
 
-    def _made(
-        self, block: Sequence[Stmt], fallible: bool = False, chunks: Cut | None = None
-    ) -> Unit:
+    def _made(self, block: Sequence[Stmt], node: int, chunks: Cut | None = None) -> Unit:
         names = block_names(block)
         for atom, label in self.labels.items():
             if label in names:
                 key = ("unknown", atom, 0)
                 self.parameters[key] = Parameter(label, "i64", "unknown", atom)
-        return Unit((*block, Return(ZERO)), tuple(self.parameters.values()), fallible, chunks)
+        return Unit((*block, Return(ZERO)), tuple(self.parameters.values()), node, chunks)
 
     def _parameter(self, role: str, key: int | str | Cut, type: str, first: int = 0) -> Name:
         found = self.parameters.get((role, key, first))
@@ -233,5 +231,5 @@ class UnitBuilder:
         node = self._parameter("node", check.node, "i64")
         below = Binary("<", least, lowest)
         above = Binary(">=", most, bound)
-        report = Store(failed, ZERO, Select(below, least, most))
+        report = Store(failed, ZERO, Select(below, least, most), node=check.node)
         return If(Binary("|", below, above), (report, Return(node + ONE)))

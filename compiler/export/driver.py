@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from compiler.codegen.comments import Comments
 from compiler.codegen.kernel import Kernel
 from compiler.codegen.program import (
     Branch,
@@ -20,7 +21,6 @@ from compiler.codegen.program import (
     Instruction,
     Loop,
     Operand,
-    Origin,
     Set,
     Share,
     While,
@@ -47,6 +47,7 @@ class Driver:
     Attributes:
         arrays: per slot of the memory plan the name of its elements.
         labels: the names of the unknown sizes.
+        comments: what tells of nodes.
         hosts: the text of the call of a host step, by its entry; {} is the operands.
         placed: per unit the operands that it takes as a whole array and a place.
         failing: the nodes that may be given an index out of range.
@@ -55,6 +56,7 @@ class Driver:
     kernel: Kernel
     arrays: Sequence[str]
     labels: Mapping[Unknown, str]
+    comments: Comments
     hosts: Mapping[int, str]
     placed: Mapping[int, Sequence[int]]
     failing: set[int] = field(default_factory=set)
@@ -87,13 +89,13 @@ class Driver:
 
     def lines(self) -> Iterator[str]:
         """The lines of the whole program."""
-        shown: Origin | None = None
-        for one, origin in zip(self.kernel.program, self.kernel.origins, strict=True):
+        shown: tuple[int, ...] | None = None
+        for one in self.kernel.program:
             lines = list(self._instruction(one))
-            if lines and origin is not shown:
+            if lines and one.nodes != shown:
                 yield ""
-                yield comment(origin)
-                shown = origin
+                yield self.comments.step(one.nodes)
+                shown = one.nodes
             yield from lines
 
     def _body(self, program: Sequence[Instruction]) -> Iterator[str]:
@@ -233,8 +235,3 @@ class Driver:
         count = " * ".join(shape) or "1"
         text = f"{text}[:{count}].reshape({', '.join(shape) or '()'})"
         return f"{text}.view(np.bool_)" if array.dtype.kind == "b" else text
-
-
-def comment(origin: Origin) -> str:
-    """The ops and lines of a step; escaped, for file names may hold anything."""
-    return f"# {', '.join(origin.ops)}  <- {', '.join(origin.lines)!a}"

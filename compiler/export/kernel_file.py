@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import keyword
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compiler.codegen.comments import Comments
 from compiler.codegen.kernel import Kernel
 from compiler.codegen.memory import Slot
-from compiler.codegen.program import Branch, Call, Instruction, Loop, Origin, Share, While
+from compiler.codegen.naming import Names, calls_of, makers, named
+from compiler.codegen.program import Call, Share
 from compiler.core import dims
 from compiler.core.dims import Size, Unknown
 from compiler.core.errors import OptionError
+from compiler.core.record import Record
 from compiler.core.types import substituted
-from compiler.export.driver import Driver, comment
+from compiler.export.driver import Driver
 from compiler.export.functions import all_names, definitions, used_names
 from compiler.export.hosts import Hosts
 from compiler.export.places import placed, with_places
+from compiler.ir import records
+from compiler.ir.records import Function, Name
 from compiler.ir.sizes import size_expression
 from compiler.ir.text import INDENT, expression, factor
+from compiler.ir.walk import rewritten
 from compiler.ops.reduction import OF_SOME
 from compiler.passes.sizes import unify_sizes
 from compiler.runtime.sizes import assumptions
@@ -34,13 +39,6 @@ if TYPE_CHECKING:
     from compiler.runners.compiled import CompiledRunner
 
 SMALL = 32  # elements of a constant that is written into the source
-LONGEST_NAME = 40  # characters of a user's name
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
-_OURS = re.compile(r"(n|place_|stack_|unit_)[0-9]+|host_\w+")
-_PARAMETER = re.compile(r"(\w+): \w+")
-_ARRAY = re.compile(r"b[0-9]+")
-_GEMM_PARAMETER = re.compile(r"\bgemm: i64(, )?")
-_GEMM_OPERAND = re.compile(r"\b(gemm_f(?:32|64)\()gemm, ")
 
 HEAD = '''"""A compiled graph, written out by staticgraph. It needs NumPy and Numba only.
 
@@ -142,39 +140,45 @@ class KernelFile:
     variables: list[str] = field(default_factory=list)
     large: dict[str, Any] = field(default_factory=dict)
     _names: dict[int, str] = field(default_factory=dict)  # by entry of the table
-    _taken: set[str] = field(init=False)
+    _calls: dict[int, list[Call | Share]] = field(init=False)
+    _comments: Comments = field(init=False)
     _labels: dict[Unknown, str] = field(init=False)
     _placed: dict[int, list[int]] = field(init=False)
 
     def __post_init__(self) -> None:
         kernel = self.kernel = self.runner.kernel
         table, image = kernel.table, self.runner.image
-        self._labels = {atom: f"n{i}" for i, atom in enumerate(table.unknown)}
+        self._labels = kernel.labels
         self._placed = placed(kernel.units, kernel.program, set(table.address))
-        self._taken = {*all_names(), *RESERVED}
+        self._calls = calls_of(kernel.program)
+        self._comments = Comments(kernel.nodes())
+        moving = (f"{part}_{at}" for part in ("place", "stack") for at in range(table.length))
+        hosts = (f"host_{one.op}" for one in kernel.hosts)
+        units = (one.name for one in kernel.units)
+        names = Names([*all_names(), *RESERVED, *self._labels.values(), *units, *hosts, *moving])
         for feed, array in zip(self.runner.feeds, image.inputs, strict=True):
-            self._names[array.at] = self._name(feed.name, f"input_{len(self.inputs)}")
+            self._names[array.at] = names.new(feed.name, f"input_{len(self.inputs)}")
             self.inputs.append(self._names[array.at])
         nodes = self.runner.definition.nodes
         for at, node in image.variables:
-            self._names[at] = self._name(nodes[node].name, f"variable_{len(self.variables)}")
+            self._names[at] = names.new(nodes[node].name, f"variable_{len(self.variables)}")
             self.variables.append(self._names[at])
         for i, array in enumerate(image.outputs):
-            self._names[array.at] = self._name(None, f"output_{i}")
+            self._names[array.at] = names.new(None, f"output_{i}")
         for i, at in enumerate(self._constants()):
-            self._names[at] = self._name(None, f"constant_{i}")
-        # by the first node that lies there: they are in the order of computation
-        made = {slot: node for node, slot in sorted(kernel.memory.place.items(), reverse=True)}
+            self._names[at] = names.new(None, f"constant_{i}")
+        made = makers(kernel)
         for i, at in enumerate(table.address):
             if at not in self._names:
-                op = kernel.fusion.nodes[made[i]].op.name if i in made else "memory"
-                self._names[at] = self._name(f"{op}_{i}", f"memory_{i}")
+                op = made[i].op.name if i in made else "memory"
+                self._names[at] = names.new(f"{op}_{i}", f"memory_{i}")
 
     def text(self, file: str, saved: str, runs: bool) -> str:
         """The whole file."""
         hosts = Hosts(self.runner, self._labels)
         names = [self._names[at] for at in self.kernel.table.address]
-        driver = Driver(self.kernel, names, self._labels, hosts.calls, self._placed)
+        comments = self._comments
+        driver = Driver(self.kernel, names, self._labels, comments, hosts.calls, self._placed)
         run = "\n".join(self._run(driver))
         units = [self._unit(i) for i in range(len(self.kernel.texts))]
         constants = list(self._constant_lines())
@@ -199,16 +203,6 @@ class KernelFile:
         ]
         return "\n\n\n".join(part for part in parts if part) + "\n"
 
-    def _name(self, wanted: str | None, otherwise: str) -> str:
-        """A new name, the user's if it is one in Python too, and not that of something else."""
-        name = otherwise
-        if wanted is not None and len(wanted) <= LONGEST_NAME and _NAME.fullmatch(wanted):
-            name = otherwise if keyword.iskeyword(wanted) or _OURS.fullmatch(wanted) else wanted
-        while name in self._taken:
-            name += "_"
-        self._taken.add(name)
-        return name
-
     def _imports(self, code: str) -> str:
         used = used_names(code)
         plain = [name for name in ("math", "pathlib", "sys") if name in used]
@@ -220,40 +214,12 @@ class KernelFile:
         return "\n".join(lines)
 
     def _unit(self, number: int) -> str:
-        """A unit as it was printed, below what it computes; NumPy's product needs no address."""
-        unit, places = self.kernel.units[number], self._placed.get(number, ())
-        text = with_places(self.kernel.texts[number].rstrip("\n"), unit, places)
-        text = self._named(number, _GEMM_OPERAND.sub(r"\1", _GEMM_PARAMETER.sub("", text)))
-        origins = self._origins(number)
-        shown = [comment(one) for one in origins[:3]]
-        if len(origins) > 3:
-            shown.append(f"# and {len(origins) - 3} more")
-        return "\n".join([*shown, "@compiled", text])
-
-    def _named(self, number: int, text: str) -> str:
-        """A unit that is called once, with the names of the arrays that it is called with."""
-        calls = [one for top in self.kernel.program for one in _calls(top) if one.unit == number]
-        given = list(dict.fromkeys(tuple(one.operands) for one in calls))
-        if len(given) != 1:
-            return text
-        gemm = set(self.kernel.table.gemm.values())
-        operands = [one for one in given[0] if one.entry not in gemm]
-        for parameter, one in zip(
-            _PARAMETER.findall(text.split("->", maxsplit=1)[0]), operands, strict=False
-        ):
-            name = self._names.get(one.entry)
-            is_new = name is not None and not re.search(rf"\b{name}\b", text)
-            if _ARRAY.fullmatch(parameter) and is_new:
-                text = re.sub(rf"\b{parameter}\b", str(name), text)
-        return text
-
-    def _origins(self, unit: int) -> list[Origin]:
-        pairs = zip(self.kernel.program, self.kernel.origins, strict=True)
-        return list(
-            dict.fromkeys(
-                origin for one, origin in pairs if unit in {call.unit for call in _calls(one)}
-            )
-        )
+        """A unit below the user's lines; NumPy's product needs no address."""
+        calls = self._calls[number]
+        unit = with_places(self.kernel.units[number], self._placed.get(number, ()))
+        unit = named(self.kernel, unit, calls, self._names)
+        nodes = [node for call in calls for node in call.nodes]
+        return self._comments.unit(_without_blas(unit), nodes, "@compiled").rstrip("\n")
 
     def _constants(self) -> dict[int, Any]:
         """The arrays of constants by the entries of their addresses."""
@@ -404,19 +370,19 @@ RESERVED = frozenset(
 """Names of an exported file that mean something else than a user's array."""
 
 
-def _calls(one: Instruction) -> Iterator[Call | Share]:
-    """The calls of units in an instruction."""
-    match one:
-        case Call() | Share():
-            yield one
-        case Loop():
-            yield from (call for inner in one.body for call in _calls(inner))
-        case While():
-            yield from (call for inner in (*one.test, *one.body) for call in _calls(inner))
-        case Branch():
-            yield from (call for inner in (*one.yes, *one.no) for call in _calls(inner))
-        case _:
-            pass
+def _without_blas(unit: Function) -> Function:
+    """A unit without the address of the BLAS."""
+
+    def change(one: Record) -> Record:
+        if isinstance(one, Function):
+            kept = tuple([given for given in one.parameters if given.name != "gemm"])
+            return replace(one, parameters=kept)
+        if isinstance(one, records.Call) and one.operands[:1] == (Name("gemm"),):
+            return replace(one, operands=one.operands[1:])
+        return one
+
+    found: Function = rewritten(unit, change)
+    return found
 
 
 def _dtype(slot: Slot, stored: bool = True) -> str:

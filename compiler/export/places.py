@@ -7,10 +7,11 @@ the end. Such a unit takes the whole array and the place where its operand begin
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from compiler.codegen.program import Branch, Call, Instruction, Loop, Set, Share, While
+from compiler.core.record import Record
 from compiler.ir.records import (
     Binary,
     Call as FunctionCall,
@@ -19,10 +20,11 @@ from compiler.ir.records import (
     Function,
     Load,
     Name,
+    Parameter,
     Store,
     Unary,
 )
-from compiler.ir.walk import expressions, parts, statements
+from compiler.ir.walk import expressions, parts, rewritten, statements
 
 
 def placed(
@@ -52,16 +54,27 @@ def place_name(position: int) -> str:
     return f"begin_{position}"
 
 
-def with_places(text: str, unit: Function, positions: Sequence[int]) -> str:
-    """The text of a unit which takes the places of some operands too, behind all else."""
-    if not positions:
-        return text
-    head, arrow, body = text.partition(") -> i64:")
-    for position in positions:
-        name = unit.parameters[position].name
-        body = re.sub(rf"\b{name}\[", f"{name}[{place_name(position)} + ", body)
-        body = re.sub(rf"\baddress\({name}, ", f"address({name}, {place_name(position)} + ", body)
-    return ", ".join([head, *(f"{place_name(one)}: i64" for one in positions)]) + arrow + body
+def with_places(unit: Function, positions: Sequence[int]) -> Function:
+    """A unit which takes the places of some operands too, behind all else."""
+    places = {Name(unit.parameters[one].name): Name(place_name(one)) for one in positions}
+
+    def change(one: Record) -> Record:
+        match one:
+            case Load(pointer=Name() as pointer) | Store(pointer=Name() as pointer):
+                if pointer in places:
+                    return replace(one, index=places[pointer] + one.index)
+            case FunctionCall(function="address", operands=(Name() as pointer, index)):
+                if pointer in places:
+                    return replace(one, operands=(pointer, places[pointer] + index))
+            case Function():
+                taken = (Parameter(name.name, "i64") for name in places.values())
+                return replace(one, parameters=(*one.parameters, *taken))
+            case _:
+                pass
+        return one
+
+    found: Function = rewritten(unit, change)
+    return found
 
 
 def _read_backwards(unit: Function) -> set[str]:

@@ -43,7 +43,8 @@ class Expression(Operators):
         op, operands, attrs: what is applied to what.
         type: its TensorType; `shape`, `dtype` and `ndim` are read from it.
         name: the name that the user gave, or None.
-        source: `file:line` of the user's code that made it.
+        source: `file:line` of the user's code that made it; of a gradient, `gradient of OP at
+            file:line`.
         serial: a number that grows with every expression: operands come before what uses them.
         weak: whether it stands for a Python number, which takes the dtype of what it meets.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import NonFiniteWarning
+from compiler.core.source import place_of
 from compiler.core.types import type_of
 from compiler.core.values import Value
 from compiler.graph.definition import Definition
@@ -25,7 +26,7 @@ class Step:
     Attributes:
         op: its name.
         name: the name that the user gave to the expression, or None.
-        source: the user's `file:line`; of a node of a gradient, the line that it belongs to.
+        source: the user's `file:line`; of a gradient, `gradient of OP at file:line`.
         operands, attrs: what it was applied to: arrays, and the op's options.
         value: what came out, an array.
     """
@@ -96,13 +97,14 @@ class NonFinite:
 
     def __call__(self, node: Expression, operands: Sequence[object], value: object) -> None:
         """Look at an op that was run."""
-        if node.source in self._known or _finite(value) or not all(map(_finite, operands)):
+        place = place_of(node.source)
+        if place in self._known or _finite(value) or not all(map(_finite, operands)):
             return
         if not operands:  # a constant of the user's
             return
-        file, _, line = node.source.rpartition(":")
+        file, _, line = place.rpartition(":")
         warnings.warn_explicit(_message(node, operands, value), NonFiniteWarning, file, int(line))
-        self._known.add(node.source)
+        self._known.add(place)
 
 
 def _finite(value: object) -> bool:

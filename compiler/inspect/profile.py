@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from compiler.core.source import place_of
 from compiler.graph.state import State, holding, write
 from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime.cache.loader import load_steps
 
 if TYPE_CHECKING:
+    from compiler.codegen.kernel import Kernel
     from compiler.runners.compiled import CompiledRunner
 
 LEAST = 5  # runs
@@ -81,7 +83,7 @@ def profile(
                 step(table)
                 found.append(time.perf_counter() - start)
     del results, owner  # the steps used their memory until now
-    return _profile(kernel.origins, times)
+    return _profile(kernel, times)
 
 
 @contextmanager
@@ -94,17 +96,23 @@ def _restored(states: Sequence[State]) -> Iterator[Callable[[], None]]:
         restore()
 
 
-def _profile(origins: Sequence[object], times: Sequence[Sequence[float]]) -> Profile:
-    """One entry for the neighbours that come from the same ops."""
+def _profile(kernel: Kernel, times: Sequence[Sequence[float]]) -> Profile:
+    """One entry for the neighbours that come from the same nodes."""
     medians = [statistics.median(found) for found in times]
     total = sum(medians)
-    merged: list[tuple[Any, float]] = []
-    for origin, seconds in zip(origins, medians, strict=True):
-        if merged and merged[-1][0] is origin:
-            merged[-1] = origin, merged[-1][1] + seconds
+    merged: list[tuple[tuple[int, ...], float]] = []
+    for one, seconds in zip(kernel.program, medians, strict=True):
+        if merged and merged[-1][0] == one.nodes:
+            merged[-1] = one.nodes, merged[-1][1] + seconds
         else:
-            merged.append((origin, seconds))
-    steps = (StepTime(o.ops, o.lines, seconds, seconds / (total or 1)) for o, seconds in merged)
+            merged.append((one.nodes, seconds))
+    known = kernel.nodes()
+    steps = []
+    for numbers, seconds in merged:
+        nodes = [known[number] for number in numbers]
+        ops = tuple(node.op.name for node in nodes)
+        lines = tuple(dict.fromkeys(place_of(node.source) for node in nodes))
+        steps.append(StepTime(ops, lines, seconds, seconds / (total or 1)))
     return Profile(tuple(steps), total, len(times[0]) if times else 0)
 
 

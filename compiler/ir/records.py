@@ -8,10 +8,15 @@ the parameter that it is, such as `p_f32`. Integers are int64 unless a `Cast` sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import field
+
+from compiler.core.record import Record, record
+
+NOWHERE = -1
+"""The node of a statement that comes from none."""
 
 
-class Expr:
+class Expr(Record):
     """An expression; `+ - * // %` of two make another."""
 
     __slots__ = ()
@@ -32,28 +37,28 @@ class Expr:
         return Binary("%", self, other)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Const(Expr):
     """A number: a bool, an int64, or a float64."""
 
     value: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Name(Expr):
     """A variable or a parameter."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hole(Expr):
     """Where `compiler.ir.walk.filled` puts an expression: the first operand of an op, say."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unary(Expr):
     """`-` or `not` of an operand."""
 
@@ -61,7 +66,7 @@ class Unary(Expr):
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Binary(Expr):
     """An operation or a comparison of two operands."""
 
@@ -70,7 +75,7 @@ class Binary(Expr):
     right: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cast(Expr):
     """A number as another type, such as `f32`."""
 
@@ -78,7 +83,7 @@ class Cast(Expr):
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CastLike(Expr):
     """A number as the type of `like`, which is not computed."""
 
@@ -86,7 +91,7 @@ class CastLike(Expr):
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Select(Expr):
     """`yes` where `test` is true, else `no`; both are computed."""
 
@@ -95,7 +100,7 @@ class Select(Expr):
     no: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call(Expr):
     """A function of scalars, such as `exp`, or of addresses, such as the BLAS."""
 
@@ -103,7 +108,7 @@ class Call(Expr):
     operands: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Load(Expr):
     """The element at `index` of what a pointer points to."""
 
@@ -111,34 +116,42 @@ class Load(Expr):
     index: Expr
 
 
-class Stmt:
-    """A statement."""
+class Stmt(Record):
+    """A statement.
+
+    Those that compute say of which `node` of the graph they do a part: whoever prints a kernel asks
+    it for the op, the user's name and line. Statements that differ in it alone are equal, and have
+    the same text in the kernel cache's key.
+    """
 
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assign(Stmt):
     """A variable gets a value."""
 
     name: str
     value: Expr
+    node: int = field(default=NOWHERE, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Store(Stmt):
     """The element at `index` of what a pointer points to gets a value."""
 
     pointer: Expr
     index: Expr
     value: Expr
+    node: int = field(default=NOWHERE, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Evaluate(Stmt):
     """A call for what it does."""
 
     value: Expr
+    node: int = field(default=NOWHERE, kw_only=True)
 
 
 Block = tuple[Stmt, ...]
@@ -146,7 +159,7 @@ Block = tuple[Stmt, ...]
 ZERO, ONE = Const(0), Const(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class For(Stmt):
     """`body` for `variable` from `start` to before `stop`; the step is positive."""
 
@@ -157,7 +170,7 @@ class For(Stmt):
     step: Expr = ONE
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class While(Stmt):
     """`body` as long as `test` is true."""
 
@@ -165,7 +178,7 @@ class While(Stmt):
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class If(Stmt):
     """`yes` if `test` is true, else `no`."""
 
@@ -174,25 +187,31 @@ class If(Stmt):
     no: Block = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Return(Stmt):
     """The end of the function, with its value."""
 
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+@record
+class Parameter(Record):
     """What a function takes; no type says that it may be any."""
 
     name: str
     type: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A function; that of kernels return int64."""
+@record
+class Function(Record):
+    """A function; that of kernels return int64.
+
+    Statements number the nodes of their graph, of which the first one is the kernel's `first`-th;
+    those that name no node belong to `node`.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
     body: Block
+    first: int = field(default=0, kw_only=True)
+    node: int = field(default=NOWHERE, kw_only=True)

@@ -79,31 +79,31 @@ def _listed(operands: Sequence[Expr]) -> str:
     return ", ".join([expression(one) for one in operands])
 
 
-def lines(block: Sequence[Stmt], pad: str = "") -> Iterator[str]:
-    """The lines of statements."""
+def lines(block: Sequence[Stmt], pad: str = "") -> Iterator[tuple[str, Stmt]]:
+    """The lines of statements, each with the statement that it is of, or begins."""
     for one in block:
         if isinstance(one, Assign):
-            yield f"{pad}{one.name} = {expression(one.value)}"
+            yield f"{pad}{one.name} = {expression(one.value)}", one
         elif isinstance(one, Store):
             place = f"{expression(one.pointer, _ATOM)}[{expression(one.index)}]"
-            yield f"{pad}{place} = {expression(one.value)}"
+            yield f"{pad}{place} = {expression(one.value)}", one
         elif isinstance(one, For):
-            yield f"{pad}for {one.variable} in range({_listed(_bounds(one))}):"
+            yield f"{pad}for {one.variable} in range({_listed(_bounds(one))}):", one
             yield from lines(one.body, pad + INDENT)
         elif isinstance(one, If):
-            yield f"{pad}if {expression(one.test)}:"
+            yield f"{pad}if {expression(one.test)}:", one
             yield from lines(one.yes, pad + INDENT)
             if one.no:
-                yield f"{pad}else:"
+                yield f"{pad}else:", one
                 yield from lines(one.no, pad + INDENT)
         elif isinstance(one, While):
-            yield f"{pad}while {expression(one.test)}:"
+            yield f"{pad}while {expression(one.test)}:", one
             yield from lines(one.body, pad + INDENT)
         elif isinstance(one, Return):
-            yield f"{pad}return {expression(one.value)}"
+            yield f"{pad}return {expression(one.value)}", one
         else:
             assert isinstance(one, Evaluate)
-            yield pad + expression(one.value)
+            yield pad + expression(one.value), one
 
 
 def _bounds(loop: For) -> tuple[Expr, ...]:
@@ -119,6 +119,12 @@ def function(one: Function) -> str:
 
 def definition(parameters: Sequence[Parameter], body: Sequence[Stmt]) -> str:
     """The text of a function after its name."""
+    inside = [line for line, _ in lines(body, INDENT)]
+    return "\n".join([f"{signature(parameters)}:", *inside]) + "\n"
+
+
+def signature(parameters: Sequence[Parameter]) -> str:
+    """The text of what a function takes and gives."""
     taken = ", ".join([f"{one.name}: {one.type}" if one.type else one.name for one in parameters])
     result = " -> i64" if all(one.type for one in parameters) else ""
-    return "\n".join([f"({taken}){result}:", *lines(body, INDENT)]) + "\n"
+    return f"({taken}){result}"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any
 
+from compiler.core.record import Record
 from compiler.ir.records import (
     Assign,
     Binary,
@@ -14,10 +17,12 @@ from compiler.ir.records import (
     Evaluate,
     Expr,
     For,
+    Function,
     Hole,
     If,
     Load,
     Name,
+    Parameter,
     Return,
     Select,
     Stmt,
@@ -108,6 +113,53 @@ def calls(one: Expr) -> list[str]:
     return [part.function for part in parts(one) if isinstance(part, Call)]
 
 
+def functions(one: Expr) -> set[str]:
+    """The names of functions and types in an expression's text."""
+    found = set(calls(one))
+    for part in parts(one):
+        if isinstance(part, Cast):
+            found.add(part.type)
+        elif isinstance(part, Select):
+            found.add("select")
+    return found
+
+
 def block_names(block: Iterable[Stmt]) -> set[str]:
     """The variables that statements read."""
     return {name for one in statements(block) for part in expressions(one) for name in names(part)}
+
+
+def variables(function: Function) -> set[str]:
+    """The variables of a function, its parameters too."""
+    found = {one.name for one in function.parameters} | block_names(function.body)
+    for one in statements(function.body):
+        if isinstance(one, Assign):
+            found.add(one.name)
+        elif isinstance(one, For):
+            found.add(one.variable)
+    return found
+
+
+def rewritten(one: Any, change: Callable[[Record], Record]) -> Any:
+    """A record, or a tuple of them, in which `change` was made to each, the innermost first."""
+    if isinstance(one, tuple):
+        return tuple([rewritten(part, change) for part in one])
+    if not isinstance(one, Record):
+        return one
+    found: Any = one
+    inside = {part.name: rewritten(getattr(one, part.name), change) for part in fields(found)}
+    return change(replace(found, **inside))
+
+
+def renamed(function: Function, names: Mapping[str, str]) -> Function:
+    """A function with other names for some variables; no two may get the same."""
+
+    def change(one: Record) -> Record:
+        if isinstance(one, Name | Assign | Parameter):
+            return replace(one, name=names.get(one.name, one.name))
+        if isinstance(one, For):
+            return replace(one, variable=names.get(one.variable, one.variable))
+        return one
+
+    found: Function = rewritten(function, change)
+    return found

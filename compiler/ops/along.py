@@ -16,7 +16,7 @@ _LAST = -1
 
 
 def axis_or_flat(
-    name: str, x: Any, axis: Any, dim: Any, default: int | None = None
+    name: str, x: Any, axis: Any, dim: object, default: int | None = None
 ) -> tuple[Any, int]:
     """x and the axis in its normal form; of the flat x if there is none, as of a number."""
     x, axis = as_operand(x), one_axis(name, axis, dim)
@@ -28,10 +28,10 @@ def axis_or_flat(
 
 def host_along(
     name: str,
-    function: Callable[..., Any],
+    function: Callable[..., object],
     *,
     result: Callable[[DType], DType],
-    bind: Callable[..., tuple[Sequence[Any], Attrs]],
+    bind: Callable[..., tuple[Sequence[object], Attrs]],
     vjp: tuple[Rule | None, ...],
     saves: tuple[str, ...] = (),
     floating: bool = False,
@@ -41,7 +41,7 @@ def host_along(
 ) -> Op:
     """Declare an op of one operand along `axis`, of whose shape the result is."""
 
-    def infer_type(x: TensorType, **attrs: Any) -> TensorType:
+    def infer_type(x: TensorType, **attrs: object) -> TensorType:
         if floating:
             require_float(name, x)
         return TensorType(x.shape, result(x.dtype))

@@ -44,7 +44,7 @@ def _astype_bind(x: Any, dtype: object) -> tuple[tuple[Any], dict[str, Any]]:
     return (x,), {"dtype": as_dtype(dtype, "astype")}
 
 
-def _astype_vjp(g: Any, out: Any, a: Any, *, dtype: DType) -> Any:
+def _astype_vjp(g: object, out: object, a: Any, *, dtype: DType) -> Any:
     return astype(g, a.dtype)
 
 
@@ -165,12 +165,12 @@ reciprocal = elementwise(
 )  # fmt: skip
 
 
-def _power_by_base(g: Any, out: Any, a: Any, b: Any) -> Any:
+def _power_by_base(g: object, out: object, a: object, b: object) -> Any:
     # the slope of a**0 is 0, and its own slopes too: a**-1 must not appear in it
     return g * (b * power(a, where(equal(b, 0), 1, b) - 1))
 
 
-def _power_by_exponent(g: Any, out: Any, a: Any, b: Any) -> Any:
+def _power_by_exponent(g: object, out: Any, a: object, b: object) -> Any:
     from compiler.ops.exponential import log
 
     flat = logical_and(equal(a, 0), greater_equal(b, 0))
@@ -197,7 +197,7 @@ def _power(a: Any, b: Any) -> Any:
         return np.where(np.less(b, 0), below, np.power(a, np.maximum(b, 0)))
 
 
-def _power_arrays(positions: Sequence[int], g: Any, o: Any, a: Any, b: Any) -> Sequence[Any]:
+def _power_arrays(positions: Sequence[int], g: Any, o: object, a: Any, b: Any) -> Sequence[Any]:
     if positions == (0,) and not b.ndim and b == 2 and a.shape == g.shape:
         return ((a + a) * g,)
     return [power.vjp[i](g, o, a, b) for i in positions]
@@ -213,11 +213,11 @@ power: Any = elementwise(
 pow = power
 
 
-def _flat(g: Any, o: Any, a: Any) -> Any:
+def _flat(g: object, o: object, a: object) -> Any:
     return zeros_like(g)
 
 
-def _sign_of(g: Any, o: Any, a: Any) -> Any:
+def _sign_of(g: object, o: object, a: object) -> Any:
     return g * sign(a)
 
 
@@ -239,7 +239,7 @@ absolute = elementwise(
 abs = absolute
 
 
-def _copysign_by_a(g: Any, o: Any, a: Any, b: Any) -> Any:
+def _copysign_by_a(g: object, o: object, a: object, b: object) -> Any:
     zero = equal(a, 0)
     return where(zero, 0, g * (o / where(zero, 1, a)))
 
@@ -257,10 +257,10 @@ copysign = elementwise(
 def _share(loses: Any) -> Any:
     """The gradient rule of maximum and minimum: ties share evenly, and nan hides no gradient."""
 
-    def by_first(g: Any, o: Any, a: Any, b: Any) -> Any:
+    def by_first(g: Any, o: object, a: object, b: object) -> Any:
         return where(equal(a, b), g / 2, where(loses(a, b), 0, g))
 
-    def by_second(g: Any, o: Any, a: Any, b: Any) -> Any:
+    def by_second(g: Any, o: object, a: object, b: object) -> Any:
         return where(equal(a, b), g / 2, where(loses(b, a), 0, g))
 
     return by_first, by_second
@@ -287,7 +287,7 @@ minimum = elementwise(
 def _preferring(wins: Any) -> Any:
     """The gradient rule of fmax and fmin: a tie is the first operand's, and nan hides none."""
 
-    def first(a: Any, b: Any) -> Any:
+    def first(a: object, b: object) -> Any:
         return logical_or(wins(a, b), isnan(b))
 
     return (
@@ -322,7 +322,7 @@ hypot = elementwise(
 )  # fmt: skip
 
 
-def _heaviside(a: Any, b: Any) -> Any:
+def _heaviside(a: object, b: object) -> Any:
     truth = getattr(a, "dtype", np.dtype(type(a))).kind == "b"
     return where(equal(a, 0), b, a if truth else maximum(sign(a), 0))
 

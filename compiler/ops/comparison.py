@@ -102,11 +102,11 @@ def _where_type(condition: TensorType, a: TensorType, b: TensorType) -> TensorTy
     return TensorType(broadcast_shapes("where", condition, a, b), dtype)
 
 
-def _where_first(g: Any, o: Any, condition: Any, a: Any, b: Any) -> Any:
+def _where_first(g: object, o: object, condition: object, a: object, b: object) -> Any:
     return where(condition, g, 0)
 
 
-def _where_second(g: Any, o: Any, condition: Any, a: Any, b: Any) -> Any:
+def _where_second(g: object, o: object, condition: object, a: object, b: object) -> Any:
     return where(condition, 0, g)
 
 

@@ -98,14 +98,16 @@ def _while_type(*types: TensorType, test: Any, body: Any, consts: int) -> TupleT
     return TupleType(types[consts:])
 
 
-def _while_numpy(*arrays: Any, test: Any, body: Any, consts: int) -> tuple[Any, ...]:
+def _while_numpy(*arrays: object, test: Any, body: Any, consts: int) -> tuple[Any, ...]:
     fixed, carry = arrays[:consts], list(arrays[consts:])
     while test(*fixed, *carry)[0]:
         carry = body(*fixed, *carry)
     return tuple(carry)
 
 
-def _while_vjp(positions: Sequence[int], gs: Any, out: Any, *operands: Any, **attrs: Any) -> Any:
+def _while_vjp(
+    positions: Sequence[int], gs: object, out: Any, *operands: object, **attrs: object
+) -> Any:
     raise GraphError(
         f"grad: while_loop ({out.source}) has no reverse-mode gradient, since its number of steps "
         "is not known before it runs: use scan with a length"

@@ -48,7 +48,7 @@ def _padded(x: Any, padding: Pair, value: float = 0.0) -> Any:
     return embed(x, (0, 0, *padding), shape, (1, 1, 1, 1), value)
 
 
-def _cropped(x: Any, padding: Pair, shape: Sequence[Any]) -> Any:
+def _cropped(x: Any, padding: Pair, shape: Sequence[object]) -> Any:
     if padding == (0, 0):
         return x
     return strided_slice(x, (0, 0, *padding), (*x.shape[:2], *shape), (1, 1, 1, 1))
@@ -74,7 +74,7 @@ def _conv_bind(
 
 
 def _conv_check(
-    name: str, x: TensorType, weight: TensorType, bias: TensorType, *, groups: int, **attrs: Any
+    name: str, x: TensorType, weight: TensorType, bias: TensorType, *, groups: int, **attrs: object
 ) -> None:
     if x.ndim != 4 or weight.ndim != 4:
         raise ShapeError(f"{name}: {x} and weight {weight}: both must have four axes")
@@ -90,7 +90,7 @@ def _conv_check(
         raise ShapeError(f"{name}: bias {bias} does not have one value per filter: {filters}")
 
 
-def _columns(x: Any, weight: Any, attrs: Attrs) -> Any:
+def _columns(x: object, weight: Any, attrs: Attrs) -> Any:
     """All windows as a matrix per group: (groups, channels * window, batch * places)."""
     groups = attrs["groups"]
     windows = sliding_windows(
@@ -154,7 +154,7 @@ def _full_padding(
     return (height, width) if height >= 0 and width >= 0 else None
 
 
-def _conv2d_by_x(g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
+def _conv2d_by_x(g: Any, o: object, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
     groups, padding = attrs["groups"], attrs["padding"]
     around = _full_padding(weight, **attrs)
     if around is not None:
@@ -180,7 +180,7 @@ def _turned(weight: Any, groups: int) -> Any:
     return reshape(transpose(grouped, (0, 2, 1, 3, 4)), (channels * groups, -1, *window))
 
 
-def _conv2d_by_weight(g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
+def _conv2d_by_weight(g: object, o: object, x: object, weight: Any, bias: Any, **attrs: Any) -> Any:
     if conv_direct.is_direct(weight, attrs["groups"]):
         return conv_direct.by_weight(g, _padded(x, attrs["padding"]), weight, attrs)
     columns = _columns(x, weight, attrs)
@@ -188,7 +188,9 @@ def _conv2d_by_weight(g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: A
     return reshape(product, weight.shape)
 
 
-def _conv2d_by_bias(g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
+def _conv2d_by_bias(
+    g: object, o: object, x: object, weight: object, bias: Any, **attrs: Any
+) -> Any:
     return sum(g, axis=(0, 2, 3)) if bias.ndim else sum(g)
 
 
@@ -218,25 +220,27 @@ def _pool_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     return bind
 
 
-def _pool_check(name: str, x: TensorType, **attrs: Any) -> None:
+def _pool_check(name: str, x: TensorType, **attrs: object) -> None:
     if x.ndim != 4:
         raise ShapeError(f"{name}: {x} does not have four axes (batch, channels, height, width)")
 
 
-def _windows(x: Any, size: Pair, stride: Pair, padding: Pair, value: float) -> Any:
+def _windows(x: object, size: Pair, stride: Pair, padding: Pair, value: float) -> Any:
     return sliding_windows(_padded(x, padding, value), size, stride, (1, 1))
 
 
-def _restored(windows: Any, x: Any, stride: Pair, padding: Pair) -> Any:
+def _restored(windows: object, x: Any, stride: Pair, padding: Pair) -> Any:
     sizes = tuple(size + 2 * p for size, p in zip(x.shape[2:], padding, strict=True))
     return _cropped(overlap_add(windows, sizes, stride, (1, 1)), padding, x.shape[2:])
 
 
-def _max_pool2d(x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
+def _max_pool2d(x: object, *, size: Pair, stride: Pair, padding: Pair) -> Any:
     return max(_windows(x, size, stride, padding, -np.inf), axis=(4, 5))
 
 
-def _max_pool2d_vjp(g: Any, o: Any, x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
+def _max_pool2d_vjp(
+    g: object, o: object, x: object, *, size: Pair, stride: Pair, padding: Pair
+) -> Any:
     # the first largest element of a window takes the gradient, as PyTorch's
     windows = _windows(x, size, stride, padding, -np.inf)
     number = np.arange(size[0] * size[1], dtype=np.int32).reshape(size)
@@ -257,11 +261,13 @@ max_pool2d = composite(
 )  # fmt: skip
 
 
-def _avg_pool2d(x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
+def _avg_pool2d(x: object, *, size: Pair, stride: Pair, padding: Pair) -> Any:
     return sum(_windows(x, size, stride, padding, 0.0), axis=(4, 5)) / (size[0] * size[1])
 
 
-def _avg_pool2d_vjp(g: Any, o: Any, x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
+def _avg_pool2d_vjp(
+    g: Any, o: object, x: object, *, size: Pair, stride: Pair, padding: Pair
+) -> Any:
     share = expand_dims(g / (size[0] * size[1]), (4, 5))
     return _restored(broadcast_to(share, (*g.shape, *size)), x, stride, padding)
 
@@ -284,7 +290,7 @@ def _lp_bind(
     return operands, attrs | {"norm_type": float(norm_type)}
 
 
-def _lp_pool2d(x: Any, *, norm_type: float, size: Pair, stride: Pair, padding: Pair) -> Any:
+def _lp_pool2d(x: object, *, norm_type: float, size: Pair, stride: Pair, padding: Pair) -> Any:
     sums = sum(_windows(power(x, norm_type), size, stride, padding, 0.0), axis=(4, 5))
     return power(sums, 1 / norm_type)
 
@@ -295,7 +301,7 @@ def _lp_pool2d_numpy(x: Any, *, norm_type: float, size: Pair, stride: Pair, padd
 
 
 def _lp_pool2d_vjp(
-    g: Any, o: Any, x: Any, *, norm_type: float, size: Pair, stride: Pair, padding: Pair
+    g: Any, o: object, x: object, *, norm_type: float, size: Pair, stride: Pair, padding: Pair
 ) -> Any:
     flat = equal(o, 0)
     share = where(flat, 0, g * power(where(flat, 1, o), 1 - norm_type))
@@ -391,7 +397,7 @@ def _conv_transpose2d(
     return result + (expand_dims(bias, (1, 2)) if bias.ndim else bias)
 
 
-def _covered(g: Any, x: Any, weight: Any, attrs: Attrs) -> tuple[Any, Attrs]:
+def _covered(g: object, x: object, weight: object, attrs: Attrs) -> tuple[Any, Attrs]:
     """The cotangent with its padding, cut to what the windows cover, and the options of conv2d."""
     stride, dilation = attrs["stride"], attrs["dilation"]
     whole = _padded(g, attrs["padding"])
@@ -401,17 +407,19 @@ def _covered(g: Any, x: Any, weight: Any, attrs: Attrs) -> tuple[Any, Attrs]:
     return whole, options
 
 
-def _cropped_end(x: Any, sizes: tuple[Any, ...]) -> Any:
+def _cropped_end(x: Any, sizes: tuple[object, ...]) -> Any:
     return strided_slice(x, (0, 0, 0, 0), (*x.shape[:2], *sizes), (1, 1, 1, 1))
 
 
-def _conv_transpose2d_by_x(g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
+def _conv_transpose2d_by_x(
+    g: object, o: object, x: object, weight: object, bias: object, **attrs: object
+) -> Any:
     whole, options = _covered(g, x, weight, attrs)
     return conv2d(whole, weight, None, **options)
 
 
 def _conv_transpose2d_by_weight(
-    g: Any, o: Any, x: Any, weight: Any, bias: Any, **attrs: Any
+    g: object, o: object, x: object, weight: object, bias: object, **attrs: object
 ) -> Any:
     whole, options = _covered(g, x, weight, attrs)
     return _conv2d_by_weight(x, None, whole, weight, bias, **options)

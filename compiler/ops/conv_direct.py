@@ -27,20 +27,20 @@ def is_direct(weight: Any, groups: int) -> bool:
     return groups > 1 and is_few(weight.shape[1], weight.shape[2:])
 
 
-def is_few(channels: Any, window: Sequence[Any]) -> bool:
+def is_few(channels: object, window: Sequence[Any]) -> bool:
     """Whether the products of so many channels and places can be written out."""
     products = channels * window[0] * window[1]
     return isinstance(products, int) and products <= MOST_PRODUCTS
 
 
-def convolve(x: Any, weight: Any, attrs: Attrs) -> Any:
+def convolve(x: object, weight: object, attrs: Attrs) -> Any:
     """The convolution of a padded x: (n, c, h, w), (f, c / groups, kh, kw) -> (n, f, oh, ow)."""
     groups = attrs["groups"]
     products = _windows(x, weight, attrs) * expand_dims(_by_group(weight, groups), (2, 3))
     return _joined(sum(products, axis=(5, 6, 7)))
 
 
-def by_weight(g: Any, x: Any, weight: Any, attrs: Attrs) -> Any:
+def by_weight(g: object, x: object, weight: Any, attrs: Attrs) -> Any:
     """The cotangent of the weight, given that of the result and a padded x.
 
     One sum per place of a window: all read g once, in one loop.
@@ -60,7 +60,7 @@ def _part(x: Any, place: tuple[int, int, int], g: Any, attrs: Attrs) -> Any:
     return strided_slice(x, (0, 0, channel, *start), sizes, (1, 1, 1, *attrs["stride"]))
 
 
-def by_x(g: Any, weight: Any, sizes: tuple[Any, ...], attrs: Attrs) -> Any:
+def by_x(g: object, weight: object, sizes: tuple[object, ...], attrs: Attrs) -> Any:
     """The cotangent of a padded x, whose last axes have these sizes."""
     groups = attrs["groups"]
     each = expand_dims(_split(g, groups), (5, 6, 7))
@@ -72,7 +72,7 @@ def by_x(g: Any, weight: Any, sizes: tuple[Any, ...], attrs: Attrs) -> Any:
     return _joined(whole)
 
 
-def _windows(x: Any, weight: Any, attrs: Attrs) -> Any:
+def _windows(x: object, weight: Any, attrs: Attrs) -> Any:
     """(n, groups, 1, oh, ow, channels, kh, kw); an axis of size 1 for the filters of a group."""
     split = _split(x, attrs["groups"])
     windows = sliding_windows(split, weight.shape[2:], attrs["stride"], attrs["dilation"])

@@ -48,7 +48,7 @@ def _bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     return bind
 
 
-def _from_the_end(x: Any, axis: int) -> Any:
+def _from_the_end(x: object, axis: int) -> Any:
     """Per element the sum of it and of all that come after it."""
     return flip(cumsum.bound((flip(x, axis),), {"axis": axis}), axis)
 
@@ -62,7 +62,7 @@ cumsum: Op = host_along(
 )  # fmt: skip
 
 
-def _cumprod_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
+def _cumprod_vjp(g: object, o: Any, a: object, *, axis: int) -> Any:
     # from the first zero of a row on all products are 0: only that zero has a slope there
     attrs = {"axis": axis}
     zeros = astype(equal(a, 0), "int64")
@@ -104,13 +104,13 @@ extremum_positions: Op = host_along(
 )  # fmt: skip
 
 
-def _extrema(name: str, x: Any, axis: Any, dim: Any, largest: bool) -> list[Any]:
+def _extrema(name: str, x: object, axis: object, dim: object, largest: bool) -> list[Any]:
     x, axis = axis_or_flat(name, x, axis, dim)
     positions = extremum_positions.bound((x,), {"axis": axis, "largest": largest})
     return [take_along_axis(x, positions, axis, wrap=False), positions]
 
 
-def cummax(x: Any, axis: int | None = None, *, dim: int | None = None) -> list[Any]:
+def cummax(x: object, axis: int | None = None, *, dim: int | None = None) -> list[Any]:
     """The largest element up to each along an axis (of the flat x if None), and its position.
 
     Of equal ones the last position; nan is the largest. Two tensors of x's shape: x's dtype, int64.
@@ -122,7 +122,7 @@ def cummax(x: Any, axis: int | None = None, *, dim: int | None = None) -> list[A
     return _extrema("cummax", x, axis, dim, True)
 
 
-def cummin(x: Any, axis: int | None = None, *, dim: int | None = None) -> list[Any]:
+def cummin(x: object, axis: int | None = None, *, dim: int | None = None) -> list[Any]:
     """The smallest element up to each along an axis (of the flat x if None), and its position.
 
     Of equal ones the last position; nan is the least. Two tensors of x's shape: x's dtype, int64.
@@ -138,7 +138,7 @@ def _log_sums(x: Any, *, axis: int) -> Any:
     return np.logaddexp.accumulate(x.astype(_F64, copy=False), axis).astype(x.dtype, copy=False)
 
 
-def _logcumsumexp_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
+def _logcumsumexp_vjp(g: object, o: Any, a: Any, *, axis: int) -> Any:
     """The sums of g exp(a - o) from the end: no scale fits all, so each is made of the next."""
     order = (axis, *(i for i in range(a.ndim) if i != axis))
     back = tuple(order.index(i) for i in range(a.ndim))
@@ -150,7 +150,7 @@ def _logcumsumexp_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
     falls = where(nothing[:-1], 0, exp(out[:-1] - out[1:]))
     falls = concatenate([falls, zeros_like(out[:1])], 0)
 
-    def step(after: Any, given: Any) -> Any:
+    def step(after: object, given: Any) -> Any:
         total = given[0] + given[1] * after
         return total, total
 

@@ -60,13 +60,13 @@ def unbroadcast(g: Value, operand: Value) -> Value:
 
 def elementwise(
     name: str,
-    function: Callable[..., Any],
+    function: Callable[..., object],
     code: str,
     *,
     arity: int,
     vjp: tuple[Rule | None, ...] = (),
     saves: tuple[str, ...] = (),
-    vjp_arrays: Callable[..., Sequence[Any]] | None = None,
+    vjp_arrays: Callable[..., Sequence[object]] | None = None,
     result: np.dtype[Any] | None = None,
     check: Callable[..., None] | None = None,
     cost: Cost = "cheap",
@@ -133,7 +133,7 @@ def undo_broadcasting(rule: Rule | None, position: int) -> Rule | None:
     if rule is None:
         return None
 
-    def unbroadcasting(g: Any, out: Any, *operands: Any) -> Any:
+    def unbroadcasting(g: object, out: object, *operands: Any) -> Any:
         found, operand = rule(g, out, *operands), operands[position]
         return found if found.shape == operand.shape else unbroadcast(found, operand)
 
@@ -171,7 +171,7 @@ def one_axis(name: str, axis: Axis, dim: Axis) -> Axis:
 _OPERANDS = (Operand, np.ndarray, np.generic)
 
 
-def as_operand(x: Any) -> Any:
+def as_operand(x: object) -> Any:
     """`x` if it is an operand or an array already, else a NumPy array of it."""
     return x if isinstance(x, _OPERANDS) else np.asarray(x)
 
@@ -187,13 +187,13 @@ def reduced_shape(
 
 def reduction(
     name: str,
-    function: Callable[..., Any],
+    function: Callable[..., object],
     kind: str,
     *,
     result: Callable[[np.dtype[Any]], np.dtype[Any]],
     vjp: tuple[Rule | None, ...] = (),
     saves: tuple[str, ...] = (),
-    bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None,
+    bind: Callable[..., tuple[Sequence[object], Attrs]] | None = None,
     check: Callable[..., None] | None = None,
     linearity: Linearity = "none",
     smooth: bool = True,
@@ -203,7 +203,7 @@ def reduction(
     """Declare an op that combines the elements along `axes` (a sorted tuple) into one."""
 
     def infer_type(
-        x: TensorType, *, axes: tuple[int, ...], keepdims: bool, **attrs: Any
+        x: TensorType, *, axes: tuple[int, ...], keepdims: bool, **attrs: object
     ) -> TensorType:
         if check is not None:
             check(name, x, axes)
@@ -231,13 +231,13 @@ def reduction(
 
 def composite(
     name: str,
-    expand: Callable[..., Any],
+    expand: Callable[..., object],
     *,
-    bind: Callable[..., tuple[Sequence[Any], Attrs]] | None = None,
-    evaluate: Callable[..., Any] | None = None,
+    bind: Callable[..., tuple[Sequence[object], Attrs]] | None = None,
+    evaluate: Callable[..., object] | None = None,
     vjp: tuple[Rule | None, ...],
     saves: tuple[str, ...] = (),
-    vjp_arrays: Callable[..., Sequence[Any]] | None = None,
+    vjp_arrays: Callable[..., Sequence[object]] | None = None,
     elementwise: bool = False,
     batching: BatchRule | None = None,
     linearity: Linearity | None = None,
@@ -245,7 +245,7 @@ def composite(
     smooth: bool = True,
     exact: bool = False,
     sweep: Sweep = "",
-    choices: Mapping[str, tuple[Any, ...]] | None = None,
+    choices: Mapping[str, tuple[object, ...]] | None = None,
     promotes: slice | None = None,
     floating: bool = False,
     check: Callable[..., None] | None = None,
@@ -263,7 +263,7 @@ def composite(
         for parameter in inspect.signature(expand).parameters.values()
     )
 
-    def infer_type(*types: TensorType, **attrs: Any) -> TensorType:
+    def infer_type(*types: TensorType, **attrs: object) -> TensorType:
         _require_arity(name, arity, types)
         if check is not None:
             check(name, *types, **attrs)
@@ -299,7 +299,7 @@ def composite(
     )
 
 
-def count(x: Any, axes: tuple[int, ...], like: Any = None) -> Any:
+def count(x: Any, axes: tuple[int, ...], like: object = None) -> Any:
     """The number of elements of x along `axes`, to compute with `like` (x): see `size_value`."""
     return size_value(product([x.shape[axis] for axis in axes]), x if like is None else like)
 

@@ -41,9 +41,9 @@ __all__ = ["eigh", "eigvalsh", "qr", "svd", "svdvals"]
 
 def _factors(
     name: str,
-    function: Callable[..., Any],
+    function: Callable[..., object],
     result: Callable[..., TupleType],
-    vjp: Callable[..., Any],
+    vjp: Callable[..., object],
     *,
     check: Callable[[str, TensorType], None] = require_matrices,
     saves: str = "o",
@@ -52,12 +52,12 @@ def _factors(
 ) -> Op:
     """Declare an op of the matrices of one operand that gives several tensors."""
 
-    def infer_type(a: TensorType, **attrs: Any) -> TupleType:
+    def infer_type(a: TensorType, **attrs: object) -> TupleType:
         check(name, a)
         return result(a, **attrs)
 
     def vjp_items(
-        positions: Sequence[int], gs: Sequence[Any], out: Any, a: Any, **attrs: Any
+        positions: Sequence[int], gs: Sequence[object], out: object, a: object, **attrs: object
     ) -> Sequence[Any]:
         return [vjp(gs, items(out), a, **attrs)]
 
@@ -86,7 +86,7 @@ def _column(values: Any) -> Any:
     return expand_dims(values, values.ndim)
 
 
-def _gaps(values: Any) -> Any:
+def _gaps(values: object) -> Any:
     """values[j] - values[i] at (i, j), 1 on the diagonal."""
     apart = _row(values) - _column(values)
     return where(diagonal(apart), 1, apart)
@@ -111,7 +111,7 @@ def _eigh_numpy(a: Any, *, lower: bool) -> tuple[Any, ...]:
     return several
 
 
-def _eigh_vjp(gs: Sequence[Any], out: Sequence[Any], a: Any, *, lower: bool) -> Any:
+def _eigh_vjp(gs: Sequence[object], out: Sequence[object], a: object, *, lower: bool) -> Any:
     # Giles, An extended collection of matrix derivative results, 2008, section 3.1
     (values, vectors), (gl, gv) = out, gs
     if gv is None:  # no gap is divided by: eigenvalues may be equal
@@ -162,7 +162,7 @@ def eigh(a: Value, UPLO: str = "L") -> Eigh:
     return Eigh(*items(eigh_factors.bound((as_operand(a),), attrs)))
 
 
-def _eigenvalues_vjp(g: Any, o: Any, a: Any, *, lower: bool) -> Any:
+def _eigenvalues_vjp(g: object, o: object, a: object, *, lower: bool) -> Any:
     _, vectors = items(eigh_factors.bound((a,), {"lower": lower}))
     return matmul(vectors * _row(g), transposed(vectors))
 
@@ -225,11 +225,11 @@ FULL = (
 )
 
 
-def _skew(x: Any) -> Any:
+def _skew(x: object) -> Any:
     return x - transposed(x)
 
 
-def _svd_vjp(gs: Sequence[Any], out: Sequence[Any], a: Any, *, full: bool) -> Any:
+def _svd_vjp(gs: Sequence[object], out: Sequence[Any], a: Any, *, full: bool) -> Any:
     # Townsend, Differentiating the singular value decomposition, 2016
     (u, s, vh), (gu, gd, gvh) = out, gs
     rows, columns = a.shape[-2:]
@@ -257,7 +257,7 @@ def _svd_vjp(gs: Sequence[Any], out: Sequence[Any], a: Any, *, full: bool) -> An
     return found
 
 
-def _first_columns(x: Any, count: Any) -> Any:
+def _first_columns(x: object, count: object) -> Any:
     return getitem(x, (Ellipsis, slice(count)))
 
 
@@ -301,7 +301,7 @@ def _singular_type(a: TensorType) -> TensorType:
     return TensorType((*a.shape[:-2], dims.minimum(*a.shape[-2:])), a.dtype)
 
 
-def _singular_vjp(g: Any, o: Any, a: Any) -> Any:
+def _singular_vjp(g: object, o: object, a: object) -> Any:
     u, _, vh = items(svd_factors.bound((a,), {"full": False}))
     return matmul(u * _row(g), vh)
 
@@ -346,7 +346,7 @@ def _qr_numpy(a: Any, *, complete: bool) -> tuple[Any, ...]:
 COMPLETE = "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
 
 
-def _qr_vjp(gs: Sequence[Any], out: Sequence[Any], a: Any, *, complete: bool) -> Any:
+def _qr_vjp(gs: Sequence[object], out: Sequence[object], a: Any, *, complete: bool) -> Any:
     (q, r), (gq, gr) = out, gs
     gq = zeros_like(q) if gq is None else gq
     gr = zeros_like(r) if gr is None else gr
@@ -368,7 +368,7 @@ def _is_known(difference: Any) -> bool:
     return dims.is_nonnegative(difference) if isinstance(difference, Dim) else difference >= 0
 
 
-def _tall(q: Any, r: Any, gq: Any, gr: Any) -> Any:
+def _tall(q: object, r: object, gq: object, gr: object) -> Any:
     # Walter, Lehmann, On algorithmic differentiation of the QR factorization, 2018
     inner = matmul(r, transposed(gr)) - matmul(transposed(gq), q)
     below = triangle(inner)

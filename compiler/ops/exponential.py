@@ -166,7 +166,7 @@ tanh = _unary(
 )  # fmt: skip
 
 
-def _acosh_vjp(g: Any, o: Any, a: Any) -> Any:
+def _acosh_vjp(g: object, o: object, a: Any) -> Any:
     # 0.0, so that the root of 0 at -1 is not that of -0
     return g * rsqrt((a - 1) * (a + 1) + 0.0)
 
@@ -216,11 +216,11 @@ def _squared_radius(a: Any, b: Any) -> Any:
     return where(equal(square, 0), 1, square)
 
 
-def _atan2_by_y(g: Any, o: Any, a: Any, b: Any) -> Any:
+def _atan2_by_y(g: object, o: object, a: object, b: object) -> Any:
     return g * (b / _squared_radius(a, b))
 
 
-def _atan2_by_x(g: Any, o: Any, a: Any, b: Any) -> Any:
+def _atan2_by_x(g: object, o: object, a: Any, b: object) -> Any:
     return g * (-a / _squared_radius(a, b))
 
 

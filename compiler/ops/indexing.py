@@ -94,7 +94,7 @@ def _without_ellipsis(keys: list[Any], x: Any) -> list[Any]:
     return keys[:at] + fill + keys[at + 1 :]
 
 
-def _position(x: Any, axis: int, key: Any) -> Size:
+def _position(x: Any, axis: int, key: object) -> Size:
     size = x.shape[axis]
     if isinstance(key, dims.Dim):
         return key
@@ -119,7 +119,7 @@ def _slice_bounds(key: slice, size: Size) -> tuple[Size, Size, int]:
     return start, length, step
 
 
-def _bound(value: Any, size: Size, default: Size, backward: bool) -> Size:
+def _bound(value: object, size: Size, default: Size, backward: bool) -> Size:
     if value is None:
         return default
     low: Size = -1 if backward else 0
@@ -130,7 +130,7 @@ def _bound(value: Any, size: Size, default: Size, backward: bool) -> Size:
     return dims.maximum(low, size + place) if place < 0 else dims.minimum(place, high)
 
 
-def _int(key: Any) -> int:
+def _int(key: object) -> int:
     if isinstance(key, bool) or not isinstance(key, int | np.integer):
         raise DTypeError(
             f"getitem: {key!r} is not an int, a slice, None or an ellipsis; an integer tensor "
@@ -167,13 +167,13 @@ def _take_type(x: TensorType, index: TensorType, *, axis: int) -> TensorType:
 
 
 def _take_split(
-    index: Index, x: TensorType, indices: TensorType, *, axis: int, **attrs: Any
+    index: Index, x: TensorType, indices: TensorType, *, axis: int, **attrs: object
 ) -> tuple[Index, Index]:
     inner = index[axis : axis + indices.ndim]
     return inner, (*index[:axis], Affine(), *index[axis + indices.ndim :])
 
 
-def _take_vjp(g: Any, o: Any, x: Any, index: Any, *, axis: int) -> Any:
+def _take_vjp(g: object, o: object, x: Any, index: object, *, axis: int) -> Any:
     return take_add(g, index, axis, x.shape[axis])
 
 
@@ -300,12 +300,12 @@ def _along_type(x: TensorType, index: TensorType, *, axis: int, wrap: bool) -> T
 
 
 def _along_split(
-    index: Index, x: TensorType, indices: TensorType, *, axis: int, **attrs: Any
+    index: Index, x: TensorType, indices: TensorType, *, axis: int, **attrs: object
 ) -> tuple[Index, Index]:
     return index, (*index[:axis], Affine(), *index[axis + 1 :])
 
 
-def _along_vjp(g: Any, o: Any, x: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+def _along_vjp(g: object, o: object, x: Any, index: Any, *, axis: int, wrap: bool) -> Any:
     size = x.shape[axis]
     if index.shape[axis] == 1:
         # one element per row: a comparison fuses with what follows, a scatter does not
@@ -344,7 +344,7 @@ def along_type(name: str) -> Callable[..., TensorType]:
     """The type rule of what is laid on `size` places along an axis by an index of its shape."""
 
     def infer_type(
-        g: TensorType, index: TensorType, *, axis: int, size: Size, **attrs: Any
+        g: TensorType, index: TensorType, *, axis: int, size: Size, **attrs: object
     ) -> TensorType:
         require_index(name, index)
         _require_agreement(name, g, g.shape, index)
@@ -425,7 +425,7 @@ def _as_strided_map(
     return (place,)
 
 
-def _as_strided_vjp(g: Any, o: Any, a: Any, *, shape: Shape, strides: Shape) -> Any:
+def _as_strided_vjp(g: object, o: object, a: Any, *, shape: Shape, strides: Shape) -> Any:
     places = 0
     for axis, stride in enumerate(strides):
         places = positions(g, axis) * stride + places

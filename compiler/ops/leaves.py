@@ -19,7 +19,7 @@ class Literal:
 
     __slots__ = ("array", "key")
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: object) -> None:
         self.array = np.array(array, order="C")
         self.array.flags.writeable = False
         self.key = (self.array.dtype.str, self.array.shape, self.array.tobytes())
@@ -47,7 +47,7 @@ class Literal:
     __repr__ = __str__
 
 
-def _unfed(**attrs: Any) -> Any:
+def _unfed(**attrs: object) -> Any:
     raise GraphError("a leaf has no value of its own: it is fed")
 
 

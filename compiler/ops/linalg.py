@@ -56,14 +56,14 @@ def _as_matrix(g: Any, a: Any, b: Any) -> Any:
     return g
 
 
-def _matmul_by_a(g: Any, o: Any, a: Any, b: Any) -> Any:
+def _matmul_by_a(g: object, o: object, a: Any, b: Any) -> Any:
     g = _as_matrix(g, a, b)
     right = expand_dims(b, 0) if b.ndim == 1 else swapaxes(b, -1, -2)
     result = matmul(g, right)
     return unbroadcast(squeeze(result, result.ndim - 2) if a.ndim == 1 else result, a)
 
 
-def _matmul_by_b(g: Any, o: Any, a: Any, b: Any) -> Any:
+def _matmul_by_b(g: Any, o: object, a: Any, b: Any) -> Any:
     g = _as_matrix(g, a, b)
     left = expand_dims(a, 0) if a.ndim == 1 else a
     if b.ndim <= 2 and left.ndim > 2:
@@ -73,7 +73,7 @@ def _matmul_by_b(g: Any, o: Any, a: Any, b: Any) -> Any:
     return unbroadcast(squeeze(result, result.ndim - 1) if b.ndim == 1 else result, b)
 
 
-def _matmul_arrays(positions: Sequence[int], g: Any, o: Any, a: Any, b: Any) -> Sequence[Any]:
+def _matmul_arrays(positions: Sequence[int], g: object, o: object, a: Any, b: Any) -> Sequence[Any]:
     if len(a.shape) == 2 and len(b.shape) == 2:
         return [
             small_product(a.T, g) if position else small_product(g, b.T) for position in positions
@@ -193,7 +193,7 @@ dot = composite(
 )  # fmt: skip
 
 
-def _outer(a: Any, b: Any) -> Any:
+def _outer(a: object, b: object) -> Any:
     return multiply(expand_dims(a, 1), expand_dims(b, 0))
 
 

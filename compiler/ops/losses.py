@@ -32,7 +32,7 @@ def _binary_cross_entropy(x: Any, target: Any) -> Any:
     return (target - 1) * log_rest - target * log_x
 
 
-def _entropies(x: Any, target: Any) -> Any:
+def _entropies(x: object, target: object) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):  # logarithms of 0 are -100
         return _binary_cross_entropy(x, target)
 
@@ -68,13 +68,13 @@ def _loss_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     return bind
 
 
-def _reduced(losses: Any, reduction: str) -> Any:
+def _reduced(losses: object, reduction: str) -> Any:
     if reduction == "none":
         return losses
     return mean(losses) if reduction == "mean" else sum(losses)
 
 
-def _seed(g: Any, shape_like: Any, reduction: str) -> Any:
+def _seed(g: object, shape_like: Any, reduction: str) -> Any:
     """The cotangent of each single loss, given that of the reduced one."""
     return g / count(shape_like, tuple(range(shape_like.ndim)), g) if reduction == "mean" else g
 
@@ -94,14 +94,14 @@ def _class_axis(x: Any) -> int:
     return 0 if x.ndim == 1 else 1
 
 
-def _cross_entropy(x: Any, target: Any, *, reduction: str) -> Any:
+def _cross_entropy(x: object, target: object, *, reduction: str) -> Any:
     axis = _class_axis(x)
     index = expand_dims(target, axis)
     picked = take_along_axis(log_softmax(x, axis), index, axis=axis, wrap=False)
     return _reduced(-squeeze(picked, axis), reduction)
 
 
-def _cross_entropy_vjp(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
+def _cross_entropy_vjp(g: object, o: object, x: object, target: object, *, reduction: str) -> Any:
     axis = _class_axis(x)
     g = _seed(g, target, reduction)
     if reduction == "none":
@@ -111,14 +111,14 @@ def _cross_entropy_vjp(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -
     return where(hot, p - 1, p) * g
 
 
-def _cross_entropy_numpy(x: Any, target: Any, *, reduction: str) -> Any:
+def _cross_entropy_numpy(x: Any, target: object, *, reduction: str) -> Any:
     if x.ndim == 2:
         return classes.cross_entropy(x, target, reduction=reduction)
     return _cross_entropy(x, target, reduction=reduction)
 
 
 def _cross_entropy_arrays(
-    positions: Sequence[int], g: Any, o: Any, x: Any, target: Any, *, reduction: str
+    positions: Sequence[int], g: object, o: object, x: Any, target: object, *, reduction: str
 ) -> Sequence[Any]:
     if x.ndim == 2:
         return (classes.cross_entropy_vjp(g, x, target, reduction=reduction),)
@@ -141,16 +141,16 @@ def _pair_check(name: str, x: TensorType, target: TensorType, *, reduction: str)
     broadcast_shapes(name, x, target)
 
 
-def _mse(x: Any, target: Any, *, reduction: str) -> Any:
+def _mse(x: object, target: Any, *, reduction: str) -> Any:
     return _reduced(square(x - target), reduction)
 
 
-def _mse_by_x(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
+def _mse_by_x(g: object, o: object, x: object, target: Any, *, reduction: str) -> Any:
     difference = x - target
     return unbroadcast(_seed(g, difference, reduction) * (2 * difference), x)
 
 
-def _mse_by_target(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
+def _mse_by_target(g: object, o: object, x: object, target: Any, *, reduction: str) -> Any:
     difference = target - x
     return unbroadcast(_seed(g, difference, reduction) * (2 * difference), target)
 
@@ -164,16 +164,16 @@ mse_loss = composite(
 )  # fmt: skip
 
 
-def _bce(x: Any, target: Any, *, reduction: str) -> Any:
+def _bce(x: object, target: Any, *, reduction: str) -> Any:
     return _reduced(softplus(x) - x * target, reduction)
 
 
-def _bce_by_x(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
+def _bce_by_x(g: object, o: object, x: object, target: object, *, reduction: str) -> Any:
     difference = sigmoid(x) - target
     return unbroadcast(_seed(g, difference, reduction) * difference, x)
 
 
-def _bce_by_target(g: Any, o: Any, x: Any, target: Any, *, reduction: str) -> Any:
+def _bce_by_target(g: object, o: object, x: object, target: object, *, reduction: str) -> Any:
     logits = x + zeros_like(target)
     return unbroadcast(_seed(g, logits, reduction) * -logits, target)
 

@@ -104,7 +104,7 @@ elu = composite(
 )  # fmt: skip
 
 
-def _silu_vjp(g: Any, o: Any, a: Any) -> Any:
+def _silu_vjp(g: object, o: object, a: object) -> Any:
     s = sigmoid(a)
     return g * (s * (1 + a * (1 - s)))
 
@@ -124,7 +124,7 @@ def _gelu(x: Any, *, approximate: str) -> Any:
     return 0.5 * x * (1 + erf(x * _ROOT_HALF))
 
 
-def _gelu_vjp(g: Any, o: Any, a: Any, *, approximate: str) -> Any:
+def _gelu_vjp(g: object, o: object, a: Any, *, approximate: str) -> Any:
     if approximate == "tanh":
         t = tanh(_ROOT_TWO_BY_PI * (a + _CUBIC * (a * a * a)))
         slope = _ROOT_TWO_BY_PI * (1 + 3 * _CUBIC * (a * a))
@@ -184,16 +184,16 @@ def clip(x: Value, min: Value = None, max: Value = None) -> Value:
     return clamp(x, low, high)
 
 
-def _clamp_by_x(g: Any, o: Any, x: Any, low: Any, high: Any) -> Any:
+def _clamp_by_x(g: object, o: object, x: object, low: object, high: object) -> Any:
     inside = logical_and(greater_equal(x, low), less_equal(x, high))
     return where(inside, g, 0)
 
 
-def _clamp_by_low(g: Any, o: Any, x: Any, low: Any, high: Any) -> Any:
+def _clamp_by_low(g: object, o: object, x: object, low: object, high: object) -> Any:
     return where(logical_and(less(x, low), less_equal(low, high)), g, 0)
 
 
-def _clamp_by_high(g: Any, o: Any, x: Any, low: Any, high: Any) -> Any:
+def _clamp_by_high(g: object, o: object, x: object, low: object, high: object) -> Any:
     # not maximum(x, low) > high, which a low that is nan would make false
     return where(logical_or(greater(x, high), greater(low, high)), g, 0)
 
@@ -233,7 +233,7 @@ def _softmax(x: Any, *, axis: int) -> Any:
     return e / sum(e, axis=axis, keepdims=True)
 
 
-def _softmax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
+def _softmax_vjp(g: object, o: Any, a: object, *, axis: int) -> Any:
     return (g - sum(g * o, axis=axis, keepdims=True)) * o
 
 
@@ -253,7 +253,7 @@ def _log_softmax(x: Any, *, axis: int) -> Any:
     return shifted - log(sum(exp(shifted), axis=axis, keepdims=True))
 
 
-def _log_softmax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
+def _log_softmax_vjp(g: object, o: object, a: object, *, axis: int) -> Any:
     return g - exp(o) * sum(g, axis=axis, keepdims=True)
 
 
@@ -290,7 +290,7 @@ def _sparsemax_numpy(x: Any, *, axis: int) -> Any:
     return np.moveaxis(result, -1, axis)
 
 
-def _sparsemax_vjp(g: Any, o: Any, a: Any, *, axis: int) -> Any:
+def _sparsemax_vjp(g: Any, o: object, a: object, *, axis: int) -> Any:
     outside = less_equal(o, 0)
     g = where(outside, 0, g)
     size = sum(astype(logical_not(outside), g.dtype), axis=axis, keepdims=True)
@@ -337,7 +337,7 @@ def _normalised(x: Any, axes: int, eps: float) -> tuple[Any, Any]:
     return centred * scale, scale
 
 
-def _layer_norm(x: Any, weight: Any, bias: Any, *, axes: int, eps: float) -> Any:
+def _layer_norm(x: object, weight: object, bias: object, *, axes: int, eps: float) -> Any:
     return _normalised(x, axes, eps)[0] * weight + bias
 
 
@@ -351,7 +351,7 @@ def _layer_norm_check(
 
 
 def _layer_norm_by_x(
-    g: Any, o: Any, x: Any, weight: Any, bias: Any, *, axes: int, eps: float
+    g: object, o: object, x: Any, weight: Any, bias: Any, *, axes: int, eps: float
 ) -> Any:
     last = tuple(range(x.ndim - axes, x.ndim))
     normal, scale = _normalised(x, axes, eps)
@@ -361,7 +361,7 @@ def _layer_norm_by_x(
 
 
 def _layer_norm_by_weight(
-    g: Any, o: Any, x: Any, weight: Any, bias: Any, *, axes: int, eps: float
+    g: object, o: object, x: object, weight: object, bias: object, *, axes: int, eps: float
 ) -> Any:
     return unbroadcast(g * _normalised(x, axes, eps)[0], weight)
 

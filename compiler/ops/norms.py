@@ -65,7 +65,7 @@ def _evaluate(x: Any, *, p: float, axes: tuple[int, ...], keepdims: bool) -> Any
     return np.sum(size**p, **options) ** (1 / p)
 
 
-def _vjp(g: Any, o: Any, a: Any, *, p: float, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _vjp(g: object, o: object, a: Any, *, p: float, axes: tuple[int, ...], keepdims: bool) -> Any:
     if not keepdims:
         g, o = (expand_dims(one, axes) for one in (g, o))
     if p == 0:

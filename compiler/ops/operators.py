@@ -12,20 +12,20 @@ from compiler.core.values import Value
 
 
 def _forward(op: Any) -> Any:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: object, other: object) -> Any:
         return op(self, other) if _known(other) else NotImplemented
 
     return method
 
 
 def _backward(op: Any) -> Any:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: object, other: object) -> Any:
         return op(other, self) if _known(other) else NotImplemented
 
     return method
 
 
-def _known(other: Any) -> bool:
+def _known(other: object) -> bool:
     return isinstance(other, _KNOWN) or hasattr(other, "terms")
 
 
@@ -33,7 +33,7 @@ _KNOWN = (Operand, np.ndarray, np.generic, bool, int, float)
 
 
 def _method(op: Any) -> Any:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: object, *args: object, **kwargs: object) -> Any:
         return op(self, *args, **kwargs)
 
     method.__doc__ = getattr(op, "doc", None) or op.__doc__
@@ -76,7 +76,7 @@ class Operators(Operand):
     def __invert__(self) -> Any:
         return ops.logical_not(self)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return ops.getitem(self, key)
 
     @property

@@ -38,19 +38,19 @@ from compiler.reference.indices import check_range
 __all__ = ["index_put", "masked_fill", "put", "ravel_multi_index"]
 
 
-def _flat_last(x: Any, index: Any) -> Any:
+def _flat_last(x: Any, index: object) -> Any:
     attrs = {"axis": 0, "size": product(x.shape), "wrap": True}
     return last_positions.bound((reshape(index, (-1,)),), attrs)
 
 
-def _put(x: Any, values: Any, index: Any) -> Any:
+def _put(x: Any, values: object, index: Any) -> Any:
     flat = reshape(x, (-1,))
     given = reshape(fitted(values, index.shape), (-1,))
     found = copied_slices(flat, given, reshape(index, (-1,)), axis=0, wrap=True)
     return reshape(found, tuple(x.shape))
 
 
-def _put_numpy(x: Any, values: Any, index: Any) -> Any:
+def _put_numpy(x: Any, values: object, index: object) -> Any:
     index = check_range("put", np.asarray(index), x.size)
     result = writable(x, values)
     result.reshape(-1)[in_order(index)] = values
@@ -64,18 +64,20 @@ def _put_check(name: str, x: TensorType, values: TensorType, index: TensorType) 
         raise OutOfRangeError(f"{name}: index {index} points into {x}, which is empty")
 
 
-def _put_by_x(g: Any, o: Any, a: Any, b: Any, c: Any) -> Any:
+def _put_by_x(g: Any, o: object, a: object, b: object, c: Any) -> Any:
     return where(reshape(less(_flat_last(a, c), 0), tuple(g.shape)), g, 0)
 
 
-def _put_by_values(g: Any, o: Any, a: Any, b: Any, c: Any) -> Any:
+def _put_by_values(g: object, o: object, a: object, b: object, c: Any) -> Any:
     places = reshape(c, (-1,))
     stays = equal(take(_flat_last(a, c), places, 0), positions(places, 0))
     part = where(stays, take(reshape(g, (-1,)), places, 0), 0)
     return unbroadcast(reshape(part, tuple(c.shape)), b)
 
 
-def _put_arrays(positions: Sequence[int], g: Any, o: Any, a: Any, b: Any, c: Any) -> Sequence[Any]:
+def _put_arrays(
+    positions: Sequence[int], g: Any, o: object, a: object, b: object, c: Any
+) -> Sequence[Any]:
     c = in_order(c)
 
     def last() -> Any:
@@ -131,7 +133,7 @@ def _ravel_type(*indices: TensorType, shape: Shape) -> TensorType:
     return TensorType(broadcast_shapes("ravel_multi_index", *wide), INT64)
 
 
-def _ravel_numpy(*indices: Any, shape: tuple[int, ...]) -> Any:
+def _ravel_numpy(*indices: object, shape: tuple[int, ...]) -> Any:
     total: Any = np.zeros((), INT64)
     for index, size in zip(indices, shape, strict=True):
         total = total * size + check_range("ravel_multi_index", np.asarray(index), size)
@@ -161,7 +163,7 @@ ravel_multi_index: Op = register(
 )
 
 
-def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
+def index_put(x: Any, indices: Sequence[object], values: Any, accumulate: bool = False) -> Any:
     """x with `x[indices] = values`, or with the values added there if `accumulate`.
 
     `indices` are one or several integer tensors that broadcast, for the first axes of x; the values
@@ -191,7 +193,7 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
     return reshape(write(rows, reshape(places, (-1,)), values, 0), tuple(x.shape))
 
 
-def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+def masked_fill(x: object, mask: object, value: object) -> Any:
     """x with `value` where a bool mask holds; all broadcast.
 
     Example:

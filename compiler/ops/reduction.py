@@ -39,7 +39,7 @@ __all__ = [
 _any = any
 
 
-def _restore(g: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _restore(g: Any, x: object, axes: tuple[int, ...], keepdims: bool) -> Any:
     """The cotangent of a reduction with the reduced axes back at size 1."""
     # a scalar broadcasts as it is
     whole = keepdims or not axes or not g.ndim
@@ -54,7 +54,7 @@ def _numpy(ufunc: np.ufunc) -> Callable[..., Any]:
     # the ufunc's own method, by position: NumPy's functions take twice the time on small arrays
     reduce: Any = ufunc.reduce
 
-    def evaluate(x: Any, *, axes: tuple[int, ...], keepdims: bool, **attrs: Any) -> Any:
+    def evaluate(x: object, *, axes: tuple[int, ...], keepdims: bool, **attrs: object) -> Any:
         return reduce(x, axes, None, None, keepdims)
 
     return evaluate
@@ -67,11 +67,11 @@ def _prod_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     return _multiply(x, axes, _accumulator(x.dtype), None, keepdims)
 
 
-def _sum_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _sum_vjp(g: object, o: object, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     return broadcast_to.bound((_restore(g, a, axes, keepdims),), {"shape": a.shape})
 
 
-def _prod_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _prod_vjp(g: object, o: object, a: object, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     # the product of the others: with one zero only that zero's slope is not 0, with two or more
     # none is; `lone`, the sum of the zeros, is 0 but carries their slopes to the second order
     g = _restore(g, a, axes, keepdims)
@@ -122,7 +122,9 @@ def _extremum_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
 
 
 def _extremum_vjp(position: Callable[..., Any]) -> Callable[..., Any]:
-    def rule(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool, ties: str) -> Any:
+    def rule(
+        g: object, o: object, a: Any, *, axes: tuple[int, ...], keepdims: bool, ties: str
+    ) -> Any:
         g = _restore(g, a, axes, keepdims)
         if ties == "first":
             (axis,) = axes
@@ -134,7 +136,7 @@ def _extremum_vjp(position: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
-def _at(index: Any, like: Any, axis: int) -> Any:
+def _at(index: object, like: object, axis: int) -> Any:
     """Where along `axis` the position equals `index`: bool of like's shape."""
     return equal(positions(like, axis), index)
 
@@ -182,8 +184,8 @@ def _position_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     return bind
 
 
-def _position_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    def evaluate(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _position_numpy(function: Callable[..., object]) -> Callable[..., Any]:
+    def evaluate(x: object, *, axes: tuple[int, ...], keepdims: bool) -> Any:
         return function(x, axes[0], None, keepdims=keepdims)
 
     return evaluate
@@ -248,15 +250,15 @@ all = reduction(
 )  # fmt: skip
 
 
-def _mean(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _mean(x: object, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     return sum(x, axis=axes, keepdims=keepdims) / count(x, axes)
 
 
-def _mean_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _mean_numpy(x: object, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     return total(x, axes, keepdims) / count(x, axes)
 
 
-def _mean_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _mean_vjp(g: object, o: object, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     g = _restore(g / count(a, axes), a, axes, keepdims)
     return broadcast_to.bound((g,), {"shape": a.shape})
 
@@ -294,13 +296,13 @@ def _freedom(x: Any, axes: tuple[int, ...], correction: int) -> Any:
     return size_value(dims.maximum(0, number - correction), x)
 
 
-def _var(x: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int) -> Any:
+def _var(x: object, *, axes: tuple[int, ...], keepdims: bool, correction: int) -> Any:
     centred = x - mean(x, axis=axes, keepdims=True)
     return sum(square(centred), axis=axes, keepdims=keepdims) / _freedom(x, axes, correction)
 
 
 def _var_vjp(
-    g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int
+    g: Any, o: object, a: object, *, axes: tuple[int, ...], keepdims: bool, correction: int
 ) -> Any:
     g = _restore(g / _freedom(a, axes, correction), a, axes, keepdims)
     return (2 * g) * (a - mean(a, axis=axes, keepdims=True))
@@ -324,19 +326,19 @@ var = composite(
 )  # fmt: skip
 
 
-def _std(x: Any, **attrs: Any) -> Any:
+def _std(x: object, **attrs: Any) -> Any:
     return sqrt(_var(x, **attrs))
 
 
 def _std_vjp(
-    g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int
+    g: object, o: Any, a: object, *, axes: tuple[int, ...], keepdims: bool, correction: int
 ) -> Any:
     flat = equal(o, 0)
     g = where(flat, 0, g / where(flat, 1, 2 * o))
     return _var_vjp(g, None, a, axes=axes, keepdims=keepdims, correction=correction)
 
 
-def _std_numpy(x: Any, **attrs: Any) -> Any:
+def _std_numpy(x: object, **attrs: Any) -> Any:
     return np.sqrt(_var_numpy(x, **attrs))
 
 
@@ -359,7 +361,9 @@ def _logsumexp(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     return result if keepdims else squeeze(result, axes)
 
 
-def _logsumexp_vjp(g: Any, o: Any, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _logsumexp_vjp(
+    g: object, o: object, a: object, *, axes: tuple[int, ...], keepdims: bool
+) -> Any:
     return _restore(g, a, axes, keepdims) * exp(a - _restore(o, a, axes, keepdims))
 
 

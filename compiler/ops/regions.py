@@ -10,11 +10,11 @@ from compiler.core.types import TensorType
 from compiler.ops.batching import first_of_all
 
 
-def _first(x: Any, *others: Any, **attrs: Any) -> Any:
+def _first(x: object, *others: object, **attrs: object) -> Any:
     return x
 
 
-def _first_type(x: TensorType, *others: TensorType, **attrs: Any) -> TensorType:
+def _first_type(x: TensorType, *others: TensorType, **attrs: object) -> TensorType:
     return x
 
 

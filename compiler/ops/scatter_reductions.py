@@ -55,18 +55,20 @@ def _along_prod(values: Any, index: Any, *, axis: int, size: int, wrap: bool) ->
     return result
 
 
-def _only(values: Any, index: Any, axis: int, size: Size, wrap: bool) -> Any:
+def _only(values: Any, index: object, axis: int, size: Size, wrap: bool) -> Any:
     """Where a value is 0, and the only one that is among those that fall on its place."""
     zero = equal(values, 0)
     zeros = along_add(astype(zero, values.dtype), index, axis, size, wrap)
     return logical_and(zero, equal(_taken(zeros, index, axis, wrap), 1))
 
 
-def _taken(x: Any, index: Any, axis: int, wrap: bool) -> Any:
+def _taken(x: object, index: object, axis: int, wrap: bool) -> Any:
     return take_along_axis.bound((x, index), {"axis": axis, "wrap": wrap})
 
 
-def _along_prod_vjp(g: Any, o: Any, a: Any, b: Any, *, axis: int, size: Size, wrap: bool) -> Any:
+def _along_prod_vjp(
+    g: object, o: Any, a: object, b: object, *, axis: int, size: Size, wrap: bool
+) -> Any:
     attrs = {"axis": axis, "size": size, "wrap": wrap}
     lone = _only(a, b, axis, size, wrap)
     without = along_prod.bound((where(lone, 1, a), b), attrs)
@@ -113,7 +115,7 @@ def _along_extremum(
 
 
 def _along_extremum_vjp(
-    g: Any, o: Any, a: Any, b: Any, *, axis: int, size: Size, wrap: bool, largest: bool
+    g: object, o: object, a: Any, b: object, *, axis: int, size: Size, wrap: bool, largest: bool
 ) -> Any:
     reached = astype(equal(a, _taken(o, b, axis, wrap)), a.dtype)
     count = along_add(reached, b, axis, size, wrap)
@@ -174,7 +176,7 @@ def _check(name: str, x: TensorType, values: TensorType, index: TensorType, **at
     require_along(name, x, values, index, attrs["axis"])
 
 
-def _started(x: Any, index: Any, axis: int, wrap: bool, reduce: str, include_self: bool) -> Any:
+def _started(x: Any, index: object, axis: int, wrap: bool, reduce: str, include_self: bool) -> Any:
     """x, or where something falls what changes nothing, unless x counts too."""
     if include_self:
         return x
@@ -182,11 +184,11 @@ def _started(x: Any, index: Any, axis: int, wrap: bool, reduce: str, include_sel
     return where(_untouched(x, index, axis, wrap), x, start)
 
 
-def _untouched(x: Any, index: Any, axis: int, wrap: bool) -> Any:
+def _untouched(x: object, index: object, axis: int, wrap: bool) -> Any:
     return less(last_of(x, index, axis, wrap), 0)
 
 
-def _counts(x: Any, index: Any, axis: int, wrap: bool, include_self: bool) -> Any:
+def _counts(x: Any, index: object, axis: int, wrap: bool, include_self: bool) -> Any:
     """How many elements a mean is over, as numbers of x's dtype; at least 1."""
     one = np.ones((), x.dtype)
     one = index.constant(one) if isinstance(index, Operand) else one
@@ -194,14 +196,14 @@ def _counts(x: Any, index: Any, axis: int, wrap: bool, include_self: bool) -> An
     return total + 1 if include_self else where(equal(total, 0), 1, total)
 
 
-def _product(x: Any, values: Any, index: Any, axis: int, wrap: bool) -> Any:
+def _product(x: Any, values: object, index: Any, axis: int, wrap: bool) -> Any:
     """Per place of x the product of the values that fall on it."""
     total = along_prod(fitted(values, index.shape), index, axis, x.shape[axis], wrap)
     return grown(total, x, axis, 1.0)
 
 
 def _reduced(
-    x: Any, values: Any, index: Any, *, axis: int, wrap: bool, reduce: str, include_self: bool
+    x: Any, values: object, index: Any, *, axis: int, wrap: bool, reduce: str, include_self: bool
 ) -> Any:
     start = _started(x, index, axis, wrap, reduce, include_self)
     if reduce == "prod":
@@ -220,13 +222,13 @@ def _reduced(
     return total / counts if x.dtype.kind == "f" else floor_divide(total, counts)
 
 
-def _reduced_numpy(x: Any, values: Any, index: Any, **attrs: Any) -> Any:
+def _reduced_numpy(x: Any, values: object, index: object, **attrs: Any) -> Any:
     x = writable(x, values)
     return _reduced(x, np.asarray(values, x.dtype), np.asarray(index), **attrs)
 
 
 def _shares(
-    o: Any, a: Any, b: Any, c: Any, axis: int, wrap: bool, include_self: bool
+    o: object, a: Any, b: object, c: Any, axis: int, wrap: bool, include_self: bool
 ) -> tuple[Any, Any, Any]:
     """Where x and the values are the extremum, as numbers, and among how many it is shared."""
     own = astype(equal(a, o), a.dtype)
@@ -238,11 +240,11 @@ def _shares(
 
 
 def _by_x(
-    g: Any,
-    o: Any,
-    a: Any,
-    b: Any,
-    c: Any,
+    g: object,
+    o: object,
+    a: object,
+    b: object,
+    c: object,
     *,
     axis: int,
     wrap: bool,
@@ -260,10 +262,10 @@ def _by_x(
 
 
 def _by_values(
-    g: Any,
-    o: Any,
+    g: object,
+    o: object,
     a: Any,
-    b: Any,
+    b: object,
     c: Any,
     *,
     axis: int,

@@ -36,7 +36,7 @@ from compiler.reference.indices import check_range
 __all__ = ["index_add", "index_copy", "index_fill", "put_along_axis", "scatter", "scatter_add"]
 
 
-def in_order(index: Any) -> Any:
+def in_order(index: object) -> Any:
     """An index whose last element of several is the one that NumPy writes last.
 
     NumPy writes in the order in which index and values lie in memory.
@@ -146,27 +146,27 @@ def along_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     return bind
 
 
-def number_or_operand(values: Any) -> Any:
+def number_or_operand(values: object) -> Any:
     """Values as an operand; a Python number as it is, since its dtype is that of what it meets."""
     return values if isinstance(values, bool | int | float) else as_operand(values)
 
 
-def _untouched(x: Any, index: Any, axis: int, wrap: bool) -> Any:
+def _untouched(x: object, index: object, axis: int, wrap: bool) -> Any:
     return less(last_of(x, index, axis, wrap), 0)
 
 
-def last_of(x: Any, index: Any, axis: int, wrap: bool) -> Any:
+def last_of(x: Any, index: object, axis: int, wrap: bool) -> Any:
     """Per place of x the last position of an index that names it, or -1."""
     attrs = {"axis": axis, "size": x.shape[axis], "wrap": wrap}
     return grown(last_positions.bound((index,), attrs), x, axis, -1)
 
 
-def gathered(x: Any, index: Any, axis: int, wrap: bool) -> Any:
+def gathered(x: object, index: object, axis: int, wrap: bool) -> Any:
     """The elements of x that an index along an axis names."""
     return take_along_axis.bound((cut(x, index, axis), index), {"axis": axis, "wrap": wrap})
 
 
-def added(values: Any, x: Any, index: Any, axis: int, wrap: bool) -> Any:
+def added(values: object, x: Any, index: Any, axis: int, wrap: bool) -> Any:
     """Zeros like x into which values are added."""
     total = along_add(fitted(values, index.shape), index, axis, x.shape[axis], wrap)
     return grown(total, x, axis, 0.0)
@@ -198,7 +198,7 @@ def staying(key: Any, shape: tuple[int, ...], numbers: Any) -> Any:
 
 
 def cotangents_at(
-    positions: Sequence[int], g: Any, b: Any, key: Any, last: Callable[[], Any]
+    positions: Sequence[int], g: Any, b: object, key: Any, last: Callable[[], Any]
 ) -> list[Any]:
     """The cotangents of what is written over at a key, and of the values, on plain arrays."""
     found = []
@@ -217,7 +217,7 @@ def cotangents_at(
 # -- along an axis, one element for another --------------------------------------------------------
 
 
-def _scatter(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+def _scatter(x: Any, values: object, index: Any, *, axis: int, wrap: bool) -> Any:
     values = grown(fitted(values, index.shape), x, axis, 0.0)
     last = last_of(x, index, axis, wrap)
     size = size_value(x.shape[axis], last)
@@ -226,18 +226,22 @@ def _scatter(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
     return take_along_axis.bound((both, order), {"axis": axis, "wrap": False})
 
 
-def _scatter_numpy(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+def _scatter_numpy(x: Any, values: object, index: object, *, axis: int, wrap: bool) -> Any:
     index = check_range("scatter", np.asarray(index), x.shape[axis], wrap)
     result = writable(x, values)
     result[grid(index, axis)] = values
     return result
 
 
-def _scatter_by_x(g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, wrap: bool) -> Any:
+def _scatter_by_x(
+    g: object, o: object, a: object, b: object, c: object, *, axis: int, wrap: bool
+) -> Any:
     return where(_untouched(a, c, axis, wrap), g, 0)
 
 
-def _scatter_by_values(g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, wrap: bool) -> Any:
+def _scatter_by_values(
+    g: object, o: object, a: object, b: object, c: object, *, axis: int, wrap: bool
+) -> Any:
     # of several values for one place the last one alone has a derivative
     last = gathered(last_of(a, c, axis, wrap), c, axis, wrap)
     stays = equal(last, positions(c, axis))
@@ -245,8 +249,9 @@ def _scatter_by_values(g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, wra
 
 
 def _scatter_arrays(
-    positions: Sequence[int], g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, wrap: bool
-) -> Sequence[Any]:
+    positions: Sequence[int], g: Any, o: object, a: object, b: object, c: Any, *, axis: int,
+    wrap: bool,
+) -> Sequence[Any]:  # fmt: skip
     key = grid(c, axis)
     return cotangents_at(positions, g, b, key, lambda: staying(key, g.shape, _numbers(c, axis)))
 
@@ -270,11 +275,11 @@ scatter: Op = composite(
 )  # fmt: skip
 
 
-def _scatter_add(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+def _scatter_add(x: object, values: object, index: object, *, axis: int, wrap: bool) -> Any:
     return x + added(values, x, index, axis, wrap)
 
 
-def _scatter_add_numpy(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+def _scatter_add_numpy(x: Any, values: object, index: object, *, axis: int, wrap: bool) -> Any:
     index = np.asarray(index)
     given = np.broadcast_to(_promoted(values, x), index.shape)
     attrs = {"axis": axis, "size": x.shape[axis], "wrap": wrap}
@@ -299,7 +304,7 @@ scatter_add: Op = composite(
 
 
 def put_along_axis(
-    x: Any, index: Any, values: Any, axis: int | None = -1, *, dim: int | None = None
+    x: Any, index: Any, values: object, axis: int | None = -1, *, dim: int | None = None
 ) -> Any:
     """x with `values` where `take_along_axis` would read: NumPy's, as a new array.
 
@@ -355,15 +360,15 @@ def _slices_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     return bind
 
 
-def _slices(values: Any, x: Any, index: Any, axis: int) -> Any:
+def _slices(values: object, x: Any, index: Any, axis: int) -> Any:
     return fitted(values, resized(tuple(x.shape), axis, index.shape[0]))
 
 
-def _index_add(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+def _index_add(x: Any, values: object, index: object, *, axis: int, wrap: bool) -> Any:
     return x + take_add(_slices(values, x, index, axis), index, axis, x.shape[axis], wrap)
 
 
-def _index_add_numpy(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+def _index_add_numpy(x: Any, values: object, index: object, *, axis: int, wrap: bool) -> Any:
     index = np.asarray(index)
     shape = (*x.shape[:axis], len(index), *x.shape[axis + 1 :])
     given = np.broadcast_to(_promoted(values, x), shape)
@@ -387,17 +392,17 @@ index_add: Op = composite(
 )  # fmt: skip
 
 
-def _last_slices(x: Any, index: Any, axis: int, wrap: bool) -> Any:
+def _last_slices(x: Any, index: object, axis: int, wrap: bool) -> Any:
     attrs = {"axis": 0, "size": x.shape[axis], "wrap": wrap}
     return last_positions.bound((index,), attrs)
 
 
-def _as_column(vector: Any, x: Any, axis: int) -> Any:
+def _as_column(vector: object, x: Any, axis: int) -> Any:
     """One value per slice of x along an axis, to broadcast with x."""
     return expand_dims(vector, tuple(range(1, x.ndim - axis))) if axis < x.ndim - 1 else vector
 
 
-def copied_slices(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+def copied_slices(x: Any, values: object, index: object, *, axis: int, wrap: bool) -> Any:
     """`index_copy` in other ops."""
     values = _slices(values, x, index, axis)
     last = _last_slices(x, index, axis, wrap)
@@ -407,7 +412,7 @@ def copied_slices(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> 
 
 
 def _slices_numpy(name: str) -> Callable[..., Any]:
-    def write(x: Any, values: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+    def write(x: Any, values: object, index: object, *, axis: int, wrap: bool) -> Any:
         index = check_range(name, np.asarray(index), x.shape[axis], wrap)
         result = writable(x, values)
         result[(slice(None),) * axis + (in_order(index),)] = values
@@ -416,19 +421,24 @@ def _slices_numpy(name: str) -> Callable[..., Any]:
     return write
 
 
-def _slices_by_x(g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, wrap: bool) -> Any:
+def _slices_by_x(
+    g: object, o: object, a: object, b: object, c: object, *, axis: int, wrap: bool
+) -> Any:
     return where(_as_column(less(_last_slices(a, c, axis, wrap), 0), a, axis), g, 0)
 
 
-def _index_copy_by_values(g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, wrap: bool) -> Any:
+def _index_copy_by_values(
+    g: object, o: object, a: object, b: object, c: object, *, axis: int, wrap: bool
+) -> Any:
     last = take(_last_slices(a, c, axis, wrap), c, 0)
     stays = _as_column(equal(last, positions(c, 0)), a, axis)
     return unbroadcast(where(stays, take(g, c, axis), 0), b)
 
 
 def _index_copy_arrays(
-    positions: Sequence[int], g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, wrap: bool
-) -> Sequence[Any]:
+    positions: Sequence[int], g: Any, o: object, a: object, b: object, c: Any, *, axis: int,
+    wrap: bool,
+) -> Sequence[Any]:  # fmt: skip
     def last() -> Any:
         return _as_column(staying(in_order(c), (g.shape[axis],), _numbers(c, 0)), g, axis)
 
@@ -449,7 +459,7 @@ index_copy: Op = composite(
 )  # fmt: skip
 
 
-def _index_fill(x: Any, value: Any, index: Any, *, axis: int, wrap: bool) -> Any:
+def _index_fill(x: object, value: object, index: object, *, axis: int, wrap: bool) -> Any:
     return where(_as_column(less(_last_slices(x, index, axis, wrap), 0), x, axis), x, value)
 
 
@@ -461,7 +471,9 @@ def _fill_check(
     _require_slices(name, x, value, index, attrs["axis"])
 
 
-def _index_fill_by_value(g: Any, o: Any, a: Any, b: Any, c: Any, *, axis: int, wrap: bool) -> Any:
+def _index_fill_by_value(
+    g: object, o: object, a: object, b: object, c: object, *, axis: int, wrap: bool
+) -> Any:
     kept = _as_column(less(_last_slices(a, c, axis, wrap), 0), a, axis)
     return unbroadcast(where(kept, 0, g), b)
 

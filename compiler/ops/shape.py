@@ -30,7 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def sizes_of(op: str, shape: Any) -> Shape:
+def sizes_of(op: str, shape: object) -> Shape:
     """`shape` as a tuple of sizes; a single size is a shape of one axis."""
     number = isinstance(shape, Operand) and not shape.shape
     listed = shape if hasattr(shape, "__iter__") and not number else (shape,)
@@ -43,7 +43,7 @@ def sizes_of(op: str, shape: Any) -> Shape:
     return sizes
 
 
-def _int(op: str, size: Any) -> int:
+def _int(op: str, size: object) -> int:
     if isinstance(size, bool) or not hasattr(size, "__index__"):
         raise ShapeError(f"{op}: {size!r} is not a size")
     if not isinstance(size, int | np.integer):  # a tensor, which tells its value or refuses to
@@ -205,7 +205,7 @@ transpose: Op = register(
 )
 
 
-def permute(x: Any, *axes: Any) -> Any:
+def permute(x: object, *axes: object) -> Any:
     """PyTorch's name of `transpose` with an order of all axes.
 
     Example:

@@ -63,7 +63,7 @@ def _offsets(operands: Sequence[Any], axis: int) -> list[Size]:
     return offsets
 
 
-def _concatenate_vjp(i: int, g: Any, o: Any, *operands: Any, axis: int) -> Any:
+def _concatenate_vjp(i: int, g: object, o: object, *operands: object, axis: int) -> Any:
     offsets = _offsets(operands, axis)
     return slice_axis(g, axis, offsets[i], offsets[i + 1])
 
@@ -172,12 +172,12 @@ def _slice_numpy(x: Any, *, starts: Any, sizes: Any, steps: Any) -> Any:
 
 
 def _slice_map(
-    index: Index, x: TensorType, out: TensorType, *, starts: Any, sizes: Any, steps: Any
+    index: Index, x: TensorType, out: TensorType, *, starts: Any, sizes: object, steps: Any
 ) -> Index:
     return tuple(i * step + start for i, start, step in zip(index, starts, steps, strict=True))
 
 
-def _slice_vjp(g: Any, o: Any, a: Any, *, starts: Any, sizes: Any, steps: Any) -> Any:
+def _slice_vjp(g: object, o: object, a: Any, *, starts: object, sizes: Any, steps: Any) -> Any:
     return embed(g, starts, a.shape, steps)
 
 

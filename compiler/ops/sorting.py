@@ -47,7 +47,7 @@ argsort: Op = host_along(
 )  # fmt: skip
 
 
-def _ordered(x: Any, *, axis: int, descending: bool) -> Any:
+def _ordered(x: object, *, axis: int, descending: bool) -> Any:
     attrs = {"axis": axis, "descending": descending}
     return take_along_axis(x, argsort.bound((x,), attrs), axis, wrap=False)
 
@@ -57,7 +57,7 @@ def _sorted(x: Any, *, axis: int, descending: bool) -> Any:
     return np.flip(found, axis) if descending else found
 
 
-def _sort_vjp(g: Any, o: Any, a: Any, *, axis: int, descending: bool) -> Any:
+def _sort_vjp(g: object, o: object, a: Any, *, axis: int, descending: bool) -> Any:
     positions = argsort.bound((a,), {"axis": axis, "descending": descending})
     return along_add(g, positions, axis, a.shape[axis])
 

@@ -44,7 +44,7 @@ _SINC_SLOPE = tuple((-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range
 _NEAR = 0.25
 
 
-def _sinc_vjp(g: Any, o: Any, a: Any) -> Any:
+def _sinc_vjp(g: object, o: object, a: Any) -> Any:
     """(cos(pi a) - sinc(a)) / a, whose difference is lost near 0: there it is a series."""
     near = less(absolute(a), _NEAR)
     angle = where(near, a, 0) * math.pi  # of large ones powers overflow
@@ -125,7 +125,7 @@ def _wide_polygamma(x: Any, n: int) -> Any:
     return where(negative, -sign * positive - slope * math.pi ** (n + 1), positive)
 
 
-def _raised(x: Any, n: int) -> Any:
+def _raised(x: object, n: int) -> Any:
     if n == 1:
         return x
     half = _raised(x, n // 2)
@@ -158,7 +158,7 @@ def _cotangent_slope(n: int) -> tuple[Any, ...]:
     return tuple(map(float, found))
 
 
-def _polygamma_vjp(g: Any, o: Any, a: Any, *, n: int) -> Any:
+def _polygamma_vjp(g: object, o: object, a: object, *, n: int) -> Any:
     return g * polygamma(n + 1, a)
 
 
@@ -173,12 +173,12 @@ polygamma: Any = composite(
 # -- logarithms of sums, quotients and products -------------------------------------------------
 
 
-def _logaddexp(a: Any, b: Any) -> Any:
+def _logaddexp(a: Any, b: object) -> Any:
     # infinities of one sign have no difference
     return where(equal(a, b), a + _LN2, maximum(a, b) + softplus(-absolute(a - b)))
 
 
-def _logaddexp2(a: Any, b: Any) -> Any:
+def _logaddexp2(a: Any, b: object) -> Any:
     rest = log1p(exp2(-absolute(a - b))) * _LOG2_E
     return where(equal(a, b), a + 1, maximum(a, b) + rest)
 
@@ -202,12 +202,12 @@ logaddexp2 = composite(
 )  # fmt: skip
 
 
-def _xlogy(a: Any, b: Any) -> Any:
+def _xlogy(a: object, b: object) -> Any:
     flat = logical_and(equal(a, 0), logical_not(isnan(b)))
     return where(flat, 0, a * log(where(flat, 1, b)))
 
 
-def _xlogy_by_a(g: Any, o: Any, a: Any, b: Any) -> Any:
+def _xlogy_by_a(g: object, o: object, a: object, b: object) -> Any:
     flat = logical_and(equal(a, 0), less_equal(b, 0))
     return where(flat, 0, xlogy(g, where(flat, 1, b)))
 
@@ -232,11 +232,11 @@ def _logit_bind(x: Any, eps: float | None = None) -> tuple[tuple[Any], dict[str,
     return (as_operand(x),), {"eps": None if eps is None else float(eps)}
 
 
-def _logit(x: Any, *, eps: float | None) -> Any:
+def _logit(x: object, *, eps: float | None) -> Any:
     return log_odds(x if eps is None else clip(x, eps, 1 - eps))
 
 
-def _logit_vjp(g: Any, o: Any, a: Any, *, eps: float | None) -> Any:
+def _logit_vjp(g: object, o: object, a: object, *, eps: float | None) -> Any:
     low, beyond = (0.0, math.nan) if eps is None else (eps, 0.0)
     outside = logical_or(less(a, low), greater(a, 1 - low))
     inside = where(outside, 0.5, a)

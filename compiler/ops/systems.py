@@ -51,7 +51,7 @@ def require_square(name: str, type: TensorType) -> None:
 
 def matrix_op(
     name: str,
-    function: Callable[..., Any],
+    function: Callable[..., object],
     result: Callable[..., TensorType],
     *,
     check: Callable[[str, TensorType], None] = require_square,
@@ -63,7 +63,7 @@ def matrix_op(
 ) -> Op:
     """Declare an op of the matrices of one operand, which a host step computes."""
 
-    def infer_type(a: TensorType, **attrs: Any) -> TensorType:
+    def infer_type(a: TensorType, **attrs: object) -> TensorType:
         check(name, a)
         return result(a, **attrs)
 
@@ -95,7 +95,9 @@ def _as_matrices(g: Any) -> Any:
     return expand_dims(g, (g.ndim, g.ndim + 1))
 
 
-def computed_or_failing(name: str, function: Callable[..., Any], what: str, *arrays: Any) -> Any:
+def computed_or_failing(
+    name: str, function: Callable[..., object], what: str, *arrays: object
+) -> Any:
     """What `function` makes of the arrays; LinAlgError if a matrix of the first has none."""
     try:
         return function(*arrays)
@@ -103,7 +105,7 @@ def computed_or_failing(name: str, function: Callable[..., Any], what: str, *arr
         raise LinAlgError(f"{name}: {_first_failing(function, *arrays)} {what}") from None
 
 
-def _first_failing(function: Callable[..., Any], a: Any, *others: Any) -> str:
+def _first_failing(function: Callable[..., object], a: Any, *others: object) -> str:
     """The first matrix for which a function fails."""
     whole = str(type_of(a))
     if a.ndim == 2:
@@ -143,7 +145,7 @@ def _solve_type(a: TensorType, b: TensorType) -> TensorType:
     return TensorType(batch + b.shape[-2:], dtype)
 
 
-def _solve_by_a(g: Any, o: Any, a: Any, b: Any) -> Any:
+def _solve_by_a(g: object, o: object, a: object, b: object) -> Any:
     slope = solve_matrices(transposed(a), g)
     return unbroadcast(negative(matmul(slope, transposed(o))), a)
 
@@ -168,7 +170,7 @@ solve_matrices: Op = register(
 )
 
 
-def solve(a: Any, b: Any) -> Any:
+def solve(a: object, b: Any) -> Any:
     """The x with a x = b: (..., n, n) and (..., n, k) or (n,); leading axes broadcast.
 
     Raises:
@@ -197,7 +199,7 @@ def _cofactors(a: Any) -> Any:
     return sign[..., None, None] * ((u * others[..., None, :]) @ vh)
 
 
-def _cofactor_vjp(g: Any, o: Any, a: Any) -> Any:
+def _cofactor_vjp(g: Any, o: object, a: object) -> Any:
     inverse = transposed(inv(a))
     along = sum(g * inverse, axis=(g.ndim - 2, g.ndim - 1), keepdims=True)
     return along * o - matmul(matmul(o, transposed(g)), inverse)
@@ -238,7 +240,7 @@ class SlogDet(NamedTuple):
     logabsdet: Any
 
 
-def slogdet(a: Any) -> SlogDet:
+def slogdet(a: object) -> SlogDet:
     """The signs and the logarithms of the magnitudes of determinants: (..., n, n) -> (...).
 
     Example:
@@ -258,7 +260,7 @@ def diagonal(a: Any) -> Any:
     return equal(positions(a, a.ndim - 2), positions(a, a.ndim - 1))
 
 
-def _cholesky_vjp(g: Any, o: Any, a: Any) -> Any:
+def _cholesky_vjp(g: object, o: object, a: object) -> Any:
     # Murray, Differentiation of the Cholesky decomposition, 2016
     inner = where(triangle(o), matmul(transposed(o), g), 0)
     inner = where(diagonal(o), inner * 0.5, inner)
@@ -294,7 +296,7 @@ def cholesky(a: Value, *, upper: bool = False) -> Value:
     return transposed(factor) if upper else factor
 
 
-def _pinv_type(a: TensorType, **attrs: Any) -> TensorType:
+def _pinv_type(a: TensorType, **attrs: object) -> TensorType:
     require_matrices("pinv", a)
     return TensorType((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
 
@@ -307,7 +309,7 @@ def _pinv_numpy(a: Any, *, rtol: float | None, hermitian: bool) -> Any:
     )
 
 
-def _pinv_vjp(g: Any, o: Any, a: Any, *, rtol: float | None, hermitian: bool) -> Any:
+def _pinv_vjp(g: object, o: object, a: Any, *, rtol: float | None, hermitian: bool) -> Any:
     # Golub, Pereyra, The differentiation of pseudo-inverses, 1973; by the shorter products
     gt, ot = transposed(g), transposed(o)
     rows, columns = a.shape[-2:]

@@ -78,7 +78,7 @@ def _joined(index: Index, k: int, strides: Steps, dilations: Steps) -> Index:
     return lead + moved
 
 
-def _vjp(g: Any, o: Any, a: Any, *, sizes: Steps, strides: Steps, dilations: Steps) -> Any:
+def _vjp(g: object, o: object, a: Any, *, sizes: Steps, strides: Steps, dilations: Steps) -> Any:
     return overlap_add(g, a.shape[a.ndim - len(sizes) :], strides, dilations)
 
 
@@ -148,7 +148,7 @@ def _overlap_numpy(x: Any, *, shape: Any, strides: Steps, dilations: Steps) -> A
     return result
 
 
-def _overlap_vjp(g: Any, o: Any, a: Any, *, shape: Any, strides: Steps, dilations: Steps) -> Any:
+def _overlap_vjp(g: Any, o: object, a: Any, *, shape: Any, strides: Steps, dilations: Steps) -> Any:
     sizes = a.shape[a.ndim - len(shape) :]
     windows = sliding_windows(g, sizes, strides, dilations)
     counts = a.shape[a.ndim - 2 * len(shape) : a.ndim - len(shape)]

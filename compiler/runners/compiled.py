@@ -143,7 +143,7 @@ class CompiledRunner:
 
     @property
     def source(self) -> str:
-        """The kernel's source: Python, with the user's lines as comments."""
+        """The kernel as Python, with the user's names, and of each statement its op and line."""
         return self.kernel.source
 
     @property

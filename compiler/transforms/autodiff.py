@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from compiler.core.errors import GraphError
+from compiler.core.source import of_gradient
 from compiler.core.types import TensorType, TupleType, Type, unify
 from compiler.graph.evaluate import replaced
 from compiler.graph.expression import (
@@ -125,7 +126,7 @@ def _through_op(node: Expression, cotangents: dict[int, Any], needed: set[int]) 
         for position, operand in enumerate(node.operands)
         if operand.serial in needed and _has_rule(node, position)
     ]
-    with at_line(node.source):
+    with at_line(of_gradient(node.op.name, node.source)):
         parts = _parts(node, cotangents[node.serial], positions)
         for position, part in zip(positions, parts, strict=True):
             operand = node.operands[position]

@@ -22,7 +22,7 @@ from dynamic.tensors.dims import along
 from dynamic.tensors.tensor import Tensor
 
 
-def _where(condition: Any, *operands: Any, **options: Any) -> Any:
+def _where(condition: object, *operands: object, **options: object) -> Any:
     """`where(condition, a, b)`, or the places where a condition alone is not 0, per axis."""
     if isinstance(condition, Tensor):
         if not operands and not options:

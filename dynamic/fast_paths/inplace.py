@@ -30,7 +30,7 @@ def in_place(ufunc: Any, general: Any) -> Any:
     `general` is the method for every other call: what is recorded, cast or refused.
     """
 
-    def method(self: Any, other: Any, **options: Any) -> Any:
+    def method(self: Any, other: Any, **options: object) -> Any:
         x = self._array
         if (x.dtype is F32 or x.dtype is F64) and not options:
             if type(other) in PLAIN:
@@ -60,7 +60,7 @@ _NAMES = {
 }
 
 
-def _fill(self: Any, value: Any) -> Any:
+def _fill(self: Any, value: object) -> Any:
     """Fill with one number or a 0-d tensor; RuntimeError for a tensor with axes."""
     if _is_free(self, None) and _is_small(value):
         try:
@@ -72,12 +72,12 @@ def _fill(self: Any, value: Any) -> Any:
     return _general_fill(self, value)
 
 
-def _zero(self: Any) -> Any:
+def _zero(self: object) -> Any:
     """Fill with zeros."""
     return _general_zero(self) if not _is_free(self, None) else _fill(self, 0)
 
 
-def _is_small(value: Any) -> bool:
+def _is_small(value: object) -> bool:
     """Whether a value is a number that every floating dtype has a place for."""
     return (type(value) is float or type(value) is int) and -MOST_F32 <= value <= MOST_F32
 

@@ -55,7 +55,7 @@ def backward(op: Op) -> Any:
     """`number op tensor`; other left operands take the long way."""
     evaluate, plans = op.evaluate, _plans(op, True)
 
-    def method(self: Tensor, other: Any) -> Any:
+    def method(self: Tensor, other: object) -> Any:
         y = self._array
         dtype = y.dtype
         if (type(other) is float or type(other) is int) and dtype.kind == "f" and y.size < LARGE:
@@ -69,7 +69,7 @@ def backward(op: Op) -> Any:
 def pair(op: Op, operator: Any) -> Any:
     """The function of an op that is an operator as well."""
 
-    def function(*operands: Any, **options: Any) -> Any:
+    def function(*operands: object, **options: object) -> Any:
         if not options and len(operands) == 2:
             left, right = operands
             kind = type(left)
@@ -85,7 +85,7 @@ def pair(op: Op, operator: Any) -> Any:
 def scaled(op: Op, operator: Any) -> Any:
     """The method of a sum or difference, of which the second operand may be scaled."""
 
-    def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    def method(self: object, other: object, *, alpha: Any = 1) -> Any:
         if alpha != 1:
             other = scaled_operand(self, other, alpha)
         result = operator(self, other) if type(self) in PLAIN else NotImplemented
@@ -98,7 +98,7 @@ def scaled(op: Op, operator: Any) -> Any:
 def quotient(op: Op, operator: Any) -> Any:
     """The function of the quotient, which may be rounded."""
 
-    def function(*operands: Any, **options: Any) -> Any:
+    def function(*operands: object, **options: Any) -> Any:
         if not options and len(operands) == 2 and type(operands[0]) in PLAIN:
             result = operator(*operands)
             if result is not NotImplemented:

@@ -28,7 +28,7 @@ def unary(op: Op) -> Any:
     """A function of each element."""
     evaluate, plan = op.evaluate, recipe(op, (True,))
 
-    def function(*operands: Any, **options: Any) -> Any:
+    def function(*operands: Any, **options: object) -> Any:
         if not options and len(operands) == 1 and type(operands[0]) in PLAIN:
             (input,) = operands
             x = input._array
@@ -45,7 +45,7 @@ def along_axis(op: Op) -> Any:
     general = dims.along(op.general, op.name)
     ready = [[{"axis": axis} for axis in range(ndim)] for ndim in _RANKS]
 
-    def function(input: Any, dim: Any = _ANY, **options: Any) -> Any:
+    def function(input: Any, dim: object = _ANY, **options: object) -> Any:
         if not options and type(dim) is int and type(input) in PLAIN:
             x = input._array
             if (x.dtype is F32 or x.dtype is F64) and 0 < x.size < LARGE and x.flags.c_contiguous:
@@ -71,7 +71,7 @@ def _ready(options: Attrs) -> tuple[list[Attrs], list[list[list[Attrs]]]]:
 
 
 def reduction(
-    op: Op, along: Op | None, general: Callable[..., Any], whole: Any = None, **options: Any
+    op: Op, along: Op | None, general: Callable[..., Any], whole: Any = None, **options: object
 ) -> Any:
     """A method that reduces all axes, or one; `general` is the method for every other call.
 
@@ -93,8 +93,8 @@ def reduction(
         dim: Any = None,
         keepdim: bool = False,
         *,
-        dtype: Any = None,
-        axis: Any = None,
+        dtype: object = None,
+        axis: object = None,
         keepdims: bool = False,
     ) -> Any:
         if axis is not None or keepdims is not False:  # NumPy's names

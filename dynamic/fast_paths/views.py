@@ -25,7 +25,7 @@ _reshape = recipe(ops.reshape, (True,))
 Arranged = tuple[Any, Attrs]
 
 
-def _getitem(self: Any, key: Any) -> Any:
+def _getitem(self: Any, key: object) -> Any:
     """`self[key]`: a view for an int, a slice, None, or several of them."""
     basic: Any
     if type(key) is slice and (key.step is None or key.step == 1):
@@ -46,7 +46,7 @@ def _getitem(self: Any, key: Any) -> Any:
     return new_view(_select, self, array, {"key": basic})
 
 
-def _has_less_than_one(shape: tuple[Any, ...]) -> bool:
+def _has_less_than_one(shape: tuple[object, ...]) -> bool:
     """Whether a size, given one by one or in a sequence, is negative and not -1."""
     first = shape[0]
     sizes = first if len(shape) == 1 and isinstance(first, _SEQUENCES) else shape
@@ -56,7 +56,7 @@ def _has_less_than_one(shape: tuple[Any, ...]) -> bool:
 def reshaping(general: Callable[..., Any], copies: bool) -> Any:
     """A function of a tensor and a shape; where no view has that shape, a copy if it `copies`."""
 
-    def function(input: Any, *shape: Any) -> Any:
+    def function(input: Any, *shape: object) -> Any:
         if type(input) in PLAIN and shape:
             x = input._array
             try:
@@ -101,7 +101,7 @@ def arranging(op: Op, general: Callable[..., Any], arranged: Callable[..., Arran
     """
     plan = recipe(op, (True,))
 
-    def method(self: Any, *args: Any, **options: Any) -> Any:
+    def method(self: Any, *args: object, **options: object) -> Any:
         if options:
             return general(self, *args, **options)
         try:
@@ -190,7 +190,7 @@ _squeeze_all = arranging(ops.squeeze, Tensor.squeeze, _squeezed)
 _squeeze_one = arranging(eager_ops.squeeze_dim, Tensor.squeeze, _squeezed_along)
 
 
-def _squeeze(self: Any, dim: Any = None) -> Any:
+def _squeeze(self: object, dim: object = None) -> Any:
     """A view without the axes of size 1: all, or those of `dim` that have size 1."""
     return _squeeze_all(self) if dim is None else _squeeze_one(self, dim)
 

@@ -97,7 +97,7 @@ class detect_anomaly:  # noqa: N801 - PyTorch's name
         _set(*self._before.pop())
 
 
-def watched(node: Any, g: Any, create_graph: bool) -> Any:
+def watched(node: Any, g: object, create_graph: bool) -> Any:
     """What a node finds; what it records has it as parent, an error shows where it was made."""
     _running.nodes.append(node)
     try:

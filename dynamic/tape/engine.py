@@ -31,7 +31,7 @@ def run(
     roots: Collection[Root],
     retain_graph: bool,
     create_graph: bool,
-    inputs: Sequence[Any] | None = None,
+    inputs: Sequence[object] | None = None,
     accumulate: bool = False,
 ) -> dict[Any, Any]:
     """Propagate cotangents from the roots to the leaves.
@@ -102,8 +102,8 @@ def _propagate(
     roots: Collection[Root],
     retain_graph: bool,
     create_graph: bool,
-    wanted: Collection[Any] | None,
-    needed: Collection[Any] | None,
+    wanted: Collection[object] | None,
+    needed: Collection[object] | None,
 ) -> dict[Any, Any]:
     watch = anomaly.state.enabled
     pending: dict[Any, Any] = {}
@@ -188,7 +188,7 @@ def _observed(node: Any, g: Any, create_graph: bool, watch: bool) -> Any:
     return parts if hooks is None or not hooks.after else _after(node, parts, gradients)
 
 
-def _after(node: Any, parts: Any, gradients: tuple[Any, ...]) -> list[tuple[Any, Any]]:
+def _after(node: Any, parts: Any, gradients: tuple[object, ...]) -> list[tuple[Any, Any]]:
     """The cotangents after the hooks that see them all, by the position of the operands."""
     by_place = dict(zip(node.places(), (part for _, part in parts), strict=True))
     found = tuple(as_tensor(by_place.get(i)) for i in range(len(node.edges)))

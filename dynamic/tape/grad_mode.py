@@ -74,18 +74,18 @@ def is_inference_mode_enabled() -> bool:
     return mode.inference
 
 
-def decorated(function: Callable[..., Any], make: Callable[[], Any]) -> Callable[..., Any]:
+def decorated(function: Callable[..., object], make: Callable[[], Any]) -> Callable[..., Any]:
     """`function` run in a context of its own; a generator only while it runs, not between."""
     if inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)
-        def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        def generate(*args: object, **kwargs: object) -> Generator[Any, Any, Any]:
             return (yield from _steps(function(*args, **kwargs), make))
 
         return generate
 
     @functools.wraps(function)
-    def switched(*args: Any, **kwargs: Any) -> Any:
+    def switched(*args: object, **kwargs: Any) -> Any:
         with make():
             return function(*args, **kwargs)
 
@@ -131,7 +131,7 @@ class _Switch:
         """Another context of the kind."""
         return type(self)()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[..., object]) -> Callable[..., Any]:
         """`function`, run in such a context."""
         return decorated(function, self.clone)
 
@@ -141,7 +141,7 @@ class no_grad(_Switch):  # noqa: N801 - PyTorch's name
 
     enabled = False
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+    def __new__(cls, function: Callable[..., object] | None = None) -> Any:
         """The context, or `function` decorated with it."""
         return super().__new__(cls) if function is None else cls()(function)
 
@@ -170,7 +170,7 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
         switch.enabled = self.enabled
         return switch
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[..., object]) -> Callable[..., Any]:
         """`function`, run in this mode; the mode outside stays as it was."""
         record_if(self._outside)
         return super().__call__(function)
@@ -182,7 +182,7 @@ class inference_mode:  # noqa: N801 - PyTorch's name
     `inference_mode(False)` leaves the mode. A context, and a decorator with or without a call.
     """
 
-    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
+    def __new__(cls, mode: bool | Callable[..., object] = True) -> Any:
         """The context, or a function decorated with it."""
         if isinstance(mode, bool):
             return super().__new__(cls)
@@ -206,6 +206,6 @@ class inference_mode:  # noqa: N801 - PyTorch's name
         """Another context of the kind."""
         return type(self)(self.mode)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[..., object]) -> Callable[..., Any]:
         """`function`, run in such a context."""
         return decorated(function, self.clone)

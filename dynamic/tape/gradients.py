@@ -21,12 +21,12 @@ from dynamic.tape.hooks import as_tensor
 
 
 def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
+    tensors: object,
+    grad_tensors: object = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     *,
-    inputs: Any = None,
+    inputs: object = None,
     retain_variables: bool | None = None,
 ) -> None:
     """Add the derivatives of `tensors` to the `grad` of the leaves that they depend on.
@@ -73,9 +73,9 @@ def backward(
 
 
 def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
+    outputs: object,
+    inputs: object,
+    grad_outputs: object = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool | None = None,
@@ -130,7 +130,7 @@ def grad(
 
 
 def _batched(
-    outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], options: Any
+    outputs: Sequence[object], inputs: Sequence[object], cotangents: Sequence[Any], options: Any
 ) -> tuple[Any, ...]:
     rows = [
         grad(

@@ -13,7 +13,7 @@ _numbers = itertools.count()
 class Hooks(OrderedDict[int, Any]):
     """Hooks in the order in which they are called, each under a number of its own. Final."""
 
-    def add(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+    def add(self, hook: object, prepend: bool = False) -> RemovableHandle:
         """Call `hook` after the others, or before them, until its handle is removed."""
         handle = RemovableHandle(self)
         self[handle.id] = hook

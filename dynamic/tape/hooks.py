@@ -30,7 +30,7 @@ class Cell:
 
     __slots__ = ("grad", "retains")
 
-    def __init__(self, grad: Any = None, retains: bool = False) -> None:
+    def __init__(self, grad: object = None, retains: bool = False) -> None:
         self.grad = grad
         self.retains = retains
 
@@ -68,12 +68,12 @@ def hooks_of(node: Any) -> Hooks:
     return found
 
 
-def as_tensor(g: Any) -> Any:
+def as_tensor(g: object) -> Any:
     """A cotangent as a tensor."""
     return g if g is None or isinstance(g, Operand) else provided.wrap(g)
 
 
-def _replacement(hook: Hook, before: Any, after: Any) -> Any:
+def _replacement(hook: Hook, before: Any, after: object) -> Any:
     """What a hook returned for one gradient, a tensor; None leaves the gradient as it is."""
     if after is None:
         return before
@@ -90,7 +90,7 @@ def _replacement(hook: Hook, before: Any, after: Any) -> Any:
     return after
 
 
-def at_tensor(hooks: Hooks, g: Any, create_graph: bool) -> Any:
+def at_tensor(hooks: Hooks, g: object, create_graph: bool) -> Any:
     """Run the hooks of the tensor on its gradient, then retain what they leave of it."""
     if hooks.tensor:
         value = as_tensor(g)
@@ -102,21 +102,23 @@ def at_tensor(hooks: Hooks, g: Any, create_graph: bool) -> Any:
     return g
 
 
-def run_before(hooks: Hooks, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+def run_before(hooks: Hooks, gradients: tuple[object, ...]) -> tuple[Any, ...]:
     """The gradients of a node's outputs after the hooks before it."""
     for hook in tuple(hooks.before.values()):
         gradients = _all_replaced(hook, gradients, hook(gradients))
     return gradients
 
 
-def run_after(hooks: Hooks, found: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+def run_after(
+    hooks: Hooks, found: tuple[object, ...], gradients: tuple[object, ...]
+) -> tuple[Any, ...]:
     """The gradients that a node found, by the position of its operands, after its hooks."""
     for hook in tuple(hooks.after.values()):
         found = _all_replaced(hook, found, hook(found, gradients))
     return found
 
 
-def _all_replaced(hook: Hook, before: tuple[Any, ...], after: Any) -> tuple[Any, ...]:
+def _all_replaced(hook: Hook, before: tuple[object, ...], after: object) -> tuple[Any, ...]:
     if after is None:
         return before
     if not isinstance(after, tuple):

@@ -25,7 +25,7 @@ def leaf_node(tensor: Any) -> AccumulateGrad:
     return node
 
 
-def freeze(node: Any) -> None:
+def freeze(node: object) -> None:
     """Note that the tensor, if it is a leaf that this node belongs to, requires no grad now."""
     if type(node) is AccumulateGrad:
         node.__class__ = FrozenGrad
@@ -63,7 +63,7 @@ class AccumulateGrad(GraphNode):
         self._call_hooks(tensor)
         return ()
 
-    def _call_hooks(self, tensor: Any) -> None:
+    def _call_hooks(self, tensor: object) -> None:
         if self.hooks is not None and tensor is not None:
             for hook in tuple(self.hooks.accumulated.values()):
                 hook(tensor)

@@ -26,8 +26,8 @@ class Pass:
     def __init__(
         self,
         roots: Collection[Any],
-        needed: Collection[Any] | None,
-        wanted: Collection[Any],
+        needed: Collection[object] | None,
+        wanted: Collection[object],
     ) -> None:
         self._roots = [node for node, _ in roots]
         self._needed = needed
@@ -35,7 +35,7 @@ class Pass:
         self._reached: set[Any] | None = None
         self.state: dict[Any, Any] = {}
 
-    def reaches(self, node: Any) -> bool:
+    def reaches(self, node: object) -> bool:
         """Whether a cotangent of this node's output will be found, and its hooks run."""
         if self._needed is not None and node not in self._needed and node not in self._wanted:
             return False
@@ -54,7 +54,7 @@ class Pass:
 class MultiHandle:
     """What takes the hooks off all tensors: `remove()`, or the end of a `with` block. Final."""
 
-    def __init__(self, hook: Any, handles: Sequence[Any]) -> None:
+    def __init__(self, hook: object, handles: Sequence[Any]) -> None:
         self._hook: Any = hook
         self.handles = tuple(handles)
         following.append(hook)
@@ -82,7 +82,7 @@ def _pass() -> Pass:
 
 
 def register_multi_grad_hook(
-    tensors: Sequence[Any], fn: Callable[..., Any], *, mode: str = "all"
+    tensors: Sequence[Any], fn: Callable[..., object], *, mode: str = "all"
 ) -> MultiHandle:
     """Call `fn` once in a pass: with the gradients of all tensors, or the first one.
 
@@ -105,11 +105,11 @@ def register_multi_grad_hook(
 
 
 class _First:
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         self._function = function
         self._lock = threading.Lock()
 
-    def __call__(self, gradient: Any) -> None:
+    def __call__(self, gradient: object) -> None:
         state = _pass().state
         with self._lock:
             if self in state:
@@ -119,7 +119,7 @@ class _First:
 
 
 class _Every:
-    def __init__(self, function: Callable[..., Any], tensors: Sequence[Any]) -> None:
+    def __init__(self, function: Callable[..., object], tensors: Sequence[Any]) -> None:
         self._function = function
         self._nodes = [one._node for one in tensors]
         self._lock = threading.Lock()
@@ -127,7 +127,7 @@ class _Every:
     def part(self, index: int) -> Callable[[Any], None]:
         """The hook of one tensor."""
 
-        def hook(gradient: Any) -> None:
+        def hook(gradient: object) -> None:
             task = _pass()
             with self._lock:
                 noted = task.state.get(self)

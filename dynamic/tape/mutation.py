@@ -43,7 +43,7 @@ class AllowedMutation:
             )
         return kept.tensor
 
-    def before_write(self, counter: Any) -> None:
+    def before_write(self, counter: object) -> None:
         """Copy what was saved of the memory that a version counter belongs to."""
         for kept in self._kept.pop(id(counter), ()):
             kept.tensor._array = kept.tensor._array.copy()

@@ -95,7 +95,7 @@ class GraphNode(Spec):
         return f"<{self.name()} object at {id(self):#x}>"
 
 
-def noted(node: Any) -> dict[Any, Any] | None:
+def noted(node: object) -> dict[Any, Any] | None:
     """The metadata of a node if it has any."""
     return _metadata.get(node)
 
@@ -141,7 +141,7 @@ class SeveralOutputs(GraphNode):
     count: int
     heads: dict[int, weakref.ref[Output]]
 
-    def head(self, number: int, array: Any) -> Output:
+    def head(self, number: int, array: object) -> Output:
         """The node of one output: the same one for as long as anybody holds it."""
         reference = self.heads.get(number)
         found = None if reference is None else reference()
@@ -156,14 +156,14 @@ class Output(GraphNode):
 
     __slots__ = ("index",)
 
-    def __init__(self, function: Any, index: int, array: Any) -> None:
+    def __init__(self, function: object, index: int, array: Any) -> None:
         super().__init__(array.shape, array.dtype)
         self.edges = (function,)
         self.hooks = None
         self.index = index
         self.serial = next_number()
 
-    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+    def pull(self, g: object, create_graph: bool) -> list[tuple[Any, Any]]:
         """Hand the cotangent over to the node."""
         return [(self.edges[0], Cotangents({self.index: g}))]
 
@@ -185,7 +185,7 @@ class Failing(GraphNode):
         self.label = label
         self.serial = next_number()
 
-    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+    def pull(self, g: object, create_graph: bool) -> list[tuple[Any, Any]]:
         """Raise the error."""
         raise self.error
 

@@ -16,7 +16,7 @@ _lock = threading.Lock()
 fork.hold(fork.Rank.OBSERVERS, _lock)
 
 
-def announce(node: Any) -> None:
+def announce(node: object) -> None:
     """Tell the observers of a new node."""
     for observer in tuple(observers):
         observer(node)

@@ -51,7 +51,7 @@ def pack_saved(node: Any) -> None:
         node.pack(mode.packing[-1])
 
 
-def saved_tensor(array: Any, maker: Any, counter: Any) -> Any:
+def saved_tensor(array: object, maker: object, counter: object) -> Any:
     """The tensor that is saved, made by the node `maker`, with the version that `counter` counts.
 
     An output comes without its node, which would hold itself.
@@ -72,7 +72,9 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
     TypeError if `unpack_hook` does not return a tensor.
     """
 
-    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, pack_hook: Callable[[Any], object], unpack_hook: Callable[[Any], object]
+    ) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
@@ -103,6 +105,6 @@ class disable_saved_tensors_hooks:  # noqa: N801 - PyTorch's name
     def __exit__(self, *exception: object) -> None:
         mode.no_packing = self._before.pop()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[..., object]) -> Callable[..., Any]:
         """`function`, run in such a context."""
         return decorated(function, lambda: disable_saved_tensors_hooks(self.error_message))

@@ -135,7 +135,7 @@ class SavedTensor:
         return saved_tensor(value, maker, counter)
 
     def register_hooks(
-        self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
+        self, pack_hook: Callable[[Any], object], unpack_hook: Callable[[Any], object]
     ) -> None:
         """Keep `pack_hook(tensor)` instead, and read it as `unpack_hook` of that.
 

@@ -29,7 +29,7 @@ class SeveralNode(SeveralOutputs):
     __slots__ = ("attrs", "found", "guards", "op", "operands", "outputs")
 
     def __init__(
-        self, op: Op, attrs: Attrs, operands: Sequence[Any], arrays: Sequence[Any]
+        self, op: Op, attrs: Attrs, operands: Sequence[Any], arrays: Sequence[object]
     ) -> None:
         super().__init__((), np.dtype(np.float32))
         self.op, self.attrs = op, attrs
@@ -94,7 +94,7 @@ class SeveralNode(SeveralOutputs):
         return f"{stem_of(self.op)}Backward0"
 
 
-def _tensor(like: Any, array: Any, node: Any) -> Any:
+def _tensor(like: Any, array: object, node: object) -> Any:
     """An array as a tensor that belongs to the graph."""
     if not isinstance(array, np.ndarray):
         return array
@@ -103,7 +103,9 @@ def _tensor(like: Any, array: Any, node: Any) -> Any:
     return tensor
 
 
-def record_several(op: Op, attrs: Attrs, operands: Sequence[Any], results: Sequence[Any]) -> None:
+def record_several(
+    op: Op, attrs: Attrs, operands: Sequence[object], results: Sequence[Any]
+) -> None:
     """Put new results of an op on the tape, one of whose operands requires grad."""
     node = SeveralNode(op, attrs, operands, [one._array for one in results])
     for i, one in enumerate(results):

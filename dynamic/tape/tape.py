@@ -134,7 +134,7 @@ class Node(GraphNode):
         exponent = self.saved[1]
         return self.edges[1] is None and not exponent.ndim and not exponent
 
-    def _tied(self, g: Any, out: Any, operands: Sequence[Any]) -> list[tuple[Any, Any]]:
+    def _tied(self, g: object, out: object, operands: Sequence[object]) -> list[tuple[Any, Any]]:
         """The cotangents, which depend on operand 0 if on nothing else: their derivative is 0.
 
         So it is in PyTorch, where a penalty on the gradient of a network of such ops has one.
@@ -153,7 +153,7 @@ class Node(GraphNode):
             parts.append((self.edges[i], part))
         return parts
 
-    def _tensors(self, like: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _tensors(self, like: Any, saved: tuple[object, ...]) -> tuple[Any, ...]:
         """The saved arrays as tensors that belong to the graph."""
         makers = (*self.edges, self)
         counters = self.guards or (None,) * len(saved)
@@ -216,7 +216,7 @@ class Node(GraphNode):
         self.keep_packed(tuple(saved), (), ())
 
     def keep_packed(
-        self, saved: tuple[Any, ...], guards: tuple[Any, ...], versions: tuple[Any, ...]
+        self, saved: tuple[object, ...], guards: tuple[object, ...], versions: tuple[object, ...]
     ) -> None:
         """Keep this, some of which is packed, instead of what is saved."""
         self.__class__ = PackedNode
@@ -236,7 +236,7 @@ class PackedNode(Node):
 
     __slots__ = ()
 
-    def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+    def pull(self, g: object, create_graph: bool) -> list[tuple[Any, Any]]:
         """The cotangents of the operands, with what is saved unpacked for as long as it takes."""
         saved = self.saved
         if saved is None:
@@ -253,7 +253,7 @@ _classes: dict[tuple[type, str], type] = {}
 """The classes that `Node.shown` made, by what they are based on and their names."""
 
 
-def mutated(array: Any, maker: Any, counter: Any, version: int, saver: str) -> str:
+def mutated(array: Any, maker: object, counter: Any, version: int, saver: str) -> str:
     """What to say of a saved array whose version, once `version`, is another now.
 
     `maker` is the node that made the array, or None; `saver` the name of that which saved it.
@@ -288,10 +288,10 @@ _new = object.__new__
 
 def new_node(
     plan: Recipe,
-    edges: tuple[Any, ...],
-    saved: tuple[Any, ...],
-    guards: tuple[Any, ...],
-    versions: tuple[Any, ...],
+    edges: tuple[object, ...],
+    saved: tuple[object, ...],
+    guards: tuple[object, ...],
+    versions: tuple[object, ...],
     attrs: Attrs,
     array: Any,
 ) -> Node:
@@ -339,7 +339,7 @@ def record(
     return _record_many(plan, edges, attrs, operands, result)
 
 
-def record_one(plan: Recipe, attrs: Attrs, edge: Any, operand: Any, result: Any) -> Node:
+def record_one(plan: Recipe, attrs: Attrs, edge: object, operand: Any, result: Any) -> Node:
     """`record` for one tensor, made by the node `edge`, and a result that nobody has seen yet."""
     array = result._array
     if not plan.holds:
@@ -357,7 +357,7 @@ def record_one(plan: Recipe, attrs: Attrs, edge: Any, operand: Any, result: Any)
 
 def record_pair(
     plan: Recipe,
-    edges: tuple[Any, ...],
+    edges: tuple[object, ...],
     x: Any,
     y: Any,
     left: Any,
@@ -393,7 +393,7 @@ def record_pair(
 
 def _record_many(
     plan: Recipe,
-    edges: tuple[Any, ...],
+    edges: tuple[object, ...],
     attrs: Attrs,
     operands: Sequence[Any],
     result: Any,

@@ -55,7 +55,7 @@ class _Untracked:
             "instead of `torch.inference_mode()`."
         )
 
-    def __setitem__(self, index: int, value: Any) -> NoReturn:
+    def __setitem__(self, index: int, value: object) -> NoReturn:
         raise AutogradError(
             "Inplace update to inference tensor outside InferenceMode is not allowed."
         )

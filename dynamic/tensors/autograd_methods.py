@@ -173,7 +173,7 @@ class Autograd(Operand):
         """Whether `retain_grad` was called on this tensor while it was no leaf."""
         return self._home is not None and self._home.retains
 
-    def register_hook(self, hook: Any) -> RemovableHandle:
+    def register_hook(self, hook: object) -> RemovableHandle:
         """Call `hook(grad)` with the gradient of this tensor; a tensor that it returns replaces it.
 
         RuntimeError if the tensor requires no grad. The handle's `remove()` takes the hook away.
@@ -182,7 +182,7 @@ class Autograd(Operand):
             raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
         return hooks_of(self._node).tensor.add(hook)
 
-    def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
+    def register_post_accumulate_grad_hook(self, hook: object) -> RemovableHandle:
         """Call `hook(tensor)` after a backward pass has accumulated the gradient of this leaf."""
         if self._node is None:
             raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
@@ -194,10 +194,10 @@ class Autograd(Operand):
 
     def backward(
         self,
-        gradient: Any = None,
+        gradient: object = None,
         retain_graph: bool | None = None,
         create_graph: bool = False,
-        inputs: Any = None,
+        inputs: object = None,
         *,
         retain_variables: bool | None = None,
     ) -> None:
@@ -305,11 +305,11 @@ class Autograd(Operand):
             result.grad = self.grad.detach().clone()
         return result
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
         return rebuild, (type(self), self._array, self.requires_grad)
 
 
-def rebuild(kind: Any, array: Any, requires_grad: bool) -> Any:
+def rebuild(kind: Any, array: object, requires_grad: bool) -> Any:
     """A leaf from what pickle wrote of a tensor."""
     result = kind.__new__(kind)
     made = result.constant(array)
@@ -319,7 +319,7 @@ def rebuild(kind: Any, array: Any, requires_grad: bool) -> Any:
     return result
 
 
-def _check_grad(tensor: Any, value: Any) -> None:
+def _check_grad(tensor: Any, value: object) -> None:
     """Raise unless `value` can be the gradient of `tensor`."""
     if not isinstance(value, Autograd):
         raise ArgumentError(

@@ -49,11 +49,11 @@ def _leaf(array: Any, requires_grad: bool) -> Tensor:
     return result
 
 
-def _float(dtype: Any) -> np.dtype[Any]:
+def _float(dtype: object) -> np.dtype[Any]:
     return get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
 
 
-def _shape(sizes: tuple[Any, ...], size: Any) -> tuple[Any, ...]:
+def _shape(sizes: tuple[object, ...], size: object) -> tuple[Any, ...]:
     """The shape that a factory gets as `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
     if size is None:
         return sizes_of(sizes)
@@ -62,7 +62,7 @@ def _shape(sizes: tuple[Any, ...], size: Any) -> tuple[Any, ...]:
     return sizes_of((size,))
 
 
-def _as_array(data: Any, dtype: Any) -> Any:
+def _as_array(data: object, dtype: object) -> Any:
     """Data as an array: floats become the default dtype, integers int64, arrays keep theirs."""
     if isinstance(data, Tensor):
         data = data._array
@@ -102,7 +102,7 @@ def _narrowed(numbers: Any, dtype: Any) -> Any:
     return np.array(elements, dtype).reshape(numbers.shape)
 
 
-def _dtype_of(data: Any) -> Any:
+def _dtype_of(data: object) -> Any:
     """The dtype that holds all of the data: arrays have theirs; None if there are none."""
     if not isinstance(data, list | tuple | range):
         if isinstance(data, Tensor):
@@ -123,7 +123,7 @@ def _dtype_of(data: Any) -> Any:
 _NUMBERS = frozenset({bool, float, int})
 
 
-def _plain(data: Any) -> tuple[Any, bool]:
+def _plain(data: object) -> tuple[Any, bool]:
     """Nested sequences with the tensors in them as arrays; whether all else are Python's numbers.
 
     Lists of numbers, which most data are, stay as they are.
@@ -139,11 +139,11 @@ def _plain(data: Any) -> tuple[Any, bool]:
 
 
 def tensor(
-    data: Any,
+    data: object,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     requires_grad: bool = False,
-    **options: Any,
+    **options: object,
 ) -> Tensor:
     """A leaf with a copy of `data`: numbers, nested sequences, an ndarray or a tensor.
 
@@ -154,9 +154,9 @@ def tensor(
 
 
 def as_tensor(
-    data: Any,
-    dtype: Any = None,
-    **options: Any,
+    data: object,
+    dtype: object = None,
+    **options: object,
 ) -> Tensor:
     """`data` as a tensor: itself, or on the memory of an ndarray, if the dtype allows."""
     _check("as_tensor", options)
@@ -166,7 +166,7 @@ def as_tensor(
     return wrap(_as_array(data, dtype))
 
 
-def from_numpy(array: Any) -> Tensor:
+def from_numpy(array: object) -> Tensor:
     """A tensor on the memory of an ndarray; TypeError for anything else."""
     if not isinstance(array, np.ndarray):
         raise ArgumentError(f"expected np.ndarray (got {type(array).__name__})")
@@ -175,11 +175,11 @@ def from_numpy(array: Any) -> Tensor:
 
 
 def empty(
-    *sizes: Any,
-    size: Any = None,
-    dtype: Any = None,
+    *sizes: object,
+    size: object = None,
+    dtype: object = None,
     requires_grad: bool = False,
-    **options: Any,
+    **options: object,
 ) -> Tensor:
     """Uninitialised memory of this shape."""
     _check("empty", options)
@@ -187,11 +187,11 @@ def empty(
 
 
 def zeros(
-    *sizes: Any,
-    size: Any = None,
-    dtype: Any = None,
+    *sizes: object,
+    size: object = None,
+    dtype: object = None,
     requires_grad: bool = False,
-    **options: Any,
+    **options: object,
 ) -> Tensor:
     """Zeros of this shape."""
     _check("zeros", options)
@@ -199,11 +199,11 @@ def zeros(
 
 
 def ones(
-    *sizes: Any,
-    size: Any = None,
-    dtype: Any = None,
+    *sizes: object,
+    size: object = None,
+    dtype: object = None,
     requires_grad: bool = False,
-    **options: Any,
+    **options: object,
 ) -> Tensor:
     """Ones of this shape."""
     _check("ones", options)
@@ -211,12 +211,12 @@ def ones(
 
 
 def full(
-    size: Any,
+    size: object,
     fill_value: Any,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     requires_grad: bool = False,
-    **options: Any,
+    **options: object,
 ) -> Tensor:
     """One number in this shape; its dtype that of the number as a tensor."""
     _check("full", options)
@@ -231,9 +231,9 @@ def _like(make: Any) -> Any:
 
     def function(
         input: Tensor,
-        *args: Any,
-        dtype: Any = None,
-        **options: Any,
+        *args: object,
+        dtype: object = None,
+        **options: object,
     ) -> Tensor:
         if len(args) > len(filled):
             raise ArgumentError(f"{name}() takes no shape: it has that of the tensor")
@@ -256,7 +256,7 @@ def arange(
     end: Any = None,
     step: Any = 1,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     requires_grad: bool = False,
     **options: Any,
 ) -> Tensor:
@@ -286,9 +286,9 @@ def linspace(
     end: Any,
     steps: int,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     requires_grad: bool = False,
-    **options: Any,
+    **options: object,
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, equally far apart."""
     _check("linspace", options)
@@ -300,9 +300,9 @@ def eye(
     n: int,
     m: int | None = None,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     requires_grad: bool = False,
-    **options: Any,
+    **options: object,
 ) -> Tensor:
     """The identity matrix, of n rows and m columns (n)."""
     _check("eye", options)
@@ -310,12 +310,12 @@ def eye(
 
 
 def rand(
-    *sizes: Any,
-    size: Any = None,
-    generator: Any = None,
-    dtype: Any = None,
+    *sizes: object,
+    size: object = None,
+    generator: object = None,
+    dtype: object = None,
     requires_grad: bool = False,
-    **options: Any,
+    **options: object,
 ) -> Tensor:
     """Uniform numbers in [0, 1)."""
     _check("rand", options)
@@ -324,12 +324,12 @@ def rand(
 
 
 def randn(
-    *sizes: Any,
-    size: Any = None,
-    generator: Any = None,
-    dtype: Any = None,
+    *sizes: object,
+    size: object = None,
+    generator: object = None,
+    dtype: object = None,
     requires_grad: bool = False,
-    **options: Any,
+    **options: object,
 ) -> Tensor:
     """Normal numbers of mean 0 and variance 1."""
     _check("randn", options)
@@ -342,8 +342,8 @@ def randint(
     high: Any,
     size: Any = None,
     *,
-    generator: Any = None,
-    dtype: Any = None,
+    generator: object = None,
+    dtype: object = None,
     requires_grad: bool = False,
     **options: Any,
 ) -> Tensor:
@@ -361,10 +361,10 @@ def randint(
 def randperm(
     n: int,
     *,
-    generator: Any = None,
-    dtype: Any = None,
+    generator: object = None,
+    dtype: object = None,
     requires_grad: bool = False,
-    **options: Any,
+    **options: object,
 ) -> Tensor:
     """The integers from 0 to n - 1 in random order."""
     _check("randperm", options)

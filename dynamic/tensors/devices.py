@@ -20,7 +20,7 @@ class device(str):  # noqa: N801 - PyTorch's name
     type = "cpu"
     index: int | None = None  # type: ignore[assignment]
 
-    def __new__(cls, type: Any = "cpu", index: int | None = None) -> device:
+    def __new__(cls, type: object = "cpu", index: int | None = None) -> device:
         """Check the name."""
         name = str(type)
         if name.partition(":")[0] != "cpu":
@@ -34,14 +34,14 @@ class device(str):  # noqa: N801 - PyTorch's name
 _Device = device
 
 
-def check_device(wanted: Any) -> None:
+def check_device(wanted: object) -> None:
     """RuntimeError unless an argument `device` is None or the CPU."""
     if wanted is not None:
         device(wanted)
 
 
 def dtype_of_target(
-    args: Sequence[Any], dtype: Any = None, device: Any = None, **options: Any
+    args: Sequence[object], dtype: object = None, device: object = None, **options: object
 ) -> Any:
     """The dtype that the arguments of `to` ask for: one, or that of a tensor; None without.
 

@@ -57,7 +57,7 @@ def along(function: Callable[..., Any], name: str = "") -> Any:
     name = name or function.__name__
 
     @functools.wraps(function)
-    def method(input: Any, *args: Any, **options: Any) -> Any:
+    def method(input: Any, *args: object, **options: object) -> Any:
         if not hasattr(input, "_array"):  # a symbolic expression, or an array
             return function(input, *args, **options)
         try:

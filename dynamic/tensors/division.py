@@ -14,7 +14,7 @@ from dynamic.tape.grad_mode import mode
 from dynamic.tape.nodes import Failing
 
 
-def floor_divide(x: Any, y: Any) -> Any:
+def floor_divide(x: object, y: object) -> Any:
     """`x // y`, rounded down; differentiating it is a RuntimeError, as is 0 among integer y."""
     _refuse_zero(x, y)
     result = ops.floor_divide(x, y)
@@ -24,7 +24,7 @@ def floor_divide(x: Any, y: Any) -> Any:
     return result
 
 
-def quotient_of(x: Any, y: Any, *, rounding_mode: str | None) -> Any:
+def quotient_of(x: object, y: object, *, rounding_mode: str | None) -> Any:
     """`x / y`, or that rounded down ("floor") or toward 0 ("trunc").
 
     What is rounded is flat, and then 0 among integer y is a RuntimeError.
@@ -44,11 +44,11 @@ def quotient_of(x: Any, y: Any, *, rounding_mode: str | None) -> Any:
     return eager_ops.tied(quotient, ops.trunc(ops.divide(x, y))) if floating else quotient
 
 
-def _refuse_zero(x: Any, y: Any) -> None:
+def _refuse_zero(x: object, y: object) -> None:
     dividend, divisor = (getattr(one, "_array", one) for one in (x, y))
     if _is_whole(dividend) and _is_whole(divisor) and not np.asarray(divisor).all():
         raise AutogradError("ZeroDivisionError")
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, int) or getattr(value, "dtype", F32).kind != "f"

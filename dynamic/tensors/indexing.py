@@ -34,21 +34,21 @@ class Indexing(Operand):
 
         def __index__(self) -> int: ...
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         basic, advanced = self._parts(key)
         if advanced is None:
             return self._selected(key if type(key) is slice else basic)
         view = self if is_whole(basic, self._array) else self._selected(basic)
         return ops.take(ops.reshape(view, (-1,)), view._places(advanced), 0)
 
-    def _selected(self, basic: Any) -> Any:
+    def _selected(self, basic: object) -> Any:
         """The view that a key of numbers and slices makes."""
         try:
             return self.apply(eager_ops.select, (self,), {"key": basic})
         except IndexError as error:
             raise OutOfRangeError(_index_text(error, self._array)) from None
 
-    def _parts(self, key: Any) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
+    def _parts(self, key: object) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
         """The key that makes a view, and that of tensors, lists and masks in the view, or None.
 
         As in PyTorch, a bool is a new axis, of which one element is selected, or none.
@@ -93,7 +93,7 @@ class Indexing(Operand):
             basic.append(Ellipsis)  # else an index of every axis makes a NumPy scalar, no view
         return tuple(basic), tuple(advanced) if indexed else None
 
-    def _places(self, key: tuple[Any, ...]) -> Any:
+    def _places(self, key: tuple[object, ...]) -> Any:
         """The positions in the flat tensor that a key of tensors, lists and masks selects."""
         array = self._array
         keys = _without_ellipsis(key, array.ndim)
@@ -105,7 +105,7 @@ class Indexing(Operand):
             raise OutOfRangeError(_index_text(error, array)) from None
 
 
-def _keys_of(key: Any) -> tuple[Any, ...]:
+def _keys_of(key: object) -> tuple[Any, ...]:
     """A key as one index per entry: a list of what are indices themselves counts as a tuple."""
     if type(key) is tuple:
         return key
@@ -124,13 +124,13 @@ _LISTED = 32
 """A list of so many entries is never taken for a tuple (NumPy's old rule, which PyTorch has)."""
 
 
-def _is_index(one: Any) -> bool:
+def _is_index(one: object) -> bool:
     """Whether an entry of a list is no plain number."""
     known = isinstance(one, Indexing | list | tuple | np.ndarray | slice)
     return known or one is None or one is Ellipsis
 
 
-def _index_of(one: Any) -> Any:
+def _index_of(one: object) -> Any:
     """What is no number, slice, None or Ellipsis as an array; None if it is used as a number.
 
     Elements of uint8 are those of a mask.
@@ -159,7 +159,7 @@ def _index_of(one: Any) -> Any:
     )
 
 
-def _without_ellipsis(key: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
+def _without_ellipsis(key: tuple[object, ...], ndim: int) -> tuple[Any, ...]:
     """The same with slices instead, which may be none, and so leave its neighbours together."""
     for place, one in enumerate(key):
         if one is Ellipsis:
@@ -191,7 +191,7 @@ def _check_masks(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
         axis = end
 
 
-def is_whole(basic: tuple[Any, ...], array: Any) -> bool:
+def is_whole(basic: tuple[object, ...], array: Any) -> bool:
     """Whether a key of numbers and slices leaves out nothing and adds no axis."""
     if len(basic) > array.ndim + 1:
         return False
@@ -206,7 +206,7 @@ def is_whole(basic: tuple[Any, ...], array: Any) -> bool:
     return True
 
 
-def _check_key_of_number(key: Any) -> None:
+def _check_key_of_number(key: object) -> None:
     """IndexError for a number or a slice alone."""
     if isinstance(key, slice):
         raise OutOfRangeError("slice() cannot be applied to a 0-dim tensor.")

@@ -33,7 +33,7 @@ def touch(tensor: Any) -> None:
         counter[1] = user_place()
 
 
-def check_writable(tensor: Any, others: Sequence[Any] = (), overlapping: bool = False) -> None:
+def check_writable(tensor: Any, others: Sequence[object] = (), overlapping: bool = False) -> None:
     """Raise unless the tensor may be overwritten by an op on it and `others` (PyTorch's rules).
 
     What the tape forbids comes first, then what the memory does. `overlapping`: whether the op may
@@ -57,7 +57,7 @@ def check_writable(tensor: Any, others: Sequence[Any] = (), overlapping: bool = 
         mode.mutation.before_write(tensor._counter)
 
 
-def _check_recorded(tensor: Any, others: Sequence[Any]) -> None:
+def _check_recorded(tensor: Any, others: Sequence[object]) -> None:
     """Raise unless the tape allows that the tensor is overwritten."""
     view = tensor._view
     if view is None:
@@ -92,9 +92,9 @@ _LEAF = "{} that requires grad is being used in an in-place operation."
 def overwrite(
     tensor: Any,
     op: Op,
-    others: Sequence[Any] = (),
+    others: Sequence[object] = (),
     attrs: Attrs | None = None,
-    written: Any = None,
+    written: object = None,
 ) -> Any:
     """Set `tensor` to `op(tensor, *others)`, recorded if any of them requires grad.
 
@@ -107,7 +107,7 @@ def overwrite(
     return _overwrite(tensor, op, others, attrs or {}, written)
 
 
-def _overwrite(tensor: Any, op: Op, others: Sequence[Any], attrs: Attrs, written: Any) -> Any:
+def _overwrite(tensor: Any, op: Op, others: Sequence[object], attrs: Attrs, written: object) -> Any:
     """`overwrite` of a tensor that is known to be writable."""
     before = _alias(tensor)
     if mode.packing:  # what a pack function gets must not change afterwards
@@ -151,7 +151,7 @@ def _overwrite(tensor: Any, op: Op, others: Sequence[Any], attrs: Attrs, written
 def replace(
     tensor: Any,
     op: Op,
-    others: Sequence[Any],
+    others: Sequence[object],
     attrs: Attrs,
     values: Any,
     overlapping: bool = False,
@@ -202,7 +202,7 @@ def check_result(tensor: Any, result: Any) -> None:
         )
 
 
-def into(name: str, out: Any, result: Any, operands: Sequence[Any]) -> Any:
+def into(name: str, out: Any, result: Any, operands: Sequence[object]) -> Any:
     """`out`, overwritten by the result of an op on `operands` and resized to its shape.
 
     RuntimeError if anything would have to be recorded, or `out` has a dtype of a lower category.
@@ -247,7 +247,7 @@ def refuse_axes(array: Any, source: Any) -> None:
     )
 
 
-def assign(tensor: Any, key: Any, value: Any, exact: bool = False) -> None:
+def assign(tensor: Any, key: object, value: Any, exact: bool = False) -> None:
     """`tensor[key] = value`: recorded on the tensor, which the key makes a view of.
 
     `exact`: whether the values may have no axes of size 1 in front that their place has not.
@@ -277,7 +277,7 @@ def assign(tensor: Any, key: Any, value: Any, exact: bool = False) -> None:
         tensor.copy_(value)
 
 
-def _put(tensor: Any, key: tuple[Any, ...], value: Any, exact: bool) -> None:
+def _put(tensor: Any, key: tuple[object, ...], value: Any, exact: bool) -> None:
     """Set the elements that tensors, lists and masks select."""
     if isinstance(value, bool | int | float):
         value = tensor.constant(element(value, tensor._array.dtype))
@@ -306,7 +306,7 @@ def _put(tensor: Any, key: tuple[Any, ...], value: Any, exact: bool) -> None:
     _overwrite(tensor, ops.put, (given, tensor.constant(places)), {}, written)
 
 
-def _as_given(value: Any, shape: tuple[int, ...], dtype: Any, exact: bool) -> Any:
+def _as_given(value: Any, shape: tuple[int, ...], dtype: object, exact: bool) -> Any:
     """A value of the dtype that is written to places of this shape; RuntimeError if it has more.
 
     `exact`: see `assign`.
@@ -324,7 +324,7 @@ def _as_given(value: Any, shape: tuple[int, ...], dtype: Any, exact: bool) -> An
     return given if given._array.dtype == dtype else ops.astype(given, dtype)
 
 
-def _refuse_bytes(key: Any, advanced: tuple[Any, ...], value: Any) -> None:
+def _refuse_bytes(key: object, advanced: tuple[object, ...], value: object) -> None:
     """RuntimeError for one number where a mask of uint8 holds: PyTorch fills where bools do."""
     if _is_mask(advanced) and (not isinstance(value, Operand) or math.prod(value.shape) == 1):
         for one in key if isinstance(key, tuple | list) else (key,):
@@ -333,7 +333,7 @@ def _refuse_bytes(key: Any, advanced: tuple[Any, ...], value: Any) -> None:
                 raise AutogradError(MASKS.format("Byte", "unsigned char"))
 
 
-def _is_mask(key: tuple[Any, ...]) -> bool:
+def _is_mask(key: tuple[object, ...]) -> bool:
     """Whether a key is that of one mask, which may be filled with a number of any dtype."""
     arrays = [one for one in key if isinstance(one, np.ndarray)]
     return len(arrays) == 1 and bool(arrays[0].dtype.kind == "b")

@@ -39,7 +39,7 @@ from dynamic.tensors.strided import address, may_overlap
 
 
 def _method(op: Op) -> Any:
-    def method(self: Any, *others: Any) -> Any:
+    def method(self: object, *others: object) -> Any:
         return overwrite(self, op, others)
 
     method.__doc__ = f"In place: {op.doc}"
@@ -49,7 +49,7 @@ def _method(op: Op) -> Any:
 def _with_options(op: Op, bind: Any) -> Any:
     """The method of an op that has a signature of its own, `bind`."""
 
-    def method(self: Any, *others: Any, **options: Any) -> Any:
+    def method(self: object, *others: object, **options: object) -> Any:
         (_, *operands), attrs = bind(self, *others, **options)
         return overwrite(self, op, operands, attrs)
 
@@ -63,7 +63,7 @@ def _called(name: str, function: Any) -> Any:
 
 
 def _operator(op: Op) -> Any:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: object, other: object) -> Any:
         return overwrite(self, op, (other,))
 
     return method
@@ -87,7 +87,7 @@ def as_weight(x: Any, weight: Any) -> Any:
 
 
 def _scaled(op: Op) -> Any:
-    def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    def method(self: object, other: object, *, alpha: Any = 1) -> Any:
         return overwrite(self, op, (other if alpha == 1 else scaled_operand(self, other, alpha),))
 
     method.__doc__ = f"In place, with b scaled by `alpha`: {op.doc}"
@@ -109,14 +109,14 @@ class InPlace(Operand):
 
         def __getattr__(self, name: str) -> Any: ...  # the methods of the table
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         assign(self, key, value)
 
     def zero_(self) -> Any:
         """Fill with zeros."""
         return fill(self, eager_ops.zero, 0)
 
-    def fill_(self, value: Any) -> Any:
+    def fill_(self, value: object) -> Any:
         """Fill with one number or a 0-d tensor; RuntimeError for a tensor with axes."""
         if isinstance(value, Operand):
             if len(value.shape):
@@ -137,7 +137,7 @@ class InPlace(Operand):
                 refuse_axes(self._array, source)
         return replace(self, eager_ops.copy, (source,), {}, source._array, same)
 
-    def clamp_(self, min: Any = None, max: Any = None) -> Any:
+    def clamp_(self, min: object = None, max: object = None) -> Any:
         """Limit to [min, max]."""
         if min is None and max is None:
             raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -155,15 +155,15 @@ class InPlace(Operand):
 
     clip_ = clamp_
 
-    def clamp_min_(self, min: Any) -> Any:
+    def clamp_min_(self, min: object) -> Any:
         """Limit from below."""
         return self.clamp_(min=min)
 
-    def clamp_max_(self, max: Any) -> Any:
+    def clamp_max_(self, max: object) -> Any:
         """Limit from above."""
         return self.clamp_(max=max)
 
-    def masked_fill_(self, mask: Any, value: Any) -> Any:
+    def masked_fill_(self, mask: Any, value: object) -> Any:
         """Set the elements where the mask holds to one number, or a 0-d tensor."""
         require_mask(mask)
         if self._overwritten is None:
@@ -173,7 +173,7 @@ class InPlace(Operand):
             written = np.broadcast_to(mask._array, self._array.shape)
         return overwrite(self, eager_ops.fill_where, (mask, value), written=written)
 
-    def masked_scatter_(self, mask: Any, source: Any) -> Any:
+    def masked_scatter_(self, mask: Any, source: object) -> Any:
         """Set the elements where the mask holds to the first elements of `source`, in order."""
         text = "masked_scatter_ only supports boolean masks, but got mask with dtype {0}"
         require_mask(mask, text)
@@ -185,13 +185,13 @@ class InPlace(Operand):
         values = ops.reshape(source, (-1,))[: len(places)]
         return overwrite(self, ops.put, (values, self.constant(places)))
 
-    def index_fill_(self, dim: int, index: Any, value: Any) -> Any:
+    def index_fill_(self, dim: int, index: object, value: object) -> Any:
         """Set the slices at `index` along one axis to one number."""
         require_places(index)
         assign(*self._slices(dim, index, overlapping=True), value)
         return self
 
-    def index_copy_(self, dim: int, index: Any, source: Any) -> Any:
+    def index_copy_(self, dim: int, index: object, source: object) -> Any:
         """Set the slices at `index` along one axis to those of `source`."""
         require_dtype(
             "index_copy_(): self and source expected to have the same dtype, but got (self) {0} "
@@ -201,7 +201,9 @@ class InPlace(Operand):
         assign(*self._slices(dim, index), source)
         return self
 
-    def index_put_(self, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
+    def index_put_(
+        self, indices: Sequence[object], values: object, accumulate: bool = False
+    ) -> Any:
         """`self[indices] = values`, or the values added there, all of them, if `accumulate`."""
         key = tuple(slice(None) if one is None else one for one in indices)
         if not accumulate:
@@ -222,7 +224,7 @@ class InPlace(Operand):
         )
         return overwrite(self, ops.add, (ops.reshape(flat, tuple(self._array.shape)),))
 
-    def scatter_(self, dim: int, index: Any, src: Any) -> Any:
+    def scatter_(self, dim: int, index: Any, src: object) -> Any:
         """Set the elements at `index` along one axis to those of `src`, or one number."""
         axis = axis_of("scatter_", dim, self._array.ndim)
         require_dtype("scatter(): Expected self.dtype to be equal to src.dtype", self, src)
@@ -235,7 +237,7 @@ class InPlace(Operand):
         return overwrite(self, ops.scatter, (src, index), {"axis": axis, "wrap": False})
 
     def _slices(
-        self, dim: int, index: Any, overlapping: bool = False
+        self, dim: int, index: object, overlapping: bool = False
     ) -> tuple[Any, tuple[Any, ...]]:
         """The tensor, as a vector if it is a number, and the key of its slices at `index`.
 
@@ -250,15 +252,15 @@ class InPlace(Operand):
         """The n-th derivative of digamma."""
         return overwrite(self, ops.polygamma, (), {"n": n})
 
-    def addcmul_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    def addcmul_(self, tensor1: object, tensor2: object, *, value: object = 1) -> Any:
         """Add value * tensor1 * tensor2."""
         return self.add_(ops.multiply(tensor1, tensor2), alpha=value)
 
-    def addcdiv_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    def addcdiv_(self, tensor1: object, tensor2: object, *, value: object = 1) -> Any:
         """Add value * tensor1 / tensor2."""
         return self.add_(ops.divide(tensor1, tensor2), alpha=value)
 
-    def lerp_(self, end: Any, weight: Any) -> Any:
+    def lerp_(self, end: Any, weight: object) -> Any:
         """Go a part of the way, `weight`, to `end`; RuntimeError if these have another dtype."""
         if self._overwritten is None:
             check_writable(self, (end, weight))
@@ -267,23 +269,23 @@ class InPlace(Operand):
         require_dtype("expected dtype {2} for `weight` but got dtype {3}", self, weight)
         return self.add_(ops.multiply(end - self, weight))
 
-    def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+    def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: object = None) -> Any:
         """Fill with normal numbers."""
         return self._draw(generator, "normal", mean, std)
 
-    def uniform_(self, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:
+    def uniform_(self, a: float = 0.0, b: float = 1.0, *, generator: object = None) -> Any:
         """Fill with uniform numbers in [a, b)."""
         return self._draw(generator, "uniform", a, b)
 
-    def exponential_(self, lambd: float = 1.0, *, generator: Any = None) -> Any:
+    def exponential_(self, lambd: float = 1.0, *, generator: object = None) -> Any:
         """Fill with exponential numbers of mean 1 / lambd."""
         return self._draw(generator, "exponential", 1 / lambd)
 
-    def bernoulli_(self, p: float = 0.5, *, generator: Any = None) -> Any:
+    def bernoulli_(self, p: float = 0.5, *, generator: object = None) -> Any:
         """Fill with ones, of probability p, and zeros."""
         return self._draw(generator, "binomial", 1, p)
 
-    def random_(self, low: int = 0, high: int | None = None, *, generator: Any = None) -> Any:
+    def random_(self, low: int = 0, high: int | None = None, *, generator: object = None) -> Any:
         """Fill with integers in [low, high); in [0, low) if there is one argument."""
         if high is None:
             if not low:
@@ -292,12 +294,12 @@ class InPlace(Operand):
             low, high = 0, low
         return self._draw(generator, "integers", low, high)
 
-    def _draw(self, generator: Any, name: str, *args: Any) -> Any:
+    def _draw(self, generator: object, name: str, *args: object) -> Any:
         source = source_of(generator)
         values = np.asarray(getattr(source, name)(*args, self._array.shape))
         return self.copy_(self.constant(values))
 
-    def resize_(self, *sizes: Any) -> Any:
+    def resize_(self, *sizes: object) -> Any:
         """Another shape; the elements stay, in row-major order, what is new is uninitialised.
 
         RuntimeError if the tensor requires grad, or is a view.
@@ -336,7 +338,7 @@ def _is_same(array: Any, source: Any) -> bool:
 def _bitwise(op: Op, operator: str) -> Any:
     """In place: `op` on bools, what the operator returns on integers."""
 
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: object) -> Any:
         value = getattr(self, operator)(other)
         check_result(self, value)
         if self._array.dtype.kind == "b":
@@ -354,7 +356,7 @@ def _rounded(self: Any, *, decimals: int = 0) -> Any:
     return self.copy_(self.round(decimals=decimals))
 
 
-def _divided(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+def _divided(self: Any, other: object, *, rounding_mode: str | None = None) -> Any:
     """In place: divided by `other`; `rounding_mode` is None, "floor" or "trunc"."""
     if rounding_mode is None:
         return overwrite(self, ops.divide, (other,))

@@ -35,7 +35,7 @@ from dynamic.tensors.views import pieces, shares_memory
 
 
 def _pair(op: Op) -> Any:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: object, other: object) -> Any:
         return op(self, other)
 
     method.__doc__ = op.doc
@@ -45,7 +45,7 @@ def _pair(op: Op) -> Any:
 def _bitwise(op: Op, function: Any) -> Any:
     """`op` on bools, NumPy's bitwise function on integers."""
 
-    def method(self: Any, *others: Any) -> Any:
+    def method(self: Any, *others: object) -> Any:
         arrays = [self._array, *(bits(function.__name__, self, other) for other in others)]
         if all(_is_bool(array) for array in arrays):
             return op(self, *others)
@@ -62,7 +62,7 @@ def _bitwise(op: Op, function: Any) -> Any:
     return method
 
 
-def bits(name: str, tensor: Any, other: Any) -> Any:
+def bits(name: str, tensor: Any, other: object) -> Any:
     """The array of the other operand of a bitwise function; TypeError for what has no bits."""
     if isinstance(other, Operand):
         return other._array  # type: ignore[attr-defined]
@@ -75,7 +75,7 @@ def bits(name: str, tensor: Any, other: Any) -> Any:
     raise ArgumentError(f"{name}: takes a tensor or an int, not {type(other).__name__}")
 
 
-def _is_bool(array: Any) -> bool:
+def _is_bool(array: object) -> bool:
     dtype = array.dtype if hasattr(array, "dtype") else np.asarray(array).dtype
     return bool(dtype.kind == "b")
 
@@ -122,7 +122,7 @@ class _Made:
         """-a."""
         return ops.negative(self)
 
-    def __rfloordiv__(self, other: Any) -> Any:
+    def __rfloordiv__(self, other: object) -> Any:
         return floor_divide(other, self)
 
 
@@ -200,7 +200,7 @@ class Methods(_Made, Indexing):
         """The bytes of an element."""
         return int(self._array.itemsize)
 
-    def to(self, *args: Any, dtype: Any = None, copy: bool = False, **options: Any) -> Any:
+    def to(self, *args: object, dtype: object = None, copy: bool = False, **options: object) -> Any:
         """The tensor cast to a dtype, or to that of another tensor.
 
         RuntimeError for a device that is not the CPU.
@@ -211,7 +211,7 @@ class Methods(_Made, Indexing):
             return ops.astype(self, wanted)
         return self.apply(eager_ops.clone, (self,), {}) if copy else self
 
-    def type(self, dtype: Any = None) -> Any:
+    def type(self, dtype: object = None) -> Any:
         """The tensor cast to `dtype`; PyTorch's name of the tensor's type if None."""
         if dtype is None:
             return f"torch.{DTYPES[self._array.dtype].legacy}Tensor"
@@ -231,7 +231,7 @@ class Methods(_Made, Indexing):
 
     swapaxes = transpose
 
-    def permute(self, *dims: Any) -> Any:
+    def permute(self, *dims: object) -> Any:
         """A view with the axes in another order."""
         order = sizes_of(dims, "permute", "dims")
         if len(order) != self.ndim:
@@ -245,7 +245,7 @@ class Methods(_Made, Indexing):
             raise AutogradError("permute(): duplicate dims are not allowed.")
         return ops.transpose(self, axes)
 
-    def flip(self, *dims: Any) -> Any:
+    def flip(self, *dims: object) -> Any:
         """The elements in reverse order along the given axes."""
         return ops.flip(self, sizes_of(dims, "flip", "dims"))
 
@@ -269,7 +269,7 @@ class Methods(_Made, Indexing):
             )
         return self.transpose(-2, -1)
 
-    def view(self, *shape: Any) -> Any:
+    def view(self, *shape: object) -> Any:
         """A view of another shape, or the tensor in another dtype."""
         if not shape:
             raise no_view_of_nothing()
@@ -293,7 +293,7 @@ class Methods(_Made, Indexing):
         merged = (*shape[:first], int(np.prod(shape[first : last + 1])), *shape[last + 1 :])
         return ops.reshape(self, merged)
 
-    def expand(self, *sizes: Any) -> Any:
+    def expand(self, *sizes: object) -> Any:
         """A view repeated along axes of size 1 and new leading ones; -1 keeps a size."""
         wanted = sizes_of(sizes, "expand")
         if len(wanted) < self.ndim:
@@ -314,7 +314,7 @@ class Methods(_Made, Indexing):
         """A view with a new axis of size 1."""
         return ops.expand_dims(self, axis_of("unsqueeze", dim, self._array.ndim + 1))
 
-    def squeeze(self, dim: Any = None) -> Any:
+    def squeeze(self, dim: object = None) -> Any:
         """A view without the axes of size 1: all, or those of `dim` that have size 1."""
         shape = self._array.shape
         if dim is None:
@@ -347,7 +347,7 @@ class Methods(_Made, Indexing):
             )
         return self._selected(self._at(axis, slice(start, start + length)))
 
-    def _at(self, dim: int, key: Any) -> tuple[Any, ...]:
+    def _at(self, dim: int, key: object) -> tuple[Any, ...]:
         axis = axis_of("select", dim, self._array.ndim)
         return (slice(None),) * axis + (key,)
 
@@ -391,7 +391,7 @@ class Methods(_Made, Indexing):
         axis = axis_of("unbind", dim, self._array.ndim, of_number=False)
         return pieces(self, "UnbindBackward0", axis, None)
 
-    def norm(self, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
+    def norm(self, p: Any = 2, dim: object = None, keepdim: bool = False) -> Any:
         """The p-norm of the elements; its gradient at 0 is 0."""
         if p in (2, 2.0, "fro"):
             return over(eager_ops.norm, self, dim, keepdim)
@@ -400,16 +400,16 @@ class Methods(_Made, Indexing):
         return self.apply(ops.vector_norm, (self,), attrs)
 
     @with_numpy_names
-    def amax(self, dim: Any = None, keepdim: bool = False) -> Any:
+    def amax(self, dim: object = None, keepdim: bool = False) -> Any:
         """The largest elements along `dim`; ties share the gradient evenly."""
         return over(ops.max, self, _some(self, "amax", dim), keepdim)
 
     @with_numpy_names
-    def amin(self, dim: Any = None, keepdim: bool = False) -> Any:
+    def amin(self, dim: object = None, keepdim: bool = False) -> Any:
         """The smallest elements along `dim`; ties share the gradient evenly."""
         return over(ops.min, self, _some(self, "amin", dim), keepdim)
 
-    def clamp(self, min: Any = None, max: Any = None) -> Any:
+    def clamp(self, min: object = None, max: object = None) -> Any:
         """The elements limited to [min, max]."""
         return ops.clip(self, min, max)
 
@@ -433,12 +433,12 @@ class Methods(_Made, Indexing):
             )
         return _index_select(self, dim, index)
 
-    def masked_fill(self, mask: Any, value: Any) -> Any:
+    def masked_fill(self, mask: object, value: object) -> Any:
         """`value` where the mask holds, the elements elsewhere."""
         require_mask(mask)
         return eager_ops.masked_fill(mask, as_element(value, self), self)
 
-    def where(self, condition: Any, other: Any) -> Any:
+    def where(self, condition: object, other: object) -> Any:
         """The elements where the condition holds, else those of `other`."""
         return ops.where(condition, self, other)
 
@@ -471,12 +471,12 @@ class Methods(_Made, Indexing):
             raise ArgumentError("iteration over a 0-d tensor")
         return iter(self.unbind())
 
-    def __contains__(self, value: Any) -> bool:
+    def __contains__(self, value: object) -> bool:
         return bool(np.any(self._array == getattr(value, "_array", value)))
 
 
 @along
-def _index_select(input: Any, dim: int, index: Any) -> Any:
+def _index_select(input: object, dim: int, index: object) -> Any:
     require_index("index_select(): Expected dtype int32 or int64 for index", index)
     return eager_ops.index_select(input, index, dim)
 

@@ -24,7 +24,7 @@ class _Options:
 _options = _Options()
 
 
-def set_printoptions(**options: Any) -> None:
+def set_printoptions(**options: object) -> None:
     """Set `precision`, `threshold`, `edgeitems`, `linewidth` or `sci_mode` of printed tensors."""
     for name in options:
         if not hasattr(_options, name):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ def generator() -> np.random.Generator:
     return _random.generator
 
 
-def source_of(given: Any) -> np.random.Generator:
+def source_of(given: object) -> np.random.Generator:
     """The generator of a call, NumPy's, or else that of this thread; TypeError for another."""
     if given is None:
         return generator()

@@ -12,7 +12,7 @@ from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.tensors.dims import axes_of
 
 
-def over(op: Op, x: Any, dim: Any, keepdim: bool, **attrs: Any) -> Any:
+def over(op: Op, x: Any, dim: object, keepdim: bool, **attrs: object) -> Any:
     """`op` along `dim`, with PyTorch's error where there is no such axis; of a number itself.
 
     No axis means all of them, as in PyTorch, except to `all` and `any`.
@@ -29,7 +29,7 @@ def over(op: Op, x: Any, dim: Any, keepdim: bool, **attrs: Any) -> Any:
 def with_numpy_names(method: Any) -> Any:
     """The method, which takes NumPy's names of `dim` and `keepdim` as well (as PyTorch's do)."""
 
-    def named(self: Any, *args: Any, **options: Any) -> Any:
+    def named(self: object, *args: object, **options: object) -> Any:
         if options:
             options = {_NAMES.get(key, key): value for key, value in options.items()}
         return method(self, *args, **options)
@@ -50,7 +50,9 @@ def total(op: Op, over_dims: Op) -> Any:
     """The method of a sum, mean or product; `over_dims` is the op where `dim` is given."""
     needs_float = op is ops.mean
 
-    def method(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    def method(
+        self: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None
+    ) -> Any:
         x = self if dtype is None else self.to(dtype)
         if needs_float and x._array.dtype.kind != "f":
             raise AutogradError(
@@ -71,7 +73,7 @@ def total(op: Op, over_dims: Op) -> Any:
 def extremum(op: Op, position: Op, pairwise: Op, result: Any) -> Any:
     """The method of a maximum or minimum, of which `position` finds the index."""
 
-    def method(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def method(self: object, dim: object = None, keepdim: bool = False) -> Any:
         if isinstance(dim, Operand):
             return pairwise(self, dim)
         if dim is None and keepdim is False:
@@ -90,8 +92,8 @@ def spread(op: Op) -> Any:
     """The method of a variance or standard deviation."""
 
     def method(
-        self: Any,
-        dim: Any = None,
+        self: object,
+        dim: object = None,
         unbiased: bool | None = None,
         keepdim: bool = False,
         *,
@@ -109,7 +111,7 @@ def spread(op: Op) -> Any:
 def truth(op: Op) -> Any:
     """The method of `all` or `any`, of numbers too."""
 
-    def method(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def method(self: Any, dim: object = None, keepdim: bool = False) -> Any:
         x = self if self._array.dtype == BOOL else ops.not_equal(self, 0)
         return over(op, x, dim, keepdim)
 

@@ -84,7 +84,7 @@ class Region:
 
     __slots__ = ("_dtype", "_first", "_size", "base", "view")
 
-    def __init__(self, view: Any, base: Any) -> None:
+    def __init__(self, view: object, base: Any) -> None:
         self.view, self.base = layout(view), layout(base)
         low, high = _bounds(view, self.view)
         first, end = _bounds(base, self.base)
@@ -95,14 +95,14 @@ class Region:
             )
         self._first, self._size, self._dtype = first, end - first, base.dtype
 
-    def arranged(self, values: Any, dtype: NumpyDType | None = None) -> tuple[Any, Any]:
+    def arranged(self, values: object, dtype: NumpyDType | None = None) -> tuple[Any, Any]:
         """Values of the base on memory of their own, laid out as the base is, and their view."""
         memory = np.empty(self._size, dtype or self._dtype)
         whole = self._cut(self.base, memory)
         whole[...] = values
         return whole, self._cut(self.view, memory)
 
-    def part(self, whole: Any) -> Any:
+    def part(self, whole: object) -> Any:
         """The view of what `arranged` made."""
         return self._cut(self.view, owner(whole))
 
@@ -113,7 +113,7 @@ class Region:
             return self._cut(self.view, values)
         return None
 
-    def spread(self, g: Any) -> Any:
+    def spread(self, g: object) -> Any:
         """Zeros laid out as the base, to which a cotangent of the view is added in its place."""
         if self.is_shared:
             return self._shared(g)
@@ -188,7 +188,7 @@ def strided(array: Any, shape: Sequence[int], steps: Sequence[int], start: int) 
         ) from None
 
 
-def spread(g: Any, region: Region) -> Any:
+def spread(g: object, region: Region) -> Any:
     """Zeros of the shape of a base, to which a cotangent of its view is added in its place."""
     if not isinstance(g, Operand):
         return region.spread(g)
@@ -200,7 +200,7 @@ def spread(g: Any, region: Region) -> Any:
     return reshape(take_add(g, region.places(), 0, int(np.prod(shape))), shape)
 
 
-def _as_strided_vjp(g: Any, out: Any, a: Any, *, region: Region) -> Any:
+def _as_strided_vjp(g: object, out: object, a: object, *, region: Region) -> Any:
     if isinstance(g, Operand) and 0 in g.shape:  # as in PyTorch, it does not depend on g
         return g.constant(np.zeros(region.base.shape, g.dtype.dtype))
     return spread(g, region)

@@ -71,7 +71,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         return cell
 
     @_counter.setter
-    def _counter(self, counter: Any) -> None:
+    def _counter(self, counter: object) -> None:
         self._cell = counter
 
     @property
@@ -83,7 +83,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         return self._maker
 
     @_node.setter
-    def _node(self, node: Any) -> None:
+    def _node(self, node: object) -> None:
         self._maker = node
 
     @property
@@ -160,7 +160,7 @@ PLAIN.add(Tensor)
 
 
 def _several(
-    op: Op, attrs: Attrs, operands: Sequence[Any], arrays: Sequence[Any], needed: bool
+    op: Op, attrs: Attrs, operands: Sequence[object], arrays: Sequence[object], needed: bool
 ) -> Any:
     """The results of an op whose value is a tuple, recorded as those of one node if need be."""
     results = tuple([fresh(np.array(array, order="C", copy=None)) for array in arrays])
@@ -169,7 +169,7 @@ def _several(
     return results
 
 
-def fresh(array: Any) -> Tensor:
+def fresh(array: object) -> Tensor:
     """The tensor of an array that no other tensor holds, not on the tape.
 
     The three functions below make a tensor and record its node, for all short ways. They repeat
@@ -183,7 +183,7 @@ def fresh(array: Any) -> Tensor:
     return result
 
 
-def new_value(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
+def new_value(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tensor:
     """The tensor of `array`, which an op makes of one plain tensor, recorded if need be.
 
     `array` has memory of its own; `plan` is the recipe for an operand that requires grad.
@@ -209,7 +209,7 @@ Plans: TypeAlias = "Mapping[tuple[bool, bool], Recipe]"
 
 
 def new_value_of_two(
-    plans: Plans, left: Tensor | None, right: Tensor | None, x: Any, y: Any, array: Any
+    plans: Plans, left: Tensor | None, right: Tensor | None, x: object, y: object, array: object
 ) -> Tensor:
     """`new_value` of two operands, `x` and `y` on arrays: plain tensors, or None for a number."""
     result = _new(Tensor)
@@ -232,7 +232,7 @@ def new_value_of_two(
     return result
 
 
-def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
+def new_view(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tensor:
     """The tensor of `array`, which an op makes on the memory of a plain tensor: see `new_value`."""
     result = _new(Tensor)
     result._array = array
@@ -249,7 +249,7 @@ def new_view(plan: Recipe, operand: Tensor, array: Any, attrs: Attrs) -> Tensor:
     return result
 
 
-def strided_view(op: Op, operand: Tensor, array: Any, region: Region | None = None) -> Tensor:
+def strided_view(op: Op, operand: Tensor, array: object, region: Region | None = None) -> Tensor:
     """The tensor of `array`, a view of a plain tensor by an op of `dynamic.tensors.strided`.
 
     `region`, if given, says where it lies in an operand whose elements lie apart.
@@ -258,7 +258,7 @@ def strided_view(op: Op, operand: Tensor, array: Any, region: Region | None = No
     return new_view(recipe(op, (True,)), operand, array, attrs)
 
 
-def as_one_node(op: Op, input: Any, **attrs: Any) -> Any:
+def as_one_node(op: Op, input: Any, **attrs: object) -> Any:
     """An op of this engine on a plain floating tensor; of all else, what the op expands to."""
     attrs = {
         name: value.item() if isinstance(value, Tensor) else value for name, value in attrs.items()
@@ -291,12 +291,12 @@ def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool
     return arrays, dtype, needed, mixed
 
 
-def has_values(x: Any) -> bool:
+def has_values(x: object) -> bool:
     """Whether an operand is a tensor with values, no expression or what stands for one."""
     return isinstance(x, Tensor) and not isinstance(x, Handle)
 
 
-def wrap(array: Any) -> Tensor:
+def wrap(array: object) -> Tensor:
     """A tensor on the memory of an array, without a gradient."""
     if paused and mode.capture is not None:
         known: Tensor = mode.capture.known(array)
@@ -307,14 +307,14 @@ def wrap(array: Any) -> Tensor:
 provided.wrap.provide(wrap)
 
 
-def _own(array: Any, arrays: Sequence[Any]) -> Any:
+def _own(array: Any, arrays: Sequence[object]) -> Any:
     """`array`, copied if it is on the memory of an operand: only views may share memory."""
     if any(array is one or shares_memory(array, one) for one in arrays):
         return array.copy()
     return array
 
 
-def as_operands(op: Op, operands: Sequence[Any]) -> tuple[Sequence[Tensor], bool]:
+def as_operands(op: Op, operands: Sequence[object]) -> tuple[Sequence[Tensor], bool]:
     """The operands as tensors, cast to one dtype where the op wants it; whether one is a number.
 
     Raises GraphError for a symbolic operand.
@@ -353,7 +353,7 @@ def as_operands(op: Op, operands: Sequence[Any]) -> tuple[Sequence[Tensor], bool
     return values, number
 
 
-def _as_value(op: Op, operand: Any) -> Any:
+def _as_value(op: Op, operand: object) -> Any:
     """A tensor on the operand's memory, or a Python number, which is weak."""
     if isinstance(operand, np.ndarray):
         return wrap(operand)
@@ -369,14 +369,14 @@ def _as_value(op: Op, operand: Any) -> Any:
     return wrap(np.asarray(operand))
 
 
-def explain(op: Op, arrays: Sequence[Any], attrs: Attrs, error: Exception) -> NoReturn:
+def explain(op: Op, arrays: Sequence[object], attrs: Attrs, error: Exception) -> NoReturn:
     """Raise what the op's type rule says of the operands, or else NumPy's error."""
     if not isinstance(error, StaticGraphError):
         _infer(op, arrays, attrs)
     raise error
 
 
-def _infer(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
+def _infer(op: Op, arrays: Sequence[object], attrs: Attrs) -> None:
     try:
         op.infer_type(*(type_of(array) for array in arrays), **attrs)
     except ShapeError as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dynamic.core.errors import ArgumentError
 from dynamic.core.user_warnings import warn
 from dynamic.tensors.tensor import Tensor
@@ -12,7 +10,7 @@ from dynamic.tensors.tensor import Tensor
 class _AnyTensor(type):
     """Every tensor is an instance."""
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor)
 
 
@@ -24,7 +22,7 @@ class Variable(metaclass=_AnyTensor):
     """
 
     def __new__(  # type: ignore[misc]
-        cls, data: Any = None, requires_grad: bool = False, volatile: bool = False
+        cls, data: object = None, requires_grad: bool = False, volatile: bool = False
     ) -> Tensor:
         """The tensor."""
         if volatile:

@@ -304,11 +304,11 @@ def make_view(view: Any, of: Any, origin: str | None = None) -> None:
     view._note = view_note(of, origin)
 
 
-def computed(function: Callable[..., Any]) -> Any:
+def computed(function: Callable[..., object]) -> Any:
     """`function`, whose results are no views: what they are views of, nobody else has."""
 
     @functools.wraps(function)
-    def method(*args: Any, **options: Any) -> Any:
+    def method(*args: object, **options: object) -> Any:
         return alone(function(*args, **options))
 
     return method
@@ -325,7 +325,7 @@ def alone(result: Any) -> Any:
     return result
 
 
-def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:
+def rebase(tensor: Any, node: object, is_operand: bool = False) -> None:
     """Put on the tape that `tensor` was overwritten by what `node` made.
 
     `is_operand`: whether operand 0 of `node` is the tensor as it was.
@@ -343,7 +343,7 @@ def rebase(tensor: Any, node: Any, is_operand: bool = False) -> None:
             node_of_view(tensor)  # the gradient to be retained is that of the new values
 
 
-def _replace(tensor: Any, node: Any) -> None:
+def _replace(tensor: Any, node: object) -> None:
     """Give a tensor another node; a gradient that is to be retained is that of the new one."""
     old = tensor._maker
     if node is not None and old is not None and old.hooks is not None:

@@ -212,15 +212,17 @@ class Executable:
 
     @property
     def source(self) -> str:
-        """The kernel's source: Python, with the user's lines as comments.
+        """The kernel as Python, with the user's names, and of each statement its op and line.
 
         Example:
             >>> x = sg.placeholder("x", (None,), "float64")
             >>> print(sg.compile([x], x * x).source)
-            def unit_0(b0: p_f64, b1: p_f64, first: i64, last: i64, chunk: i64) -> i64:
+            # A compiled graph: units, each a function of loops, and the kernel that calls them.
+            ...
+            def unit_0(x: p_f64, output_0: p_f64, first: i64, last: i64, chunk: i64) -> i64:
                 for i0 in range(first, last):
-                    v1 = b0[i0]
-                    v2 = v1 * v1
+                    x_1 = x[i0]                           # x  <- ...
+                    v2 = x_1 * x_1                        # multiply  <- ...
             ...
         """
         return self.runner.compiled("source").kernel.source

@@ -16,6 +16,10 @@ def compiled(function: Callable[[Any], Any], columns: int | None, **options: Any
     return sg.compile([x], function(x), **options)
 
 
+def units(function: Callable[[Any], Any], columns: int | None) -> str:
+    return "".join(compiled(function, columns).kernel.texts)
+
+
 def per_row(x: Any) -> Any:
     """Expensive between two passes over a row."""
     return x / sg.sigmoid(x.sum(axis=1, keepdims=True))
@@ -86,17 +90,17 @@ def test_the_number_of_columns_may_be_unknown(function: Callable[[Any], Any]) ->
 @pytest.mark.parametrize("columns", [20, None])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_these_have_tiles(function: Callable[[Any], Any], columns: int | None) -> None:
-    assert "for tile in range(" in compiled(function, columns).source
+    assert "for tile in range(" in units(function, columns)
 
 
 def test_what_is_cheap_or_long_has_none() -> None:
-    assert "for tile in" not in compiled(lambda x: x / x.sum(axis=1, keepdims=True), 10).source
-    assert "for tile in" not in compiled(per_row, 3000).source
+    assert "for tile in" not in units(lambda x: x / x.sum(axis=1, keepdims=True), 10)
+    assert "for tile in" not in units(per_row, 3000)
 
 
 def test_a_tile_fits_into_the_cache() -> None:
-    assert ", 64):" in compiled(per_row, 16).source
-    assert ", 8):" in compiled(per_row, 180).source
+    assert ", 64):" in units(per_row, 16)
+    assert ", 8):" in units(per_row, 180)
 
 
 @pytest.mark.parametrize("columns", [20, None])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import os
 import pdb
@@ -20,6 +21,8 @@ import pytest
 import staticgraph as sg
 from compiler.codegen.scalar import CONSTRUCTORS
 from compiler.export import functions
+from compiler.export.functions import used_names
+from compiler.graph.expression import at_line
 from compiler.llvm import library, vecmath
 from staticgraph.compare.workloads import WORKLOADS
 from tests.workloads import compiled
@@ -78,7 +81,7 @@ def _run_alone(
 ) -> tuple[list[Any], dict[str, Any]]:
     """The results of an exported kernel in a process of its own, and its variables afterwards."""
     executable.export(folder / "kernel.py")
-    given = {f"-{i}": array for i, array in enumerate(inputs)}
+    given = {f"-{i:03}": array for i, array in enumerate(inputs)}
     given |= {f"={name}": np.array(one.value) for name, one in executable.variables.items()}
     np.savez(folder / "given.npz", allow_pickle=False, **given)
     files = (folder / one for one in ("given.npz", "found.npz"))
@@ -189,7 +192,10 @@ def test_running_the_file_compares_with_the_executable(tmp_path: Path) -> None:
 
 
 def test_names_are_the_users_where_they_can_be(tmp_path: Path) -> None:
-    names = ["image", "np", "a b", "x'); import os #", "class", "unit_0", "run", "v1", "été"]
+    names = [
+        "image", "np", "a b", "x'); import os #", "class", "unit_0", "run", "v1", "été", "?",
+        "layer1.weight", "n" * 1000, "a\nb", "input", "print",
+    ]  # fmt: skip
     leaves = [sg.placeholder(name, (3,), "float64") for name in names]
     total: Any = leaves[0]
     for leaf in leaves[1:]:
@@ -199,11 +205,54 @@ def test_names_are_the_users_where_they_can_be(tmp_path: Path) -> None:
     executable.export(tmp_path / "kernel.py", *arrays)
     text = (tmp_path / "kernel.py").read_text()
     assert text.isascii()
-    assert "import os" not in text
-    assert "def run(image, np_, input_2, input_3, input_4, input_5, run_, v1, input_8):" in text
-    assert "v1 = image[0]" in text
+    assert "import os" not in ast.unparse(ast.parse(text))  # but in an escaped comment
+    assert (
+        "def run(image, np_, a_b, x_import_os, class_, unit_0_, run_, v1, t, input_9, "
+        f"layer1_weight, {'n' * 40}, a_b_, input_, print_):"
+    ) in text
+    assert "image_1 = image[0]" in text
     found = runpy.run_path(str(tmp_path / "kernel.py"))["run"](*arrays)
     np.testing.assert_array_equal(found, executable(*arrays))
+
+
+HOSTILE = [
+    'x"""\nimport os\nos.abort()\n', "w = 1\r\nraise SystemExit", "a\u2028raise", "\\", "exp",
+    "select", "compiled", "njit", "SAVED", "first", "b0", "v1", "i0", "n0", "matmul_5", "saved",
+    "output_0",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_names_and_files_of_any_text_change_no_bit(
+    plain: bool, tmp_path: Path, packages: Path
+) -> None:
+    """The same file under other names gives the same bits, under Numba and plain Python."""
+    found = []
+    for i, names in enumerate(([f"name{i}" for i in range(len(HOSTILE))], HOSTILE)):
+        leaves = []
+        for name in names:
+            with at_line(f"{name}:1" if i else "plain.py:1"):
+                leaves.append(sg.placeholder(name, (None, 4), "float32"))
+        with at_line(f"{names[0]}{names[2]}:7"):
+            total: Any = sum((sg.exp(leaf * 0.5) for leaf in leaves[1:]), leaves[0])
+            total = 0.01 * total
+            h = sg.softmax(total @ sg.constant(np.eye(4, dtype="f4")))
+            outputs = [h, sg.grad(sg.exp(total).sum(), leaves[3]), h.sum()]
+        inputs = [
+            np.random.default_rng(k).normal(size=(3, 4)).astype("f4") for k in range(len(names))
+        ]
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        executable = sg.compile(leaves, outputs)
+        results, _ = _run_alone(executable, inputs[: len(names)], folder, packages, plain)
+        text = (folder / "kernel.py").read_bytes()
+        assert text.isascii()
+        assert "os" not in used_names(text.decode())
+        found.append(results)
+        for one, expected in zip(results, executable(*inputs), strict=True):
+            _compare(one, expected)
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_an_index_out_of_range_names_the_op_and_the_line(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_calls_run_before_the_kernel_is_there_and_go_on_with_it(gate: threading.
 
 def test_what_needs_the_kernel_waits_for_it_and_the_graph_does_not(gate: threading.Event) -> None:
     background, _ = step("w", background=True)
-    compiled, _ = step("v")
+    compiled, _ = step("w")
     assert len(background.graph) == len(compiled.graph)
     assert repr(background) == repr(compiled)
     opener = threading.Timer(0.05, gate.set)

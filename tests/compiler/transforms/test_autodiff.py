@@ -78,7 +78,7 @@ def test_gradient_nodes_belong_to_the_line_of_their_forward_node() -> None:
     y = ops.tanh(x)
     (slope,) = gradients(y * 3.0, [x])
     rule = [node for node in ancestors([slope]) if node.op.name == "subtract"]
-    assert [node.source for node in rule] == [f"{__file__}:{line}"]
+    assert [node.source for node in rule] == [f"gradient of tanh at {__file__}:{line}"]
 
 
 def test_sizes_stay_unknown_through_a_model() -> None:

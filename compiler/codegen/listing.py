@@ -1,0 +1,163 @@
+"""A kernel as readable Python: its units, and the function that does what its program says.
+
+The argument of `kernel` is the table. `p_f32(t, 3)` is the address that entry 3 holds, and
+`offset(x, 2)` that of the element 2 places further on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from compiler.codegen.comments import Comments
+from compiler.codegen.kernel import Kernel
+from compiler.codegen.naming import Names, array_names, calls_of, named, words
+from compiler.codegen.program import (
+    Branch,
+    Call,
+    Change,
+    HostCall,
+    Instruction,
+    Loop,
+    Operand,
+    Set,
+    Share,
+    While,
+)
+from compiler.codegen.scalar import BYTES, pointer_type
+from compiler.ir.sizes import size_expression
+from compiler.ir.text import INDENT, expression
+
+RESERVED = ("chunk", "host", "inf", "kernel", "nan", "offset", "status", "t", *BYTES)
+# two lines of our own: in a line of the user's there, Python would look for an encoding
+HEAD = """# A compiled graph: units, each a function of loops, and the kernel that calls them.
+# A statement is followed by the op that it computes, and your line: `op  <- file:line`.
+"""
+
+
+def listing(kernel: Kernel) -> str:
+    """The text of a kernel."""
+    return _Listing(kernel).text()
+
+
+class _Listing:
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.table = kernel.table
+        self.comments = Comments(kernel.nodes())
+        units = (one.name for one in kernel.units)
+        names = Names([*RESERVED, *words(kernel), *kernel.labels.values(), *units])
+        self.arrays = dict(zip(self.table.address, array_names(kernel, names), strict=True))
+        self.sizes = {entry: kernel.labels[atom] for atom, entry in self.table.unknown.items()}
+
+    def text(self) -> str:
+        calls = calls_of(self.kernel.program)
+        units = []
+        for number, unit in enumerate(self.kernel.units):
+            shown = named(self.kernel, unit, calls[number], self.arrays)
+            nodes = [node for call in calls[number] for node in call.nodes]
+            units.append(self.comments.unit(shown, nodes))
+        return "\n\n".join([HEAD, *units, "\n".join(self._kernel()) + "\n"])
+
+    def _kernel(self) -> Iterator[str]:
+        yield "def kernel(t):"
+        for entry, label in self.sizes.items():
+            yield f"{INDENT}{label} = t[{entry}]"
+        for entry, slot in zip(self.table.address, self.kernel.memory.slots, strict=True):
+            labels = self.kernel.labels
+            shape = ", ".join(expression(size_expression(size, labels)) for size in slot.shape)
+            address = f"{pointer_type(slot.dtype)}(t, {entry})"
+            kind = f"{slot.kind} {slot.dtype.name}[{shape}]"
+            yield f"{INDENT}{self.arrays[entry]} = {address}  # {kind}"
+        for line in self._body(self.kernel.program, 0):
+            yield INDENT + line if line else line
+        yield f"{INDENT}return 0"
+
+    def _body(self, program: Sequence[Instruction], depth: int) -> Iterator[str]:
+        """The lines of instructions, those of one group below what the user wrote."""
+        shown: tuple[int, ...] | None = None
+        for one in program:
+            if one.nodes != shown:
+                yield ""
+                yield self.comments.step(one.nodes)
+                shown = one.nodes
+            yield from self._instruction(one, depth)
+
+    def _inside(self, program: Sequence[Instruction], depth: int) -> list[str]:
+        return [INDENT + line if line else line for line in self._body(program, depth + 1)]
+
+    def _instruction(self, one: Instruction, depth: int) -> Iterator[str]:
+        match one:
+            case Call():
+                yield from self._called(one, depth, ())
+            case Share():
+                count, extent = f"t[{one.chunks}]", f"t[{one.extent}]"
+                first, last = (f"{part} * {extent} // {count}" for part in ("chunk", "(chunk + 1)"))
+                yield f"for chunk in range({count}):"
+                called = self._called(one, depth, (first, last, "chunk"))
+                yield from (INDENT + line for line in called)
+            case HostCall():
+                given = ", ".join(f"t[{each.place.entry}]" for each in one.operands)
+                made = ", ".join(
+                    "_" if each is None else f"t[{each.place.entry}]" for each in one.results
+                )
+                yield f"status = host(t, {one.at})  # {made} = {one.op}({given})"
+                yield from _returned()
+            case Set():
+                yield from (f"t[{a}] = t[{b}] + t[{c}]" for a, b, c in one.sums)
+            case Loop():
+                yield f"for _ in range(t[{one.count}]):"
+                yield from self._inside(one.body, depth)
+                yield from (f"{INDENT}t[{at}] = t[{at}] + t[{by}]" for at, by in one.moves)
+                yield from _swaps(one.swaps)
+            case While():
+                yield "while True:"
+                yield from self._inside(one.test, depth)
+                yield f"{INDENT}if p_u8(t, {one.flag})[0] == 0:"
+                yield f"{INDENT * 2}break"
+                yield from self._inside(one.body, depth)
+                yield from _swaps(one.swaps)
+            case Branch():
+                yield f"if p_u8(t, {one.flag})[0] != 0:"
+                yield from self._inside(one.yes, depth) or [f"{INDENT}pass"]
+                yield "else:"
+                yield from self._inside(one.no, depth) or [f"{INDENT}pass"]
+            case Change():
+                pass
+
+    def _called(self, one: Call | Share, depth: int, chunk: Sequence[str]) -> Iterator[str]:
+        unit = self.kernel.units[one.unit]
+        given = [
+            self._operand(operand, parameter.type, depth)
+            for operand, parameter in zip(one.operands, unit.parameters, strict=False)
+        ]
+        called = f"{unit.name}({', '.join([*given, *chunk])})"
+        if any(operand.entry == self.table.own for operand in one.operands):
+            yield f"status = {called}"
+            yield from _returned()
+        else:
+            yield called
+
+    def _operand(self, operand: Operand, type: str, depth: int) -> str:
+        entry, addend = operand.entry, operand.addend
+        if entry == self.table.zero:
+            return str(addend)
+        if entry in self.sizes:
+            return self.sizes[entry]
+        if not type.startswith("p_"):
+            return f"t[{entry}]"
+        # in a body, addresses change from step to step
+        address = f"{type}(t, {entry})"
+        if entry in self.arrays and not depth:
+            address = self.arrays[entry]
+        first = addend // BYTES[type]
+        return f"offset({address}, {first})" if first else address
+
+
+def _returned() -> Iterator[str]:
+    yield "if status != 0:"
+    yield f"{INDENT}return status"
+
+
+def _swaps(swaps: Sequence[tuple[int, int]]) -> Iterator[str]:
+    for old, new in swaps:
+        yield f"{INDENT}t[{old}], t[{new}] = t[{new}], t[{old}]"
