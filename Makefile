@@ -45,10 +45,11 @@ clean: ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# One stamp per extra: nothing is installed again until pyproject.toml changes.
+# One stamp per extra: nothing is installed again until pyproject.toml changes. Modules are compiled
+# to bytecode when they are first imported: most of SciPy and scikit-learn never is.
 $(VENV)/.installed-%: pyproject.toml | $(BIN)/pip
 	@echo "Installing staticgraph[$*] into $(VENV); the first time takes some minutes ..."
-	@$(PIP) install --editable '.[$*]'
+	@$(PIP) install --no-compile --editable '.[$*]'
 	@touch $@
 
 # pip is the last thing that venv installs, so a set-up that was interrupted starts again.

@@ -175,9 +175,12 @@ class Dim:
     def __mul__(self, other: Size) -> Size:
         if not isinstance(other, _SIZE):
             return NotImplemented
+        if not isinstance(other, Dim):
+            factor = int(other)
+            return Dim(tuple([(one, a * factor) for one, a in self.terms])) if factor else 0
         product: dict[Monomial, int] = {}
         for left, a in self.terms:
-            for right, b in _terms(other):
+            for right, b in other.terms:
                 monomial = tuple(sorted(left + right, key=_atom_order))
                 product[monomial] = product.get(monomial, 0) + a * b
         return _normal(product)

@@ -7,6 +7,7 @@ equal, and the assumption is handed to whoever collects them (the compiler check
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,6 +24,8 @@ from compiler.core.values import Value
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
 _KNOWN = {np.dtype(name): np.dtype(name) for name in DTYPES}
 _assumed: ContextVar[list[tuple[Size, Size]] | None] = ContextVar("assumed", default=None)
+
+_PLAIN = (int, float, str, np.dtype, type(None))  # have no sizes in them
 
 Shape: TypeAlias = "tuple[Size, ...]"
 DType: TypeAlias = "np.dtype[Any]"
@@ -52,7 +55,8 @@ class TensorType:
 
     def with_sizes(self, function: Callable[[Dim], Size]) -> TensorType:
         """The type with each unknown size replaced."""
-        return TensorType(mapped(self.shape, function), self.dtype)
+        shape = mapped(self.shape, function)
+        return self if shape is self.shape else TensorType(shape, self.dtype)
 
     def __str__(self) -> str:
         return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
@@ -88,11 +92,15 @@ def mapped(value: object, function: Callable[[Dim], Size]) -> Value:
     """An attribute of a node, or a type, with each unknown size in it replaced.
 
     It is a size, a tuple, or what says itself how (a type, the body of a loop); the rest has none.
+    A tuple without unknown sizes is given back itself.
     """
+    if isinstance(value, _PLAIN):
+        return value
     if isinstance(value, Dim):
         return function(value)
     if isinstance(value, tuple):
-        return tuple(mapped(part, function) for part in value)
+        parts = tuple([mapped(part, function) for part in value])
+        return value if all(map(operator.is_, parts, value)) else parts
     return value.with_sizes(function) if hasattr(value, "with_sizes") else value
 
 

@@ -46,8 +46,12 @@ def interpret(
     for expression, value in feeds.items():
         _check_kind(expression, np.asarray(value))
     sizes = _bind_sizes(feeds)
+    # the type rules have compared known sizes when the expressions were made
+    assumes = any(isinstance(size, dims.Dim) for node in feeds for size in node.shape)
 
     def step(node: Expression, arrays: tuple[object, ...]) -> Any:
+        if assumes:
+            _check_assumptions(node, sizes)
         value = _evaluate(node, arrays, sizes)
         if observe is not None:
             observe(node, arrays, value)
@@ -87,7 +91,6 @@ def _size(size: dims.Size, sizes: Mapping[Unknown, int], otherwise: int) -> int:
 def _evaluate(node: Expression, arrays: Sequence[object], sizes: Mapping[Unknown, int]) -> Any:
     if node.op.name in ("placeholder", "variable"):
         raise FeedError(f"{_place(node)} is not fed")
-    _check_assumptions(node, sizes)
     attrs = {name: _known(value, sizes) for name, value in node.attrs.items()}
     try:
         with np.errstate(all="ignore"):
