@@ -60,7 +60,7 @@ def interpret(
     return [np.asarray(value) for value in fold(outputs, fed, step)]
 
 
-def _check_kind(node: Expression, value: np.ndarray[Any, Any]) -> None:
+def _check_kind(node: Expression, value: Array) -> None:
     if value.dtype != node.dtype or value.ndim != node.ndim:
         raise FeedError(f"{_place(node)} is fed {type_of(value)}")
 

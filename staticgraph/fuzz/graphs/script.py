@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from compiler import ops
+from compiler.core.values import Array
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.graphs.program import Step, names
 from staticgraph.fuzz.graphs.values import array, laid_out
@@ -50,7 +49,7 @@ def _imports(lines: Sequence[str]) -> list[str]:
     return ["from staticgraph.fuzz.graphs.worlds import SIGNLESS"]
 
 
-def _array(value: np.ndarray[Any, Any]) -> str:
+def _array(value: Array) -> str:
     if value.size > 200:
         return f"np.ones({value.shape}, {value.dtype.name!r})"
     text = repr(value.tolist())

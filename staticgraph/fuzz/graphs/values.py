@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.values import Array
 from staticgraph.fuzz.graphs.program import Step
 
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
 EXTREME = 0.2  # of the values where extremes are wanted
 
 
-def array(step: Step, case: Mapping[str, int], seed: int) -> np.ndarray[Any, Any]:
+def array(step: Step, case: Mapping[str, int], seed: int) -> Array:
     """The value of a leaf in a case; the same for the same arguments."""
     shape = tuple(case[size] if isinstance(size, str) else size for size in step["shape"])
     name = f"{seed}/{step['name']}/{sorted(case.items())}"
@@ -33,7 +34,7 @@ def array(step: Step, case: Mapping[str, int], seed: int) -> np.ndarray[Any, Any
     return _plain(rng, shape, dtype)
 
 
-def _plain(rng: np.random.Generator, shape: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _plain(rng: np.random.Generator, shape: Any, dtype: np.dtype[Any]) -> Array:
     """Of moderate size; among floats ties and zeros of both signs."""
     if dtype.kind == "b":
         return np.asarray(rng.integers(0, 2, shape), bool)
@@ -44,7 +45,7 @@ def _plain(rng: np.random.Generator, shape: Any, dtype: np.dtype[Any]) -> np.nda
     return np.asarray(np.where(rng.random(shape) < 0.7, smooth, coarse), dtype)
 
 
-def _extreme(rng: np.random.Generator, shape: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _extreme(rng: np.random.Generator, shape: Any, dtype: np.dtype[Any]) -> Array:
     plain = _plain(rng, shape, dtype)
     if dtype.kind == "b":
         return plain
@@ -62,7 +63,7 @@ def _extreme(rng: np.random.Generator, shape: Any, dtype: np.dtype[Any]) -> np.n
     return np.asarray(np.where(rng.random(shape) < EXTREME, rng.choice(odd, shape), plain), dtype)
 
 
-def laid_out(values: np.ndarray[Any, Any], layout: int) -> np.ndarray[Any, Any]:
+def laid_out(values: Array, layout: int) -> Array:
     """An array of the same shape and dtype that lies in memory in another way; 0: row by row.
 
     It has the same values, except where axes share memory: broadcast, or windows that overlap.
@@ -83,7 +84,7 @@ def laid_out(values: np.ndarray[Any, Any], layout: int) -> np.ndarray[Any, Any]:
     return view
 
 
-def _shared(values: np.ndarray[Any, Any], choose: random.Random) -> np.ndarray[Any, Any]:
+def _shared(values: Array, choose: random.Random) -> Array:
     axis = choose.randrange(values.ndim)
     size = values.shape[axis]
     if choose.random() < 0.5 or values.ndim == 1 or not values.size:
