@@ -8,6 +8,7 @@ from typing import Any
 
 import networkx as nx
 
+from compiler.core import fork
 from compiler.core.errors import OptionError
 from compiler.core.lowering import Alias, IndexMap
 from compiler.core.op import Attrs, Op
@@ -50,7 +51,7 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
         raise OptionError(f"compile: numerics is one of {NUMERICS}, not {numerics!r}")
     unknown = set(disabled) - rule_names()
     if unknown:
-        raise OptionError(f"compile: no rewrite is named {sorted(unknown)}")
+        raise OptionError(f"compile: no rewrite is named {_and_near(unknown)}")
     kinds = ("exact", "stable", "fast") if numerics == "fast" else ("exact", "stable")
     chosen = [rule for rule in RULES if rule.kind in kinds and rule.name not in disabled]
     always = [rewrite for rewrite in _ALWAYS if rewrite.__name__ not in disabled]
@@ -68,6 +69,15 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
         partial(replay, rules=_table(primitive), always=[*always, *last]),
         *(one for one in _AT_THE_END if one.__name__ not in disabled),
     ]
+
+
+def _and_near(unknown: Collection[object]) -> str:
+    """Names that no rewrite has, and those that they may be meant for."""
+    with fork.importing:  # 5 ms that only an error takes
+        from difflib import get_close_matches
+    names = sorted(unknown, key=str)
+    near = [one for name in names for one in get_close_matches(str(name), rule_names())]
+    return f"{names}: is it {', '.join(near)}?" if near else f"{names}"
 
 
 def rule_names() -> set[str]:

@@ -89,8 +89,8 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """Import what is not there yet."""
         with _fork.importing:
-            if name == "optim":
-                return import_module("staticgraph.optim")
+            if name in ("draw", "optim"):
+                return import_module(f"staticgraph.{name}")
             if name not in _MODULE_OF:
                 raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")
             found = getattr(import_module(f"staticgraph.{_MODULE_OF[name]}"), name)

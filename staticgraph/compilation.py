@@ -105,6 +105,8 @@ def compile(
     """
     _check_options(name, fuse=fuse, background=background)
     title = name or "compiled function"
+    if isinstance(inputs, Expression):
+        raise GraphError(f"compile: the inputs are a list of placeholders, not {inputs!r} alone")
     flat, restructure = _flatten(outputs)
     pairs = _update_pairs(updates)
     if givens:
@@ -115,6 +117,8 @@ def compile(
         ]
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
     definition = define(list(inputs), flat, pairs)
+    if isinstance(disable, str):
+        raise OptionError(f"compile: disable is a list of names of rewrites, not {disable!r} alone")
     options = Options(numerics, frozenset(disable), fuse, backend, threads)
     return executable_of(definition, restructure, title, options, background, debug)
 

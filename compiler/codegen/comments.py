@@ -1,13 +1,14 @@
 """Comments in what is printed for people: of each statement its op, and the user's line.
 
-A name, a file or a line of the user's may hold anything: what is not printable ASCII is escaped, so
-that a comment ends where its line does.
+A file or a line of the user's may hold anything: what is not printable ASCII is escaped, so
+that a comment ends where its line does. Of a name only letters, digits, `_` and `.` are taken.
 """
 
 from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ LONGEST = 72  # characters of a statement beside which there is a comment; else 
 NAME = 40  # characters of a name of the user's
 MOST = 8  # lines of the user's, or ops, that are listed
 WIDTH = 100  # characters of a line of the user's
+_OTHERS = re.compile(r"[^A-Za-z0-9_.]+")
 
 
 class Comments:
@@ -64,7 +66,8 @@ class Comments:
         node = self.nodes[number]
         gradient = gradient_of(node.source)
         what = node.op.name + (f", gradient of {gradient}" if gradient else "")
-        return f"{escaped(node.name[:NAME] if node.name else what)}  <- {_short(node.source)}"
+        name = _OTHERS.sub("_", node.name or "")[:NAME]
+        return f"{name or what}  <- {_short(node.source)}"
 
     def step(self, numbers: Sequence[int]) -> str:
         """The ops and lines of a step of the program."""

@@ -139,7 +139,9 @@ class Plan:
         given = {**(sizes or {}), **named}
         known = {str(atom): atom for atom in self._unknowns()}
         if given.keys() != known.keys():
-            raise OptionError(f"plan: sizes {sorted(given)} given, {sorted(known)} expected")
+            raise OptionError(
+                f"plan: sizes {sorted(given)} given, {sorted(known)} expected, as a dict"
+            )
         for name, value in given.items():
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise OptionError(f"plan: size {name!r} is an int from 0, not {value!r}")

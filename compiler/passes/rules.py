@@ -182,7 +182,7 @@ def divide_by_power_of_two(a: Expression, b: Expression) -> Expression | None:
 
 @rule("exact", "power")
 def power_of_constant_exponent(a: Expression, b: Expression) -> Expression | None:
-    """x**1 = x, x**2 = x*x, x**0 = 1, as NumPy computes them."""
+    """x**1 = x, x**2 = x*x, as NumPy computes them."""
     value = scalar_value(b)
     if value is None or _unless_broadcast(a, b) is None:
         return None

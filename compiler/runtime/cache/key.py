@@ -32,7 +32,8 @@ def kernel_key(source: str) -> bytes:
 
 def image_key(canonical: str, options: Options) -> bytes:
     """The key of the image of a definition in its canonical form; what it raises, it raises too."""
-    chosen = repr((options.numerics, sorted(options.disabled), options.fuse, options.backend))
+    disabled = sorted(options.disabled, key=str)
+    chosen = repr((options.numerics, disabled, options.fuse, options.backend))
     return _digest("image", _toolchain(), *_settings(), chosen, canonical)
 
 

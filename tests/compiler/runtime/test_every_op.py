@@ -39,7 +39,10 @@ def _sampled(name: str) -> Graph:
             outputs += _slopes(results, fed, sizes)
         feeds |= fed
     reached = {node.serial for node in ancestors(outputs)}
-    return outputs, {leaf: array for leaf, array in feeds.items() if leaf.serial in reached}
+    feeds = {leaf: array for leaf, array in feeds.items() if leaf.serial in reached}
+    for i, leaf in enumerate(feeds):
+        leaf.name = f"x{i}"  # the text of a kernel has the names: each time the same
+    return outputs, feeds
 
 
 def _slopes(
