@@ -31,8 +31,14 @@ def emitted(inputs: list[Any], *outputs: Any, **options: Any) -> Kernel:
 
 
 def lines(made: Kernel, text: str) -> list[str]:
-    """The statements of a kernel that hold a text, without comments."""
-    return [line for line in made.source.splitlines() if text in line and "#" not in line]
+    """The statements of a kernel that hold a text."""
+    return [line for line in statements(made) if text in line]
+
+
+def statements(made: Kernel) -> list[str]:
+    """The source of a kernel without comments."""
+    bare = (line.partition("#")[0].rstrip() for line in made.source.splitlines())
+    return [line for line in bare if line]
 
 
 def depth(line: str) -> int:
@@ -278,7 +284,7 @@ def test_additions_to_one_cache_line_are_far_apart() -> None:
     slope = sg.grad(sg.conv2d(x, w), x, g)
     made = emitted([x, g, w], slope)
     (place,) = lines(made, "] + v1")
-    source = made.source.splitlines()
+    source = statements(made)
     above = source[source.index(place) - 7 : source.index(place)]
     headers = [line.split()[1] for line in above if line.strip().startswith("for i")]
     # image; window; row of the image; channel; column
