@@ -248,7 +248,12 @@ class CompiledRunner:
 
     def run_checked(self, workspace: Workspace, args: Sequence[object]) -> list[Array]:
         """Validate the inputs, set the workspace up for their sizes, and run."""
-        kernel, arrays, sizes = self.suited(as_inputs(self.name, self.feeds, args))
+        inputs = as_inputs(self.name, self.feeds, args)
+        if workspace.layout is not None:  # Python's numbers, say, where the sizes are as before
+            results = self.call(workspace.table, *inputs)
+            if results.__class__ is not int:
+                return results
+        kernel, arrays, sizes = self.suited(inputs)
         layout = kernel._layout_for(sizes)
         if kernel is not self:
             return kernel._run_with(layout, arrays, into=False)

@@ -88,3 +88,23 @@ def test_what_a_blas_cannot_be_kept_from_is_limited_for_each_call(
     free = sg.compile([x], x @ sg.transpose(x))
     free(np.ones((2, 3)))
     assert set(limits) == {1}
+
+
+@pytest.mark.parametrize("number", [0.5, np.float64(0.5), np.float32(0.5), True, 2])
+def test_numbers_are_fed_beside_arrays_of_any_size(number: object) -> None:
+    x, scale = sg.placeholder("x", (None,), "float32"), sg.placeholder("scale", (), "float32")
+    f = sg.compile([x, scale], x * scale)
+    given = np.float64(number)  # type: ignore[arg-type]
+    for size in (3, 5, 3, 0, 5):
+        array = np.arange(size, dtype="float32")
+        if isinstance(number, np.float64):
+            with pytest.raises(sg.DTypeError, match="feed 'scale': float64"):
+                f(array, number)
+            number = np.array(0.5, "float32")
+        for strided in (array, np.repeat(array, 2)[::2]):
+            result = f(strided, number)
+            assert result.dtype == np.float32
+            assert result.tolist() == (array * given).tolist()
+    with pytest.raises(sg.FeedError, match="1e\\+40 is out of bounds for float32"):
+        f(np.ones(3, "float32"), 1e40)
+    assert np.isnan(f(np.ones(1, "float32"), float("nan")))
