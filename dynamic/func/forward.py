@@ -16,7 +16,15 @@ from dynamic.func.batched import Batched
 from dynamic.func.dual import make_dual, split
 from dynamic.func.pull import lifted, pull, released
 from dynamic.func.reverse import Argnums, Recorded, basis_of, chunks, jacrev, joint, positions
-from dynamic.func.tracer import Level, Tracer, batch_of, new_level, settled, zeros_of
+from dynamic.func.tracer import (
+    Level,
+    Tracer,
+    batch_of,
+    evaluated,
+    new_level,
+    settled,
+    zeros_of,
+)
 from dynamic.tape.grad_mode import enable_grad
 from dynamic.tensors.tensor import Tensor
 
@@ -80,7 +88,13 @@ def _pushed(
             *(_parts(out, level, strict) for out in leaves(output)), strict=True
         )
         aux = mapped(lambda one: split(one, level)[0], aux)
+    # an output that is a primal has a gradient of its own
+    values = tuple([_alias(one) if any(one is x for x in given) else one for one in values])
     return rebuilt(output, values), rebuilt(output, directions), aux
+
+
+def _alias(x: Any) -> Any:
+    return evaluated(ops.reshape, [x], {"shape": tuple(x.shape)})
 
 
 def _parts(out: object, level: Level, strict: bool) -> tuple[Any, Any]:

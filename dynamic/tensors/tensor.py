@@ -373,6 +373,8 @@ def explain(op: Op, arrays: Sequence[object], attrs: Attrs, error: Exception) ->
     """Raise what the op's type rule says of the operands, or else NumPy's error."""
     if not isinstance(error, StaticGraphError):
         _infer(op, arrays, attrs)
+    if isinstance(error, ShapeError) and not isinstance(error, SizeError):
+        raise SizeError(str(error)) from None
     raise error
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.core import dims
 from compiler.core.dims import Unknown
+from compiler.core.errors import LinAlgError
 from compiler.core.types import mapped
 from compiler.core.values import Array
 from compiler.graph.body import Body
@@ -54,7 +55,11 @@ def spread(
     plain = interpret(roots, feeds)
     largest = [np.zeros(value.shape) for value in plain]
     for _ in range(runs):
-        for i, value in enumerate(_noisy(roots, feeds, sizes, rng)):
+        try:
+            noisy = _noisy(roots, feeds, sizes, rng)
+        except LinAlgError:  # a decomposition that does not converge any more
+            return [np.full(value.shape, np.inf) for value in plain]
+        for i, value in enumerate(noisy):
             largest[i] = np.maximum(largest[i], distance(value, plain[i]).astype(np.float64))
     return largest
 

@@ -300,3 +300,13 @@ class TestJacobians:
     def test_chunk_size(self, jacobian, chunk_size):
         with pytest.raises(ValueError, match="chunk_size should be None or greater than 0"):
             jacobian(lambda x: x, chunk_size=0)(X)
+
+
+def test_an_output_of_jvp_that_is_the_input_has_a_gradient_of_its_own():
+    x = torch.tensor([0.5], requires_grad=True)
+    out, tangent = torch.func.jvp(lambda v: v, (x,), (x,))
+    assert out is not x
+    assert tangent is x
+    loss = (x * x).sum() + (out * 0.5).sum() + (tangent * 3).sum()
+    found = [torch.autograd.grad(loss, y, retain_graph=True)[0].item() for y in (x, out, tangent)]
+    assert found == [4.5, 0.5, 4.5]

@@ -153,3 +153,7 @@ def test_a_product_with_a_number_says_what_is_wrong() -> None:
     for make in (lambda x: x @ 2, lambda x: 2 @ x, lambda x: torch.matmul(x, 2.0)):
         with pytest.raises(ShapeError, match="a scalar has no axis to sum over: use multiply"):
             make(torch.ones(2))
+    two = torch.tensor(2.0)
+    for make in (lambda x: x @ two, lambda x: two.matmul(x), lambda x: torch.matmul(two, two)):
+        with pytest.raises(RuntimeError, match="a scalar has no axis"):  # PyTorch's kind
+            make(torch.ones(2))
