@@ -19,6 +19,7 @@ from dynamic.nn.errors import (
 from dynamic.nn.hooks import Hook
 from dynamic.nn.parameter import Buffer, Parameter, type_name
 from dynamic.nn.state import State
+from dynamic.tape.grad_mode import mode, paused
 from dynamic.tape.handles import Hooks, RemovableHandle
 from dynamic.tensors.constructors import name_constructor
 from dynamic.tensors.tensor import Tensor
@@ -240,6 +241,8 @@ class Module(Conversion, State):
             self.register_buffer(name, value, value.persistent)
         elif name in own.get("_buffers", ()):
             _require(value, Tensor, "buffer", name, "torch.nn.Buffer, torch.Tensor")
+            if paused and mode.capture is not None:
+                mode.capture.assigns(self._buffers, name, value)
             self._buffers[name] = value
         else:
             super().__setattr__(name, value)
