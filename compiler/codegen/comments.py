@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from compiler.core.source import gradient_of, place_of
 from compiler.graph.definition import Node
-from compiler.ir.records import NOWHERE, Assign, Evaluate, Function, Load, Store
+from compiler.ir.records import NOWHERE, Assign, Cast, Const, Evaluate, Expr, Function, Load, Store
 from compiler.ir.text import INDENT, lines, signature
 
 COLUMN = 44  # where the comments of statements begin, if these are not longer
@@ -36,18 +36,30 @@ class Comments:
         self.readable = {*linecache.cache, *(one.get("__file__") for one in modules)}
 
     def unit(self, unit: Function, nodes: Sequence[int], head: str = "") -> str:
+        """The text of `rows`."""
+        return "\n".join([line for line, _ in self.rows(unit, nodes, head)]) + "\n"
+
+    def rows(
+        self, unit: Function, nodes: Sequence[int], head: str = ""
+    ) -> list[tuple[str, int | None]]:
         """A unit, each statement with its op and line, below the user's lines that it computes.
 
         Args:
             nodes: the numbers of the nodes that all its calls compute.
             head: what is between, such as a decorator.
+
+        Returns:
+            Its lines, each with the number of the node of which it computes a part; None for loops,
+            and for what only sets a sum to its beginning.
         """
         known: dict[int, str] = {}
         computed: list[int] = []
-        found = [f"def {unit.name}{signature(unit.parameters)}:"]
+        found: list[tuple[str, int | None]] = [
+            (f"def {unit.name}{signature(unit.parameters)}:", None)
+        ]
         for line, one in lines(unit.body, INDENT):
             if not isinstance(one, Assign | Store | Evaluate):
-                found.append(line)
+                found.append((line, None))
                 continue
             node = unit.first + (unit.node if one.node == NOWHERE else one.node)
             if node not in known:
@@ -55,11 +67,13 @@ class Comments:
             if not isinstance(one.value, Load):
                 computed.append(node)
             if len(line) > LONGEST:
-                found += [f"{line[: -len(line.lstrip())]}# {known[node]}", line]
+                above = f"{line[: -len(line.lstrip())]}# {known[node]}"
+                found += [(above, None), (line, None if _is_constant(one.value) else node)]
             else:
-                found.append(f"{line:<{COLUMN}}  # {known[node]}")
-        above = [*self.legend([*computed, *nodes]), *([head] if head else [])]
-        return "\n".join([*above, *found]) + "\n"
+                line = f"{line:<{COLUMN}}  # {known[node]}"
+                found.append((line, None if _is_constant(one.value) else node))
+        legend = [*self.legend([*computed, *nodes]), *([head] if head else [])]
+        return [*((line, None) for line in legend), *found]
 
     def node(self, number: int) -> str:
         """The user's name for a node, or its op, and the line."""
@@ -91,6 +105,10 @@ class Comments:
         if file not in self.readable or not number.isdecimal():
             return ""
         return linecache.getline(file, int(number)).strip()[:WIDTH]
+
+
+def _is_constant(one: Expr) -> bool:
+    return isinstance(one.operand if isinstance(one, Cast) else one, Const)
 
 
 def escaped(text: str) -> str:
