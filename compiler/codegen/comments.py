@@ -13,9 +13,10 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from compiler.core.lowering import Nested
 from compiler.core.source import gradient_of, place_of
-from compiler.graph.definition import Node
-from compiler.ir.records import NOWHERE, Assign, Cast, Const, Evaluate, Expr, Function, Load, Store
+from compiler.graph.definition import LEAVES, Node
+from compiler.ir.records import NOWHERE, Assign, Cast, Const, Evaluate, Function, Load, Store
 from compiler.ir.text import INDENT, lines, signature
 
 COLUMN = 44  # where the comments of statements begin, if these are not longer
@@ -23,17 +24,39 @@ LONGEST = 72  # characters of a statement beside which there is a comment; else 
 NAME = 40  # characters of a name of the user's
 MOST = 8  # lines of the user's, or ops, that are listed
 WIDTH = 100  # characters of a line of the user's
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)\s*[-+*/@]?=(?!=)", re.ASCII)
 _OTHERS = re.compile(r"[^A-Za-z0-9_.]+")
 
 
 class Comments:
-    """Tells of nodes, by their numbers in the kernel."""
+    """Tells of nodes, by their numbers in the kernel.
+
+    Attributes:
+        names: what the user calls the values of nodes: the names that they were given, or else that
+            of the variable which the line in the program assigns.
+    """
 
     def __init__(self, nodes: Mapping[int, Node]) -> None:
         self.nodes = nodes
         # those that a file of a graph names may be anything: a device, or somebody's secrets
         modules = (getattr(one, "__dict__", {}) for one in list(sys.modules.values()))
         self.readable = {*linecache.cache, *(one.get("__file__") for one in modules)}
+        self.names = self._assigned()
+        self.names |= {number: node.name for number, node in nodes.items() if node.name}
+
+    def _assigned(self) -> dict[int, str]:
+        """The names of the variables that lines assign, each for the last node of its line.
+
+        A loop or branch has no value in a kernel, but its line is also that of what is inside it.
+        """
+        last: dict[str, int] = {}
+        for number, node in self.nodes.items():
+            last[node.source] = max(number, last.get(node.source, number))
+        for node in self.nodes.values():
+            if isinstance(node.op.lowering, Nested):
+                last.pop(node.source, None)
+        found = {number: _ASSIGNED.match(self._text(source)) for source, number in last.items()}
+        return {number: match[1] for number, match in found.items() if match}
 
     def unit(self, unit: Function, nodes: Sequence[int], head: str = "") -> str:
         """The text of `rows`."""
@@ -49,8 +72,8 @@ class Comments:
             head: what is between, such as a decorator.
 
         Returns:
-            Its lines, each with the number of the node of which it computes a part; None for loops,
-            and for what only sets a sum to its beginning.
+            Its lines, each with the number of the node of which it computes a part, or the input,
+            variable or constant that it reads; None for others.
         """
         known: dict[int, str] = {}
         computed: list[int] = []
@@ -68,12 +91,19 @@ class Comments:
                 computed.append(node)
             if len(line) > LONGEST:
                 above = f"{line[: -len(line.lstrip())]}# {known[node]}"
-                found += [(above, None), (line, None if _is_constant(one.value) else node)]
+                found += [(above, None), (line, node if self._computes(one, node) else None)]
             else:
                 line = f"{line:<{COLUMN}}  # {known[node]}"
-                found.append((line, None if _is_constant(one.value) else node))
+                found.append((line, node if self._computes(one, node) else None))
         legend = [*self.legend([*computed, *nodes]), *([head] if head else [])]
         return [*((line, None) for line in legend), *found]
+
+    def _computes(self, one: Assign | Store | Evaluate, node: int) -> bool:
+        """Whether a statement is more than the beginning of a sum, or what was computed before."""
+        value = one.value.operand if isinstance(one.value, Cast) else one.value
+        if isinstance(value, Load):
+            return self.nodes[node].op in LEAVES
+        return not isinstance(value, Const)
 
     def node(self, number: int) -> str:
         """The user's name for a node, or its op, and the line."""
@@ -105,10 +135,6 @@ class Comments:
         if file not in self.readable or not number.isdecimal():
             return ""
         return linecache.getline(file, int(number)).strip()[:WIDTH]
-
-
-def _is_constant(one: Expr) -> bool:
-    return isinstance(one.operand if isinstance(one, Cast) else one, Const)
 
 
 def escaped(text: str) -> str:

@@ -53,7 +53,7 @@ class _Listing:
         calls = calls_of(self.kernel.program)
         units = []
         for number, unit in enumerate(self.kernel.units):
-            shown = named(self.kernel, unit, calls[number], self.arrays, self.comments.nodes)
+            shown = named(self.kernel, unit, calls[number], self.arrays, self.comments.names)
             nodes = [node for call in calls[number] for node in call.nodes]
             units.append(self.comments.unit(shown, nodes))
         return "\n\n".join([HEAD, *units, "\n".join(self._kernel()) + "\n"])

@@ -102,12 +102,12 @@ def named(
     unit: Function,
     given: Sequence[Call | Share],
     arrays: Mapping[int, str],
-    nodes: Mapping[int, Node],
+    values: Mapping[int, str],
 ) -> Function:
     """A unit with the names of its arrays, of which `arrays` has those at entries of the table.
 
-    A variable that is read from a user's array, or computes one of `nodes` to which the user gave a
-    name, has that name too. A unit that is called on several arrays keeps its own names.
+    A variable that is read from a user's array has its name too, and what computes a node the name
+    that `values` has for it. A unit that is called on several arrays keeps its own names.
     """
     if len({one.operands for one in given}) != 1:
         return unit
@@ -129,10 +129,10 @@ def named(
     for one in statements(unit.body):
         if isinstance(one, Assign) and one.name.startswith("v"):
             read = one.value.pointer if isinstance(one.value, Load) else None
-            node = nodes[unit.first + (unit.node if one.node == NOWHERE else one.node)]
+            node = unit.first + (unit.node if one.node == NOWHERE else one.node)
             if isinstance(read, Name) and read.name in users:
                 wanted[one.name] = f"{wanted[read.name]}_{one.name[1:]}"
-            elif node.name and (name := _taken(node.name)):
+            elif name := _taken(values.get(node, "")):
                 wanted[one.name] = f"{name}_{one.name[1:]}"
     return _renamed(unit, wanted)
 

@@ -131,6 +131,7 @@ class KernelFile:
 
     Attributes:
         inputs, variables: the names of what `run` takes, which are the user's where they can be.
+        comments: what is said of nodes.
         large: the constants that are saved beside it, by name.
     """
 
@@ -141,7 +142,7 @@ class KernelFile:
     large: dict[str, Any] = field(default_factory=dict)
     _names: dict[int, str] = field(default_factory=dict)  # by entry of the table
     _calls: dict[int, list[Call | Share]] = field(init=False)
-    _comments: Comments = field(init=False)
+    comments: Comments = field(init=False)
     _labels: dict[Unknown, str] = field(init=False)
     _placed: dict[int, list[int]] = field(init=False)
 
@@ -151,7 +152,7 @@ class KernelFile:
         self._labels = kernel.labels
         self._placed = placed(kernel.units, kernel.program, set(table.address))
         self._calls = calls_of(kernel.program)
-        self._comments = Comments(kernel.nodes())
+        self.comments = Comments(kernel.nodes())
         moving = (f"{part}_{at}" for part in ("place", "stack") for at in range(table.length))
         hosts = (name for one in kernel.hosts for name in (f"host_{one.op}", host_name(one)))
         units = (one.name for one in kernel.units)
@@ -206,9 +207,7 @@ class KernelFile:
     def driver(self, hosts: Mapping[int, str], failure: str = "IndexError") -> Driver:
         """What prints the calls of the units; `hosts` has those of host steps."""
         names = [self._names[at] for at in self.kernel.table.address]
-        return Driver(
-            self.kernel, names, self._labels, self._comments, hosts, self._placed, failure
-        )
+        return Driver(self.kernel, names, self._labels, self.comments, hosts, self._placed, failure)
 
     def _imports(self, code: str) -> str:
         used = used_names(code)
@@ -227,9 +226,9 @@ class KernelFile:
         """
         calls = self._calls[number]
         unit = with_places(self.kernel.units[number], self._placed.get(number, ()))
-        unit = named(self.kernel, unit, calls, self._names, self._comments.nodes)
+        unit = named(self.kernel, unit, calls, self._names, self.comments.names)
         nodes = [node for call in calls for node in call.nodes]
-        return self._comments.rows(_without_blas(unit), nodes, decorator)
+        return self.comments.rows(_without_blas(unit), nodes, decorator)
 
     def _constants(self) -> dict[int, Any]:
         """The arrays of constants by the entries of their addresses."""

@@ -60,6 +60,7 @@ class Plain:
         file: the name under which its text is found, by tracebacks and debuggers.
         rows: its lines, each with the node that it computes or None.
         nodes: the nodes by these numbers.
+        names: what the user calls their values, of some.
         variables: the names that `run` gives to the variables, in the order of the runner's.
     """
 
@@ -67,6 +68,7 @@ class Plain:
     file: str
     rows: tuple[tuple[str, int | None], ...]
     nodes: Mapping[int, Node]
+    names: Mapping[int, str]
     variables: tuple[str, ...]
 
     @property
@@ -93,7 +95,7 @@ def plain(runner: CompiledRunner, sizes: Mapping[Unknown, int]) -> Plain:
     parts += [file.unit(i) for i in range(len(kernel.units))]
     parts.append([(line, _computed(line, steps)) for line in run])
     rows = tuple(_apart(parts))
-    nodes = kernel.nodes()
+    nodes = file.comments.nodes
     name = _free_name(runner.name)
     text = "".join(f"{line}\n" for line, _ in rows)
     module: dict[str, Any] = {**_library(), **dict(file.elements()), "__name__": name}
@@ -102,7 +104,7 @@ def plain(runner: CompiledRunner, sizes: Mapping[Unknown, int]) -> Plain:
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
     exec(compile(text, name, "exec"), module)
     weakref.finalize(module["run"], linecache.cache.pop, name, None)  # a traceback may hold it
-    return Plain(module["run"], name, rows, nodes, tuple(file.variables))
+    return Plain(module["run"], name, rows, nodes, file.comments.names, tuple(file.variables))
 
 
 def _apart(

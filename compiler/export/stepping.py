@@ -16,7 +16,7 @@ from compiler.core.errors import OptionError
 from compiler.core.source import place_of
 from compiler.core.values import Tree
 from compiler.export.plain import LIBRARY, Plain, comes_from, plain
-from compiler.graph.definition import Definition, Node
+from compiler.graph.definition import LEAVES, Definition
 from compiler.graph.state import holding, write
 from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime.sizes import check_sizes, sizes_of
@@ -73,32 +73,38 @@ def _stops(made: Plain, definition: Definition, name: str, break_at: object) -> 
         )
     found: set[int] = set()
     for one in wanted:
-        numbers = _matching(made.nodes, definition, one)
-        stops = list(_beginnings(made.rows, numbers))
+        numbers = _matching(made, definition, one)
+        stops = list(_beginnings(made, numbers))
         if not stops:
             raise _nowhere(made, name, one)
         found.update(stops)
     return sorted(found)
 
 
-def _matching(nodes: Mapping[int, Node], definition: Definition, wanted: str) -> set[int]:
+def _matching(made: Plain, definition: Definition, wanted: str) -> set[int]:
     """The nodes of a kernel that are meant by a line, an op or the name of a value.
 
     What has been rewritten, such as a composite, is found by the line where it was written.
     """
+    nodes = made.nodes
     if _LINE.fullmatch(wanted):
         return {number for number, node in nodes.items() if comes_from(node, wanted)}
+    named = {number for number, name in made.names.items() if name == wanted}
+    named |= {number for number, node in nodes.items() if node.op.name == wanted}
+    if named:
+        return named
     defined = (node for node in definition.nodes if wanted in (node.op.name, node.name))
     places = {node.source for node in defined}
-    named = {number for number, node in nodes.items() if wanted in (node.op.name, node.name)}
-    return named or {number for number, node in nodes.items() if node.source in places}
+    return {number for number, node in nodes.items() if node.source in places}
 
 
-def _beginnings(rows: Sequence[tuple[str, int | None]], numbers: set[int]) -> Iterator[int]:
+def _beginnings(made: Plain, numbers: set[int]) -> Iterator[int]:
+    """The first lines of the stretches that compute some nodes; what they read may be between."""
     inside = False
-    for at, (line, node) in enumerate(rows, start=1):
-        if line.lstrip().startswith("#"):
-            continue  # it is above its statement
+    for at, (line, node) in enumerate(made.rows, start=1):
+        is_read = node is not None and node not in numbers and made.nodes[node].op in LEAVES
+        if is_read or (node is None and not line.endswith(":")):
+            continue
         matches = node in numbers
         if matches and not inside:
             yield at
@@ -107,12 +113,15 @@ def _beginnings(rows: Sequence[tuple[str, int | None]], numbers: set[int]) -> It
 
 def _nowhere(made: Plain, name: str, wanted: str) -> OptionError:
     """What is raised for a place that nothing in a kernel comes from."""
-    computed = [made.nodes[node] for _, node in made.rows if node is not None]
+    computed = [node for _, node in made.rows if node is not None]
     if _LINE.fullmatch(wanted):
-        what, known = "lines", [PurePath(place_of(node.source)).name for node in computed]
+        what, known = "lines", [PurePath(place_of(made.nodes[one].source)).name for one in computed]
     else:
-        what, known = "ops and names", [node.name or node.op.name for node in computed]
-    listed = sorted(dict.fromkeys(known), key=_by_number)
+        what, known = (
+            "ops and names",
+            [name for one in computed for name in (made.names.get(one), made.nodes[one].op.name)],
+        )
+    listed = sorted(filter(None, dict.fromkeys(known)), key=_by_number)
     more = [f"{len(listed) - MOST} more"] if len(listed) > MOST else []
     return OptionError(
         f"step: {name}: no statement of the kernel comes from {wanted!r:.80}; it was folded, or is "

@@ -169,6 +169,22 @@ def test_a_unit_that_is_called_on_several_arrays_has_none_of_their_names() -> No
         assert not re.search(r"\b[xy]\b", ast.unparse(ast.parse(unit)))
 
 
+def test_values_have_the_names_that_the_line_assigns() -> None:
+    x = sg.placeholder("x", (None,), "float64")
+    speed = sg.exp(x) * 2.0
+    h = speed
+    for _ in range(2):
+        h = sg.tanh(h)
+    total = sg.while_loop(lambda v: v < 100.0, lambda v: v * 2.0, h[0])
+    named = sg.sin(h)
+    named.name = "other"
+    source = sg.compile([x], [h, total, named]).source
+    assert re.search(r"\bspeed_\d+ = f64\(2.0\) \* v\d+", source)
+    assert len(re.findall(r"\bh_\d+ = tanh", source)) == 1  # the last one has the name
+    assert re.search(r"\bother_\d+ = sin\(h_\d+\)", source)
+    assert not re.search(r"\b(total|named)_\d+ =", source)
+
+
 HOSTILE = [
     "x\nimport os", "x\r# ", "x\u2028y", "x\x85y", "x\x0cy", "\x00", '"""', "'; raise Error #",
     "coding: utf-7 +AAo-", "class", "def", "print", "v1", "acc2", "b0", "i0", "n0", "chunk",

@@ -88,8 +88,7 @@ def _logistic() -> tuple[sg.Executable, list[Any], dict[str, int]]:
     x, y = sg.placeholder("x", (None, 3), "float64"), sg.placeholder("y", (None,), "float64")
     w = sg.variable(np.array([0.5, -1.0, 2.0]), "w")
     p = sg.sigmoid(x @ w)
-    p.name = "p"
-    lines = {"p": _line() - 2}
+    lines = {"p": _line() - 1}
     loss = sg.mean(sg.square(p - y))
     lines["loss"] = _line() - 1
     updates = sg.optim.SGD(lr=0.1).minimize(loss)
