@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from compiler.codegen.frame import Entries, Frame
-from compiler.codegen.program import (
+from compiler.codegen.bytecode import (
     OF_A_CHUNK,
     Branch,
     Call,
@@ -13,13 +12,14 @@ from compiler.codegen.program import (
     HostArray,
     HostCall,
     Instruction,
-    Loop,
-    Operand,
+    Repeat,
     Set,
     Share,
     TableLayout,
+    TableOperand,
     While,
 )
+from compiler.codegen.frame import Frame, TableEntries
 from compiler.codegen.region import Region
 from compiler.codegen.unit import Parameter, Unit, UnitBuilder, loop_units, product_units
 from compiler.core.dims import Unknown
@@ -45,7 +45,7 @@ class Calls:
         table: TableLayout,
         labels: dict[Unknown, str],
         frames: Mapping[tuple[int, int], Frame],
-        entries: Entries,
+        entries: TableEntries,
         shared: bool = True,
     ) -> None:
         self.table = table
@@ -121,7 +121,7 @@ class Calls:
     def _host_array(self, region: Region, node: int) -> HostArray:
         type = region.fusion.nodes[node].type
         entry = region.entries[region.memory.place[node]]
-        return HostArray(Operand(entry), type.shape, type.dtype)
+        return HostArray(TableOperand(entry), type.shape, type.dtype)
 
     def _nested(self, region: Region, index: int) -> Iterator[Instruction]:
         frame = self.frames[region.first, index]
@@ -133,7 +133,7 @@ class Calls:
             yield Set(tuple(frame.starts), nodes=nodes)
         bodies = [tuple(self._groups(body)) for body in region.below[index]]
         if node.op is control.scan:
-            yield Loop(frame.count, tuple(frame.moves), swaps, *bodies, nodes=nodes)
+            yield Repeat(frame.count, tuple(frame.moves), swaps, *bodies, nodes=nodes)
         elif node.op is control.while_loop:
             yield While(frame.flag, swaps, *bodies, nodes=nodes)
         else:
@@ -170,26 +170,26 @@ class Calls:
             self.units.append(Function(name, tuple(parameters), unit.body, **origin))
         return number
 
-    def _operand(self, region: Region, one: Parameter) -> Operand:
+    def _operand(self, region: Region, one: Parameter) -> TableOperand:
         """What a unit gets for a parameter."""
         table, key = self.table, one.key
         if one.role == "unknown":
             assert isinstance(key, Unknown)
-            return Operand(table.unknown[key])
+            return TableOperand(table.unknown[key])
         if isinstance(key, Cut):
-            return Operand(self.entries.computed(key))
+            return TableOperand(self.entries.computed(key))
         if one.role == "gemm":
-            return Operand(table.gemm[str(key)])
+            return TableOperand(table.gemm[str(key)])
         assert isinstance(key, int)
         if one.role == "node":
-            return Operand(table.zero, region.first + key)
+            return TableOperand(table.zero, region.first + key)
         if one.role == "failed":
-            return Operand(table.own, 8 * table.failed)
+            return TableOperand(table.own, 8 * table.failed)
         if one.role == "entry":
-            return Operand(key)
+            return TableOperand(key)
         # in a body, addresses change from step to step
         step = one.first * region.memory.slots[key].dtype.itemsize
-        return Operand(region.entries[key], step)
+        return TableOperand(region.entries[key], step)
 
 
 def _numbers(region: Region, nodes: Sequence[int]) -> tuple[int, ...]:

@@ -11,13 +11,17 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from compiler.core.lowering import Nested
 from compiler.core.source import gradient_of, place_of
-from compiler.graph.definition import LEAVES, Node
+from compiler.graph.definition import LEAVES
 from compiler.ir.records import NOWHERE, Assign, Cast, Const, Evaluate, Function, Load, Store
 from compiler.ir.text import INDENT, lines, signature
+
+if TYPE_CHECKING:
+    from compiler.codegen.kernel import Kernel
 
 COLUMN = 44  # where the comments of statements begin, if these are not longer
 LONGEST = 72  # characters of a statement beside which there is a comment; else it is above
@@ -36,24 +40,25 @@ class Comments:
             of the variable which the line in the program assigns.
     """
 
-    def __init__(self, nodes: Mapping[int, Node]) -> None:
-        self.nodes = nodes
+    def __init__(self, kernel: Kernel) -> None:
+        nodes = self.nodes = kernel.nodes()
         # those that a file of a graph names may be anything: a device, or somebody's secrets
         modules = (getattr(one, "__dict__", {}) for one in list(sys.modules.values()))
         self.readable = {*linecache.cache, *(one.get("__file__") for one in modules)}
-        self.names = self._assigned()
+        ((_, graph), *_) = kernel.graphs
+        self.names = self._assigned({new for _, new in graph.graph["updates"]})
         self.names |= {number: node.name for number, node in nodes.items() if node.name}
 
-    def _assigned(self) -> dict[int, str]:
+    def _assigned(self, updates: Collection[int]) -> dict[int, str]:
         """The names of the variables that lines assign, each for the last node of its line.
 
-        A loop or branch has no value in a kernel, but its line is also that of what is inside it.
+        What the line of a loop, of a branch or of an optimizer assigns is no value in a kernel.
         """
         last: dict[str, int] = {}
         for number, node in self.nodes.items():
             last[node.source] = max(number, last.get(node.source, number))
-        for node in self.nodes.values():
-            if isinstance(node.op.lowering, Nested):
+        for number, node in self.nodes.items():
+            if number in updates or isinstance(node.op.lowering, Nested):
                 last.pop(node.source, None)
         found = {number: _ASSIGNED.match(self._text(source)) for source, number in last.items()}
         return {number: match[1] for number, match in found.items() if match}

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 import networkx as nx
 
+from compiler.codegen.bytecode import HostCall, Instruction, TableLayout
 from compiler.codegen.calls import Calls
-from compiler.codegen.frame import Binder, Entries
+from compiler.codegen.frame import Binder, TableEntries
 from compiler.codegen.matmul import BLAS_DTYPES
 from compiler.codegen.memory import MemoryPlan, Slot
-from compiler.codegen.program import HostCall, Instruction, TableLayout
 from compiler.codegen.region import Region, place_region, region_of
 from compiler.codegen.statements import Body
 from compiler.core import dims
@@ -102,7 +102,7 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False, shared: bool = Tru
             key=lambda slot: (slot.kind, slot.position),
         )
     )
-    entries = Entries()
+    entries = TableEntries()
     table = _table(root, unknowns, entries)
     binder = Binder(entries)
     binder.bind(root)
@@ -148,7 +148,7 @@ def _unknowns(root: Region) -> list[Unknown]:
     return list(found)
 
 
-def _table(root: Region, unknowns: Sequence[Unknown], entries: Entries) -> TableLayout:
+def _table(root: Region, unknowns: Sequence[Unknown], entries: TableEntries) -> TableLayout:
     """The layout, of which what the program computes is not known yet."""
     for slot in root.memory.slots:
         root.entries.append(entries.new())

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from compiler.codegen.program import Branch, Call, Instruction, Loop, Share, While
+from compiler.codegen.bytecode import Branch, Call, Instruction, Repeat, Share, While
 from compiler.codegen.scalar import BYTES
 from compiler.ir.records import NOWHERE, Assign, Function, Load, Name
 from compiler.ir.walk import expressions, functions, renamed, statements, variables
@@ -88,7 +88,7 @@ def calls_of(program: Iterable[Instruction]) -> dict[int, list[Call | Share]]:
         one = pending.pop()
         if isinstance(one, Call | Share):
             found.setdefault(one.unit, []).append(one)
-        elif isinstance(one, Loop):
+        elif isinstance(one, Repeat):
             pending += one.body[::-1]
         elif isinstance(one, While):
             pending += [*one.body[::-1], *one.test[::-1]]

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compiler.codegen.bytecode import Call, Share
 from compiler.codegen.comments import Comments
 from compiler.codegen.kernel import Kernel
 from compiler.codegen.memory import Slot
 from compiler.codegen.naming import Names, calls_of, made_name, makers, named
-from compiler.codegen.program import Call, Share
 from compiler.core import dims
 from compiler.core.dims import Size, Unknown
 from compiler.core.errors import OptionError
@@ -148,23 +148,23 @@ class KernelFile:
 
     def __post_init__(self) -> None:
         kernel = self.kernel
-        table, image = kernel.table, self.runner.image
+        table, launch_plan = kernel.table, self.runner.launch_plan
         self._labels = kernel.labels
         self._placed = placed(kernel.units, kernel.program, set(table.address))
         self._calls = calls_of(kernel.program)
-        self.comments = Comments(kernel.nodes())
+        self.comments = Comments(kernel)
         moving = (f"{part}_{at}" for part in ("place", "stack") for at in range(table.length))
         hosts = (name for one in kernel.hosts for name in (f"host_{one.op}", host_name(one)))
         units = (one.name for one in kernel.units)
         names = Names([*all_names(), *RESERVED, *self._labels.values(), *units, *hosts, *moving])
-        for feed, array in zip(self.runner.feeds, image.inputs, strict=True):
+        for feed, array in zip(self.runner.feeds, launch_plan.inputs, strict=True):
             self._names[array.at] = names.new(feed.name, f"input_{len(self.inputs)}")
             self.inputs.append(self._names[array.at])
         nodes = self.runner.definition.nodes
-        for at, node in image.variables:
+        for at, node in launch_plan.variables:
             self._names[at] = names.new(nodes[node].name, f"variable_{len(self.variables)}")
             self.variables.append(self._names[at])
-        for i, array in enumerate(image.outputs):
+        for i, array in enumerate(launch_plan.outputs):
             self._names[array.at] = names.new(None, f"output_{i}")
         for i, at in enumerate(self._constants()):
             self._names[at] = names.new(None, f"constant_{i}")
@@ -232,9 +232,9 @@ class KernelFile:
 
     def _constants(self) -> dict[int, Any]:
         """The arrays of constants by the entries of their addresses."""
-        nodes, image = self.runner.definition.nodes, self.runner.image
-        found = {at: nodes[node].attrs["value"].array for at, node in image.constants}
-        return found | {at: literal.array for at, literal in image.folded}
+        nodes, launch_plan = self.runner.definition.nodes, self.runner.launch_plan
+        found = {at: nodes[node].attrs["value"].array for at, node in launch_plan.constants}
+        return found | {at: literal.array for at, literal in launch_plan.folded}
 
     def elements(self) -> Iterator[tuple[str, Any]]:
         """The constants by their names, as `run` reads them: the elements in a row."""
@@ -267,7 +267,7 @@ class KernelFile:
 
     def run(self, driver: Driver) -> Iterator[str]:
         """The function that calls the units."""
-        image = self.runner.image
+        launch_plan = self.runner.launch_plan
         given = ", ".join([*self.inputs, *(["*", *self.variables] if self.variables else [])])
         body = list(driver.lines())
         yield f"def run({given}):"
@@ -302,7 +302,7 @@ class KernelFile:
             yield f"{INDENT}failed = np.zeros(1, np.int64)"
         yield from (INDENT + line if line else line for line in body)
         results = []
-        for (name, slot), array in zip(outputs, image.outputs, strict=True):
+        for (name, slot), array in zip(outputs, launch_plan.outputs, strict=True):
             text = f"{name}.reshape({self._shape(array.shape)})"
             results.append(f"{text}.view(np.bool_)" if slot.dtype.kind == "b" else text)
         single = isinstance(self.runner.restructure([*range(len(results))]), int)
@@ -313,7 +313,7 @@ class KernelFile:
     def _sizes(self) -> Iterator[str]:
         """The lines that name the unknown sizes, each an axis of an input."""
         found: set[Unknown] = set()
-        for name, array in zip(self.inputs, self.runner.image.inputs, strict=True):
+        for name, array in zip(self.inputs, self.runner.launch_plan.inputs, strict=True):
             axes = [dims.as_unknown(size) for size in array.shape]
             new = [atom for atom in axes if atom is not None and atom not in found]
             if new:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compiler.codegen.bytecode import HostCall
 from compiler.codegen.kernel import emit
 from compiler.codegen.naming import Names
-from compiler.codegen.program import HostCall
 from compiler.core.dims import Unknown, evaluate
 from compiler.core.errors import OutOfRangeError, StaticGraphError
 from compiler.core.op import op_named

@@ -73,29 +73,29 @@ def _stops(made: Plain, definition: Definition, name: str, break_at: object) -> 
         )
     found: set[int] = set()
     for one in wanted:
-        numbers = _matching(made, definition, one)
-        stops = list(_beginnings(made, numbers))
+        tried = (list(_beginnings(made, numbers)) for numbers in _matching(made, definition, one))
+        stops = next(filter(None, tried), [])
         if not stops:
             raise _nowhere(made, name, one)
         found.update(stops)
     return sorted(found)
 
 
-def _matching(made: Plain, definition: Definition, wanted: str) -> set[int]:
+def _matching(made: Plain, definition: Definition, wanted: str) -> Iterator[set[int]]:
     """The nodes of a kernel that are meant by a line, an op or the name of a value.
 
-    What has been rewritten, such as a composite, is found by the line where it was written.
+    What has been rewritten, such as a composite or a loop, is found by the line where it was
+    written.
     """
     nodes = made.nodes
     if _LINE.fullmatch(wanted):
-        return {number for number, node in nodes.items() if comes_from(node, wanted)}
+        yield {number for number, node in nodes.items() if comes_from(node, wanted)}
+        return
     named = {number for number, name in made.names.items() if name == wanted}
-    named |= {number for number, node in nodes.items() if node.op.name == wanted}
-    if named:
-        return named
+    yield named | {number for number, node in nodes.items() if node.op.name == wanted}
     defined = (node for node in definition.nodes if wanted in (node.op.name, node.name))
     places = {node.source for node in defined}
-    return {number for number, node in nodes.items() if node.source in places}
+    yield {number for number, node in nodes.items() if node.source in places}
 
 
 def _beginnings(made: Plain, numbers: set[int]) -> Iterator[int]:
@@ -117,10 +117,9 @@ def _nowhere(made: Plain, name: str, wanted: str) -> OptionError:
     if _LINE.fullmatch(wanted):
         what, known = "lines", [PurePath(place_of(made.nodes[one].source)).name for one in computed]
     else:
-        what, known = (
-            "ops and names",
-            [name for one in computed for name in (made.names.get(one), made.nodes[one].op.name)],
-        )
+        what, known = "ops and names", [made.names.get(one, "") for one in computed]
+        ops = (made.nodes[one].op for one in computed)
+        known += [op.name for op in ops if op not in LEAVES]
     listed = sorted(filter(None, dict.fromkeys(known)), key=_by_number)
     more = [f"{len(listed) - MOST} more"] if len(listed) > MOST else []
     return OptionError(

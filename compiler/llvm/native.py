@@ -19,7 +19,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from compiler.codegen.program import OF_A_CHUNK
+from compiler.codegen.bytecode import OF_A_CHUNK
 from compiler.core import fork
 from compiler.ir.records import Function
 from compiler.ir.walk import calls, expressions, statements
