@@ -9,10 +9,10 @@ import networkx as nx
 from compiler.codegen.kernel import Kernel, arena_bytes, emit
 from compiler.core.options import Options
 from compiler.ops.regions import recompute
-from compiler.passes.roots import separate_roots
+from compiler.passes.copy_insertion import separate_roots
 from compiler.passes.sizes import unify_sizes
 from compiler.pipeline import optimise, recompute_regions
-from compiler.schedule.arrange import arrange_rows
+from compiler.schedule.layouts import arrange_rows
 from compiler.schedule.recompute import recompute_values
 
 __all__ = ["Options", "lower"]

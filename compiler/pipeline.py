@@ -19,13 +19,13 @@ from compiler.ops.regions import checkpoint, recompute
 from compiler.passes.accumulate import accumulate_products
 from compiler.passes.hoist import hoist_invariants, hoist_products
 from compiler.passes.loops import optimise_bodies
+from compiler.passes.matvec import sum_vector_products
 from compiler.passes.merge import merge_scans
 from compiler.passes.prune import prune_loops
 from compiler.passes.replay import replay
 from compiler.passes.rules import RULES, Rule, drop_broadcasts, fold_constants
 from compiler.passes.sink import sink_products, sink_sums
-from compiler.passes.vectors import sum_vector_products
-from compiler.schedule.arrange import arrange_rows
+from compiler.schedule.layouts import arrange_rows
 from compiler.schedule.recompute import recompute_values
 
 NUMERICS = ("strict", "fast")

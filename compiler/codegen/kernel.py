@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 import networkx as nx
 
+from compiler.codegen.bytecode import HostCall, Instruction, TableLayout
 from compiler.codegen.calls import Calls
-from compiler.codegen.frame import Binder, Entries
+from compiler.codegen.frame import Binder, TableEntries
 from compiler.codegen.matmul import BLAS_DTYPES
 from compiler.codegen.memory import MemoryPlan, Slot
-from compiler.codegen.program import HostCall, Instruction, TableLayout
 from compiler.codegen.region import Region, place_region, region_of
 from compiler.codegen.statements import Body
 from compiler.core import dims
@@ -80,8 +80,14 @@ class Kernel:
         }
 
 
-def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
-    """Fuse and plan a graph of primitive ops; `separate` keeps every node on its own."""
+def emit(graph: nx.MultiDiGraph[int], separate: bool = False, shared: bool = True) -> Kernel:
+    """Fuse and plan a graph of primitive ops.
+
+    Args:
+        separate: keeps every node on its own.
+        shared: whether groups that compute the same way share a unit; else each has its own, whose
+            statements all have one line of the user's, and one name for each array.
+    """
     root = region_of(graph, separate)
     unknowns = _unknowns(root)
     labels = {atom: f"n{i}" for i, atom in enumerate(unknowns)}
@@ -96,11 +102,11 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
             key=lambda slot: (slot.kind, slot.position),
         )
     )
-    entries = Entries()
+    entries = TableEntries()
     table = _table(root, unknowns, entries)
     binder = Binder(entries)
     binder.bind(root)
-    calls = Calls(table, labels, binder.frames, entries)
+    calls = Calls(table, labels, binder.frames, entries, shared)
     program = tuple(calls.program(root))
     table = replace(table, computed=entries.sizes(), length=entries.new())
     return Kernel(
@@ -142,7 +148,7 @@ def _unknowns(root: Region) -> list[Unknown]:
     return list(found)
 
 
-def _table(root: Region, unknowns: Sequence[Unknown], entries: Entries) -> TableLayout:
+def _table(root: Region, unknowns: Sequence[Unknown], entries: TableEntries) -> TableLayout:
     """The layout, of which what the program computes is not known yet."""
     for slot in root.memory.slots:
         root.entries.append(entries.new())

@@ -12,11 +12,11 @@ from compiler import ops
 from compiler.core.lowering import Alias, Gather, Host, IndexMap
 from compiler.graph.evaluate import substitute
 from compiler.graph.expression import Expression
-from compiler.graph.loop import Loop, Pair, open_loop
+from compiler.graph.loop import OpenLoop, Pair, open_loop
 from compiler.graph.view import Node
 from compiler.ops import control
 from compiler.ops.batching import Example
-from compiler.passes.lift import lift
+from compiler.passes.distribute import distribute
 from compiler.passes.loops import rewrite_loops
 
 
@@ -39,7 +39,9 @@ def hoist_products(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     return _hoisting(graph, _products)
 
 
-def _hoisting(graph: nx.MultiDiGraph[int], hoisted: Callable[[Loop], Loop]) -> nx.MultiDiGraph[int]:
+def _hoisting(
+    graph: nx.MultiDiGraph[int], hoisted: Callable[[OpenLoop], OpenLoop]
+) -> nx.MultiDiGraph[int]:
     def rewrite(node: Node, made: Mapping[int, Any]) -> Sequence[Expression] | None:
         if node.op is not control.scan:
             return None
@@ -63,7 +65,7 @@ class Kinds:
     again: set[int] = field(default_factory=set)
 
 
-def kinds_of(loop: Loop) -> Kinds:
+def kinds_of(loop: OpenLoop) -> Kinds:
     """What the values of a body depend on."""
     kinds = Kinds(
         {one.serial: one for one, _ in loop.consts}, {one.serial: one for one, _ in loop.xs}
@@ -90,13 +92,13 @@ def is_weighted(node: Expression, kinds: Kinds) -> bool:
     return left is not right
 
 
-def stood_for(loop: Loop) -> dict[int, Example]:
+def stood_for(loop: OpenLoop) -> dict[int, Example]:
     """What stands outside for the consts and the slices, by serial."""
     known = {inner.serial: Example(outer, False, inner.ndim) for inner, outer in loop.consts}
     return known | {inner.serial: Example(outer, True, inner.ndim) for inner, outer in loop.xs}
 
 
-def _invariants(loop: Loop) -> Loop:
+def _invariants(loop: OpenLoop) -> OpenLoop:
     kinds = kinds_of(loop)
     outer = {inner.serial: outer for inner, outer in loop.consts}
     read = [
@@ -130,7 +132,7 @@ def _moved(node: Expression) -> Expression:
     return node
 
 
-def _products(loop: Loop) -> Loop:
+def _products(loop: OpenLoop) -> OpenLoop:
     kinds = kinds_of(loop)
     known = stood_for(loop)
     made: dict[int, Example | None] = {}
@@ -138,7 +140,7 @@ def _products(loop: Loop) -> Loop:
     given = {y.serial for y in loop.ys}
     for node in loop.nodes:
         if node.serial in kinds.sliced and (is_weighted(node, kinds) or node.serial in given):
-            lifted = lift(node, known, loop.length, made)
-            if lifted is not None:
-                pairs.append((node, lifted.tensor))
+            distributed = distribute(node, known, loop.length, made)
+            if distributed is not None:
+                pairs.append((node, distributed.tensor))
     return replace(loop, xs=[*loop.xs, *pairs])

@@ -11,7 +11,7 @@ import networkx as nx
 from compiler.graph.body import Body
 from compiler.graph.evaluate import substitute
 from compiler.graph.expression import Expression
-from compiler.graph.loop import Loop, open_loop
+from compiler.graph.loop import OpenLoop, open_loop
 from compiler.graph.view import Node, nodes_of
 from compiler.ops import control
 from compiler.passes.loops import rewrite_loops
@@ -62,7 +62,7 @@ def _carried(node: Node) -> Any:
     return body, *outer, *(one for _, one in xs), loop.length, loop.reverse
 
 
-def _merged(loops: Sequence[Loop]) -> list[list[Expression]]:
+def _merged(loops: Sequence[OpenLoop]) -> list[list[Expression]]:
     """The items of each loop, all of one loop."""
     first = loops[0]
     consts, xs, ys = list(first.consts), list(first.xs), list(first.ys)

@@ -12,7 +12,7 @@ from compiler import ops
 from compiler.graph.body import Body
 from compiler.graph.evaluate import substitute
 from compiler.graph.expression import Expression
-from compiler.graph.loop import Carry, Loop, Pair, items_of, open_loop
+from compiler.graph.loop import Carry, OpenLoop, Pair, items_of, open_loop
 from compiler.graph.traversal import between
 from compiler.graph.view import Node, nodes_of
 from compiler.ops import control
@@ -65,7 +65,7 @@ def _read_by_scan(node: Node, used: set[int]) -> list[int]:
     return read + [carry.first for carry in kept.carries]
 
 
-def _without_unused(loop: Loop, used: Set[int]) -> Loop:
+def _without_unused(loop: OpenLoop, used: Set[int]) -> OpenLoop:
     """The loop with the carries and the ys that the used items need, and what these read."""
     count = len(loop.carries)
     ys = [y for i, y in enumerate(loop.ys) if count + i in used]
@@ -79,7 +79,7 @@ def _without_unused(loop: Loop, used: Set[int]) -> Loop:
     return replace(needed, consts=consts, xs=xs)
 
 
-def _pruned_scan(loop: Loop, used: set[int]) -> list[Expression | None]:
+def _pruned_scan(loop: OpenLoop, used: set[int]) -> list[Expression | None]:
     kept = _without_unused(loop, used)
     inner = _one_each(_constant_carries(kept))
     results: dict[int, Expression] = {}
@@ -100,7 +100,7 @@ def _pruned_scan(loop: Loop, used: set[int]) -> list[Expression | None]:
     return [results.get(i) for i in range(len(loop.outputs))]
 
 
-def _constant_carries(loop: Loop) -> Loop:
+def _constant_carries(loop: OpenLoop) -> OpenLoop:
     """The loop in which carries that do not change are consts."""
     fixed = [carry for carry in loop.carries if carry.next is carry.inner]
     return replace(
@@ -110,7 +110,7 @@ def _constant_carries(loop: Loop) -> Loop:
     )
 
 
-def _one_each(loop: Loop) -> Loop:
+def _one_each(loop: OpenLoop) -> OpenLoop:
     """The loop in which what is the same outside is the same inside."""
     made: dict[int, Expression] = {}
     consts, xs = _distinct(loop.consts, made), _distinct(loop.xs, made)
@@ -123,7 +123,7 @@ def _one_each(loop: Loop) -> Loop:
     return replace(loop, consts=consts, xs=xs, carries=carries, ys=outputs[count:])
 
 
-def _kept(loop: Loop, made: Mapping[int, Expression]) -> list[Expression]:
+def _kept(loop: OpenLoop, made: Mapping[int, Expression]) -> list[Expression]:
     return [one for one in loop.border.values() if one.serial not in made]
 
 
@@ -137,7 +137,7 @@ def _distinct(pairs: Sequence[Pair], made: dict[int, Expression]) -> list[Pair]:
     return list(first.values())
 
 
-def _stack_of(value: Expression, loop: Loop) -> Expression:
+def _stack_of(value: Expression, loop: OpenLoop) -> Expression:
     """A value that is the same in every step, as the ys stack it."""
     return ops.broadcast_to(ops.expand_dims(value, 0), (loop.length, *value.shape))
 

@@ -13,13 +13,13 @@ from compiler import ops
 from compiler.core.types import TensorType
 from compiler.graph.evaluate import substitute
 from compiler.graph.expression import Expression, construct
-from compiler.graph.loop import Carry, Loop, open_loop
+from compiler.graph.loop import Carry, OpenLoop, open_loop
 from compiler.graph.traversal import between, cut
 from compiler.graph.view import Node
 from compiler.ops import control
 from compiler.ops.batching import Example
+from compiler.passes.distribute import distribute
 from compiler.passes.hoist import Kinds, is_weighted, kinds_of, stood_for
-from compiler.passes.lift import lift
 from compiler.passes.loops import rewrite_loops
 from compiler.passes.rules import scalar_value
 from compiler.transforms.control_gradients import stand_in
@@ -58,7 +58,7 @@ class Sinking:
         below: by position the outputs that are computed below; of a carry, what is added to it.
     """
 
-    loop: Loop
+    loop: OpenLoop
     stacks: dict[int, tuple[Expression, Expression]] = field(default_factory=dict)
     below: dict[int, Expression] = field(default_factory=dict)
 
@@ -72,23 +72,23 @@ class Sinking:
 
         What comes from the xs alone is computed from them.
         """
-        lifted = lift(node, self.outside, self.loop.length, {})
-        if lifted is None:
+        distributed = distribute(node, self.outside, self.loop.length, {})
+        if distributed is None:
             source = _renamed(node)
             new = source, _standing(source, self.loop)
             _, outer = self.stacks.setdefault(source.serial, new)
-            lifted = lift(
+            distributed = distribute(
                 node, {source.serial: Example(outer, True, source.ndim)}, self.loop.length, {}
             )
-            assert lifted is not None
-        return lifted.tensor
+            assert distributed is not None
+        return distributed.tensor
 
     def is_stacked(self, node: Expression) -> bool:
         """Whether the values of a node are stacked, or come from the xs alone."""
         source = _renamed(node)
         if source.serial in self.stacks or any(y is source for y in self.loop.ys):
             return True
-        return lift(source, self.outside, self.loop.length, {}) is not None
+        return distribute(source, self.outside, self.loop.length, {}) is not None
 
     def _starts_from_nothing(self, place: int) -> bool:
         """Whether a carry is zero, and all that is added to it is added below."""
@@ -275,14 +275,14 @@ def _value_below(
         return None
     known = sinking.outside
     trial = {one.serial: Example(_standing(one, loop), True, one.ndim) for one in varying}
-    if lift(y, known | trial, loop.length, {}) is None:
+    if distribute(y, known | trial, loop.length, {}) is None:
         return None
     stacks = {one.serial: Example(sinking.stack(one), True, one.ndim) for one in varying}
-    lifted = lift(y, known | stacks, loop.length, {})
-    assert lifted is not None
-    return lifted.tensor
+    distributed = distribute(y, known | stacks, loop.length, {})
+    assert distributed is not None
+    return distributed.tensor
 
 
-def _standing(node: Expression, loop: Loop) -> Expression:
+def _standing(node: Expression, loop: OpenLoop) -> Expression:
     """A placeholder for the stack of a node's values."""
     return stand_in(TensorType((loop.length, *node.shape), node.dtype), node.name)

@@ -32,8 +32,7 @@ from compiler.core.lowering import (
 from compiler.core.types import Shape, TupleType
 from compiler.graph.definition import LEAVES, no_lowering
 from compiler.graph.view import Node
-from compiler.schedule.beside import beside_source
-from compiler.schedule.demand import (
+from compiler.schedule.access import (
     broadcast_index,
     canonical,
     contiguous_strides,
@@ -53,6 +52,7 @@ from compiler.schedule.groups import (
     totals_rows,
     trailing_axes,
 )
+from compiler.schedule.permuted_stores import beside_source
 from compiler.schedule.placement import RECENT, Placement
 from compiler.schedule.products import is_reshape, is_turned, matrix_view, pack_of
 

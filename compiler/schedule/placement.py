@@ -9,8 +9,8 @@ import networkx as nx
 from compiler.core.lowering import Alias, Index
 from compiler.core.types import Shape
 from compiler.graph.view import Node, nodes_of
-from compiler.schedule.demand import canonical, reach
-from compiler.schedule.extent import Extents
+from compiler.schedule.access import canonical, reach
+from compiler.schedule.group_limits import Extents
 from compiler.schedule.groups import Group, LoopGroup, Pack, is_row
 
 MOST_STREAMS = 16  # arrays that unrelated nodes may share a loop with

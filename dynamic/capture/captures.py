@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+<<<<<<< HEAD
 from compiler import ops
 from compiler.core.refusals import refuse, user_place
 from compiler.core.types import Shape
@@ -18,6 +19,11 @@ from compiler.transforms.autodiff import depending_on
 from dynamic.capture.effects import Assign, Do, Draw, Effects, Step, View, Write, requires
 from dynamic.capture.gradients import Gradients
 from dynamic.capture.traced import Traced, class_of
+=======
+from compiler.core.refusals import refuse
+from compiler.graph.scope import scope
+from dynamic.capture.traced import Traced
+>>>>>>> main
 from dynamic.func.tracer import Level
 from dynamic.tape.grad_mode import copying, mode, paused, record_if
 from dynamic.tensors.tensor import Tensor
@@ -29,8 +35,12 @@ class Capture:
     Attributes:
         level: the level of its tensors, outside of those of any transform in it.
         body: what stands for the innermost function that becomes a graph of its own.
+<<<<<<< HEAD
         top: that of the function itself.
         gradients: the gradients of its tensors.
+=======
+        modules: those that are being called, the innermost last.
+>>>>>>> main
     """
 
     def __init__(
@@ -43,6 +53,7 @@ class Capture:
         self._outer = outer
         self.level = Level(None)
         self.level.number = 0
+<<<<<<< HEAD
         self.body = self.top = object()
         self.gradients = Gradients(self)
         self._inputs, self._given, self._count = list(inputs), list(given), len(inputs)
@@ -57,6 +68,25 @@ class Capture:
         self._steps: list[Step] = []
         self._outputs: list[Expression] = []
         self._stepped: dict[int, str] = {}
+=======
+        self.body = object()
+        self.modules: list[Any] = []
+
+    @contextmanager
+    def inside(self, module: Any) -> Iterator[None]:
+        """Inside the block a module is called: what it makes is in the scope of its name.
+
+        That is what the module around it calls it, or its class.
+        """
+        around = self.modules[-1].named_modules() if self.modules else ()
+        name = next((one for one, part in around if part is module and one), "")
+        self.modules.append(module)
+        try:
+            with scope(name or type(module).__name__):
+                yield
+        finally:
+            self.modules.pop()
+>>>>>>> main
 
     def made(self, value: object) -> Any:
         """The traced tensor of a value: an expression, or an array that is known."""

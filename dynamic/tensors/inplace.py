@@ -14,8 +14,8 @@ from dynamic.core import eager_ops
 from dynamic.core.dtypes import DTYPES, MASKS, element
 from dynamic.core.errors import AutogradError, SizeError
 from dynamic.core.user_warnings import warn
+from dynamic.tape.accumulate_grad import AccumulateGrad
 from dynamic.tape.grad_mode import copying, mode, paused
-from dynamic.tape.leaf import AccumulateGrad
 from dynamic.tape.tape import Node, record
 from dynamic.tape.versions import UNTRACKED, user_place
 from dynamic.tensors.indexing import is_whole

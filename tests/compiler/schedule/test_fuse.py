@@ -11,7 +11,7 @@ import staticgraph as sg
 from compiler.codegen.kernel import Kernel
 from compiler.core.lowering import Alias
 from compiler.graph.build import build
-from compiler.schedule.extent import LONGEST_CHAIN, MOST_STATEMENTS
+from compiler.schedule.group_limits import LONGEST_CHAIN, MOST_STATEMENTS
 from compiler.schedule.groups import HostGroup, LoopGroup, MatmulGroup
 from compiler.schedule.placement import MOST_STREAMS
 from tests import graphs

@@ -19,7 +19,7 @@ from compiler.graph.build import expressions_of, rebuilt
 from compiler.graph.expression import Expression
 from compiler.graph.view import Node, nodes_of
 from compiler.ops.shape import reshape
-from compiler.schedule.demand import canonical, contiguous_strides, is_free, offset_of, reach
+from compiler.schedule.access import canonical, contiguous_strides, is_free, offset_of, reach
 from compiler.schedule.groups import trailing_axes
 
 LEAST_SIZE = 1 << 14  # elements: fewer stay in the cache, however they are read
