@@ -8,22 +8,17 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-<<<<<<< HEAD
 from compiler import ops
 from compiler.core.refusals import refuse, user_place
 from compiler.core.types import Shape
 from compiler.graph.expression import Expression
+from compiler.graph.scope import scope
 from compiler.graph.traversal import ancestors
 from compiler.ops import leaves
 from compiler.transforms.autodiff import depending_on
 from dynamic.capture.effects import Assign, Do, Draw, Effects, Step, View, Write, requires
 from dynamic.capture.gradients import Gradients
 from dynamic.capture.traced import Traced, class_of
-=======
-from compiler.core.refusals import refuse
-from compiler.graph.scope import scope
-from dynamic.capture.traced import Traced
->>>>>>> main
 from dynamic.func.tracer import Level
 from dynamic.tape.grad_mode import copying, mode, paused, record_if
 from dynamic.tensors.tensor import Tensor
@@ -35,12 +30,9 @@ class Capture:
     Attributes:
         level: the level of its tensors, outside of those of any transform in it.
         body: what stands for the innermost function that becomes a graph of its own.
-<<<<<<< HEAD
         top: that of the function itself.
         gradients: the gradients of its tensors.
-=======
         modules: those that are being called, the innermost last.
->>>>>>> main
     """
 
     def __init__(
@@ -53,7 +45,6 @@ class Capture:
         self._outer = outer
         self.level = Level(None)
         self.level.number = 0
-<<<<<<< HEAD
         self.body = self.top = object()
         self.gradients = Gradients(self)
         self._inputs, self._given, self._count = list(inputs), list(given), len(inputs)
@@ -68,8 +59,6 @@ class Capture:
         self._steps: list[Step] = []
         self._outputs: list[Expression] = []
         self._stepped: dict[int, str] = {}
-=======
-        self.body = object()
         self.modules: list[Any] = []
 
     @contextmanager
@@ -86,7 +75,6 @@ class Capture:
                 yield
         finally:
             self.modules.pop()
->>>>>>> main
 
     def made(self, value: object) -> Any:
         """The traced tensor of a value: an expression, or an array that is known."""

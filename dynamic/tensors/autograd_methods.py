@@ -11,12 +11,8 @@ from dynamic.core import eager_ops
 from dynamic.core.dtypes import DTYPES
 from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.core.user_warnings import warn
-<<<<<<< HEAD
-from dynamic.tape.grad_mode import mode, paused
-=======
 from dynamic.tape.accumulate_grad import AccumulateGrad, freeze, leaf_node
-from dynamic.tape.grad_mode import mode
->>>>>>> main
+from dynamic.tape.grad_mode import mode, paused
 from dynamic.tape.gradients import backward
 from dynamic.tape.handles import RemovableHandle
 from dynamic.tape.hooks import Cell, hooks_of
