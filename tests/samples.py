@@ -463,8 +463,6 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(5), integers(low=0, high=5), reduction="none"),
     ],
     "checkpoint": [call(spread(2, 3), region=0), call(spread(), region=3)],
-    "gradient_to": [call(spread(2, 3), spread(2, 3))],
-    "custom_gradient": [call(spread(2, 3), rule=None)],
     "recompute": [call(spread(2, 3), integers(4)), call(spread()), call(bools(3), order=0)],
     "reshape": [
         call(spread(6), 2, 3),
@@ -848,8 +846,6 @@ WITHOUT = {
     "log_odds": "logit without its option, which is compared",
     "recompute": "x: a mark of the compiler's",
     "checkpoint": "x: a mark of the compiler's",
-    "gradient_to": "x, with a gradient that is not that of its value",
-    "custom_gradient": "x, with a gradient of the user's own",
     "overlap_add": "the adjoint of sliding_windows, which is compared with torch's as_strided; "
     "torch has it for two axes and one stride only (fold)",
     "scan": "a loop of a graph; torch runs loops in Python",

@@ -52,29 +52,28 @@ def _by_rule(position: int, g: Any, out: object, *operands: object, rule: Any) -
     return rule(g)[position - 1] if position else None
 
 
-gradient_to = register(
-    Op(
-        name="gradient_to",
-        infer_type=_first_type,
-        evaluate=_first,
-        vjp=(None, lambda g, o, x, other: g),
-        saves=("", ""),
-        expand=_first,
-        batching=first_of_all,
-        doc="x, whose gradient is that of `other`, of its type: the value of what is overwritten "
-        "while nothing is recorded.",
-    )
+# These two have gradients that are not those of their values, so that they are not among the ops
+# that are registered. What is compiled is their first operand.
+
+gradient_to = Op(
+    name="gradient_to",
+    infer_type=_first_type,
+    evaluate=_first,
+    vjp=(None, lambda g, o, x, other: g),
+    saves=("", ""),
+    expand=_first,
+    batching=first_of_all,
+    doc="x, whose gradient is that of `other`, of its type: the value of what is overwritten "
+    "while nothing is recorded.",
 )
 
-custom_gradient = register(
-    Op(
-        name="custom_gradient",
-        infer_type=_first_type,
-        evaluate=_first,
-        vjp=_by_rule,
-        bind=lambda x, *others, rule: ((x, *others), {"rule": rule}),
-        expand=_first,
-        batching=first_of_all,
-        doc="x, of whose cotangent `rule` makes those of the other operands, None for some.",
-    )
+custom_gradient = Op(
+    name="custom_gradient",
+    infer_type=_first_type,
+    evaluate=_first,
+    vjp=_by_rule,
+    bind=lambda x, *others, rule: ((x, *others), {"rule": rule}),
+    expand=_first,
+    batching=first_of_all,
+    doc="x, of whose cotangent `rule` makes those of the other operands, None for some.",
 )
