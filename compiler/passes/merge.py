@@ -8,9 +8,10 @@ from typing import Any
 
 import networkx as nx
 
+from compiler.core.reports import report_all
 from compiler.graph.body import Body
 from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression
+from compiler.graph.expression import Expression, named
 from compiler.graph.loop import OpenLoop, open_loop
 from compiler.graph.view import Node, nodes_of
 from compiler.ops import control
@@ -30,6 +31,10 @@ def merge_scans(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
         members = groups.get(node.id)
         if members is not None:
             loops = [open_loop([made[i] for i in one.operands], one.attrs) for one in members]
+            first, *others = members
+            text = "one loop that computes what both give"
+            names = [named(member) for member in others]
+            report_all("merged", merge_scans.__name__, names, text, (named(first),))
             for member, items in zip(members, _merged(loops), strict=True):
                 results[member.id] = items
         return results.get(node.id)
