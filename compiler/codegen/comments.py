@@ -82,11 +82,12 @@ class Comments:
         nodes = (self.nodes[number] for number in sorted(set(numbers)))
         places = list(dict.fromkeys(place_of(node.source) for node in nodes))
         for place in places[:MOST]:
-            yield f"# {escaped(place)[-2 * WIDTH :]}  {escaped(self._text(place))}".rstrip()
+            yield f"# {escaped(place)[-2 * WIDTH :]}  {escaped(self.text(place))}".rstrip()
         if len(places) > MOST:
             yield f"# and {len(places) - MOST} more"
 
-    def _text(self, place: str) -> str:
+    def text(self, place: str) -> str:
+        """What the user wrote at a `file:line`; empty where it cannot be read."""
         file, _, number = place.rpartition(":")
         if file not in self.readable or not number.isdecimal():
             return ""

@@ -10,7 +10,7 @@ from typing import Any
 import networkx as nx
 
 from compiler import ops
-from compiler.core.reports import report_all
+from compiler.core.reports import collector, report_all
 from compiler.core.types import TensorType
 from compiler.graph.evaluate import substitute
 from compiler.graph.expression import Expression, construct, named
@@ -151,6 +151,11 @@ def _sink_sums(sinking: Sinking, kinds: Kinds) -> None:
                     before = sinking.below.get(i)
                     sinking.below[i] = value if before is None else before + value
     for i in sinking.below:
+        if collector() is not None:
+            ends = {carries[i].inner.serial, *(term.serial for term in terms[i])}
+            text = "what it adds is added up after the loop"
+            added = map(named, between([carries[i].next], ends))
+            report_all("sunk", sink_sums.__name__, added, text)
         total = carries[i].inner
         for term in left[i]:
             total = total + term
