@@ -57,7 +57,9 @@ def test_a_row_and_its_gradient_are_one_group(name: str, passes: int) -> None:
     large = [group for group in loops(made) if group.domain]
     assert len(large) == 1
     assert not products(made)
-    (body,) = (made.root.bodies[i] for i, group in enumerate(made.fusion.groups) if group is large[0])
+    (body,) = (
+        made.root.bodies[i] for i, group in enumerate(made.fusion.groups) if group is large[0]
+    )
     assert len(body.passes) == passes
 
 
@@ -211,7 +213,9 @@ def check_order(made: Kernel) -> None:
             reads = [(storage(made, one), -1) for one in fusion.nodes[group.node].operands]
         else:
             reads = [
-                (storage(made, a.node), a.stage) for a in made.root.bodies[i].accesses if not a.write
+                (storage(made, a.node), a.stage)
+                for a in made.root.bodies[i].accesses
+                if not a.write
             ]
         for node, stage in reads:
             if node not in fusion.home:
