@@ -102,7 +102,7 @@ def explain(
     chosen = _asked(ops, asked, name, definition)
     numbers = {fact.text for one in chosen for fact in one.of("group")}
     groups = {at: text for at, text in group_texts(kernel, known).items() if at in numbers}
-    comments = Comments({})
+    comments = Comments(kernel)
     text = {line: escaped(comments.text(line)) for line in {one.line for one in chosen}}
     return Explanation(_title(name, ops, kernel, known), tuple(chosen), groups, text)
 
