@@ -36,7 +36,10 @@ Lower: TypeAlias = "Callable[[nx.MultiDiGraph[int]], tuple[nx.MultiDiGraph[int],
 """The passes and the emitter, with the options of an executable."""
 
 Asked: TypeAlias = "str | int | Expression | None"
-"""What is to be explained: a `file:line`, a name or an op, a node, an expression, or everything."""
+"""What is to be explained: a `file:line`, a name, an op, a node, an expression, or everything.
+
+A name is that of a placeholder or variable, or of a variable of the program that a line assigns.
+"""
 
 _LINE = re.compile(r".*:\d+")
 
@@ -99,10 +102,10 @@ def explain(
     if sizes is not None:
         known |= Plan(kernel.memory, kernel.fusion).values(sizes, {})
     ops = list(_explained(marks, definition, reports, kernel, known))
-    chosen = _asked(ops, asked, name, definition)
+    comments = Comments(kernel)
+    chosen = _asked(ops, asked, name, definition, comments)
     numbers = {fact.text for one in chosen for fact in one.of("group")}
     groups = {at: text for at, text in group_texts(kernel, known).items() if at in numbers}
-    comments = Comments(kernel)
     text = {line: escaped(comments.text(line)) for line in {one.line for one in chosen}}
     return Explanation(_title(name, ops, kernel, known), tuple(chosen), groups, text)
 
@@ -213,7 +216,7 @@ def _short(source: str) -> str:
 
 
 def _asked(
-    ops: list[ExplainedOp], asked: Asked, name: str, definition: Definition
+    ops: list[ExplainedOp], asked: Asked, name: str, definition: Definition, comments: Comments
 ) -> list[ExplainedOp]:
     """The ops that are asked for.
 
@@ -238,7 +241,11 @@ def _asked(
         lines = sorted({os.path.basename(one.line) for one in ops}, key=_by_number)
         hint = f"its ops are of {_few(lines)}"
     else:
-        found = [one for one in ops if one.name == asked] or [one for one in ops if one.op == asked]
+        found = (
+            [one for one in ops if one.name == asked]
+            or [one for one in ops if comments.assigned(one.line) == asked]
+            or [one for one in ops if one.op == asked]
+        )
         names = dict.fromkeys(one.name or one.op for one in ops)
         hint = f"there are {_few(list(names))}"
     if not found:

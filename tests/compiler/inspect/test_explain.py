@@ -254,6 +254,8 @@ def test_it_is_asked_by_line_name_node_and_expression() -> None:
     for what in (short, y.source, "exp", 1, y):
         assert "exp" in [one.op for one in f.explain(what)]
     assert [one.op for one in f.explain("x")] == ["placeholder"]
+    assert {one.op for one in f.explain("y")} >= {"exp"}  # `y` is what the line assigns
+    assert {one.line for one in f.explain("y")} == {y.source}
     assert len(f.explain(1)) == 1
     assert f.explain()
 
