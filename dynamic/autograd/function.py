@@ -9,7 +9,7 @@ from typing import Any
 
 from dynamic.autograd.function_node import FunctionNode, SavedTensor, place_outputs
 from dynamic.core.errors import ArgumentError, AutogradError, MissingMethodError
-from dynamic.tape.grad_mode import record_if
+from dynamic.tape.grad_mode import mode, record_if
 from dynamic.tape.nodes import FREED, Failing
 from dynamic.tape.observers import announce
 from dynamic.tensors.tensor import Tensor
@@ -87,6 +87,10 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             results = backward(ctx, *gradients)
         finally:
             record_if(recording)
+        if mode.capture is not None:
+            from dynamic.autograd import captured_function  # with the capture: rarely
+
+            return captured_function.once(results, gradients, AutogradError(_TWICE))
         if not recording or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
             return results
         single = not isinstance(results, tuple)
@@ -96,14 +100,14 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+_TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
+
+
 def _undifferentiable(result: object) -> Any:
     if not isinstance(result, Tensor):
         return result
     marked = result.detach()
-    error = AutogradError(
-        "trying to differentiate twice a function that was marked with @once_differentiable"
-    )
-    marked._node = Failing(marked._array, error, "Error")
+    marked._node = Failing(marked._array, AutogradError(_TWICE), "Error")
     return marked
 
 
