@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler import ops
+from compiler.core.dims import Size
 from compiler.core.refusals import refuse
 from compiler.core.types import TensorType
 from compiler.graph.evaluate import replaced
 from compiler.graph.expression import Expression, abstract, construct
 from compiler.ops.declare import unbroadcast, zeros_like
 from compiler.ops.regions import custom_gradient, gradient_to
-from dynamic.autograd.function import FunctionCtx
+from dynamic.autograd.context import FunctionCtx
 from dynamic.capture import Traced
-from dynamic.core.errors import AutogradError
+from dynamic.core.errors import AutogradError, DeferredError
 from dynamic.tape.grad_mode import mode, record_if, recording
 
 
@@ -54,7 +55,7 @@ class _Rule:
     def __call__(self, g: Any) -> list[Any]:
         """The cotangents of the arguments."""
         if self.error is not None:
-            raise self.error
+            raise DeferredError from self.error
         if self._last[0] is not g:
             parts = dict(zip(self.cotangents, _unpacked(g, self.cotangents), strict=True))
             made = iter(replaced([one for one in self.found if one is not None], parts))
@@ -67,7 +68,7 @@ def captured(function: Any, args: Sequence[Any]) -> Any:
     args = [mode.capture.lifted(arg) for arg in args]
     ctx, recorded = _Context(args), record_if(False)
     try:
-        if function.setup_context is not _base().setup_context:
+        if function._sets_context_apart():
             output = function.forward(*args)
             function.setup_context(ctx, tuple(args), output)
         else:
@@ -84,12 +85,6 @@ def captured(function: Any, args: Sequence[Any]) -> Any:
     if recorded and recording():
         _differentiate(function, ctx, args, outputs)
     return tuple(outputs) if isinstance(output, tuple) else outputs[0]
-
-
-def _base() -> Any:
-    from dynamic.autograd.function import Function  # which imports this when it is applied
-
-    return Function
 
 
 def _own(output: Any, args: Sequence[Any]) -> Any:
@@ -194,7 +189,8 @@ def _unpacked(packed: Any, like: Sequence[Expression]) -> list[Expression]:
     """The values that `_packed` packs."""
     if len(like) == 1:
         return [packed]
-    found, start = [], 0
+    found: list[Expression] = []
+    start: Size = 0
     for one in like:
         stop = start + math.prod(one.shape)
         part = ops.reshape(packed[start:stop], tuple(one.shape))
