@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from staticgraph.compare import INTERRUPTED
 from staticgraph.compare.kinds import KINDS, THREAD_VARIABLES, Contender
-from staticgraph.compare.limits import measure_limits, strongest
+from staticgraph.compare.limits import Meter, bound, strongest
 from staticgraph.compare.machine import this_machine
 from staticgraph.compare.outcome import outcome
 from staticgraph.compare.race import Race, Taken
@@ -26,7 +26,8 @@ from staticgraph.compare.report.table import print_limits, print_outcome, print_
 from staticgraph.compare.workloads import WORKLOADS
 
 FAILED = 1
-LIMIT_SECONDS = 0.05  # for each of some twenty quantities
+LIMIT_SECONDS = 0.05  # for each of some twenty quantities, before a workload
+TURN_SECONDS = 0.02  # for those that a workload needs, in each round
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +87,12 @@ class Session:
     def measure(self) -> None:
         """Measure everything; an interruption ends it, and `complete` stays False."""
         try:
-            for name in self.plan.workloads:
-                self._measure_limits()
-                with tempfile.TemporaryDirectory(prefix="staticgraph-compare-") as folder:
-                    self._measure_workload(name, Path(folder))
-                print_outcome(self.console, self.outcome(name))
+            with Meter({1, self.plan.threads}) as meter:
+                for name in self.plan.workloads:
+                    self._measure_limits(meter)
+                    with tempfile.TemporaryDirectory(prefix="staticgraph-compare-") as folder:
+                        self._measure_workload(name, Path(folder), meter)
+                    print_outcome(self.console, self.outcome(name))
             self.complete = True
         except KeyboardInterrupt:
             self.console.print("interrupted: this is what was measured", style="yellow")
@@ -111,20 +113,19 @@ class Session:
         limits = strongest(list(self.limits.values()))
         return outcome(name, WORKLOADS[name], self.taken[name], self.plan.missing(), limits)
 
-    def _measure_limits(self) -> None:
-        """Measure them before each workload, since the machine may be busy: the best counts."""
-        numbers = sorted({1, self.plan.threads})
+    def _measure_limits(self, meter: Meter) -> None:
+        """Measure all of them before each workload; what it needs, in each of its rounds too."""
         with _progress() as progress:
-            task = progress.add_task("the machine's limits", total=len(numbers))
-            for threads in numbers:
-                found = measure_limits(threads, min(LIMIT_SECONDS, self.plan.seconds))
-                best = strongest([found, self.limits.get(threads, found)])
-                assert best is not None
-                self.limits[threads] = best
-                progress.advance(task)
+            progress.add_task("the machine's limits", total=None)
+            meter.measure(min(LIMIT_SECONDS, self.plan.seconds))
+        self._note(meter)
 
-    def _measure_workload(self, name: str, folder: Path) -> None:
+    def _note(self, meter: Meter) -> None:
+        self.limits = {found.threads: found for found in meter.limits()}
+
+    def _measure_workload(self, name: str, folder: Path, meter: Meter) -> None:
         place = f"[{self.plan.workloads.index(name) + 1}/{len(self.plan.workloads)}] {name}"
+        workload = WORKLOADS[name]
         with _progress() as progress:
             task = progress.add_task(escape(place))
             announced = 0
@@ -134,10 +135,29 @@ class Session:
                 progress.update(task, completed=announced, description=escape(f"{place}: {what}"))
                 announced += 1
 
-            race = Race(WORKLOADS[name], self.plan.contenders(), self.plan.settings, folder, watch)
+            def between() -> None:
+                meter.measure(min(TURN_SECONDS, self.plan.seconds), workload.BYTES)
+
+            race = Race(
+                workload, self.plan.contenders(), self.plan.settings, folder, watch, between
+            )
             progress.update(task, total=race.steps)
             self.taken[name] = race.taken
-            race.run()
+            try:
+                race.run()
+                progress.update(task, description=escape(f"{place}: the machine's limits"))
+                meter.until(lambda: self._within(name, meter), workload.BYTES)
+            finally:
+                self._note(meter)
+
+    def _within(self, name: str, meter: Meter) -> bool:
+        """Whether no call of a workload was faster than the limits that were found so far."""
+        limits = strongest(meter.limits())
+        if limits is None:
+            return True
+        workload = WORKLOADS[name]
+        least = bound(limits, workload.BYTES, workload.FLOPS, workload.DTYPE).seconds
+        return all(taken.minimum >= least for taken in self.taken[name])
 
 
 def _progress() -> Progress:
