@@ -51,4 +51,3 @@ def least_work(executable: Executable, arrays: Sequence[Any]) -> tuple[int, dict
         name = made.dtype.name
         flops[name] = flops.get(name, 0) + done
     return moved, flops
-

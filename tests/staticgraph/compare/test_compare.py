@@ -24,9 +24,9 @@ from staticgraph.__main__ import main
 from staticgraph.compare import command, peers, session
 from staticgraph.compare.adapters import compiled, eager
 from staticgraph.compare.records import SCHEMA, Limits, Report
-from tests.staticgraph.compare.found_limits import FoundLimits
 from staticgraph.compare.server import Stages, sample
 from staticgraph.compare.workloads import WORKLOADS, path_of
+from tests.staticgraph.compare.found_limits import FoundLimits
 
 QUICK = ["--seconds", "0.002", "--rounds", "2", "--starts", "1", "--threads", "1"]
 

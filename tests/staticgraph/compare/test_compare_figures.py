@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from scipy import stats
 
 from compiler.core.errors import StaticGraphError
-from staticgraph.compare import limits as limits_module, outcome, probe
+from compiler.inspect import limits as limits_module, probe
+from compiler.inspect.limits import bandwidth_at, bound, measure_limits, strongest
+from staticgraph.compare import meter, outcome
 from staticgraph.compare.agreement import Agreement, compare
 from staticgraph.compare.figures import (
     Ahead,
@@ -19,7 +22,6 @@ from staticgraph.compare.figures import (
     geometric_mean,
     median_interval,
 )
-from staticgraph.compare.limits import bandwidth_at, bound, measure_limits, strongest
 from staticgraph.compare.records import Limits, Measurement
 from staticgraph.compare.report import numbers
 from tests.paths import ROOT
@@ -149,8 +151,8 @@ def test_the_limits_are_measured(
     script = tmp_path / "small_probe.py"
     script.write_text(
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-        "from staticgraph.compare import probe\n"
-        "probe.SIZES, probe.WIDTH, probe.CALLS = (2**16, 2**18), 64, 10\n"
+        "from compiler.inspect import probe\n"
+        "probe.SIZES, probe.WIDTHS, probe.CALLS = (2**16, 2**18), (64,), 10\n"
         "probe.main()\n"
     )
     monkeypatch.setattr(limits_module, "PROBE", script)
@@ -161,6 +163,71 @@ def test_the_limits_are_measured(
     assert list(found.flops) == ["float32", "float64"]
     assert all(1e6 < rate < 1e13 for rate in found.flops.values())
     assert 1e-8 < found.call < 1e-2
+
+
+SMALL = """
+import sys
+sys.path.insert(0, {root!r})
+from compiler.inspect import probe
+probe.SIZES, probe.WIDTHS, probe.CALLS = (2**16, 2**18), (64,), 10
+contender = probe.contender
+"""
+
+
+@pytest.fixture
+def small_probe(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    """A probe that takes milliseconds."""
+    script = tmp_path / "small.py"
+    script.write_text(SMALL.format(root=str(ROOT)))
+    monkeypatch.setattr(meter, "PROBE", script)
+
+
+@pytest.mark.usefixtures("small_probe")
+def test_the_best_of_all_measurements_is_the_limit() -> None:
+    with meter.Meter([2, 1, 1]) as metered:
+        assert metered.limits() == []
+        found = []
+        for near in (None, 2**16, None):
+            metered.measure(0.001, near)
+            found.append(metered.limits())
+    assert [one.threads for one in found[0]] == [1, 2]
+    for before, after in itertools.pairwise(found):
+        assert [strongest([a, b]) for a, b in zip(before, after, strict=True)] == after
+    assert all(0 < one.call < 1e-2 for one in found[0])
+
+
+@pytest.mark.usefixtures("small_probe")
+def test_a_limit_that_was_exceeded_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine that was busy when the limits were measured, and is not any more."""
+    monkeypatch.setattr(meter, "RETRY_SECONDS", 0.001)
+    with meter.Meter([1]) as metered:
+        metered.measure(0.001)
+        metered._best[1]["flops", "float64"] = 1.0  # an operation a second
+
+        def holds() -> bool:
+            return bound(metered.limits()[0], 1, 10**6, "float64").seconds <= 0.5
+
+        assert not holds()
+        assert metered.until(holds)
+        assert not metered.until(lambda: False)  # tried so often, then reported
+
+
+def test_a_meter_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    script = tmp_path / "probe.py"
+    script.write_text("raise MemoryError('no room')")
+    monkeypatch.setattr(meter, "PROBE", script)
+    with pytest.raises(StaticGraphError, match="the machine's limits: MemoryError: no room"):
+        meter.Meter([1]).__enter__()
+
+
+def test_what_is_measured_again_is_what_the_bandwidth_is_interpolated_from() -> None:
+    sizes = probe.SIZES
+    for near in (1, 2**14, 2**15, 2**20, 3 * 2**20, 2**28, 2**33):
+        rates = dict.fromkeys(sizes, 1e9)
+        for size in sizes:
+            if meter._beside(size, near):
+                rates[size] = 5e9
+        assert bandwidth_at(Limits(1, rates, {}, 0.0), near) == pytest.approx(5e9)
 
 
 def test_the_probe_times_the_shortest_call() -> None:

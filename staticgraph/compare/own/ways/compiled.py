@@ -11,7 +11,6 @@ class Way:
 
     def __init__(self, task: Mapping[str, Any]) -> None:
         import dynamic
-
         import staticgraph as sg
 
         self.sg, self.dynamic = sg, dynamic
@@ -67,7 +66,6 @@ class Way:
     def look(self, file: str) -> dict[str, Any]:
         """The steps of the kernel, its text, the graph, and what a call moves and computes."""
         from compiler.graph.build import to_text
-
         from staticgraph.compare.own.work import least_work
 
         found = self.executable.profile(*self.feeds)

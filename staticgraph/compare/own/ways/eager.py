@@ -12,7 +12,6 @@ class Way:
 
     def __init__(self, task: Mapping[str, Any]) -> None:
         import dynamic
-
         import staticgraph
 
         self.dynamic = dynamic
