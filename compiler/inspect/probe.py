@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 SIZES = tuple(2**14 * 4**i for i in range(8))  # 16 KiB to 256 MiB
-WIDTHS = (768, 1536)  # of the matrices
+WIDTHS = (512, 1024)  # of the matrices
 ROW = 8192  # numbers in a dot product: from 10,000 on OpenBLAS uses threads of its own
 AT_ONCE = 2**25  # bytes that a step reads at least, so that starting threads takes little of it
 CALLS = 1000

@@ -11,19 +11,32 @@ from __future__ import annotations
 import math
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from compiler.core.errors import StaticGraphError
-from compiler.inspect.limits import PROBE, Limits
+from compiler.inspect.limits import PROBE, Bound, Limits, bound_of, strongest
 from compiler.inspect.probe import SIZES
 from staticgraph.compare.kinds import thread_variables
 from staticgraph.compare.process import ContenderError, Process
 
 RETRIES = 3
 RETRY_SECONDS = 0.1  # of the first retry for each quantity; each takes twice as long as the last
+
+
+KINDS = {"memory": "bandwidth", "arithmetic": "flops", "call": "call"}
+"""What the probe calls the quantities that bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a call moves, in bytes, and computes, in operations by dtype, at least."""
+
+    moved: int
+    flops: Mapping[str, int]
 
 
 class Meter:
@@ -63,17 +76,18 @@ class Meter:
         self._running.clear()
         self._ends.close()
 
-    def measure(self, seconds: float, near: int | None = None) -> None:
+    def measure(self, seconds: float, need: Need | None = None, by: str | None = None) -> None:
         """Measure again, each quantity for so many seconds; the best of all times counts.
 
         Args:
-            near: bytes; of the sizes of arrays only those beside it are measured.
+            need: what is needed of the machine; None: everything.
+            by: only what bounds by this: "memory", "arithmetic" or "call".
         """
         try:
             for threads, process in self._running.items():
                 best = self._best[threads]
                 for name, kind, key, amount in process.report:
-                    if kind == "bandwidth" and near is not None and not _beside(int(key), near):
+                    if (by is not None and kind != KINDS[by]) or not _needed(kind, key, need):
                         continue
                     found = process.ask(do="measure", step=name, seconds=seconds)
                     rate = amount / found["minimum"]
@@ -94,12 +108,27 @@ class Meter:
             if best
         ]
 
-    def until(self, holds: Callable[[], bool], near: int | None = None) -> bool:
-        """Measure again, longer each time, until the limits hold; whether they do."""
+    def least(self, need: Need) -> Bound | None:
+        """The shortest time for what is needed, by what was found so far; None if nothing was."""
+        found = strongest(self.limits())
+        return None if found is None else bound_of(found, need.moved, need.flops)
+
+    def follow(self, seconds: float, need: Need) -> None:
+        """Measure what sets the limit, as often as a contender is measured."""
+        least = self.least(need)
+        self.measure(seconds, need, None if least is None else least.by)
+
+    def until(self, shortest: Callable[[], float], need: Need) -> bool:
+        """Measure again, longer each time, until no call was faster; whether that is so."""
+
+        def holds() -> bool:
+            least = self.least(need)
+            return least is None or least.seconds <= shortest()
+
         for retry in range(RETRIES):
             if holds():
                 return True
-            self.measure(RETRY_SECONDS * 2**retry, near)
+            self.follow(RETRY_SECONDS * 2**retry, need)
         return holds()
 
 
@@ -107,6 +136,12 @@ def _failed(error: BaseException) -> BaseException:
     if not isinstance(error, ContenderError):
         return error
     return StaticGraphError(f"compare: the machine's limits: {error}")
+
+
+def _needed(kind: str, key: str, need: Need | None) -> bool:
+    if need is None or kind == "call":
+        return True
+    return key in need.flops if kind == "flops" else _beside(int(key), need.moved)
 
 
 def _beside(size: int, near: int) -> bool:

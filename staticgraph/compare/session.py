@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from compiler.inspect.limits import Limits, bound, strongest
+from compiler.inspect.limits import Limits, strongest
 from staticgraph.compare import INTERRUPTED
 from staticgraph.compare.kinds import KINDS, THREAD_VARIABLES, Contender
 from staticgraph.compare.machine import this_machine
-from staticgraph.compare.meter import Meter
+from staticgraph.compare.meter import Meter, Need
 from staticgraph.compare.outcome import outcome
 from staticgraph.compare.race import Race, Taken
 from staticgraph.compare.records import Machine, Outcome, Report, Settings
@@ -48,6 +48,7 @@ class Plan:
     json: Path | None = None
     markdown: Path | None = None
     plot: Path | None = None
+    html: Path | None = None
 
     @property
     def settings(self) -> Settings:
@@ -136,8 +137,10 @@ class Session:
                 progress.update(task, completed=announced, description=escape(f"{place}: {what}"))
                 announced += 1
 
+            need = Need(workload.BYTES, {workload.DTYPE: workload.FLOPS})
+
             def between() -> None:
-                meter.measure(min(TURN_SECONDS, self.plan.seconds), workload.BYTES)
+                meter.follow(min(TURN_SECONDS, self.plan.seconds), need)
 
             race = Race(
                 workload, self.plan.contenders(), self.plan.settings, folder, watch, between
@@ -147,18 +150,9 @@ class Session:
             try:
                 race.run()
                 progress.update(task, description=escape(f"{place}: the machine's limits"))
-                meter.until(lambda: self._within(name, meter), workload.BYTES)
+                meter.until(lambda: min(one.minimum for one in race.taken), need)
             finally:
                 self._note(meter)
-
-    def _within(self, name: str, meter: Meter) -> bool:
-        """Whether no call of a workload was faster than the limits that were found so far."""
-        limits = strongest(meter.limits())
-        if limits is None:
-            return True
-        workload = WORKLOADS[name]
-        least = bound(limits, workload.BYTES, workload.FLOPS, workload.DTYPE).seconds
-        return all(taken.minimum >= least for taken in self.taken[name])
 
 
 def _progress() -> Progress:
@@ -186,7 +180,7 @@ def run(plan: Plan) -> int:
         print_limits(console, limits)
     print_summary(console, report)
     _write(plan, report)
-    for path in (plan.json, plan.markdown, plan.plot):
+    for path in (plan.json, plan.markdown, plan.plot, plan.html):
         if path is not None:
             console.print(f"written: {path}", markup=False)
     if not session.complete:
@@ -201,6 +195,10 @@ def _write(plan: Plan, report: Report) -> None:
         from staticgraph.compare.report.plot import save_plot
 
         save_plot(report, plan.plot)
+    if plan.html is not None:
+        from staticgraph.compare.report.workload_page import page
+
+        plan.html.write_text(page(report), encoding="utf-8")
     if plan.markdown is not None:
         picture = None
         if plan.plot is not None:

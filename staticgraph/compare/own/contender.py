@@ -3,7 +3,8 @@
 It runs in the peers' environments too, so it imports nothing of the project, and loads the way to
 run the function, a module of `ways/`, by its path. A way is a class `Way(task)` with
 
-    name, version       of its framework
+    version             of its framework
+    framework           the package
     module(name)        what the user's file gets when it imports `dynamic` or `staticgraph`;
                         None: the package itself
     begin(call, arrays, by, timed)
@@ -16,6 +17,7 @@ run the function, a module of `ways/`, by its path. A way is a class `Way(task)`
 
 from __future__ import annotations
 
+import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -101,7 +103,8 @@ def flattened(
     call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, kind) for name in names]
     )
-    call.__name__ = getattr(function, "__name__", type(function).__name__)
+    named = function.func if isinstance(function, functools.partial) else function
+    call.__name__ = getattr(named, "__name__", type(named).__name__)
     return call
 
 
@@ -134,26 +137,47 @@ class Session:
                 sys.meta_path.insert(0, Aliases(self.way.module))
             sys.path.insert(0, os.path.dirname(task["file"]))
             function = loaded(task["file"], task["name"])
+        if task["framework"]:
+            function = functools.partial(function, self.way.framework)
         self.call = flattened(function, task["names"], task["constants"])
+        self.by = [i for i, name in enumerate(task["names"]) if name in task["gradient"]]
 
     def begin(self, files: Mapping[str, str], into: str) -> dict[str, Any]:
         """Set up for arrays, run for a while, and store the results of a call."""
         import numpy as np
 
         arrays = [np.load(files[name]) for name in self.task["names"]]
-        by = [i for i, name in enumerate(self.task["names"]) if name in self.task["gradient"]]
         timed = Stages()
-        self.way.begin(self.call, arrays, by, timed)
+        self.way.begin(self.call, arrays, self.by, timed)
         with timed("first_call"):
             self.way.run()
         end, calls = time.perf_counter() + SECONDS, 1
         while calls < CALLS and time.perf_counter() < end:
             self.way.run()
             calls += 1
+        return {"stages": timed.seconds, "arrays": self._store(into)}
+
+    def exact(self, files: Mapping[str, str], into: str) -> dict[str, Any]:
+        """The results with float64 for float32; none of a function that casts, and mixes them."""
+        import numpy as np
+
+        arrays = [np.load(files[name]) for name in self.task["names"]]
+        wider = [x.astype("float64") if x.dtype == "float32" else x for x in arrays]
+        try:
+            self.way.begin(self.call, wider, self.by, Stages())
+            count = self._store(into)
+        except Exception:  # whatever it is, the function has run on the arrays themselves
+            count = 0
+        self.way.begin(self.call, arrays, self.by, Stages())
+        return {"arrays": count}
+
+    def _store(self, into: str) -> int:
+        import numpy as np
+
         results = self.way.results()
         for i, array in enumerate(results):
             np.save(os.path.join(into, f"{i}.npy"), np.asarray(array))
-        return {"stages": timed.seconds, "arrays": len(results)}
+        return len(results)
 
     def look(self) -> Any:
         """Where the time of a call goes."""
@@ -178,4 +202,10 @@ def contender(task: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Callab
     """What `server.py` calls: a report, and by name what can be run."""
     session = Session(task)
     report = {"version": session.way.version, "import": session.imported}
-    return report, {"begin": session.begin, "look": session.look, "call": session.run}
+    steps: dict[str, Callable[..., Any]] = {
+        "begin": session.begin,
+        "exact": session.exact,
+        "look": session.look,
+        "call": session.run,
+    }
+    return report, steps

@@ -45,7 +45,7 @@ def read_subject(text: str) -> Subject:
         OptionError: there is no such file, it is not Python, or has no such name.
     """
     path, found, name = text.rpartition(SEPARATOR)
-    file = Path(path + ".py" if found else text)
+    file, name = (Path(path + ".py"), name) if found else (Path(text), "")
     try:
         whole = file.read_text(encoding="utf-8")
         tree = ast.parse(whole)

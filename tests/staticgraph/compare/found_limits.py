@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from staticgraph.compare.records import Limits
+from compiler.inspect.limits import Bound, Limits, bound_of
+from staticgraph.compare.meter import Need
 
 
 class FoundLimits:
@@ -19,11 +20,17 @@ class FoundLimits:
     def __exit__(self, *_error: object) -> None:
         pass
 
-    def measure(self, seconds: float, near: int | None = None) -> None:
+    def measure(self, seconds: float, need: object = None, by: object = None) -> None:
         pass
 
     def limits(self) -> list[Limits]:
         return [self.found]
 
-    def until(self, holds: Callable[[], bool], near: int | None = None) -> bool:
-        return holds()
+    def least(self, need: Need) -> Bound:
+        return bound_of(self.found, need.moved, need.flops)
+
+    def follow(self, seconds: float, need: object) -> None:
+        pass
+
+    def until(self, shortest: Callable[[], float], need: object) -> bool:
+        return True

@@ -187,8 +187,8 @@ def test_the_best_of_all_measurements_is_the_limit() -> None:
     with meter.Meter([2, 1, 1]) as metered:
         assert metered.limits() == []
         found = []
-        for near in (None, 2**16, None):
-            metered.measure(0.001, near)
+        for need in (None, meter.Need(2**16, {"float32": 1}), None):
+            metered.measure(0.001, need)
             found.append(metered.limits())
     assert [one.threads for one in found[0]] == [1, 2]
     for before, after in itertools.pairwise(found):
@@ -203,13 +203,13 @@ def test_a_limit_that_was_exceeded_is_measured_again(monkeypatch: pytest.MonkeyP
     with meter.Meter([1]) as metered:
         metered.measure(0.001)
         metered._best[1]["flops", "float64"] = 1.0  # an operation a second
-
-        def holds() -> bool:
-            return bound(metered.limits()[0], 1, 10**6, "float64").seconds <= 0.5
-
-        assert not holds()
-        assert metered.until(holds)
-        assert not metered.until(lambda: False)  # tried so often, then reported
+        need = meter.Need(1, {"float64": 10**6})
+        least = metered.least(need)
+        assert least is not None
+        assert (least.by, least.seconds) == ("arithmetic", 1e6)
+        assert metered.until(lambda: 0.5, need)
+        assert metered.least(need).seconds <= 0.5
+        assert not metered.until(lambda: 0.0, need)  # tried so often, then reported
 
 
 def test_a_meter_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

@@ -13,7 +13,8 @@ class Way:
         import dynamic
         import staticgraph as sg
 
-        self.sg, self.dynamic = sg, dynamic
+        self.framework = self.sg = sg
+        self.dynamic = dynamic
         self.version = str(sg.__version__)
         self.names: list[str] = task["names"]
         self.shapes = task["shapes"]
@@ -34,7 +35,7 @@ class Way:
     def _step(self, call: Any, by: Sequence[int]) -> Callable[..., list[Any]]:
         """The function to capture: values, then gradients of the sum of all that is floating."""
         if not by:
-            return call  # type: ignore[no-any-return]
+            return call
 
         def total(*operands: Any) -> Any:
             values = call(*operands)

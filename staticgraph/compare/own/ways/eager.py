@@ -14,7 +14,7 @@ class Way:
         import dynamic
         import staticgraph
 
-        self.dynamic = dynamic
+        self.framework = dynamic
         self.version = str(staticgraph.__version__)
 
     def begin(
@@ -23,7 +23,7 @@ class Way:
         """Make the tensors."""
         with timed("build"):
             self.call = call
-            self.tensors = [self.dynamic.tensor(array) for array in arrays]
+            self.tensors = [self.framework.tensor(array) for array in arrays]
             self.by = [self.tensors[i].requires_grad_(True) for i in by]
 
     def run(self) -> tuple[list[Any], Sequence[Any]]:
@@ -34,11 +34,11 @@ class Way:
     def _gradients(self, values: Sequence[Any]) -> Sequence[Any]:
         roots = [one for one in values if getattr(one, "requires_grad", False)]
         if not roots:
-            return [self.dynamic.zeros_like(one) for one in self.by]
-        seeds = [self.dynamic.ones_like(one) for one in roots]
-        found = self.dynamic.autograd.grad(roots, self.by, seeds, allow_unused=True)
+            return [self.framework.zeros_like(one) for one in self.by]
+        seeds = [self.framework.ones_like(one) for one in roots]
+        found = self.framework.autograd.grad(roots, self.by, seeds, allow_unused=True)
         pairs = zip(found, self.by, strict=True)
-        return [self.dynamic.zeros_like(x) if g is None else g for g, x in pairs]
+        return [self.framework.zeros_like(x) if g is None else g for g, x in pairs]
 
     def results(self) -> list[Any]:
         """Of a call, as arrays."""

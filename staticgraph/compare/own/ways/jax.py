@@ -13,7 +13,7 @@ class Way:
         import jax
 
         jax.config.update("jax_enable_x64", True)
-        self.jax = jax
+        self.framework = self.jax = jax
         self.version = str(jax.__version__)
         self.compiled: Any = None
         self.substitutes = task["load"](task["substitutes"], "substitutes")
@@ -30,7 +30,8 @@ class Way:
 
         def total(*operands: Any) -> Any:
             values = call(*operands)
-            floating = [one for one in values if jax.numpy.issubdtype(one.dtype, "floating")]
+            kind = jax.numpy.floating
+            floating = [one for one in values if jax.numpy.issubdtype(one.dtype, kind)]
             return sum(one.sum() for one in floating), values
 
         def step(*operands: Any) -> list[Any]:

@@ -13,7 +13,7 @@ class Way:
         import torch
 
         torch.set_num_threads(task["threads"])
-        self.torch = torch
+        self.framework = self.torch = torch
         self.mode = task["mode"]
         self.version = str(torch.__version__)
         self.compiled: Any = None
