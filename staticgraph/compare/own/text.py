@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from staticgraph.compare.kinds import COMPILED
-from staticgraph.compare.own.records import Comparison, Entry, Point
 from staticgraph.compare.own.specs import shown
 from staticgraph.compare.report import numbers
 from staticgraph.compare.report.numbers import duration
+
+if TYPE_CHECKING:
+    from staticgraph.compare.own.records import Comparison, Entry, Point
 
 MOST_OPS = 6
 HEADS = ("", "threads", "median", "minimum", "of limit", "once", "memory", "ahead after",

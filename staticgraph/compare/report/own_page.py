@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 from staticgraph.compare.kinds import COMPILED
 from staticgraph.compare.own import text
-from staticgraph.compare.own.records import Comparison, Entry, Point
 from staticgraph.compare.own.specs import shown
 from staticgraph.compare.report import html, numbers
 from staticgraph.compare.report.charts import Axis, Line, bars, colour_of, lines
 from staticgraph.compare.report.numbers import duration, megabytes, share
+
+if TYPE_CHECKING:
+    from staticgraph.compare.own.records import Comparison, Entry, Point
 
 TIME = Axis("seconds of a call", lambda value: duration(value))
 MOST_ROWS = 10
