@@ -120,7 +120,8 @@ class Reverse:
         structure = (list, None, (LEAF,) * len(found))
         outputs = tuple(found)
         self.pullback = Compiled(
-            Trace(name, inputs, outputs, structure, (), define(inputs, outputs)), function.options
+            Trace(name, inputs, outputs, structure, (), define(inputs, outputs)),
+            {**function.options, "lint": "off"},  # what is to say is said of the function
         )
         self.reads = frozenset(
             i - len(seeds) for i in needed_inputs(inputs, found, {}) if i >= len(seeds)

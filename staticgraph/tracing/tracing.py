@@ -20,6 +20,7 @@ from compiler.core.errors import FeedError, OptionError, ShapeError
 from compiler.core.refusals import ending_with_refusals
 from compiler.core.types import DType, TensorType
 from compiler.graph.definition import Definition, define
+from compiler.graph.effects import collecting, with_effects
 from compiler.graph.evaluate import evaluate
 from compiler.graph.expression import (
     Expression,
@@ -164,10 +165,12 @@ def trace(
         nullcontext() if kind is None else kind.capturing(),
         collecting_facts() as facts,
         collecting_casts() as casts,
+        collecting(loops=0) as effects,
     ):
         operands = [_operand(*pair) for pair in zip(leaves, inputs, strict=True)]
         structure, outputs = flatten_outputs(name, function(operands))
         made = tuple(as_output(name, one) for one in outputs)
+        made = tuple(with_effects(name, made, effects.effects))
     definition = define(inputs, made)
     known = tuple([one for one in casts if not _has_sizes(one)])
     facts_of = tuple(dict.fromkeys(facts))
