@@ -463,6 +463,15 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(5), integers(low=0, high=5), reduction="none"),
     ],
     "checkpoint": [call(spread(2, 3), region=0), call(spread(), region=3)],
+    "after": [call(spread(2, 3), integers(4)), call(spread()), call(bools(3), order=0)],
+    "print": [
+        call(integers(1), spread(2, 3), text="a {}", batched=False, place=0, order=0),
+        call(integers(2), text="here", batched=True, place=3, order=0),
+    ],
+    "check": [
+        call(integers(1), spread(2, 3) < 99, text="a", batched=False, place=0, order=0),
+        call(integers(3), spread() < 99, spread(), text="b {}", batched=True, place=1, order=0),
+    ],
     "recompute": [call(spread(2, 3), integers(4)), call(spread()), call(bools(3), order=0)],
     "reshape": [
         call(spread(6), 2, 3),
@@ -845,6 +854,9 @@ WITHOUT = {
     "cofactor": "the slope of det, which is compared",
     "log_odds": "logit without its option, which is compared",
     "recompute": "x: a mark of the compiler's",
+    "after": "x: a mark of the compiler's",
+    "print": "a step with an effect: PyTorch has Python's",
+    "check": "a step with an effect: PyTorch has Python's assert",
     "checkpoint": "x: a mark of the compiler's",
     "overlap_add": "the adjoint of sliding_windows, which is compared with torch's as_strided; "
     "torch has it for two axes and one stride only (fold)",

@@ -147,6 +147,7 @@ def effects_of(inputs: Sequence[Expression], roots: Sequence[Expression]) -> lis
     found: dict[int, Effect] = {}
     for leaf in given.values():
         for effect in getattr(leaf, "effects", ()):
+            assert isinstance(effect, Effect)
             if all(one.serial in given for one in _leaves([effect.leave])):
                 found[effect.leave.serial] = effect
     return list(found.values())

@@ -63,7 +63,7 @@ class Expression(Operators):
         "weak",
     )  # fmt: skip
 
-    effects: list[Any]
+    effects: list[object]
 
     def __init__(
         self,

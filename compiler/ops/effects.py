@@ -18,6 +18,7 @@ from compiler.core.errors import CheckError, DTypeError, GraphError, OptionError
 from compiler.core.lowering import Alias, Host
 from compiler.core.op import Op, register
 from compiler.core.types import TensorType
+from compiler.ops.batching import first_of_all
 
 
 def check_text(name: str, text: object, count: int) -> None:
@@ -75,7 +76,7 @@ def _shown(value: object, spec: str) -> str:
 
 def _one(value: object, spec: str) -> str:
     try:
-        return format(value, spec)
+        return format(value, spec) if spec else str(value)
     except (TypeError, ValueError):  # a format for numbers of another kind
         return str(value)
 
@@ -116,31 +117,29 @@ def _refuse_batches(op: Op, *args: object) -> NoReturn:
     )
 
 
-show = register(
+print = register(
     Op(
         name="print",
         infer_type=_token_type,
         evaluate=_show,
-        vjp=lambda i, g, o, *operands, **attrs: None,
         batching=_refuse_batches,
         lowering=Host(),
         doc="The token; the values are written to stdout.",
     )
 )
 
-require = register(
+check = register(
     Op(
         name="check",
         infer_type=_check_type,
         evaluate=_require,
-        vjp=lambda i, g, o, *operands, **attrs: None,
         batching=_refuse_batches,
         lowering=Host(),
         doc="The token; CheckError unless the condition holds, of an array in all places.",
     )
 )
 
-EFFECTS = (show, require)
+EFFECTS = (print, check)
 """The ops with an effect."""
 
 
@@ -153,7 +152,9 @@ after = register(
         name="after",
         infer_type=_first,
         evaluate=_first,
-        vjp=lambda i, g, o, *operands: g if i == 0 else None,
+        vjp=(lambda g, o, x, *others: g,),
+        saves=("",),
+        batching=first_of_all,
         lowering=Alias(),
         exact=True,
         doc="x, when the others have been computed.",

@@ -9,7 +9,8 @@ from compiler.core.op import Attrs, Op
 from compiler.core.values import Tree, Value
 from compiler.graph.effects import emit, is_collecting
 from compiler.graph.expression import as_expression, is_symbolic, user_line
-from compiler.ops.effects import check_text, require, show
+from compiler.ops import effects
+from compiler.ops.effects import check_text
 
 
 def print(text: str, *values: Value) -> Tree:  # noqa: A001
@@ -39,10 +40,10 @@ def print(text: str, *values: Value) -> Tree:  # noqa: A001
         >>> f = sg.function(lambda x: sg.print("sum {:.1f}", sg.sum(x)) * 2)
         >>> f(np.array([1.0, 2.0]))
         sum 3.0
-        np.float64(6.0)
+        array(6.)
     """
     check_text("print", text, len(values))
-    _apply(show, text, values)
+    _apply(effects.print, text, values)
     return values[0] if len(values) == 1 else values or None
 
 
@@ -74,7 +75,7 @@ def check(condition: Value, message: str, *values: Value) -> None:
         compiler.core.errors.CheckError: check: x must be positive, its smallest is -2.0 (...)
     """
     check_text("check", message, len(values))
-    _apply(require, message, (condition, *values))
+    _apply(effects.check, message, (condition, *values))
 
 
 def _apply(op: Op, text: str, values: tuple[Value, ...]) -> None:

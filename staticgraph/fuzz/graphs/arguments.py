@@ -355,7 +355,7 @@ GENERATORS: dict[str, Generator] = _FROM_RECORDS | {
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), binary("b")),
     "logical_not": unary("b"), **dict.fromkeys(("isnan", "isinf", "isfinite"), unary("f")),
     "where": _where, "astype": _astype, "copy": unary("biuf"),
-    "recompute": _recompute, "divide": binary("iuf", domain="positive"), "power": _power,
+    "recompute": _recompute, "after": _recompute, "divide": binary("iuf", domain="positive"), "power": _power,
     **dict.fromkeys(("maximum", "minimum"), binary("biuf", "biuf")),
     "logit": unary("f", "share"), "polygamma": _polygamma, "binary_cross_entropy": _cross_entropy,
     "heaviside": binary("f"), **dict.fromkeys(("gcd", "lcm"), binary("iu")),

@@ -109,7 +109,7 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "logical_or": np.logical_or, "logical_xor": np.logical_xor, "logical_not": np.logical_not,
     "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "where": np.where,
     "astype": _astype, "copy": np.array, "stop_gradient": np.array,
-    "recompute": lambda x, *after: x, "add": np.add, "subtract": np.subtract,
+    "recompute": lambda x, *after: x, "after": lambda x, *others: x, "add": np.add, "subtract": np.subtract,
     "multiply": np.multiply, "divide": np.divide, "floor_divide": _floor_divide,
     "remainder": np.remainder, "negative": np.negative, "square": lambda x: x * x,
     "reciprocal": _floats(lambda x: 1 / x), "power": np.power, "sign": np.sign, "abs": np.abs,
