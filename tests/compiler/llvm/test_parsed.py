@@ -40,6 +40,8 @@ print("freed")
 
 def test_what_is_left_of_a_compilation_that_was_stopped_is_freed_in_order() -> None:
     command = [sys.executable, "-X", "faulthandler", "-c", IN_A_CYCLE]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "freed\n"
