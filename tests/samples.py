@@ -13,6 +13,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Op
+from compiler.core.user_text import UserText
 from tests.values import (
     bools,
     byte,
@@ -463,15 +464,6 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(5), integers(low=0, high=5), reduction="none"),
     ],
     "checkpoint": [call(spread(2, 3), region=0), call(spread(), region=3)],
-    "after": [call(spread(2, 3), integers(4)), call(spread()), call(bools(3), order=0)],
-    "print": [
-        call(integers(1), spread(2, 3), text="a {}", batched=False, place=0, order=0),
-        call(integers(2), text="here", batched=True, place=3, order=0),
-    ],
-    "check": [
-        call(integers(1), spread(2, 3) < 99, text="a", batched=False, place=0, order=0),
-        call(integers(3), spread() < 99, spread(), text="b {}", batched=True, place=1, order=0),
-    ],
     "recompute": [call(spread(2, 3), integers(4)), call(spread()), call(bools(3), order=0)],
     "reshape": [
         call(spread(6), 2, 3),
@@ -838,6 +830,15 @@ SAMPLES: dict[str, list[Sample]] = {
         call(nonzero(1, 1, 4, 4), 2, 3, 1),
         call(np.array([[[[0.0, 0.0, 3.0], [0.0, 0.0, 4.0]]]]), 2, 2, 1, order=1),
         call(integers(1, 2, 4, 4, low=1), 2.0, 2, order=0),
+    ],
+    "after": [call(spread(2, 3), integers(4)), call(spread()), call(bools(3), order=0)],
+    "print": [
+        call(integers(1), spread(2), text=UserText("a {}"), batched=False, place=0, order=0),
+        call(integers(2), text=UserText("here"), batched=True, place=3, order=0),
+    ],
+    "check": [
+        call(integers(1), bools(2) | True, text=UserText("a"), batched=False, place=0, order=0),
+        call(integers(3), bools() | True, text=UserText("b"), batched=True, place=1, order=0),
     ],
 }  # fmt: skip
 

@@ -18,11 +18,12 @@ from compiler.core.errors import CheckError, DTypeError, GraphError, OptionError
 from compiler.core.lowering import Alias, Host
 from compiler.core.op import Op, register
 from compiler.core.types import TensorType
+from compiler.core.user_text import UserText
 from compiler.ops.batching import first_of_all
 
 
-def check_text(name: str, text: object, count: int) -> None:
-    """OptionError unless a text is a format of so many values, or has no fields.
+def user_text(name: str, text: object, count: int) -> UserText:
+    """The text as an attribute; OptionError unless it is a format of so many values, or of none.
 
     Fields are `{}` or `{0}`, with a format such as `{:.3f}`: what else Python's formats can do,
     such as to look up attributes, they do not.
@@ -44,6 +45,7 @@ def check_text(name: str, text: object, count: int) -> None:
         raise OptionError(f"{name}: {text!r:.80} has fields with numbers, and without")
     if fields and (max(named) >= count if named else len(fields) != count):
         raise OptionError(f"{name}: {text!r:.80} has {len(fields)} fields for {count} values")
+    return UserText(text)
 
 
 def _fields(text: str) -> list[tuple[str, str]]:
@@ -89,22 +91,28 @@ def _iteration(token: Any, batched: bool) -> str:
     return f" ({', '.join(said)})" if said else ""
 
 
-def _show(token: Any, *values: Any, text: str, batched: bool, place: int) -> Any:
-    sys.stdout.write(f"{formatted(text, values)}{_iteration(token, batched)}\n")
+def _show(token: Any, *values: Any, text: UserText, batched: bool, place: int) -> Any:
+    sys.stdout.write(f"{formatted(text.text, values)}{_iteration(token, batched)}\n")
     return np.array(token)
 
 
-def _require(token: Any, holds: Any, *values: Any, text: str, batched: bool, place: int) -> Any:
+def _require(
+    token: Any, holds: Any, *values: Any, text: UserText, batched: bool, place: int
+) -> Any:
     if not np.all(holds):
-        raise CheckError(f"check: {formatted(text, values)}{_iteration(token, batched)}")
+        raise CheckError(f"check: {formatted(text.text, values)}{_iteration(token, batched)}")
     return np.array(token)
 
 
-def _token_type(token: TensorType, *values: TensorType, **attrs: object) -> TensorType:
+def _show_type(token: TensorType, *values: object, text: UserText, **attrs: object) -> TensorType:
+    user_text("print", text.text, len(values))
     return token
 
 
-def _check_type(token: TensorType, holds: TensorType, *values: object, **a: object) -> TensorType:
+def _require_type(
+    token: TensorType, holds: TensorType, *values: object, text: UserText, **attrs: object
+) -> TensorType:
+    user_text("check", text.text, len(values))
     if holds.dtype.kind != "b":
         raise DTypeError(f"check: the condition is {holds}, not bool: compare it with something")
     return token
@@ -120,7 +128,7 @@ def _refuse_batches(op: Op, *args: object) -> NoReturn:
 print = register(
     Op(
         name="print",
-        infer_type=_token_type,
+        infer_type=_show_type,
         evaluate=_show,
         batching=_refuse_batches,
         lowering=Host(),
@@ -131,7 +139,7 @@ print = register(
 check = register(
     Op(
         name="check",
-        infer_type=_check_type,
+        infer_type=_require_type,
         evaluate=_require,
         batching=_refuse_batches,
         lowering=Host(),

@@ -6,11 +6,12 @@ import numpy as np
 
 from compiler.core.errors import CheckError
 from compiler.core.op import Attrs, Op
+from compiler.core.user_text import UserText
 from compiler.core.values import Tree, Value
 from compiler.graph.effects import emit, is_collecting
 from compiler.graph.expression import as_expression, is_symbolic, user_line
 from compiler.ops import effects
-from compiler.ops.effects import check_text
+from compiler.ops.effects import user_text
 
 
 def print(text: str, *values: Value) -> Tree:  # noqa: A001
@@ -42,8 +43,7 @@ def print(text: str, *values: Value) -> Tree:  # noqa: A001
         sum 3.0
         array(6.)
     """
-    check_text("print", text, len(values))
-    _apply(effects.print, text, values)
+    _apply(effects.print, user_text("print", text, len(values)), values)
     return values[0] if len(values) == 1 else values or None
 
 
@@ -74,11 +74,10 @@ def check(condition: Value, message: str, *values: Value) -> None:
         Traceback (most recent call last):
         compiler.core.errors.CheckError: check: x must be positive, its smallest is -2.0 (...)
     """
-    check_text("check", message, len(values))
-    _apply(effects.check, message, (condition, *values))
+    _apply(effects.check, user_text("check", message, len(values)), (condition, *values))
 
 
-def _apply(op: Op, text: str, values: tuple[Value, ...]) -> None:
+def _apply(op: Op, text: UserText, values: tuple[Value, ...]) -> None:
     attrs: Attrs = {"text": text, "batched": False}
     if is_collecting() or any(map(is_symbolic, values)):
         emit(op, [as_expression(op, value, None) for value in values], attrs)

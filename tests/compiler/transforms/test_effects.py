@@ -12,7 +12,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.ops.effects import check_text, formatted
+from compiler.ops.effects import formatted, user_text
 
 XS = np.array([1.0, 2.0, 3.0])
 FORMS: dict[str, dict[str, Any]] = {
@@ -214,7 +214,7 @@ def test_what_is_refused() -> None:
         ("{:{}}", "a field is"),
     ):
         with pytest.raises(sg.OptionError, match=f"check: .*{says}"):
-            check_text("check", text, 1)
+            user_text("check", text, 1)
     with pytest.raises(sg.DTypeError, match=r"check: the condition is float64\[3\], not bool"):
         sg.function(lambda x: sg.check(x, "no"))(XS)
     with pytest.raises(sg.GraphError, match="print: reads no placeholder and no variable"):
