@@ -29,7 +29,9 @@ from staticgraph.tracing.signature import (
 )
 from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
 
-_OPTIONS = frozenset({"numerics", "threads", "disable", "fuse", "backend", "background", "debug"})
+_OPTIONS = frozenset(
+    {"numerics", "threads", "disable", "fuse", "backend", "background", "debug", "lint"}
+)
 
 _OF_STEP = frozenset({"break_at", "commands", "stdin", "stdout"})
 
