@@ -42,12 +42,18 @@ class Comments:
             nodes: the numbers of the nodes that all its calls compute.
             head: what is between, such as a decorator.
         """
+        return "\n".join(line for line, _ in self.unit_lines(unit, nodes, head)) + "\n"
+
+    def unit_lines(
+        self, unit: Function, nodes: Sequence[int], head: str = ""
+    ) -> list[tuple[str, int]]:
+        """The lines of `unit`, each with the number of the node of its statement, or `NOWHERE`."""
         known: dict[int, str] = {}
         computed: list[int] = []
-        found = [f"def {unit.name}{signature(unit.parameters)}:"]
+        found = [(f"def {unit.name}{signature(unit.parameters)}:", NOWHERE)]
         for line, one in lines(unit.body, INDENT):
             if not isinstance(one, Assign | Store | Evaluate):
-                found.append(line)
+                found.append((line, NOWHERE))
                 continue
             node = unit.first + (unit.node if one.node == NOWHERE else one.node)
             if node not in known:
@@ -55,11 +61,12 @@ class Comments:
             if not isinstance(one.value, Load):
                 computed.append(node)
             if len(line) > LONGEST:
-                found += [f"{line[: -len(line.lstrip())]}# {known[node]}", line]
+                above = f"{line[: -len(line.lstrip())]}# {known[node]}"
+                found += [(above, node), (line, node)]
             else:
-                found.append(f"{line:<{COLUMN}}  # {known[node]}")
-        above = [*self.legend([*computed, *nodes]), *([head] if head else [])]
-        return "\n".join([*above, *found]) + "\n"
+                found.append((f"{line:<{COLUMN}}  # {known[node]}", node))
+        legend = [*self.legend([*computed, *nodes]), *([head] if head else [])]
+        return [*((line, NOWHERE) for line in legend), *found]
 
     def node(self, number: int) -> str:
         """The user's name for a node, or its op, and the line."""

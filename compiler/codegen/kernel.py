@@ -37,7 +37,7 @@ class Kernel:
         program: which unit runs when, and on what.
         labels: the names of the unknown sizes.
         hosts: the instructions that call NumPy functions, those of bodies too.
-        graphs: the graph and the bodies below it, each with the number of its first node.
+        root: the graph with its groups, and below it those of loops and branches.
     """
 
     units: tuple[Function, ...]
@@ -48,9 +48,22 @@ class Kernel:
     memory: MemoryPlan
     table: TableLayout
     labels: dict[Unknown, str]
-    fusion: Fusion
-    bodies: dict[int, Body]
-    graphs: tuple[tuple[int, nx.MultiDiGraph[int]], ...]
+    root: Region
+
+    @property
+    def fusion(self) -> Fusion:
+        """The groups of the graph."""
+        return self.root.fusion
+
+    @property
+    def bodies(self) -> dict[int, Body]:
+        """The statements of the groups of loops."""
+        return self.root.bodies
+
+    @property
+    def graphs(self) -> tuple[tuple[int, nx.MultiDiGraph[int]], ...]:
+        """The graph and the bodies below it, each with the number of its first node."""
+        return tuple([(region.first, region.graph) for region in self.root.all()])
 
     @property
     def source(self) -> str:
@@ -112,9 +125,7 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
         root.memory,
         table,
         labels,
-        root.fusion,
-        root.bodies,
-        tuple((region.first, region.graph) for region in root.all()),
+        root,
     )
 
 
