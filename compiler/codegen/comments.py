@@ -31,9 +31,7 @@ class Comments:
 
     def __init__(self, nodes: Mapping[int, Node]) -> None:
         self.nodes = nodes
-        # those that a file of a graph names may be anything: a device, or somebody's secrets
-        modules = (getattr(one, "__dict__", {}) for one in list(sys.modules.values()))
-        self.readable = {*linecache.cache, *(one.get("__file__") for one in modules)}
+        self.readable = readable_files()
 
     def unit(self, unit: Function, nodes: Sequence[int], head: str = "") -> str:
         """A unit, each statement with its op and line, below the user's lines that it computes.
@@ -98,6 +96,16 @@ class Comments:
         if file not in self.readable or not number.isdecimal():
             return ""
         return linecache.getline(file, int(number)).strip()[:WIDTH]
+
+
+def readable_files() -> set[str]:
+    """The files whose lines may be shown: those that this process has run.
+
+    Others that a file of a graph names may be anything: a device, or somebody's secrets.
+    """
+    modules = (getattr(one, "__dict__", {}) for one in list(sys.modules.values()))
+    files = (one.get("__file__") for one in modules)
+    return {*linecache.cache, *(one for one in files if isinstance(one, str))}
 
 
 def escaped(text: str) -> str:

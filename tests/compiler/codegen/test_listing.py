@@ -251,7 +251,7 @@ def test_the_interpreter_names_the_gradient() -> None:
 
 
 def test_lines_name_the_nodes_of_all_groups_that_share_a_unit() -> None:
-    x, y = sg.placeholder("x", (8,)), sg.placeholder("y", (8,))
+    x, y = sg.placeholder("x", (800,)), sg.placeholder("y", (800,))
     executable = sg.compile([x, y], [sg.sin(x), sg.sin(y)], fuse=False)
     lines = listed(executable.kernel)
     assert "".join(f"{line.text}\n" for line in lines) == executable.source
