@@ -93,8 +93,14 @@ class Kernel:
         }
 
 
-def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
-    """Fuse and plan a graph of primitive ops; `separate` keeps every node on its own."""
+def emit(graph: nx.MultiDiGraph[int], separate: bool = False, shared: bool = True) -> Kernel:
+    """Fuse and plan a graph of primitive ops.
+
+    Args:
+        separate: keeps every node on its own.
+        shared: whether groups that compute the same way share a unit; else each has its own, whose
+            statements all have one line of the user's, and one name for each array.
+    """
     root = region_of(graph, separate)
     unknowns = _unknowns(root)
     labels = {atom: f"n{i}" for i, atom in enumerate(unknowns)}
@@ -113,7 +119,7 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
     table = _table(root, unknowns, entries)
     binder = Binder(entries)
     binder.bind(root)
-    calls = Calls(table, labels, binder.frames, entries)
+    calls = Calls(table, labels, binder.frames, entries, shared)
     program = tuple(calls.program(root))
     table = replace(table, computed=entries.sizes(), length=entries.new())
     return Kernel(

@@ -25,7 +25,6 @@ from compiler.codegen.comments import Comments
 from compiler.codegen.kernel import Kernel
 from compiler.codegen.naming import Names, array_names, calls_of, named, words
 from compiler.codegen.scalar import BYTES, pointer_type
-from compiler.ir.records import NOWHERE
 from compiler.ir.sizes import size_expression
 from compiler.ir.text import INDENT, expression
 
@@ -62,7 +61,7 @@ class _Listing:
         self.kernel = kernel
         self.table = kernel.table
         self.nodes = kernel.nodes()
-        self.comments = Comments(self.nodes)
+        self.comments = Comments(kernel)
         units = (one.name for one in kernel.units)
         names = Names([*RESERVED, *words(kernel), *kernel.labels.values(), *units])
         self.arrays = dict(zip(self.table.address, array_names(kernel, names), strict=True))
@@ -73,12 +72,12 @@ class _Listing:
         yield from map(Line, HEAD.splitlines())
         calls = calls_of(self.kernel.program)
         for number, unit in enumerate(self.kernel.units):
-            shown = named(self.kernel, unit, calls[number], self.arrays)
+            shown = named(self.kernel, unit, calls[number], self.arrays, self.comments.names)
             nodes = tuple(node for call in calls[number] for node in call.nodes)
             alike = self._alike(calls[number])
             yield from (Line(""), Line(""))
-            for text, node in self.comments.unit_lines(shown, nodes):
-                if node != NOWHERE:
+            for text, node in self.comments.rows(shown, nodes):
+                if node is not None:
                     yield Line(text, alike.get(node, (node,)))
                 else:
                     yield Line(text, nodes if text.startswith("def ") else ())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO, final
 
 from compiler.compile import compile_graph, is_cached
 from compiler.core import fork
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from compiler.inspect.plan import Plan
     from compiler.inspect.profile import Profile
     from staticgraph.draw import Drawing
+    from staticgraph.view import Inputs, View
 
 
 def executable_of(
@@ -322,6 +323,57 @@ class Executable:
         runner = self.runner.compiled("export")
         export(runner, path, inputs, runner.over(self._copied(copy.copy)))
 
+    def step(
+        self,
+        /,
+        *args: object,
+        break_at: str | Sequence[str] | None = None,
+        commands: Sequence[str] | None = None,
+        stdin: TextIO | None = None,
+        stdout: TextIO | None = None,
+        update: bool = False,
+        **kwargs: object,
+    ) -> Any:
+        """Run the kernel as plain Python under pdb, with your names and lines.
+
+        What runs is the text of `source`, as `export` writes it, with a function per group of ops:
+        loops over scalars, calls of NumPy for products and for what no loop computes. pdb's own
+        commands step through it; docs/debugging.md shows a session.
+
+        Args:
+            break_at: where to stop: a line of yours, as the end of `file:line` (`"train.py:40"`,
+                gradients of that line too), the name of an op or of a value, or a list of such.
+                A stretch of statements from there is one stop. None stops at the first statement.
+            commands: lines for pdb instead of typed ones; after the last one it runs to the end.
+            stdin, stdout: files that pdb reads and writes instead of the terminal.
+            update: whether variables get their new values, if it is run to the end; else they stay
+                what they are.
+
+        Returns:
+            What a call returns, but for rounding; None if it was left with `quit`.
+
+        Raises:
+            OptionError: nothing in the kernel comes from `break_at`; the lines, ops or names that
+                there are are listed.
+            FeedError, DTypeError, ShapeError, OutOfRangeError: as a call does.
+            AttributeError: it runs op by op (`debug`), without a kernel.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], sg.exp(x) + 1.0, name="f")
+            >>> f.step(np.array([0.0]), break_at="exp", commands=["p x_1", "c"])
+            > <kernel f>(...)unit_0()
+            -> v2 = exp(x_1)                         # exp  <- ...
+            (Pdb) p x_1
+            np.float64(0.0)
+            (Pdb) c
+            array([2.])
+        """
+        from compiler.export.stepping import step
+
+        runner = self.runner.compiled("step")
+        return step(runner, args, kwargs, break_at, commands, stdin, stdout, update)
+
     @property
     def ready(self) -> bool:
         """Whether calls run compiled code: False only while it is compiled in the background.
@@ -381,6 +433,31 @@ class Executable:
         from staticgraph.draw import draw  # matplotlib is an extra, and slow to import
 
         return draw(self.graph, path, **options)
+
+    def view(self, path: str | os.PathLike[str] | None = None, *, inputs: Inputs = None) -> View:
+        """One page for a browser: your lines beside the graph beside the kernel, linked.
+
+        The graph is shown before and after the passes, with the gradient and the updates in lanes
+        of their own, and folded: scopes (`sg.scope`), lines, fused groups, loops and branches are
+        boxes that open. The page is one file without anything to load. Nothing is updated.
+
+        Args:
+            path: of the file to write, `.html`; None for none: the result shows itself in
+                notebooks, and has `save`.
+            inputs: what a call takes, as a tuple or a dict by names: to show each value, its range
+                and what is not finite, evaluated op by op with NumPy, and the time of each step.
+
+        Raises:
+            OptionError: the path has another suffix, or the inputs are neither.
+            FeedError, DTypeError, ShapeError: the inputs do not fit.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> page = sg.compile([x], x * x).view("square.html", inputs=(np.ones(3),))
+        """
+        from staticgraph.view import view_of
+
+        return view_of(self.name, self.definition, self._settled(), path, inputs)
 
     def _repr_svg_(self) -> str:
         return self.draw()._repr_svg_()

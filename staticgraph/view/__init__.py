@@ -1,5 +1,5 @@
 """See a graph: one page with the user's lines, the graph and the kernel, linked to each other."""
 
-from staticgraph.view.view import View, view
+from staticgraph.view.view import Inputs, View, view, view_of
 
-__all__ = ["View", "view"]
+__all__ = ["Inputs", "View", "view", "view_of"]

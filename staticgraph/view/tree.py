@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
@@ -61,9 +62,9 @@ def _lane(
     }
 
     def path(first: int) -> list[Key]:
-        members = members_of[first]
-        common = _common([scopes[place] for place in members])
-        keys = [Key("scope", name) for name in common]
+        counts = Counter(scopes[place] for place in members_of[first])
+        most = max(counts, key=lambda scope: counts[scope])  # a group may reach into others
+        keys = [Key("scope", name) for name in most]
         if not level.groups:
             keys.append(Key("line", place_of(level.nodes[first].source)))
         return keys
