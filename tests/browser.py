@@ -1,8 +1,9 @@
-"""A headless browser, driven through a pipe in its own protocol: nothing but the browser is needed."""
+"""A headless browser, driven through a pipe in its own protocol: it needs nothing else."""
 
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import shutil
@@ -125,7 +126,12 @@ class Browser:
         return dict(json.loads(message))
 
     def open(
-        self, path: Path, width: int = 1280, height: int = 800, dark: bool = False, phone: bool = False
+        self,
+        path: Path,
+        width: int = 1280,
+        height: int = 800,
+        dark: bool = False,
+        phone: bool = False,
     ) -> Page:
         """A page of a file, when it has been loaded and its scripts have run."""
         target = self.send("Target.createTarget", {"url": "about:blank"})["targetId"]
@@ -169,7 +175,7 @@ def running(browser: str) -> Iterator[Browser]:
 
         def connect() -> None:
             # the browser reads commands from 3 and writes answers to 4
-            high = [os.dup(one) + 0 for one in (commands, answers)]
+            high = [fcntl.fcntl(one, fcntl.F_DUPFD, 10) for one in (commands, answers)]
             for fd, number in zip(high, (3, 4), strict=True):
                 os.dup2(fd, number)
 

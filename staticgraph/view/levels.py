@@ -73,7 +73,8 @@ def as_compiled(region: Region) -> Level:
     for index, regions in region.below.items():
         node = region.node(index)
         level.below[node.id] = [
-            (name, as_compiled(one)) for name, one in zip(BODIES[node.op.name], regions, strict=True)
+            (name, as_compiled(one))
+            for name, one in zip(BODIES[node.op.name], regions, strict=True)
         ]
     return level
 

@@ -158,7 +158,4 @@ def _add_places(graph: Form, kernel: Kernel) -> None:
 def _steps(kernel: Kernel, profile: Profile) -> list[list[Any]]:
     """Per step of the kernel its nodes and seconds."""
     merged = [list(nodes) for nodes, _ in groupby(one.nodes for one in kernel.program)]
-    return [
-        [nodes, step.seconds] for nodes, step in zip(merged, profile.steps, strict=True)
-    ]
-
+    return [[nodes, step.seconds] for nodes, step in zip(merged, profile.steps, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from compiler.core.source import Scope, place_of, scope_of
@@ -198,9 +198,8 @@ def _update_paths(level: Level, lanes: Mapping[int, int]) -> dict[int, Scope]:
             (parameter,) = parameters
             name = level.nodes[parameter].name or f"variable {parameter}"
             path_of[variable] = (*_common(read[parameter]), name)
-    shared: Callable[[int], Scope] = lambda one: path_of.get(one, ())
     return {
-        place: _common([shared(one) for one in sorted(found)])
+        place: _common([path_of.get(one, ()) for one in found])
         for place, found in reached.items()
         if lanes[place] == UPDATE
     }
