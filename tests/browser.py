@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
@@ -93,10 +94,10 @@ class Page:
 class Browser:
     """A browser that runs."""
 
-    def __init__(self, process: subprocess.Popen[bytes], to: int, back: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], to: RawIOBase, back: RawIOBase) -> None:
         self._process = process
         self._to = to
-        self._back = os.fdopen(back, "rb", buffering=0)
+        self._back = back
         self._pending = b""
         self._count = 0
 
@@ -108,7 +109,7 @@ class Browser:
         command = {"id": self._count, "method": method, "params": parameters}
         if session:
             command["sessionId"] = session
-        os.write(self._to, json.dumps(command).encode() + b"\0")
+        self._to.write(json.dumps(command).encode() + b"\0")
         while True:
             answer = self._receive()
             if answer.get("id") == self._count:
@@ -189,8 +190,11 @@ def running(browser: str) -> Iterator[Browser]:
         os.close(commands)
         os.close(answers)
         try:
-            yield Browser(process, to, back)
+            with (
+                os.fdopen(to, "wb", buffering=0) as sink,
+                os.fdopen(back, "rb", buffering=0) as got,
+            ):
+                yield Browser(process, sink, got)
         finally:
-            os.close(to)
             process.terminate()
             process.wait(20)

@@ -6,18 +6,16 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from compiler.core.arrays import row_major
 from compiler.core.errors import GraphError, OptionError
 from compiler.graph.definition import Definition, define
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
+from compiler.inspect.given import given_inputs
 from compiler.ops import leaves
 from compiler.runners.compiled import CompiledRunner
 from compiler.runners.runner import Runner
-from compiler.runtime.arguments import as_inputs, in_order
-from compiler.runtime.sizes import check_sizes, feeds_of, sizes_of
 from staticgraph.view.model import Subject, model_of
 from staticgraph.view.page import framed, page
 
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from compiler.codegen.kernel import Kernel
     from compiler.inspect.profile import Profile
 
-Inputs = Sequence[Any] | Mapping[str, Any] | None
+Inputs = Sequence[object] | Mapping[str, object] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,32 +89,13 @@ def view_of(
     """A page about an executable: see `Executable.view`."""
     _check_path(path)
     settled = runner.settled
-    arrays: list[Any] | None = None
     kernel: Kernel | None = None
     profile: Profile | None = None
-    if inputs is not None:
-        arrays = _arrays(name, definition, inputs)
+    arrays = None if inputs is None else given_inputs(name, definition, inputs)
     if isinstance(settled, CompiledRunner):
         kernel = settled.kernel
         profile = None if arrays is None else settled.profile(*arrays)
     return _made(Subject(name, definition, kernel, arrays, profile), path)
-
-
-def _arrays(name: str, definition: Definition, inputs: Inputs) -> list[Any]:
-    """The inputs in order, as the arrays of a call; errors are those of a call."""
-    feeds = feeds_of(definition)
-    if isinstance(inputs, Mapping):
-        given = in_order(name, feeds, (), dict(inputs))
-    elif isinstance(inputs, tuple | list):
-        given = inputs
-    else:
-        raise OptionError(
-            f"{name}: inputs is a tuple or a dict by names of what a call takes, not "
-            f"{type(inputs).__name__}"
-        )
-    arrays = [row_major(one) for one in as_inputs(name, feeds, given)]
-    check_sizes(definition, sizes_of(feeds, arrays))
-    return arrays
 
 
 def _check_path(path: str | os.PathLike[str] | None) -> None:
