@@ -70,6 +70,7 @@ class Executable:
         options: how it was compiled.
         runner: what runs calls; of a `CompiledRunner` the direct path has also `_kernel`, itself,
             and `_idle`, its workspaces.
+        before_first_call: what the lint does then, or None.
 
     Example:
         >>> x = sg.placeholder("x", (None,), "float64")
@@ -79,7 +80,8 @@ class Executable:
     """
 
     __slots__ = (
-        "_idle", "_kernel", "definition", "name", "options", "restructure", "runner",
+        "_idle", "_kernel", "before_first_call", "definition", "name", "options", "restructure",
+        "runner",
     )  # fmt: skip
 
     def __init__(
@@ -96,6 +98,7 @@ class Executable:
         self.options = options
         self.runner = runner
         self._idle: list[Workspace] = []
+        self.before_first_call: Callable[[], None] | None = None
 
     def __call__(self, /, *args: object, **kwargs: object) -> Any:
         """Run on arrays, by position or by the placeholders' names.
@@ -139,6 +142,9 @@ class Executable:
 
     def _settled(self) -> Runner:
         """What runs calls from now on."""
+        if self.before_first_call is not None:
+            tell, self.before_first_call = self.before_first_call, None
+            tell()
         self.runner = self.runner.settled
         if isinstance(self.runner, CompiledRunner):
             self._kernel = self.runner
