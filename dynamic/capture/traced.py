@@ -13,8 +13,10 @@ from compiler.core.op import Attrs, Op, is_registered
 from compiler.core.refusals import refuse, remembered, user_place
 from compiler.core.types import is_static
 from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
+from compiler.ops.arithmetic import copy
 from compiler.ops.control import items
 from compiler.ops.regions import gradient_to
+from dynamic.capture.indexing import by_values, fill_where, is_mask, parts, positions
 from dynamic.capture.operands import of_numbers, operand, promoted
 from dynamic.capture.unknown import Unknown, refuse_values
 from dynamic.capture.written import written
@@ -297,6 +299,22 @@ class Traced(Handle, Tracer, plain=False):
             taken.as_view_of(self)
         return taken
 
+    def __setitem__(self, key: Any, value: object) -> None:
+        if any(map(is_mask, key if isinstance(key, tuple) else (key,))) and by_values(key):
+            fill_where(self, key, value)
+        else:
+            super().__setitem__(key, value)
+
+    def _parts(self, key: object) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
+        return parts(self, key) if by_values(key) else super()._parts(key)
+
+    def _places(self, key: tuple[object, ...]) -> Any:
+        return positions(self, key) if by_values(key) else super()._places(key)
+
+    def _is_unknown(self) -> bool:
+        """Whether its values are not known."""
+        return isinstance(self._current(), Expression)
+
     @staticmethod
     def constant(array: object) -> Any:
         """A known tensor; what is traced already as it is."""
@@ -381,6 +399,12 @@ class Traced(Handle, Tracer, plain=False):
         retain_graph = retain_graph if retain_variables is None else retain_variables
         mode.capture.gradients.backward([self], gradient, retain_graph, create_graph, inputs)
 
+    def _variable(self) -> Any:
+        """A variable to differentiate by, with the history that it has if that is recorded."""
+        if not recording():
+            return self.detach().requires_grad_()
+        return Traced.made(construct(copy, (self.expression,), {}))
+
     def _pulled(
         self,
         outputs: Sequence[Any],
@@ -391,6 +415,8 @@ class Traced(Handle, Tracer, plain=False):
         capture = mode.capture
         targets = [capture.gradients.target(capture.lifted(one)) for one in inputs]
         seeds = [capture.lifted(one) for one in cotangents]
+        if not all(isinstance(one, Traced) for one in seeds):
+            refuse("takes derivatives in many directions at once", "use sg.jacobian or sg.hessian")
         found = capture.gradients.pulled(outputs, targets, seeds, True)
         if record is False:
             found = [None if g is None else ops.stop_gradient(g) for g in found]

@@ -138,8 +138,8 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         return flat.values
     axis = axis_of("nanmedian", dim, input.ndim)
     order = argsort(input, axis)
-    counts = (~np.isnan(input._array)).sum(axis, keepdims=True)
-    rank = wrap(np.maximum((counts - 1) // 2, 0))
+    counts = (~ops.isnan(input)).sum(axis, True)
+    rank = ops.maximum((counts - 1) // 2, 0)
     places = ops.take_along_axis(order, rank, axis)
     values = ops.take_along_axis(input, places, axis)
     if keepdim:
