@@ -41,6 +41,8 @@ def multinomial(
         raise AutogradError(
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
         )
+    if not has_values(input):
+        return _drawn_by_weights(input, num_samples, replacement, source_of(generator))
     if not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise AutogradError("probability tensor contains either `inf`, `nan` or element < 0")
     rows = weights.reshape(-1, weights.shape[-1]).astype(np.float64)
@@ -61,6 +63,20 @@ def multinomial(
             keys = np.log(rows) + source_of(generator).gumbel(size=rows.shape)
         drawn = list(np.argsort(-keys, 1, kind="stable")[:, :num_samples])
     return wrap(np.asarray(drawn, INT64).reshape(*weights.shape[:-1], num_samples))
+
+
+def _drawn_by_weights(input: Any, count: int, replacement: bool, source: Any) -> Any:
+    """`multinomial` of weights whose values are not known yet."""
+    rows = input.detach().reshape(-1, input.shape[-1]).double()
+    if replacement:
+        ends = ops.cumsum(rows / rows.sum(1, True), 1)
+        points = source.random((rows.shape[0], count))
+        # as in a search among the ends, of which the last counts as 1
+        drawn = (ends[:, :-1].unsqueeze(1) <= points.unsqueeze(2)).sum(2)
+    else:
+        keys = ops.log(rows) + source.gumbel(size=tuple(rows.shape))
+        drawn = ops.argsort(-keys, 1)[:, :count]
+    return drawn.reshape(*tuple(input.shape)[:-1], count)
 
 
 def normal(
