@@ -22,8 +22,8 @@ project, where both paradigms have the same ops. Made by one command, which anyo
     staticgraph compare --claims docs/static_or_dynamic.md
 
 and a single claim, printed, by `staticgraph compare --claims - NAME`. Times are minima of calls in
-turn in one process, memory is that of arrays. Verdicts follow from the figures of the run. For a function of your own,
-`staticgraph compare my.py:loss --inputs "x=f32[n,64]"` gives the answer.
+turn in one process, memory is that of arrays. Verdicts follow from the figures of the run. For a
+function of your own, `staticgraph compare my.py:loss --inputs "x=f32[n,64]"` gives the answer.
 """
 
 

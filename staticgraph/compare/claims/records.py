@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+LONGEST = 130  # characters of a message on the page
 TRUE, PARTLY, FALSE = "true", "partly", "not here"
 
 
@@ -88,6 +89,11 @@ def raised(act: Callable[[], object]) -> str:
     except Exception as error:
         return f"{type(error).__name__}: {str(error).splitlines()[0]}"
     return ""
+
+
+def shortened(text: str) -> str:
+    """The beginning of a long message."""
+    return text if len(text) <= LONGEST else text[: LONGEST - 4] + " ..."
 
 
 def megabytes(size: float) -> str:

@@ -28,13 +28,12 @@ def contender(package: str) -> tuple[None, dict[str, Callable[[], None]]]:
     return None, {"cat": cat, "assign": assign}
 
 
-def static_forms() -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """The same two as compiled graphs of one large array of parts, value and gradient."""
+def static_forms(count: int = 10) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """The same two for `count` parts as compiled graphs, value and gradients: op by op."""
     import numpy as np
 
     import staticgraph as sg
 
-    count = 10  # of the parts: each assignment is an op of the graph
     given = [np.ones((SIDE, SIDE), "float32") for _ in range(count)]
     parts = [sg.placeholder(f"part{i}", (SIDE, SIDE)) for i in range(count)]
     together = sg.concatenate([sg.expand_dims(part, 0) for part in parts], axis=0)

@@ -6,18 +6,18 @@ from staticgraph.compare.claims import graphs, speed, tape
 from staticgraph.compare.claims.records import Claim
 
 CLAIMS = (
-    Claim("speed", "Static graphs are computationally faster; dynamic graphs are relatively slower.",
-          speed.faster),
-    Claim("recording", "In a dynamic framework the graph is created for each iteration: to repeat a "
-          "computation with new data, the entire set of operations has to be rebuilt.",
+    Claim("speed", "Static graphs are computationally faster; dynamic graphs are relatively "
+          "slower.", speed.faster),
+    Claim("recording", "In a dynamic framework the graph is created for each iteration: to repeat "
+          "a computation with new data, the entire set of operations has to be rebuilt.",
           speed.recording),
     Claim("defined_once", "A static graph is defined once, compiled, and can then be executed many "
           "times with different values in the leaf nodes, but cannot be modified.",
           graphs.defined_once),
     Claim("flexible", "Dynamic graphs allow us to change the architecture during run time; static "
           "ones are not flexible.", graphs.flexible),
-    Claim("debugging", "Static graphs are not very flexible when it comes to debugging, a black box; "
-          "with dynamic ones it is easier to locate the source.", graphs.debugging),
+    Claim("debugging", "Static graphs are not very flexible when it comes to debugging, a black "
+          "box; with dynamic ones it is easier to locate the source.", graphs.debugging),
     Claim("beginners", "Static graphs make it difficult to start: another program has to be "
           "written.", speed.decorator),
     Claim("slices", "Slices slow down the backward pass: slice assignment runs almost ten times "
