@@ -28,7 +28,8 @@ def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGrap
         kept = _rewritten(unified, options, {*options.disabled, recompute_regions.__name__})
         if not _takes_less(lowered, kept, not options.fuse):
             lowered = kept
-    return lowered, emit(lowered, separate=not options.fuse)
+    checks = options.on_nonfinite is not None
+    return lowered, emit(lowered, separate=not options.fuse, checks=checks)
 
 
 def _rewritten(

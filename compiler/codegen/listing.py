@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compiler.codegen.bytecode import (
+    NOT_FINITE,
     Branch,
     Call,
     Change,
@@ -17,6 +18,7 @@ from compiler.codegen.bytecode import (
     Repeat,
     Set,
     Share,
+    Stop,
     TableOperand,
     While,
 )
@@ -123,6 +125,10 @@ class _Listing:
                 yield from self._inside(one.no, depth) or [f"{INDENT}pass"]
             case Change():
                 pass
+            case Stop():
+                yield f"if t[{one.lost}] != 0 and t[{one.lost + 1}] == 0:"
+                yield from self._inside(one.undo, depth)
+                yield f"{INDENT}return {NOT_FINITE}"
 
     def _called(self, one: Call | Share, depth: int, chunk: Sequence[str]) -> Iterator[str]:
         unit = self.kernel.units[one.unit]

@@ -12,11 +12,12 @@ import numpy as np
 from compiler.core import fork
 from compiler.core.arrays import row_major
 from compiler.core.dims import Unknown, evaluate
-from compiler.core.values import Tree
+from compiler.core.values import Array, Tree
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
 from compiler.graph.state import State, holding, write
+from compiler.inspect.bodies import Run
 from compiler.inspect.interpret import Observer, interpret
 from compiler.ops import leaves
 from compiler.runtime.arguments import (
@@ -62,6 +63,10 @@ class Interpreted:
             self._graph = graph_of(self.definition)
         return self._graph
 
+    def serial(self, node: int) -> int:
+        """The serial of the expression that observers are shown for a node."""
+        return self._made[node].serial
+
     def over(self, definition: Definition) -> Interpreted:
         """The same over other variables."""
         return Interpreted(definition, self.feeds, self.restructure, self.name)
@@ -95,14 +100,24 @@ class Interpreted:
         return self.restructure(results if given is None else given)
 
     def watch(
-        self, args: Sequence[object], kwargs: Mapping[str, object], observe: Observer
-    ) -> None:
-        """Compute everything, and update nothing."""
+        self,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        observe: Observer,
+        run: Run | None = None,
+    ) -> list[Array]:
+        """The outputs and the new values of variables, which are not updated.
+
+        Args:
+            args, kwargs: what the call was given.
+            observe: called after each op.
+            run: what runs the bodies of loops and branches, see `compiler.inspect.bodies`.
+        """
         arrays, _ = self._bound(in_order(self.name, self.feeds, args, kwargs))
         with interpreting, holding(self._states(), changes=False):
             # copies, since what the observer keeps must not change when a variable does
             variables = {node: value.copy() for node, value in self._variables().items()}
-            self._values(arrays, variables, observe)
+            return self._values(arrays, variables, observe, run)
 
     def _bound(self, values: Sequence[object]) -> tuple[list[Any], dict[Unknown, int]]:
         """The inputs as arrays, and the sizes that were unknown."""
@@ -136,10 +151,11 @@ class Interpreted:
         arrays: Sequence[object],
         variables: Mapping[Expression, object],
         observe: Observer | None,
+        run: Run | None = None,
     ) -> list[Any]:
         """The outputs and the new values of variables."""
         definition = self.definition
         inputs = [self._made[node] for node in definition.inputs]
         wanted = [*definition.outputs, *(new for _, new in definition.updates)]
         feeds = {**variables, **dict(zip(inputs, map(row_major, arrays), strict=True))}
-        return list(interpret([self._made[node] for node in wanted], feeds, observe))
+        return list(interpret([self._made[node] for node in wanted], feeds, observe, run))

@@ -65,6 +65,7 @@ def write_launch_plan(
     form = {
         "code": code.hex(),
         **{name: getattr(launch_plan, name) for name in NUMBERS},
+        "lost": launch_plan.lost,
         "words": launch_plan.words,
         "links": launch_plan.links,
         "gemm": launch_plan.gemm,
@@ -169,6 +170,7 @@ class _Reader(Decoder):
             folded=self._folded(),
             arena=tuple([self._piece(*one) for one in self._list("arena")]),
             hosts=tuple([self._host(*one) for one in self._list("hosts")]),
+            lost=None if form["lost"] is None else self._at(form["lost"], 1),
         )
         return launch_plan, code
 

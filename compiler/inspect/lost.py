@@ -1,0 +1,94 @@
+"""What is done where a call gives inf or nan: `compile(..., on_nonfinite=...)`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from compiler.core import fork
+from compiler.core.errors import NonFiniteError, NonFiniteWarning
+from compiler.core.options import Options
+from compiler.core.values import Tree
+from compiler.graph.definition import Definition
+from compiler.runtime.sizes import Feed
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from compiler.inspect.replay import Replay
+
+
+class Compiled(Protocol):
+    """What ran a kernel, as far as it is looked at."""
+
+    definition: Definition
+    feeds: tuple[Feed, ...]
+    name: str
+    options: Options
+
+    @property
+    def graph(self) -> nx.MultiDiGraph[int]:
+        """The graph as it was defined."""
+
+    @property
+    def lowered(self) -> nx.MultiDiGraph[int]:
+        """The graph after the passes."""
+
+
+class Lost:
+    """Tells of the first call of which an output or update is not finite.
+
+    With "raise", that is every such call. With "warn" and "report", the calls after it go on as
+    they are, until the report has been asked for: what is not finite once mostly stays so, and to
+    look takes a thousand times as long as a call.
+
+    Attributes:
+        policy: "raise", "warn" or "report".
+        report: of the last call that was looked into.
+        is_looking: whether the next one is.
+    """
+
+    __slots__ = ("is_looking", "policy", "report")
+
+    def __init__(self, policy: str) -> None:
+        self.policy = policy
+        self.report: Replay | None = None
+        self.is_looking = True
+
+    def tell(self, look: Callable[[], Replay]) -> None:
+        """Have a call looked into before it updates anything.
+
+        Raises:
+            NonFiniteError: so the policy wants it; else the call is to go on.
+        """
+        if not self.is_looking:
+            return
+        self.report = look()
+        if self.policy == "raise":
+            raise NonFiniteError(str(self.report), self.report)
+        self.is_looking = False
+        if self.policy == "warn":
+            warnings.warn(str(self.report), NonFiniteWarning, stacklevel=2)
+
+
+def look_again(runner: Compiled, args: Sequence[object], kwargs: Mapping[str, Tree]) -> Replay:
+    """A call of a kernel once more, op by op: as it was defined, and as it was rewritten."""
+    with fork.importing:
+        from compiler.driver import lower
+        from compiler.graph.view import definition_of
+        from compiler.inspect.replay import replay
+        from compiler.pipeline import rule_names
+
+    options = runner.options
+
+    def lowered(without: Collection[str]) -> Definition:
+        if not without:
+            return definition_of(runner.lowered)
+        disabled = options.disabled.union(without)
+        return definition_of(lower(runner.graph, replace(options, disabled=disabled))[0])
+
+    rewrites = rule_names() - options.disabled
+    parts = runner.definition, runner.feeds, runner.name
+    return replay(*parts, args, kwargs, lowered, rewrites)
