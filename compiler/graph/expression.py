@@ -20,8 +20,10 @@ from compiler.core.errors import DTypeError, GraphError
 from compiler.core.op import Attrs, Op, Operand
 from compiler.core.pickling import STREAM, Stream
 from compiler.core.refusals import refuse, remembered
+from compiler.core.source import Scope, in_scope, scope_of
 from compiler.core.types import DType, Shape, TensorType, as_dtype
 from compiler.core.values import Tree, Value
+from compiler.graph.scope import current_scope
 from compiler.graph.traversal import ancestors
 from compiler.ops import arithmetic, leaves
 from compiler.ops.operators import Operators
@@ -71,7 +73,7 @@ class Expression(Operators):
         self.operands = operands
         self.attrs = attrs
         self.name = name
-        self.source = source or _line.get() or user_line()
+        self.source = source or _line.get() or in_scope(user_line(), current_scope())
         self.type = type or self._infer()
         self.serial = next(_serials)
         self.weak = False
@@ -110,6 +112,16 @@ class Expression(Operators):
             2
         """
         return self.type.ndim
+
+    @property
+    def scope(self) -> Scope:
+        """The names of the scopes that it was made in, the outermost first: see `sg.scope`.
+
+        Example:
+            >>> sg.placeholder("x", (None, 3)).scope
+            ()
+        """
+        return scope_of(self.source)
 
     def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Expression:
         """The expression of `op` on `operands`, promoted to one dtype where the op wants it."""

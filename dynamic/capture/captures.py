@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from compiler.core.refusals import refuse
+from compiler.graph.scope import scope
 from dynamic.capture.traced import Traced
 from dynamic.func.tracer import Level
 from dynamic.tape.grad_mode import copying, mode, paused, record_if
@@ -20,12 +21,29 @@ class Capture:
     Attributes:
         level: the level of its tensors, outside of those of any transform in it.
         body: what stands for the innermost function that becomes a graph of its own.
+        modules: those that are being called, the innermost last.
     """
 
     def __init__(self) -> None:
         self.level = Level(None)
         self.level.number = 0
         self.body = object()
+        self.modules: list[Any] = []
+
+    @contextmanager
+    def inside(self, module: Any) -> Iterator[None]:
+        """Inside the block a module is called: what it makes is in the scope of its name.
+
+        That is what the module around it calls it, or its class.
+        """
+        around = self.modules[-1].named_modules() if self.modules else ()
+        name = next((one for one, part in around if part is module and one), "")
+        self.modules.append(module)
+        try:
+            with scope(name or type(module).__name__):
+                yield
+        finally:
+            self.modules.pop()
 
     def made(self, value: object) -> Any:
         """The traced tensor of a value: an expression, or an array that is known."""
