@@ -13,6 +13,7 @@ from compiler.core.errors import (
     FormatError as FormatError,
     GraphError as GraphError,
     LinAlgError as LinAlgError,
+    NonFiniteError as NonFiniteError,
     NonFiniteWarning as NonFiniteWarning,
     OptionError as OptionError,
     OutOfRangeError as OutOfRangeError,
@@ -64,7 +65,8 @@ __version__ = "0.1.0"
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
         "CaptureError", "CompileError", "DTypeError", "Dim", "Executable", "Expression",
-        "FeedError", "FormatError", "Function", "GraphError", "LinAlgError", "NonFiniteWarning",
+        "FeedError", "FormatError", "Function", "GraphError", "LinAlgError", "NonFiniteError",
+        "NonFiniteWarning",
         "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError",
         "Variable", "arange", "checkpoint", "compile", "cond", "constant", "full", "function",
         "get_num_threads", "grad", "hessian", "jacobian", "jvp", "linalg", "load", "ones", "optim",

@@ -108,10 +108,11 @@ def _elements(
 
 def look_over(pointer: Expr, dtype: DType, start: Expr, stop: Expr, flag: Expr) -> list[Stmt]:
     """The statements that set the flag if an element from `start` to `stop` is not finite."""
-    total, element = Name("lost"), Load(pointer, Name("at"))
-    lost = Assign(total.name, Call("fsum", (total, element - element)))
+    # a variable keeps the type that it has first
+    total, element = Name(f"off_{dtype.name}"), Load(pointer, Name("at"))
+    added = Assign(total.name, Call("fsum", (total, element - element)))
     return [
         Assign(total.name, literal(0, dtype)),
-        For("at", start, stop, (lost,)),
+        For("at", start, stop, (added,)),
         If(Binary("!=", total, literal(0, dtype)), (Store(flag, ZERO, ONE),)),
     ]

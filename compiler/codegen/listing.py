@@ -80,7 +80,7 @@ class _Listing:
         for one in program:
             if one.nodes != shown:
                 yield ""
-                yield self.comments.step(one.nodes)
+                yield self.comments.step(one.nodes) if one.nodes else "# inf and nan"
                 shown = one.nodes
             yield from self._instruction(one, depth)
 

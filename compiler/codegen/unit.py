@@ -142,17 +142,16 @@ class UnitBuilder:
     def _memory_pointer(self, index: int) -> Callable[[Memory, int], Name]:
         return lambda memory, first: self.pointer(self._slot(index, memory), first)
 
-    def work(
-        self, index: int, part: GroupLoops, checked: Sequence[tuple[int, Size]] = ()
-    ) -> Unit:
+    def work(self, index: int, part: GroupLoops, checked: Sequence[tuple[int, Size]] = ()) -> Unit:
         """The loops of a group, or one chunk of them."""
         checks = part.body.checks
         block = [*self._nester(index, part).work(), *map(self._check, checks)]
         for node, count in checked:
-            start, stop = ZERO, self.size(self.nodes[node].type.size)
+            bounds: tuple[Expr, Expr] = ZERO, self.size(self.nodes[node].type.size)
             if count != 0:
-                start, stop = (times(Name(one), self.size(count)) for one in ("first", "last"))
-            block += self._look_over(self.memory.place[node], node, start, stop)
+                first, last = (times(Name(one), self.size(count)) for one in ("first", "last"))
+                bounds = first, last
+            block += self._look_over(self.memory.place[node], node, *bounds)
         chunks = part.plan.chunks if part.plan else None
         return self._made(block, computed(part.body.group)[0], chunks)
 

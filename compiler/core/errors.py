@@ -56,7 +56,7 @@ class CompileError(StaticGraphError, RuntimeError):
 
 
 class NonFiniteWarning(RuntimeWarning):
-    """An op made inf or nan out of finite operands: in debug mode, or with `on_nonfinite="warn"`."""
+    """An op made inf or nan: in debug mode, or in a call with `on_nonfinite="warn"`."""
 
 
 class NonFiniteError(StaticGraphError, FloatingPointError):

@@ -19,6 +19,7 @@ from compiler.graph.expression import Expression
 from compiler.graph.state import State, holding, write
 from compiler.inspect.bodies import Run
 from compiler.inspect.interpret import Observer, interpret
+from compiler.inspect.lost import Lost, is_finite
 from compiler.ops import leaves
 from compiler.runtime.arguments import (
     as_inputs,
@@ -31,6 +32,8 @@ from compiler.runtime.sizes import Feed, check_sizes, sizes_of
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from compiler.inspect.replay import Replay
 
 interpreting = threading.RLock()
 """Held by a call: what it reads of variables is not updated by another one meanwhile."""
@@ -49,6 +52,7 @@ class Interpreted:
     feeds: tuple[Feed, ...]
     restructure: Callable[[list[Tree]], Tree]
     name: str
+    lost: Lost | None = None
     _made: list[Expression] = field(init=False)
     _graph: nx.MultiDiGraph[int] | None = field(default=None, init=False)
     _checked: dict[Unknown, int] | None = None
@@ -69,16 +73,22 @@ class Interpreted:
 
     def over(self, definition: Definition) -> Interpreted:
         """The same over other variables."""
-        return Interpreted(definition, self.feeds, self.restructure, self.name)
+        lost = None if self.lost is None else Lost(self.lost.policy)
+        return Interpreted(definition, self.feeds, self.restructure, self.name, lost)
 
     def run(
-        self, args: Sequence[object], kwargs: Mapping[str, object], observe: Observer | None = None
+        self,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        observe: Observer | None = None,
+        run: Run | None = None,
     ) -> Tree:
         """The outputs, in new arrays; variables are updated when everything is computed.
 
         Args:
             args, kwargs: what the call was given.
             observe: called after each op.
+            run: what runs the bodies of loops and branches, see `compiler.inspect.bodies`.
         """
         updates = self.definition.updates
         named = dict(kwargs)
@@ -88,9 +98,11 @@ class Interpreted:
         taken = [*values, *arrays]  # the caller's, even of what is copied
         given = None if out is None else self._checked_outputs(out, taken, sizes)
         with interpreting, holding(self._states(), changes=bool(updates)):
-            found = self._values(arrays, self._variables(), observe)
+            found = self._values(arrays, self._variables(), observe, run)
             # copies: a value may be an input, a variable, or a view of one
             results = [np.array(value, order="C") for value in found]
+            if self.lost is not None and not all(map(is_finite, results)):
+                self.lost.tell(lambda: self.replay(arrays, {}))
             count = len(self.definition.outputs)
             write([self._made[one].attrs["key"] for one, _ in updates], results[count:])
         del results[count:]
@@ -98,6 +110,12 @@ class Interpreted:
             for array, value in zip(given, results, strict=True):
                 array[...] = value
         return self.restructure(results if given is None else given)
+
+    def replay(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Replay:
+        """A call once more, op by op, on the variables as they are; nothing is updated."""
+        from compiler.inspect.replay import replay
+
+        return replay(self.definition, self.feeds, self.name, args, kwargs)
 
     def watch(
         self,

@@ -7,10 +7,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from compiler.core import fork
 from compiler.core.errors import NonFiniteError, NonFiniteWarning
 from compiler.core.options import Options
-from compiler.core.values import Tree
+from compiler.core.values import Array, Tree
 from compiler.graph.definition import Definition
 from compiler.runtime.sizes import Feed
 
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from compiler.inspect.replay import Replay
+
+
+def is_finite(array: Array) -> bool:
+    """Whether no element is inf or nan."""
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
 
 
 class Compiled(Protocol):
@@ -50,12 +57,13 @@ class Lost:
         is_looking: whether the next one is.
     """
 
-    __slots__ = ("is_looking", "policy", "report")
+    __slots__ = ("_muted", "is_looking", "policy", "report")
 
     def __init__(self, policy: str) -> None:
         self.policy = policy
         self.report: Replay | None = None
         self.is_looking = True
+        self._muted: list[tuple[Array, int]] = []
 
     def tell(self, look: Callable[[], Replay]) -> None:
         """Have a call looked into before it updates anything.
@@ -71,6 +79,19 @@ class Lost:
         self.is_looking = False
         if self.policy == "warn":
             warnings.warn(str(self.report), NonFiniteWarning, stacklevel=2)
+
+    def mute(self, table: Array, at: int) -> None:
+        """Have programs go on, which the entry `at` of their table says, until `asked`."""
+        table[at] = 1
+        self._muted.append((table, at))
+
+    def asked(self) -> Replay | None:
+        """The report; the next call that is not finite is looked into again."""
+        self.is_looking = True
+        while self._muted:
+            table, at = self._muted.pop()
+            table[at] = 0
+        return self.report
 
 
 def look_again(runner: Compiled, args: Sequence[object], kwargs: Mapping[str, Tree]) -> Replay:

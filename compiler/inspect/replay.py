@@ -7,7 +7,7 @@ on purpose, as a mask, and comes out of nothing that is wrong, is not among them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -361,9 +361,17 @@ def _look(
     others = {at: one for at, one in look.all() if at not in found and not one.is_leaf}
     return _Looked(
         tuple(labels[i] for i in wrong),
-        tuple(causes[at] for at in sorted(causes)),
+        _each_once(causes[at] for at in sorted(causes)),
         tuple(others[at] for at in sorted(others)),
     )
+
+
+def _each_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Without those that a gradient makes again when it computes the same a second time."""
+    found: dict[object, Finding] = {}
+    for one in findings:
+        found.setdefault((one.op, one.source, one.place, one.operands), one)
+    return tuple(found.values())
 
 
 def _labels(definition: Definition) -> list[str]:
@@ -430,9 +438,6 @@ def _flat(values: Sequence[Any]) -> Iterator[Any]:
 def _range(value: object) -> Range:
     array = np.asarray(value)
     kind = str(type_of(array))
-    if array.dtype.kind != "f":
-        ends = (float(array.min()), float(array.max())) if array.size else (None, None)
-        return Range(kind, *ends, 0, 0)
     finite = array[np.isfinite(array)]
     nan, inf = int(np.isnan(array).sum()), int(np.isinf(array).sum())
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (None, None)

@@ -334,7 +334,7 @@ class CompiledRunner:
             if not isinstance(results, int) or results != NOT_FINITE:
                 return results  # another thread has changed a variable
             asked.lost.tell(lambda: asked.replay(inputs, {}))
-            workspace.table[at + 1] = 1
+            asked.lost.mute(workspace.table, at + 1)
             return self._unguarded(workspace, trampoline, arrays)
 
     def replay(self, args: Sequence[object], kwargs: Mapping[str, Tree]) -> Replay:

@@ -29,7 +29,9 @@ from staticgraph.tracing.signature import (
 )
 from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
 
-_OPTIONS = frozenset({"numerics", "threads", "disable", "fuse", "backend", "background", "debug"})
+_OPTIONS = frozenset(
+    {"numerics", "threads", "disable", "fuse", "backend", "background", "debug", "on_nonfinite"}
+)
 
 REMEMBERED = 4096
 """Kinds of calls (types and shapes of the arguments) whose trace is found at once."""
