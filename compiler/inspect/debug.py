@@ -43,9 +43,10 @@ class Step:
     iterations: tuple[Iteration, ...] = ()
 
     @property
-    def gradient_of(self) -> str:
-        """The op whose gradient this is a part of; empty if it is of none."""
-        return gradient_of(self.source)
+    def is_gradient(self) -> bool:
+        """Whether it, or a loop that it runs in, is a part of a gradient."""
+        sources = [self.source, *(one.source for one in self.iterations)]
+        return any(map(gradient_of, sources))
 
     def __str__(self) -> str:
         operands = ", ".join(map(_typed, self.operands))
@@ -78,12 +79,12 @@ class Trace:
     @property
     def forward(self) -> Trace:
         """The steps of what the user wrote."""
-        return Trace(tuple(step for step in self.steps if not step.gradient_of))
+        return Trace(tuple(step for step in self.steps if not step.is_gradient))
 
     @property
     def gradient(self) -> Trace:
-        """The steps of gradients."""
-        return Trace(tuple(step for step in self.steps if step.gradient_of))
+        """The steps of gradients, with what these compute again."""
+        return Trace(tuple(step for step in self.steps if step.is_gradient))
 
     def __str__(self) -> str:
         lines = _indented(self.forward.steps)

@@ -67,9 +67,9 @@ class Interpreted:
             self._graph = graph_of(self.definition)
         return self._graph
 
-    def serial(self, node: int) -> int:
-        """The serial of the expression that observers are shown for a node."""
-        return self._made[node].serial
+    def made(self, node: int) -> Expression:
+        """The expression that observers are shown for a node."""
+        return self._made[node]
 
     def over(self, definition: Definition) -> Interpreted:
         """The same over other variables."""

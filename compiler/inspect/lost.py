@@ -78,7 +78,9 @@ class Lost:
             raise NonFiniteError(str(self.report), self.report)
         self.is_looking = False
         if self.policy == "warn":
-            warnings.warn(str(self.report), NonFiniteWarning, stacklevel=2)
+            first = self.report.first
+            file, _, line = ("<unknown>:0" if first is None else first.line).rpartition(":")
+            warnings.warn_explicit(str(self.report), NonFiniteWarning, file, int(line))
 
     def mute(self, table: Array, at: int) -> None:
         """Have programs go on, which the entry `at` of their table says, until `asked`."""

@@ -121,6 +121,11 @@ class Replay:
     compiled: bool
 
     @property
+    def is_finite(self) -> bool:
+        """Whether the outputs and updates of what ran are finite."""
+        return not (self.ran if self.compiled else self.lost)
+
+    @property
     def first(self) -> Finding | None:
         """The first op that made inf or nan; None if none was found."""
         return next(iter((*self.causes, *self.ran)), None)
@@ -132,7 +137,8 @@ class Replay:
         if not self.lost:
             yield f"{self.name}: all outputs and updates are finite"
         else:
-            yield f"{self.name}: not finite: {', '.join(self.lost)}"
+            defined = "as it was defined, " if self.is_finite else ""
+            yield f"{self.name}: {defined}not finite: {', '.join(self.lost)}"
         yield from _listed(self.causes or self.ran)
         if self.lost and self.compiled:
             yield from self._between()
@@ -241,19 +247,30 @@ Frames = dict[str, "tuple[_Frame, tuple[Key, ...]]"]
 
 
 class _Look:
-    """Follows a run op by op, and remembers what was not finite."""
+    """Follows a run op by op, and remembers what was not finite.
+
+    Attributes:
+        frame: what is not finite in the graph itself.
+        order: numbers what was found.
+        made: of each op and line the first time that it made inf or nan, in loops and branches too.
+    """
 
     def __init__(self) -> None:
         self.frame = _Frame()
         self.order = count()
+        self.made: dict[tuple[str, str], Finding] = {}
         self._pending: Frames = {}
         self.run = self._runner(self._pending, ())
+
+    def leaf(self, node: Expression, value: object) -> None:
+        """Look at an input or a variable."""
+        if node.op in LEAVES and node.serial not in self.frame.lost:
+            self._note(self.frame, node, node.serial, (), (), value, {}, ())
 
     def observe(self, node: Expression, operands: Sequence[object], value: object) -> None:
         """Look at an op of the graph itself, after it ran."""
         for operand, given in zip(node.operands, operands, strict=True):
-            if operand.op in LEAVES and operand.serial not in self.frame.lost:
-                self._note(self.frame, operand, operand.serial, (), (), given, {}, ())
+            self.leaf(operand, given)
         keys = tuple(operand.serial for operand in node.operands)
         pending = dict(self._pending)
         self._pending.clear()
@@ -300,15 +317,14 @@ class _Look:
         frame.inside[key] = tuple({id(one[0]): one for one in inside.values()}.values())
         had_nan, had_inf = _lost_in(operands)
         if (nan and not had_nan) or (inf and not had_nan and not had_inf):
-            frame.found[key] = next(self.order), _finding(node, operands, value, path)
+            found = _finding(node, operands, value, path)
+            frame.found[key] = next(self.order), found
+            if found.operands:
+                self.made.setdefault((found.op, found.source), found)
 
     def causes(self, roots: Sequence[Key]) -> list[tuple[int, Finding]]:
         """What made the inf and nan of some nodes of the graph."""
         return _causes(self.frame, roots)
-
-    def all(self) -> list[tuple[int, Finding]]:
-        """All that made inf or nan."""
-        return list(_all(self.frame))
 
 
 def _causes(frame: _Frame, roots: Sequence[Key]) -> list[tuple[int, Finding]]:
@@ -331,15 +347,6 @@ def _causes(frame: _Frame, roots: Sequence[Key]) -> list[tuple[int, Finding]]:
     return causes
 
 
-def _all(frame: _Frame) -> Iterator[tuple[int, Finding]]:
-    for key, inside in frame.inside.items():
-        below = [one for sub, _ in inside for one in _all(sub)]
-        if below:
-            yield from below
-        elif key in frame.found:
-            yield frame.found[key]
-
-
 def _look(
     definition: Definition,
     feeds: tuple[Feed, ...],
@@ -352,17 +359,20 @@ def _look(
     interpreted = Interpreted(definition, feeds, list, name)
     values = interpreted.watch(args, kwargs, look.observe, look.run)
     roots = [*definition.outputs, *(new for _, new in definition.updates)]
+    for node, value in zip(roots, values, strict=True):
+        look.leaf(interpreted.made(node), value)
     labels = _labels(definition)
     wrong = [i for i, value in enumerate(values) if any(_lost_in([value]))]
-    serials = [interpreted.serial(roots[i]) for i in wrong]
+    serials = [interpreted.made(roots[i]).serial for i in wrong]
     found = dict(look.causes(serials))
     made = {at: one for at, one in found.items() if one.op != leaves.constant.name}
     causes = made or found  # a constant that is inf, as of a mask, is one if there is no other
-    others = {at: one for at, one in look.all() if at not in found and not one.is_leaf}
+    told = {(one.op, one.source) for one in found.values()}
+    others = [one for key, one in look.made.items() if key not in told]
     return _Looked(
         tuple(labels[i] for i in wrong),
         _each_once(causes[at] for at in sorted(causes)),
-        tuple(others[at] for at in sorted(others)),
+        tuple(others),
     )
 
 
