@@ -38,7 +38,7 @@ class Calls:
     """Finds what a kernel calls: its units and its program.
 
     Attributes:
-        units: each unit once.
+        units: each unit once, or if they are not `shared` once per instruction that calls it.
         hosts: the calls of NumPy functions, those of bodies too.
     """
 
@@ -48,14 +48,17 @@ class Calls:
         labels: dict[Unknown, str],
         frames: Mapping[tuple[int, int], Frame],
         entries: TableEntries,
+        shared: bool = True,
         checks: Checks = NONE,
     ) -> None:
         self.table = table
         self.labels = labels
         self.frames = frames
         self.entries = entries
+        self.shared = shared
         self.checks = checks
         self.units: list[Function] = []
+        self._texts: list[str] = []
         self._numbers: dict[str, int] = {}
         self.hosts: list[HostCall] = []
         self._is_changing = False
@@ -63,7 +66,7 @@ class Calls:
     @property
     def texts(self) -> tuple[str, ...]:
         """The text of each unit."""
-        return tuple([f"def unit_{i}{text}" for text, i in self._numbers.items()])
+        return tuple([f"def unit_{i}{text}" for i, text in enumerate(self._texts)])
 
     def program(self, root: Region) -> Iterator[Instruction]:
         """The instructions of the kernel's own groups, and those that update its variables."""
@@ -181,8 +184,9 @@ class Calls:
         if unit.chunks is not None:
             parameters += [records.Parameter(name, "i64") for name in OF_A_CHUNK]
         text = definition(parameters, unit.body)
-        number = self._numbers.setdefault(text, len(self.units))
+        number = self._numbers.setdefault(text, len(self.units)) if self.shared else len(self.units)
         if number == len(self.units):
+            self._texts.append(text)
             name, origin = f"unit_{number}", {"first": region.first, "node": unit.node}
             self.units.append(Function(name, tuple(parameters), unit.body, **origin))
         return number

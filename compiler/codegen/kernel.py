@@ -81,11 +81,20 @@ class Kernel:
         }
 
 
-def emit(graph: nx.MultiDiGraph[int], separate: bool = False, checks: bool = False) -> Kernel:
-    """Fuse and plan a graph of primitive ops; `separate` keeps every node on its own.
+def emit(
+    graph: nx.MultiDiGraph[int],
+    separate: bool = False,
+    shared: bool = True,
+    checks: bool = False,
+) -> Kernel:
+    """Fuse and plan a graph of primitive ops.
 
-    With `checks`, the kernel stops, and updates nothing, where an output or the new value of a
-    variable is not finite.
+    Args:
+        separate: keeps every node on its own.
+        shared: whether groups that compute the same way share a unit; else each has its own, whose
+            statements all have one line of the user's, and one name for each array.
+        checks: whether the kernel stops, and updates nothing, where an output or the new value of a
+            variable is not finite.
     """
     root = region_of(graph, separate)
     unknowns = _unknowns(root)
@@ -112,7 +121,7 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False, checks: bool = Fal
         loops = {i: (one.body, one.nest, one.plan) for i, one in root.loops.items()}
         roots = graph.graph["outputs"], [new for _, new in graph.graph["updates"]]
         watched = plan_checks([*roots[0], *roots[1]], root.fusion.nodes, loops)
-    calls = Calls(table, labels, binder.frames, entries, watched)
+    calls = Calls(table, labels, binder.frames, entries, shared, watched)
     program = tuple(calls.program(root))
     table = replace(table, computed=entries.sizes(), length=entries.new())
     return Kernel(

@@ -45,7 +45,7 @@ class _Listing:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.table = kernel.table
-        self.comments = Comments(kernel.nodes())
+        self.comments = Comments(kernel)
         units = (one.name for one in kernel.units)
         names = Names([*RESERVED, *words(kernel), *kernel.labels.values(), *units])
         self.arrays = dict(zip(self.table.address, array_names(kernel, names), strict=True))
@@ -55,7 +55,7 @@ class _Listing:
         calls = calls_of(self.kernel.program)
         units = []
         for number, unit in enumerate(self.kernel.units):
-            shown = named(self.kernel, unit, calls[number], self.arrays)
+            shown = named(self.kernel, unit, calls[number], self.arrays, self.comments.names)
             nodes = [node for call in calls[number] for node in call.nodes]
             units.append(self.comments.unit(shown, nodes))
         return "\n\n".join([HEAD, *units, "\n".join(self._kernel()) + "\n"])

@@ -51,6 +51,7 @@ class Driver:
         comments: what tells of nodes.
         hosts: the text of the call of a host step, by its entry; {} is the operands.
         placed: per unit the operands that it takes as a whole array and a place.
+        failure: the name of the error that an index out of range raises.
         failing: the nodes that may be given an index out of range.
     """
 
@@ -60,6 +61,7 @@ class Driver:
     comments: Comments
     hosts: Mapping[int, str]
     placed: Mapping[int, Sequence[int]]
+    failure: str = "IndexError"
     failing: set[int] = field(default_factory=set)
     _slots: dict[int, int] = field(init=False)
     _values: dict[int, str] = field(init=False)
@@ -167,7 +169,7 @@ class Driver:
         self.failing |= {each.addend for each in operands if each.entry == table.zero}
         yield f"status = {call}"
         yield "if status:"
-        yield f'{INDENT}raise IndexError(f"{{FAILURES[status]}}: no index {{failed[0]}}")'
+        yield f'{INDENT}raise {self.failure}(f"{{FAILURES[status]}}: no index {{failed[0]}}")'
 
     def _operand(self, operand: TableOperand) -> str:
         if operand.entry == self.kernel.table.own:

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from compiler.runners.compiled import CompiledRunner
 
 
+def host_name(call: HostCall) -> str:
+    """A name for one host step."""
+    return f"host_{call.op}_{call.at}"
+
+
 class NotNumpyError(Exception):
     """Something that a function uses is none of NumPy's, and no function of such alone."""
 

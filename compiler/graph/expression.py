@@ -160,6 +160,7 @@ class Expression(Operators):
         )
 
     def _number(self) -> NoReturn:
+        """Refused: an expression has no value before it runs."""
         refuse(
             f"{self} has no value before it runs",
             "compute with it as it is, or give it by keyword, which makes a number static",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO, final
 
 from compiler.compile import compile_graph, is_cached
 from compiler.core import fork
@@ -324,6 +324,57 @@ class Executable:
         runner = self.runner.compiled("export").unchecked()
         export(runner, path, inputs, runner.over(self._copied(copy.copy)))
 
+    def step(
+        self,
+        /,
+        *args: object,
+        break_at: str | Sequence[str] | None = None,
+        commands: Sequence[str] | None = None,
+        stdin: TextIO | None = None,
+        stdout: TextIO | None = None,
+        update: bool = False,
+        **kwargs: object,
+    ) -> Any:
+        """Run the kernel as plain Python under pdb, with your names and lines.
+
+        What runs is the text of `source`, as `export` writes it, with a function per group of ops:
+        loops over scalars, calls of NumPy for products and for what no loop computes. pdb's own
+        commands step through it; docs/debugging.md shows a session.
+
+        Args:
+            break_at: where to stop: a line of yours, as the end of `file:line` (`"train.py:40"`,
+                gradients of that line too), the name of an op or of a value, or a list of such.
+                A stretch of statements from there is one stop. None stops at the first statement.
+            commands: lines for pdb instead of typed ones; after the last one it runs to the end.
+            stdin, stdout: files that pdb reads and writes instead of the terminal.
+            update: whether variables get their new values, if it is run to the end; else they stay
+                what they are.
+
+        Returns:
+            What a call returns, but for rounding; None if it was left with `quit`.
+
+        Raises:
+            OptionError: nothing in the kernel comes from `break_at`; the lines, ops or names that
+                there are are listed.
+            FeedError, DTypeError, ShapeError, OutOfRangeError: as a call does.
+            AttributeError: it runs op by op (`debug`), without a kernel.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], sg.exp(x) + 1.0, name="f")
+            >>> f.step(np.array([0.0]), break_at="exp", commands=["p x_1", "c"])
+            > <kernel f>(...)unit_0()
+            -> v2 = exp(x_1)                         # exp  <- ...
+            (Pdb) p x_1
+            np.float64(0.0)
+            (Pdb) c
+            array([2.])
+        """
+        from compiler.export.stepping import step
+
+        runner = self.runner.compiled("step")
+        return step(runner, args, kwargs, break_at, commands, stdin, stdout, update)
+
     @property
     def ready(self) -> bool:
         """Whether calls run compiled code: False only while it is compiled in the background.
@@ -415,19 +466,9 @@ class Executable:
             multiply(float64[1], float64[1]) = float64[1] [9.]  (...)
             sin(float64[1]) = float64[1] [0.412118]  (...)
         """
-        from compiler.inspect.debug import trace
+        from staticgraph.executables.traces import trace_of
 
-        names = {feed.name for feed in self.feeds}
-        rewrites = False if "rewrites" in names else kwargs.pop("rewrites", False)
-        most = 3 if "iterations" in names else kwargs.pop("iterations", 3)
-        _check_trace(rewrites, most)
-        definition, feeds = self.definition, self.feeds
-        if rewrites:
-            from compiler.graph.view import definition_of
-
-            definition = definition_of(self.lowered)
-            feeds = feeds_of(definition)
-        return trace(definition, feeds, self.name, args, kwargs, most)
+        return trace_of(self, args, kwargs)
 
     def draw(self, path: Any = None, **options: Any) -> Drawing:
         """Draw the graph as it was defined, to an SVG, PNG or PDF file if a path is given.
@@ -449,11 +490,3 @@ class Executable:
 
     def _repr_svg_(self) -> str:
         return self.draw()._repr_svg_()
-
-
-def _check_trace(rewrites: object, iterations: object) -> None:
-    """OptionError for options of `trace` that it cannot have."""
-    if not isinstance(rewrites, bool):
-        raise OptionError(f"trace: rewrites is True or False, not {rewrites!r}")
-    if iterations is not None and (type(iterations) is not int or iterations < 0):
-        raise OptionError(f"trace: iterations is a number or None for all, not {iterations!r}")

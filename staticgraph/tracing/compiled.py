@@ -49,6 +49,10 @@ class Part:
             return self.executable(*arrays)
         return self.executable(*[arrays[i] for i in self.used])
 
+    def needed(self, arrays: Sequence[object]) -> Sequence[object]:
+        """Those of all inputs that the executable takes."""
+        return arrays if self.used is None else [arrays[i] for i in self.used]
+
 
 class Compiled:
     """A trace and its executables, each compiled when it is first needed.

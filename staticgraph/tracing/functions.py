@@ -33,6 +33,8 @@ _OPTIONS = frozenset(
     {"numerics", "threads", "disable", "fuse", "backend", "background", "debug", "on_nonfinite"}
 )
 
+_OF_STEP = frozenset({"break_at", "commands", "stdin", "stdout"})
+
 REMEMBERED = 4096
 """Kinds of calls (types and shapes of the arguments) whose trace is found at once."""
 
@@ -234,6 +236,35 @@ class Function:
         """
         call, _, _ = self._find(take_apart(self.name, args, kwargs))
         return call.compiled.part.executable
+
+    def step(self, /, *args: object, **kwargs: Any) -> Any:
+        """Run the kernel of a call as plain Python under pdb: see `Executable.step`.
+
+        Args:
+            args, kwargs: those of a call; and `break_at`, `commands`, `stdin` and `stdout`, which
+                are not the function's here.
+
+        Returns:
+            What the call returns, but for rounding, tensors without a history; None if it was left.
+
+        Example:
+            >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
+            >>> f.step(np.array([1.0, 3.0]), commands=["continue"])
+            > <kernel share>(...)run()
+            -> n0, = sizes("x", x, 1)
+            (Pdb) continue
+            array([0.25, 0.75])
+        """
+        options = {name: kwargs.pop(name) for name in _OF_STEP & kwargs.keys()}
+        call, operands, _ = self._find(take_apart(self.name, args, kwargs))
+        tensor = next((x for x in operands if isinstance(x, Operand)), None)
+        arrays = operands if tensor is None else tensor.arrays(operands)
+        part = call.compiled.part
+        found = part.executable.step(*part.needed(arrays), **options)
+        if found is None:
+            return None
+        results = [found] if call.compiled.single else found
+        return call.assemble(results if tensor is None else list(map(tensor.constant, results)))
 
     @property
     def traces(self) -> list[Trace]:
