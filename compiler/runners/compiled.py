@@ -339,7 +339,7 @@ class CompiledRunner:
 
     def replay(self, args: Sequence[object], kwargs: Mapping[str, Tree]) -> Replay:
         """A call once more, op by op, on the variables as they are; nothing is updated."""
-        from compiler.inspect.lost import look_again
+        from compiler.runners.again import look_again
 
         return look_again(self, args, kwargs)
 

@@ -468,7 +468,7 @@ class Executable:
         """
         from staticgraph.executables.traces import trace_of
 
-        return trace_of(self, args, kwargs)
+        return trace_of(self.definition, lambda: self.lowered, self.name, args, kwargs)
 
     def draw(self, path: Any = None, **options: Any) -> Drawing:
         """Draw the graph as it was defined, to an SVG, PNG or PDF file if a path is given.
