@@ -60,8 +60,13 @@ class Comments:
         for number, node in self.nodes.items():
             if number in updates or isinstance(node.op.lowering, Nested):
                 last.pop(node.source, None)
-        found = {number: _ASSIGNED.match(self._text(source)) for source, number in last.items()}
-        return {number: match[1] for number, match in found.items() if match}
+        found = {number: self.assigned(source) for source, number in last.items()}
+        return {number: name for number, name in found.items() if name}
+
+    def assigned(self, place: str) -> str:
+        """The variable that the user's line at a place assigns; empty if it assigns none."""
+        match = _ASSIGNED.match(self.text(place))
+        return match[1] if match else ""
 
     def unit(self, unit: Function, nodes: Sequence[int], head: str = "") -> str:
         """The text of `rows`."""
@@ -131,11 +136,12 @@ class Comments:
         nodes = (self.nodes[number] for number in sorted(set(numbers)))
         places = list(dict.fromkeys(place_of(node.source) for node in nodes))
         for place in places[:MOST]:
-            yield f"# {escaped(place)[-2 * WIDTH :]}  {escaped(self._text(place))}".rstrip()
+            yield f"# {escaped(place)[-2 * WIDTH :]}  {escaped(self.text(place))}".rstrip()
         if len(places) > MOST:
             yield f"# and {len(places) - MOST} more"
 
-    def _text(self, place: str) -> str:
+    def text(self, place: str) -> str:
+        """What the user wrote at a `file:line`; empty where it cannot be read."""
         file, _, number = place.rpartition(":")
         if file not in self.readable or not number.isdecimal():
             return ""

@@ -323,6 +323,11 @@ def at_line(source: str) -> Iterator[None]:
         _line.reset(token)
 
 
+def current_line() -> str:
+    """The source that new expressions are attributed to inside `at_line`; else empty."""
+    return _line.get() or ""
+
+
 def is_own(filename: str) -> bool:
     """Whether a file belongs to the project's own packages."""
     return filename.startswith(_PACKAGES)
@@ -341,6 +346,11 @@ def constant(array: Value) -> Expression:
     array = as_array(array)
     as_dtype(array.dtype, "constant")
     return construct(leaves.constant, (), {"value": leaves.Literal(array)})
+
+
+def named(one: Applied) -> tuple[str, str]:
+    """What reports say of an expression or a node: its op's name and its source."""
+    return one.op.name, one.source
 
 
 def next_serial() -> int:

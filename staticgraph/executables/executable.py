@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO, final
 
 from compiler.compile import compile_graph, is_cached
@@ -12,6 +13,7 @@ from compiler.core import fork
 from compiler.core.errors import OptionError
 from compiler.core.options import Options
 from compiler.graph.definition import Definition
+from compiler.graph.expression import Expression
 from compiler.graph.state import State, holding
 from compiler.runners.compiled import CompiledRunner, Workspace
 from compiler.runners.runner import Runner
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from compiler.codegen.kernel import Kernel
     from compiler.inspect.debug import Step, Trace
+    from compiler.inspect.explanation import Explanation
     from compiler.inspect.plan import Plan
     from compiler.inspect.profile import Profile
     from compiler.inspect.replay import Replay
@@ -245,6 +248,45 @@ class Executable:
 
         kernel = self.runner.compiled("plan").kernel
         return Plan(kernel.memory, kernel.fusion)
+
+    def explain(
+        self, what: str | int | Expression | None = None, sizes: Mapping[str, int] | None = None
+    ) -> Explanation:
+        """What became of each op: what the passes did to it, where it runs, where its value lies.
+
+        The passes run once more, and what they do, and why they do not fuse, is recorded as it
+        happens. `print` shows it below your lines; it is iterable, and `op.of(kind)` gives facts.
+
+        Args:
+            what: a line, such as "train.py:41", with the gradients of its ops; the name of a value
+                or an op; a node of `graph`; an expression; None for all.
+            sizes: sizes that are unknown, as `plan` has them; without, 1024 stands for each.
+
+        Raises:
+            OptionError: there is nothing of that, or a size is missing.
+            AttributeError: it runs op by op (`debug`), without a kernel.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], sg.log1p(sg.exp(x)), name="f").explain("log1p"))
+            f: 3 ops as defined, 1 that run, in 1 groups, x.0 = 1024
+            <BLANKLINE>
+            ...
+              log1p float64[x.0] -> softplus
+                rewritten  log1p(exp(x)) -> softplus(x)  [log1p_of_exp]
+                group      0
+                memory     output 0
+            <BLANKLINE>
+            groups, in the order in which they run
+              0      loops over (x.0): softplus (...); one thread at these sizes
+        """
+        from compiler.driver import lower
+        from compiler.inspect.explain import explain
+
+        self.runner.compiled("explain")
+        return explain(
+            self.definition, self.name, partial(lower, options=self.options), what, sizes
+        )
 
     def profile(self, /, *args: object, **kwargs: object) -> Profile:
         """How long each step of the kernel takes on some inputs; `print` shows a table.
