@@ -22,6 +22,7 @@ from compiler.graph.expression import Expression
 from compiler.inspect.bodies import Iteration, Run, run_body
 from compiler.inspect.interpreted import Interpreted
 from compiler.ops import leaves
+from compiler.ops.effects import quiet
 from compiler.runtime.sizes import Feed, feeds_of
 
 SHOWN = 4  # causes, and operands, of which a report shows more than their number
@@ -48,7 +49,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Origin:
     """An op that made inf or nan, or a leaf that held it.
 
     Attributes:
@@ -114,9 +115,9 @@ class Replay:
 
     name: str
     lost: tuple[str, ...]
-    causes: tuple[Finding, ...]
-    intermediate: tuple[Finding, ...]
-    ran: tuple[Finding, ...]
+    causes: tuple[Origin, ...]
+    intermediate: tuple[Origin, ...]
+    ran: tuple[Origin, ...]
     rewrites: tuple[str, ...]
     compiled: bool
 
@@ -126,7 +127,7 @@ class Replay:
         return not (self.ran if self.compiled else self.lost)
 
     @property
-    def first(self) -> Finding | None:
+    def first(self) -> Origin | None:
         """The first op that made inf or nan; None if none was found."""
         return next(iter((*self.causes, *self.ran)), None)
 
@@ -164,11 +165,11 @@ class Replay:
             )
 
 
-def _listed(findings: Sequence[Finding]) -> Iterator[str]:
-    for one in findings[:SHOWN]:
+def _listed(origins: Sequence[Origin]) -> Iterator[str]:
+    for one in origins[:SHOWN]:
         yield from ("  " + line for line in str(one).splitlines())
-    if len(findings) > SHOWN:
-        yield f"  and {len(findings) - SHOWN} more"
+    if len(origins) > SHOWN:
+        yield f"  and {len(origins) - SHOWN} more"
 
 
 def replay(
@@ -219,8 +220,8 @@ class _Looked:
     """What was found in one graph."""
 
     lost: tuple[str, ...]
-    causes: tuple[Finding, ...]
-    others: tuple[Finding, ...]
+    causes: tuple[Origin, ...]
+    others: tuple[Origin, ...]
 
 
 Key = Hashable
@@ -239,7 +240,7 @@ class _Frame:
 
     lost: dict[Key, tuple[bool, bool]] = field(default_factory=dict)
     operands: dict[Key, tuple[Key, ...]] = field(default_factory=dict)
-    found: dict[Key, tuple[int, Finding]] = field(default_factory=dict)
+    found: dict[Key, tuple[int, Origin]] = field(default_factory=dict)
     inside: dict[Key, tuple[tuple[_Frame, tuple[Key, ...]], ...]] = field(default_factory=dict)
 
 
@@ -258,7 +259,7 @@ class _Look:
     def __init__(self) -> None:
         self.frame = _Frame()
         self.order = count()
-        self.made: dict[tuple[str, str], Finding] = {}
+        self.made: dict[tuple[str, str], Origin] = {}
         self._pending: Frames = {}
         self.run = self._runner(self._pending, ())
 
@@ -317,18 +318,18 @@ class _Look:
         frame.inside[key] = tuple({id(one[0]): one for one in inside.values()}.values())
         had_nan, had_inf = _lost_in(operands)
         if (nan and not had_nan) or (inf and not had_nan and not had_inf):
-            found = _finding(node, operands, value, path)
+            found = _origin(node, operands, value, path)
             frame.found[key] = next(self.order), found
             if found.operands:
                 self.made.setdefault((found.op, found.source), found)
 
-    def causes(self, roots: Sequence[Key]) -> list[tuple[int, Finding]]:
+    def causes(self, roots: Sequence[Key]) -> list[tuple[int, Origin]]:
         """What made the inf and nan of some nodes of the graph."""
         return _causes(self.frame, roots)
 
 
-def _causes(frame: _Frame, roots: Sequence[Key]) -> list[tuple[int, Finding]]:
-    causes: list[tuple[int, Finding]] = []
+def _causes(frame: _Frame, roots: Sequence[Key]) -> list[tuple[int, Origin]]:
+    causes: list[tuple[int, Origin]] = []
     pending, seen = list(roots), set()
     while pending:
         key = pending.pop()
@@ -357,7 +358,8 @@ def _look(
     """Run a graph op by op, and find where what is not finite comes from."""
     look = _Look()
     interpreted = Interpreted(definition, feeds, list, name)
-    values = interpreted.watch(args, kwargs, look.observe, look.run)
+    with quiet():
+        values = interpreted.watch(args, kwargs, look.observe, look.run)
     roots = [*definition.outputs, *(new for _, new in definition.updates)]
     for node, value in zip(roots, values, strict=True):
         look.leaf(interpreted.made(node), value)
@@ -376,10 +378,10 @@ def _look(
     )
 
 
-def _each_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def _each_once(origins: Iterable[Origin]) -> tuple[Origin, ...]:
     """Without those that a gradient makes again when it computes the same a second time."""
-    found: dict[object, Finding] = {}
-    for one in findings:
+    found: dict[object, Origin] = {}
+    for one in origins:
         found.setdefault((one.op, one.source, one.place, one.operands), one)
     return tuple(found.values())
 
@@ -412,12 +414,12 @@ def _lost_in(values: Sequence[object]) -> tuple[bool, bool]:
     return nan, inf
 
 
-def _finding(
+def _origin(
     node: Expression | Node,
     operands: Sequence[object],
     value: object,
     path: tuple[Iteration, ...],
-) -> Finding:
+) -> Origin:
     given = [one for one in _flat(operands) if isinstance(one, np.ndarray | np.generic)]
     array = next(np.asarray(one) for one in _flat([value]) if any(_lost_in([one])))
     wrong = ~np.isfinite(array)
@@ -425,7 +427,7 @@ def _finding(
     first = [float(array[place])]
     if node.op.elementwise:
         first += [float(np.broadcast_to(one, array.shape)[place]) for one in given]
-    return Finding(
+    return Origin(
         node.op.name,
         node.name,
         node.source,

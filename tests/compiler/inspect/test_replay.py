@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import staticgraph as sg
-from compiler.inspect.replay import Finding
+from compiler.inspect.replay import Origin
 
 
 def here() -> str:
@@ -21,7 +21,7 @@ def here() -> str:
     return f"{__file__}:{frame.f_back.f_lineno}"
 
 
-def first_of(run: sg.Executable, *args: object) -> Finding:
+def first_of(run: sg.Executable, *args: object) -> Origin:
     found = run.replay(*args).first
     assert found is not None
     return found
