@@ -118,13 +118,15 @@ def never_updated(program: Program) -> Iterator[tuple[str, str]]:
     updates = program.definition.updates
     if not any(_trains(program, new) for _, new in updates):
         return
-    names = [described(program.nodes[variable]) for variable, _ in updates]
+    updated = {variable for variable, _ in updates}
+    first = described(program.nodes[min(updated)])
     for node in program.nodes:
         if node.op is not leaves.variable or node.type.dtype.kind != "f" or not node.type.ndim:
             continue
-        if not node.attrs["key"].changes and not _is_only_stopped(program, node):
+        changes = node.id in updated or node.attrs["key"].changes
+        if not changes and not _is_only_stopped(program, node):
             yield (
-                f"{described(node)} is read and never updated, although {names[0]} is: add it to "
+                f"{described(node)} is read and never updated, although {first} is: add it to "
                 "the updates; if it is to stay, write sg.constant, or sg.stop_gradient of it",
                 node.source,
             )
@@ -180,7 +182,9 @@ def output_without_inputs(program: Program) -> Iterator[tuple[str, str]]:
             varies.add(node.id)
     for place, one in enumerate(program.definition.outputs):
         node = program.nodes[one]
-        if one not in varies and not any(isinstance(size, Dim) for size in node.type.sizes):
+        is_made = node.operands and node.op.name != "broadcast_to" and not is_gradient(node)
+        has_sizes = any(isinstance(size, Dim) for size in node.type.sizes)
+        if is_made and one not in varies and not has_sizes:
             yield (
                 f"output {place}, {described(node)}, depends on no input and no variable: it is "
                 "the same in each call: compute it once, outside",

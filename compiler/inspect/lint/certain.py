@@ -77,7 +77,7 @@ def _are_classes(program: Program, softmax: Node) -> bool:
 @certain("floor_divide", "remainder", "fmod")
 def integer_division_by_zero(program: Program, node: Node) -> str | None:
     """Integers divided by a constant that is, or has, 0: the result there is 0, and no error."""
-    if node.type.dtype.kind not in "iu":
+    if node.type.dtype.kind not in "iu" or 0 in node.type.shape:
         return None
     divisor = program.constant(program.operand(node, 1))
     if divisor is None or not divisor.size or divisor.all():
