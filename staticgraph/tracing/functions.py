@@ -30,7 +30,7 @@ from staticgraph.tracing.signature import (
 from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
 
 _OPTIONS = frozenset(
-    {"numerics", "threads", "disable", "fuse", "backend", "background", "debug", "lint"}
+    {"numerics", "threads", "disable", "fuse", "backend", "background", "debug", "lint", "checks"}
 )
 
 _OF_STEP = frozenset({"break_at", "commands", "stdin", "stdout"})
