@@ -6,9 +6,10 @@ import copy
 import functools
 import inspect
 import operator
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from staticgraph.tracing.signature import (
     take_apart,
 )
 from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
+
+if TYPE_CHECKING:
+    from staticgraph.view import View
 
 _OPTIONS = frozenset(
     {"numerics", "threads", "disable", "fuse", "backend", "background", "debug", "lint", "checks"}
@@ -236,6 +240,20 @@ class Function:
         """
         call, _, _ = self._find(take_apart(self.name, args, kwargs))
         return call.compiled.part.executable
+
+    def view(self, path: str | os.PathLike[str] | None = None, *, inputs: Sequence[object]) -> View:
+        """A page about what a call with these arguments runs: see `Executable.view`.
+
+        Example:
+            >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
+            >>> page = f.view("share.html", inputs=(np.array([1.0, 3.0]),))
+        """
+        call, operands, _ = self._find(take_apart(self.name, tuple(inputs), {}))
+        tensor = next((x for x in operands if isinstance(x, Operand)), None)
+        arrays = operands if tensor is None else list(tensor.arrays(operands))
+        part = call.compiled.part
+        needed = range(len(arrays)) if part.used is None else part.used
+        return part.executable.view(path, inputs=tuple([arrays[i] for i in needed]))
 
     def step(self, /, *args: object, **kwargs: Any) -> Any:
         """Run the kernel of a call as plain Python under pdb: see `Executable.step`.
