@@ -15,6 +15,7 @@ from compiler.inspect.lint.certain import (
     is_stopped,
     normalises_batch,
     softmax_over_batch,
+    trains,
 )
 from compiler.inspect.lint.rules import (
     RULES,
@@ -116,7 +117,7 @@ def division_by_zero(program: Program, node: Node) -> str | None:
 def never_updated(program: Program) -> Iterator[tuple[str, str]]:
     """A variable of floats that a program which trains others reads, and nothing changes."""
     updates = program.definition.updates
-    if not any(_trains(program, new) for _, new in updates):
+    if not any(trains(program, new) for _, new in updates):
         return
     updated = {variable for variable, _ in updates}
     first = described(program.nodes[min(updated)])
@@ -130,19 +131,6 @@ def never_updated(program: Program) -> Iterator[tuple[str, str]]:
                 "the updates; if it is to stay, write sg.constant, or sg.stop_gradient of it",
                 node.source,
             )
-
-
-def _trains(program: Program, new: int) -> bool:
-    """Whether the next value of a variable is made of a gradient."""
-    stack, seen = [new], {new}
-    while stack:
-        node = program.nodes[stack.pop()]
-        if is_gradient(node):
-            return True
-        more = [one for one in node.operands if one not in seen]
-        seen.update(more)
-        stack += more
-    return False
 
 
 def _is_only_stopped(program: Program, node: Node) -> bool:
