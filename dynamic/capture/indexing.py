@@ -28,8 +28,8 @@ def is_mask(one: Any) -> bool:
 
 def parts(tensor: Any, key: object) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The key of numbers and slices that makes a view, and per axis of that its index, or `:`."""
-    keys = list(key) if isinstance(key, tuple) else [key]
-    taken = sum(one.ndim if is_mask(one) else 1 for one in keys if one not in _FREE)
+    keys: list[Any] = list(key) if isinstance(key, tuple) else [key]
+    taken = sum(int(one.ndim) if is_mask(one) else 1 for one in keys if not _is_free(one))
     if any(one is Ellipsis for one in keys):
         at = next(i for i, one in enumerate(keys) if one is Ellipsis)
         keys[at : at + 1] = [slice(None)] * (tensor.ndim - taken)
@@ -55,14 +55,9 @@ def parts(tensor: Any, key: object) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     return tuple(basic), tuple(advanced)
 
 
-class _Free:
-    """What takes no axis of a tensor: None and ...; others are not compared by value."""
-
-    def __contains__(self, one: object) -> bool:
-        return one is None or one is Ellipsis
-
-
-_FREE = _Free()
+def _is_free(one: object) -> bool:
+    """Whether an entry of a key takes no axis."""
+    return one is None or one is Ellipsis
 
 
 def positions(tensor: Any, key: Sequence[Any]) -> Any:

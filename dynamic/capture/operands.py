@@ -85,7 +85,7 @@ def promoted(op: Op, operands: Sequence[Any]) -> list[Any]:
 
 
 def _as_bool(value: Any) -> Any:
-    if not isinstance(value, Handle):
+    if isinstance(value, bool | int | float):
         return bool(value)
     return value if value._array.dtype.kind == "b" else ops.not_equal(value, 0)
 
