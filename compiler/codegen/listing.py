@@ -59,6 +59,7 @@ class _Listing:
         return "\n\n".join([HEAD, *units, "\n".join(self._kernel()) + "\n"])
 
     def _kernel(self) -> Iterator[str]:
+        yield "# What runs when. The table t has addresses and sizes: p_f32(t, 3) is that in t[3]."
         yield "def kernel(t):"
         for entry, label in self.sizes.items():
             yield f"{INDENT}{label} = t[{entry}]"

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from compiler.codegen.kernel import Kernel
     from compiler.inspect.plan import Plan
-    from compiler.inspect.profile import Profile
+    from compiler.inspect.profile_table import Profile
 
 REMEMBERED = 128  # layouts for different sizes
 
