@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from compiler.inspect.plan import Plan
     from compiler.inspect.profile_table import Profile
     from staticgraph.draw import Drawing
+    from staticgraph.view import Inputs, View
 
 
 def executable_of(
@@ -69,6 +70,7 @@ class Executable:
         options: how it was compiled.
         runner: what runs calls; of a `CompiledRunner` the direct path has also `_kernel`, itself,
             and `_idle`, its workspaces.
+        before_first_call: what the lint does then, or None.
 
     Example:
         >>> x = sg.placeholder("x", (None,), "float64")
@@ -78,7 +80,8 @@ class Executable:
     """
 
     __slots__ = (
-        "_idle", "_kernel", "definition", "name", "options", "restructure", "runner",
+        "_idle", "_kernel", "before_first_call", "definition", "name", "options", "restructure",
+        "runner",
     )  # fmt: skip
 
     def __init__(
@@ -95,6 +98,7 @@ class Executable:
         self.options = options
         self.runner = runner
         self._idle: list[Workspace] = []
+        self.before_first_call: Callable[[], None] | None = None
 
     def __call__(self, /, *args: object, **kwargs: object) -> Any:
         """Run on arrays, by position or by the placeholders' names.
@@ -138,6 +142,9 @@ class Executable:
 
     def _settled(self) -> Runner:
         """What runs calls from now on."""
+        if self.before_first_call is not None:
+            tell, self.before_first_call = self.before_first_call, None
+            tell()
         self.runner = self.runner.settled
         if isinstance(self.runner, CompiledRunner):
             self._kernel = self.runner
@@ -478,6 +485,31 @@ class Executable:
         from staticgraph.draw import draw  # matplotlib is an extra, and slow to import
 
         return draw(self.graph, path, **options)
+
+    def view(self, path: str | os.PathLike[str] | None = None, *, inputs: Inputs = None) -> View:
+        """One page for a browser: your lines beside the graph beside the kernel, linked.
+
+        The graph is shown before and after the passes, with the gradient and the updates in lanes
+        of their own, and folded: scopes (`sg.scope`), lines, fused groups, loops and branches are
+        boxes that open. The page is one file without anything to load. Nothing is updated.
+
+        Args:
+            path: of the file to write, `.html`; None for none: the result shows itself in
+                notebooks, and has `save`.
+            inputs: what a call takes, as a tuple or a dict by names: to show each value, its range
+                and what is not finite, evaluated op by op with NumPy, and the time of each step.
+
+        Raises:
+            OptionError: the path has another suffix, or the inputs are neither.
+            FeedError, DTypeError, ShapeError: the inputs do not fit.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> page = sg.compile([x], x * x).view("square.html", inputs=(np.ones(3),))
+        """
+        from staticgraph.view import view_of
+
+        return view_of(self.name, self.definition, self._settled(), path, inputs)
 
     def _repr_svg_(self) -> str:
         return self.draw()._repr_svg_()

@@ -85,6 +85,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
             "leaves", "linalg", "optim", "regions",
         ),
         _room("draw", "drawings of graphs"),
+        _room("view", "graphs as a page: lines, graph and kernel, linked"),
         _room("executables", "what `compile` returns, and how it is saved"),
         _room("compilation", "`compile`, `run`, `load`", "compilation", "loading"),
         _room("tracing", "`function`: graphs from Python functions"),
