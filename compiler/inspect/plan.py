@@ -153,7 +153,7 @@ class Plan:
         return {known[name]: value for name, value in given.items()}
 
     def __str__(self) -> str:
-        lines = [f"{'buffer':<6}{'kind':<9} {'holds':<28} lives"]
+        lines = [f"{'slot':<5} {'kind':<9} {'holds':<28} lives"]
         for i, slot in enumerate(self.memory.slots):
             arena = slot.kind == "arena"
             span = f"groups {slot.first}-{slot.last}" if arena else "outside of calls"
@@ -171,7 +171,7 @@ class Plan:
         if peak is None or not peak.bytes:
             return
         yield f"most is in use in group {peak.group} ({peak.ops[-1]}, {peak.source}): {peak.bytes}"
-        yield f"{'buffer':<6}{'bytes':>12} value"
+        yield f"{'slot':<5} {'bytes':>12} value"
         for one in peak.buffers[:SHOWN]:
             yield f"b{one.slot:<4} {one.bytes:>12} {one.op} ({one.source})"
 

@@ -244,7 +244,7 @@ class Executable:
         Example:
             >>> x = sg.placeholder("x", (None,), "float64")
             >>> print(sg.compile([x], x * x).plan)
-            buffer kind      holds                       lives
+            slot  kind      holds                        lives
             b0    input     float64[x.0]                 outside of calls
             b1    output    float64[x.0]                 outside of calls
             1 groups of loops and products, in this order
