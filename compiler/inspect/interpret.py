@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from compiler.core import dims
+from compiler.core.arrays import row_major
 from compiler.core.dims import Unknown
 from compiler.core.errors import FeedError, GraphError, ShapeError, StaticGraphError
 from compiler.core.types import TupleType, Type, collecting_assumptions, mapped, type_of
@@ -22,6 +23,8 @@ def interpret(
     outputs: Sequence[Expression],
     feeds: Mapping[Expression, object],
     observe: Observer | None = None,
+    *,
+    ordered: bool = False,
 ) -> list[Array]:
     """The values of expressions, every node evaluated by its op's NumPy function.
 
@@ -30,6 +33,8 @@ def interpret(
         feeds: the value of every placeholder and variable that the outputs depend on; any other
             expression may be fed too, and is then not evaluated.
         observe: called with each node that was evaluated, the values of its operands, and its own.
+        ordered: whether each op gets row-major arrays. Else it may get views, of which NumPy adds
+            the elements in the order of memory.
 
     Returns:
         One array per output. Unknown sizes are those of the fed values. Each value is dropped when
@@ -52,12 +57,16 @@ def interpret(
     def step(node: Expression, arrays: tuple[object, ...]) -> Any:
         if assumes:
             _check_assumptions(node, sizes)
-        value = _evaluate(node, arrays, sizes)
+        value = _evaluate(node, tuple(map(_in_rows, arrays)) if ordered else arrays, sizes)
         if observe is not None:
             observe(node, arrays, value)
         return value
 
     return [np.asarray(value) for value in fold(outputs, fed, step)]
+
+
+def _in_rows(value: Any) -> Any:
+    return tuple(map(_in_rows, value)) if isinstance(value, tuple) else row_major(value)
 
 
 def _check_kind(node: Expression, value: Array) -> None:
