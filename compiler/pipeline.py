@@ -54,11 +54,10 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
     if unknown:
         raise OptionError(f"compile: no rewrite is named {_and_near(unknown)}")
     if numerics == "exact":
-        inside = partial(optimise, numerics=numerics)
         steps = [open_regions, _keep_regions, evaluated_by_numpy]
         return [
             partial(replay, rules={}, always=steps), expand_composites,
-            partial(optimise_bodies, optimise=inside),
+            partial(optimise_bodies, optimise=partial(optimise, numerics=numerics)),
         ]  # fmt: skip
     kinds = ("exact", "stable", "fast") if numerics == "fast" else ("exact", "stable")
     chosen = [rule for rule in RULES if rule.kind in kinds and rule.name not in disabled]

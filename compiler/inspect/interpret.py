@@ -13,6 +13,7 @@ from compiler.core.dims import Unknown
 from compiler.core.errors import FeedError, GraphError, ShapeError, StaticGraphError
 from compiler.core.types import TupleType, Type, collecting_assumptions, mapped, type_of
 from compiler.core.values import Array
+from compiler.graph.body import Body
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import fold
 
@@ -57,7 +58,7 @@ def interpret(
     def step(node: Expression, arrays: tuple[object, ...]) -> Any:
         if assumes:
             _check_assumptions(node, sizes)
-        value = _evaluate(node, tuple(map(_in_rows, arrays)) if ordered else arrays, sizes)
+        value = _evaluate(node, tuple(map(_in_rows, arrays)) if ordered else arrays, sizes, ordered)
         if observe is not None:
             observe(node, arrays, value)
         return value
@@ -97,10 +98,26 @@ def _size(size: dims.Size, sizes: Mapping[Unknown, int], otherwise: int) -> int:
     return dims.evaluate(size, sizes) if dims.atoms([size]) <= sizes.keys() else otherwise
 
 
-def _evaluate(node: Expression, arrays: Sequence[object], sizes: Mapping[Unknown, int]) -> Any:
+class _OrderedBody:
+    """The body of a loop or a branch in which each op gets row-major arrays too."""
+
+    def __init__(self, body: Body) -> None:
+        self.outputs = body.outputs
+        self._inputs, self._results = body.expressions()
+
+    def __call__(self, *arrays: object) -> list[Array]:
+        return interpret(self._results, dict(zip(self._inputs, arrays, strict=True)), ordered=True)
+
+
+def _evaluate(
+    node: Expression, arrays: Sequence[object], sizes: Mapping[Unknown, int], ordered: bool
+) -> Any:
     if node.op.name in ("placeholder", "variable"):
         raise FeedError(f"{_place(node)} is not fed")
     attrs = {name: _known(value, sizes) for name, value in node.attrs.items()}
+    if ordered:
+        bodies = {name: one for name, one in attrs.items() if isinstance(one, Body)}
+        attrs |= {name: _OrderedBody(one) for name, one in bodies.items()}
     try:
         with np.errstate(all="ignore"):
             value = node.op.evaluate(*arrays, **attrs)

@@ -23,18 +23,16 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _HOLE = re.compile(r"\{\w\}")
 
 
-def evaluated_by_numpy(
-    op: Op, operands: tuple[Expression, ...], attrs: Attrs
-) -> Expression | None:
+def evaluated_by_numpy(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
     """A rewrite: the step that calls the op's function, where a loop could round otherwise."""
     if op.exact or not operands or isinstance(op.lowering, Host | Nested | Item | IndexMap):
         return None
-    if isinstance(op.lowering, Iota | SizeValue) or _is_rounded_once(op):
+    if isinstance(op.lowering, Iota | SizeValue) or is_rounded_once(op):
         return None
     return construct(_as_step(op), operands, attrs)
 
 
-def _is_rounded_once(op: Op) -> bool:
+def is_rounded_once(op: Op) -> bool:
     """Whether a loop computes an op by operations that are rounded in one way each."""
     if not isinstance(op.lowering, Pointwise):
         return False
