@@ -8,6 +8,7 @@ import networkx as nx
 
 from compiler.codegen.kernel import Kernel, arena_bytes, emit
 from compiler.core.options import Options
+from compiler.core.reports import accept, on_trial
 from compiler.ops.regions import recompute
 from compiler.passes.copy_insertion import separate_roots
 from compiler.passes.sizes import unify_sizes
@@ -23,11 +24,16 @@ TYPICAL = (64, 4096)  # what memory is compared for, where sizes are unknown
 def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGraph[int], Kernel]:
     """The graph after all passes, and its kernel."""
     unified, _ = unify_sizes(graph)
-    lowered = _rewritten(unified, options, options.disabled)
+    with on_trial() as reports:
+        lowered = _rewritten(unified, options, options.disabled)
     if _holds_copies(unified) and recompute_regions.__name__ not in options.disabled:
-        kept = _rewritten(unified, options, {*options.disabled, recompute_regions.__name__})
-        if not _takes_less(lowered, kept, not options.fuse):
-            lowered = kept
+        with on_trial() as reports_of_kept:
+            kept = _rewritten(unified, options, {*options.disabled, recompute_regions.__name__})
+        with on_trial():
+            takes_less = _takes_less(lowered, kept, not options.fuse)
+        if not takes_less:
+            lowered, reports = kept, reports_of_kept
+    accept(reports)
     return lowered, emit(lowered, separate=not options.fuse)
 
 

@@ -122,10 +122,11 @@ def _keep_regions(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Exp
 
 def expand_composites(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     """Replace each composite by what it is written in, down to the primitive ops."""
-    return replay(graph, {}, [_expand])
+    return replay(graph, {}, [expand])
 
 
-def _expand(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
+def expand(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
+    """What a composite is written in; None for a primitive op."""
     if op.expand is None:
         return None
     result: Expression = op.expand(*operands, **attrs)
@@ -143,6 +144,7 @@ def _unpacked(rule: Rule) -> Callable[..., Any]:
     def rewrite(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Any:
         return rule.rewrite(*operands, **attrs)
 
+    rewrite.__name__ = rule.name
     return rewrite
 
 

@@ -7,12 +7,15 @@ from compiler.core import fork as _fork
 from compiler.core.dims import Dim as Dim
 from compiler.core.errors import (
     CaptureError as CaptureError,
+    CheckError as CheckError,
     CompileError as CompileError,
     DTypeError as DTypeError,
     FeedError as FeedError,
     FormatError as FormatError,
     GraphError as GraphError,
     LinAlgError as LinAlgError,
+    LintError as LintError,
+    LintWarning as LintWarning,
     NonFiniteWarning as NonFiniteWarning,
     OptionError as OptionError,
     OutOfRangeError as OutOfRangeError,
@@ -29,6 +32,7 @@ from compiler.runtime.threads import (
     set_num_threads as set_num_threads,
 )
 from compiler.transforms.control_flow import cond as cond, scan as scan, while_loop as while_loop
+from compiler.transforms.effects import check as check, print as print
 from staticgraph import linalg as linalg
 from staticgraph.leaves import (
     Variable as Variable,
@@ -64,13 +68,14 @@ __version__ = "0.1.0"
 
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
-        "CaptureError", "CompileError", "DTypeError", "Dim", "Executable", "Expression",
-        "FeedError", "FormatError", "Function", "GraphError", "LinAlgError", "NonFiniteWarning",
-        "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError",
-        "Variable", "arange", "checkpoint", "compile", "cond", "constant", "diff", "full",
-        "function", "get_num_threads", "grad", "hessian", "jacobian", "jvp", "linalg", "load",
-        "ones", "optim", "placeholder", "run", "save", "scan", "scope", "set_num_threads",
-        "value_and_grad", "variable", "vjp", "vmap", "while_loop", "zeros",
+        "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "Executable",
+        "Expression", "FeedError", "FormatError", "Function", "GraphError", "LinAlgError",
+        "LintError", "LintWarning", "NonFiniteWarning", "OptionError", "OutOfRangeError",
+        "OutputError", "ShapeError", "StaticGraphError", "Variable", "arange", "check",
+        "checkpoint", "compile", "cond", "constant", "diff", "full", "function", "get_num_threads",
+        "grad", "hessian", "jacobian", "jvp", "linalg", "load", "ones", "optim", "placeholder",
+        "print", "run", "save", "scan", "scope", "set_num_threads", "value_and_grad", "variable",
+        "vjp", "vmap", "while_loop", "zeros",
         *_PUBLIC,
     ]  # fmt: skip
 

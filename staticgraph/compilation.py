@@ -14,12 +14,15 @@ from compiler.core.errors import FeedError, GraphError, OptionError
 from compiler.core.options import Options
 from compiler.core.types import substituted, unify
 from compiler.graph.definition import define
+from compiler.graph.effects import effects_of, with_effects
 from compiler.graph.expression import Expression, at_line, constant, construct
+from compiler.graph.notes import Sibling, note
 from compiler.graph.traversal import ancestors, between, fold
+from compiler.inspect.lint.report import check_level, lint as look_for_slips
 from compiler.ops import leaves
 from compiler.transforms.autodiff import gradients
 from staticgraph.executables.executable import Executable, executable_of
-from staticgraph.leaves import Variable
+from staticgraph.leaves import READS, Variable
 
 if TYPE_CHECKING:
     from compiler.inspect.debug import Step
@@ -39,7 +42,13 @@ def grad(output: Expression, wrt: Any, seed: Expression | None = None) -> Any:
     """
     if isinstance(wrt, Expression):
         return gradients(output, [wrt], seed)[0]
-    return gradients(output, list(wrt), seed)
+    targets = list(wrt)
+    found = gradients(output, targets, seed)
+    if len(targets) > 1 and all(isinstance(one, Variable) for one in targets):
+        together = Sibling(tuple(one.serial for one in found), tuple(targets))
+        for one in found:
+            note(one, together)
+    return found
 
 
 def compile(
@@ -55,6 +64,7 @@ def compile(
     backend: str = "llvm",
     background: bool = False,
     debug: bool | Callable[[Step], None] = False,
+    lint: str | None = "certain",
     name: str | None = None,
 ) -> Executable:
     """Compile a graph into a function of arrays.
@@ -87,6 +97,10 @@ def compile(
             warns of, names it and the line that made it. A function is called after each op with a
             `Step`: its `op`, `source` line, `operands` and `value`; a breakpoint for one line is
             `debug=lambda step: step.source.endswith("train.py:12") and breakpoint()`.
+        lint: what to do about what is most likely a slip: a gradient that is zero everywhere, a
+            softmax over the batch, float64 in a graph of float32, ... "certain" warns where it
+            cannot be meant (LintWarning, at your line), "warn" gives advice too, "error" raises
+            both, "off" or None looks at nothing.
         name: for messages.
 
     Returns:
@@ -98,6 +112,7 @@ def compile(
         GraphError: an input is no placeholder, given twice, or not needed; an output depends on a
             placeholder that is not among the inputs; an update does not fit its variable.
         OptionError: an option has a value that it cannot have.
+        LintError: with `lint="error"`; all findings are in the message.
 
     Example:
         >>> x = sg.placeholder("x", (None,), "float64")
@@ -106,11 +121,13 @@ def compile(
         [array([1., 4., 9.]), array([2., 4., 6.])]
     """
     _check_options(name, fuse=fuse, background=background)
+    level = check_level(lint)
     title = name or "compiled function"
     if isinstance(inputs, Expression):
         raise GraphError(f"compile: the inputs are a list of placeholders, not {inputs!r} alone")
     flat, restructure = _flatten(outputs)
     pairs = _update_pairs(updates)
+    flat, pairs = _with_effects(title, inputs, flat, pairs)
     if givens:
         roots = _substitute([*flat, *(new for _, new in pairs)], givens)
         flat = roots[: len(flat)]
@@ -122,7 +139,13 @@ def compile(
     if isinstance(disable, str):
         raise OptionError(f"compile: disable is a list of names of rewrites, not {disable!r} alone")
     options = Options(numerics, frozenset(disable), fuse, backend, threads)
-    return executable_of(definition, restructure, title, options, background, debug)
+    made = executable_of(definition, restructure, title, options, background, debug)
+    for variable, _ in pairs:
+        variable.attrs["key"].changes = True
+    if level != "off":
+        roots = [*flat, *(new for _, new in pairs)]
+        made.before_first_call = look_for_slips(level, definition, roots, READS)
+    return made
 
 
 def _check_options(name: object, **switches: object) -> None:
@@ -132,6 +155,23 @@ def _check_options(name: object, **switches: object) -> None:
     for option, value in switches.items():
         if not isinstance(value, bool):
             raise OptionError(f"compile: {option} is True or False, not {value!r}")
+
+
+def _with_effects(
+    title: str,
+    inputs: Sequence[Expression],
+    outputs: list[Expression],
+    updates: list[tuple[Expression, Expression]],
+) -> tuple[list[Expression], list[tuple[Expression, Expression]]]:
+    """The outputs and updates, of which the first one waits for the prints and checks."""
+    roots = [*outputs, *(new for _, new in updates)]
+    effects = effects_of([one for one in inputs if isinstance(one, Expression)], roots)
+    if not effects:
+        return outputs, updates
+    made = with_effects(title, roots, effects)
+    variables = [variable for variable, _ in updates]
+    count = len(outputs)
+    return made[:count], list(zip(variables, made[count:], strict=True))
 
 
 _FIRST = operator.itemgetter(0)

@@ -42,9 +42,7 @@ class Comments:
 
     def __init__(self, kernel: Kernel) -> None:
         nodes = self.nodes = kernel.nodes()
-        # those that a file of a graph names may be anything: a device, or somebody's secrets
-        modules = (getattr(one, "__dict__", {}) for one in list(sys.modules.values()))
-        self.readable = {*linecache.cache, *(one.get("__file__") for one in modules)}
+        self.readable = readable_files()
         ((_, graph), *_) = kernel.graphs
         self.names = self._assigned({new for _, new in graph.graph["updates"]})
         self.names |= {number: node.name for number, node in nodes.items() if node.name}
@@ -60,8 +58,13 @@ class Comments:
         for number, node in self.nodes.items():
             if number in updates or isinstance(node.op.lowering, Nested):
                 last.pop(node.source, None)
-        found = {number: _ASSIGNED.match(self._text(source)) for source, number in last.items()}
-        return {number: match[1] for number, match in found.items() if match}
+        found = {number: self.assigned(source) for source, number in last.items()}
+        return {number: name for number, name in found.items() if name}
+
+    def assigned(self, place: str) -> str:
+        """The variable that the user's line at a place assigns; empty if it assigns none."""
+        match = _ASSIGNED.match(self.text(place))
+        return match[1] if match else ""
 
     def unit(self, unit: Function, nodes: Sequence[int], head: str = "") -> str:
         """The text of `rows`."""
@@ -131,15 +134,26 @@ class Comments:
         nodes = (self.nodes[number] for number in sorted(set(numbers)))
         places = list(dict.fromkeys(place_of(node.source) for node in nodes))
         for place in places[:MOST]:
-            yield f"# {escaped(place)[-2 * WIDTH :]}  {escaped(self._text(place))}".rstrip()
+            yield f"# {escaped(place)[-2 * WIDTH :]}  {escaped(self.text(place))}".rstrip()
         if len(places) > MOST:
             yield f"# and {len(places) - MOST} more"
 
-    def _text(self, place: str) -> str:
+    def text(self, place: str) -> str:
+        """What the user wrote at a `file:line`; empty where it cannot be read."""
         file, _, number = place.rpartition(":")
         if file not in self.readable or not number.isdecimal():
             return ""
         return linecache.getline(file, int(number)).strip()[:WIDTH]
+
+
+def readable_files() -> set[str]:
+    """The files whose lines may be shown: those that this process has run.
+
+    Others that a file of a graph names may be anything: a device, or somebody's secrets.
+    """
+    modules = (getattr(one, "__dict__", {}) for one in list(sys.modules.values()))
+    files = (one.get("__file__") for one in modules)
+    return {*linecache.cache, *(one for one in files if isinstance(one, str))}
 
 
 def escaped(text: str) -> str:

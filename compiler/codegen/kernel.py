@@ -18,7 +18,6 @@ from compiler.codegen.frame import Binder, TableEntries
 from compiler.codegen.matmul import BLAS_DTYPES
 from compiler.codegen.memory import MemoryPlan, Slot
 from compiler.codegen.region import Region, place_region, region_of
-from compiler.codegen.statements import Body
 from compiler.core import dims
 from compiler.core.dims import Size, Unknown
 from compiler.core.types import mapped
@@ -37,7 +36,7 @@ class Kernel:
         program: which unit runs when, and on what.
         labels: the names of the unknown sizes.
         hosts: the instructions that call NumPy functions, those of bodies too.
-        graphs: the graph and the bodies below it, each with the number of its first node.
+        root: the graph in groups, and below it the bodies of its loops and branches.
     """
 
     units: tuple[Function, ...]
@@ -45,12 +44,24 @@ class Kernel:
     program: tuple[Instruction, ...]
     hosts: tuple[HostCall, ...]
     arguments: tuple[Slot, ...]
-    memory: MemoryPlan
     table: TableLayout
     labels: dict[Unknown, str]
-    fusion: Fusion
-    bodies: dict[int, Body]
-    graphs: tuple[tuple[int, nx.MultiDiGraph[int]], ...]
+    root: Region
+
+    @property
+    def memory(self) -> MemoryPlan:
+        """Where values lie."""
+        return self.root.memory
+
+    @property
+    def fusion(self) -> Fusion:
+        """The groups of the graph, without those of bodies."""
+        return self.root.fusion
+
+    @property
+    def graphs(self) -> tuple[tuple[int, nx.MultiDiGraph[int]], ...]:
+        """The graph and the bodies below it, each with the number of its first node."""
+        return tuple((region.first, region.graph) for region in self.root.all())
 
     @property
     def source(self) -> str:
@@ -115,12 +126,9 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False, shared: bool = Tru
         program,
         tuple(calls.hosts),
         arguments,
-        root.memory,
         table,
         labels,
-        root.fusion,
-        root.bodies,
-        tuple((region.first, region.graph) for region in root.all()),
+        root,
     )
 
 

@@ -59,5 +59,17 @@ class NonFiniteWarning(RuntimeWarning):
     """In debug mode: an op made inf or nan out of finite operands."""
 
 
+class LintError(GraphError):
+    """With `lint="error"`: a graph has what is most likely a slip."""
+
+
+class LintWarning(UserWarning):
+    """A graph has what is most likely a slip: the message names the rule, the op and the line."""
+
+
+class CheckError(StaticGraphError, ValueError):
+    """A `sg.check` does not hold; nothing was updated."""
+
+
 class MissingExtraError(StaticGraphError, ImportError):
     """A package that only an extra of the distribution installs is missing."""

@@ -37,6 +37,27 @@ def scope_of(source: str) -> Scope:
     return source.scope if isinstance(source, _Scoped) else ()
 
 
+class _Marked(_Scoped):
+    """A source that knows a number; equal to the text without it."""
+
+    __slots__ = ("mark",)
+
+    mark: int
+
+
+def marked(source: str, mark: int) -> str:
+    """The source with a number, by which a node is known again after the passes."""
+    made = _Marked(source)
+    made.scope = scope_of(source)
+    made.mark = mark
+    return made
+
+
+def mark_of(source: str) -> int | None:
+    """The number of a source; None if it has none."""
+    return source.mark if isinstance(source, _Marked) else None
+
+
 def of_gradient(op: str, source: str) -> str:
     """The source of what is computed for the gradient of an op."""
     return in_scope(f"gradient of {op} at {place_of(source)}", scope_of(source))

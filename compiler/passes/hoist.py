@@ -10,9 +10,11 @@ import networkx as nx
 
 from compiler import ops
 from compiler.core.lowering import Alias, Gather, Host, IndexMap
+from compiler.core.reports import collector, report_all
 from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression
+from compiler.graph.expression import Expression, named
 from compiler.graph.loop import OpenLoop, Pair, open_loop
+from compiler.graph.traversal import between
 from compiler.graph.view import Node
 from compiler.ops import control
 from compiler.ops.batching import Example
@@ -112,6 +114,9 @@ def _invariants(loop: OpenLoop) -> OpenLoop:
     for source in (*turned, *map(_moved, (*read, *loop.outputs))):
         if source.serial in kinds.fixed and source.operands and source.serial not in outer:
             new[source.serial] = source
+    if collector() is not None:
+        moved = (named(node) for node in between(new.values(), outer) if node.operands)
+        report_all("hoisted", hoist_invariants.__name__, moved, "the same in every step")
     values = substitute(list(new.values()), outer)
     pairs: list[Pair] = list(zip(new.values(), values, strict=True))
     return replace(loop, consts=[*loop.consts, *pairs])
@@ -143,4 +148,6 @@ def _products(loop: OpenLoop) -> OpenLoop:
             distributed = distribute(node, known, loop.length, made)
             if distributed is not None:
                 pairs.append((node, distributed.tensor))
+                text = "for all steps at once, before the loop"
+                report_all("hoisted", hoist_products.__name__, [named(node)], text)
     return replace(loop, xs=[*loop.xs, *pairs])

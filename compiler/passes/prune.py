@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
 import networkx as nx
 
 from compiler import ops
+from compiler.core.reports import collector, report_all
 from compiler.graph.body import Body
 from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression
+from compiler.graph.expression import Expression, named
 from compiler.graph.loop import Carry, OpenLoop, Pair, items_of, open_loop
 from compiler.graph.traversal import between
 from compiler.graph.view import Node, nodes_of
@@ -81,6 +82,7 @@ def _without_unused(loop: OpenLoop, used: Set[int]) -> OpenLoop:
 
 def _pruned_scan(loop: OpenLoop, used: set[int]) -> list[Expression | None]:
     kept = _without_unused(loop, used)
+    _report_dropped(loop.outputs, kept.outputs, loop.border)
     inner = _one_each(_constant_carries(kept))
     results: dict[int, Expression] = {}
     carried = {carry.inner.serial: i for i, carry in enumerate(inner.carries)}
@@ -98,6 +100,17 @@ def _pruned_scan(loop: OpenLoop, used: set[int]) -> list[Expression | None]:
     for place, y in zip((place for place in places if place in used), inner.ys, strict=True):
         results[place] = (outside if y.serial in outside else stacks)[y.serial]
     return [results.get(i) for i in range(len(loop.outputs))]
+
+
+def _report_dropped(
+    outputs: Sequence[Expression], kept: Sequence[Expression], border: Container[int]
+) -> None:
+    """Report what a body computes for its outputs, and not for those that are kept."""
+    if collector() is None:
+        return
+    left = {node.serial for node in between(kept, border)}
+    dropped = (named(node) for node in between(outputs, border) if node.serial not in left)
+    report_all("dropped", prune_loops.__name__, dropped, "no used output of the loop reads it")
 
 
 def _constant_carries(loop: OpenLoop) -> OpenLoop:
@@ -164,7 +177,9 @@ def _pruned_cond(
     attrs = {}
     for key in ("on_true", "on_false"):
         inputs, outputs = node.attrs[key].expressions()
-        attrs[key] = Body.of([inputs[i] for i in read], [outputs[i] for i in kept])
+        used_outputs = [outputs[i] for i in kept]
+        _report_dropped(outputs, used_outputs, {})
+        attrs[key] = Body.of([inputs[i] for i in read], used_outputs)
     pred, *others = operands
     new = Expression(control.cond, (pred, *(others[i] for i in read)), attrs)
     items = dict(zip(kept, items_of(new, len(kept)), strict=True))

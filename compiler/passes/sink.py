@@ -10,9 +10,10 @@ from typing import Any
 import networkx as nx
 
 from compiler import ops
+from compiler.core.reports import collector, report_all
 from compiler.core.types import TensorType
 from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression, construct
+from compiler.graph.expression import Expression, construct, named
 from compiler.graph.loop import Carry, OpenLoop, open_loop
 from compiler.graph.traversal import between, cut
 from compiler.graph.view import Node
@@ -145,9 +146,16 @@ def _sink_sums(sinking: Sinking, kinds: Kinds) -> None:
                 if value is None:
                     left[i].append(term)
                 else:
+                    text = "added up after the loop, over all steps at once"
+                    report_all("sunk", sink_sums.__name__, [named(term)], text)
                     before = sinking.below.get(i)
                     sinking.below[i] = value if before is None else before + value
     for i in sinking.below:
+        if collector() is not None:
+            ends = {carries[i].inner.serial, *(term.serial for term in terms[i])}
+            text = "what it adds is added up after the loop"
+            added = map(named, between([carries[i].next], ends))
+            report_all("sunk", sink_sums.__name__, added, text)
         total = carries[i].inner
         for term in left[i]:
             total = total + term
@@ -250,14 +258,18 @@ def _sink_products(sinking: Sinking, kinds: Kinds) -> None:
     for place in list(staying):
         value = _value_below(staying[place], sinking, kinds, free)
         if value is not None:
-            sinking.below[place] = value
-            del staying[place]
+            _put_below(sinking, place, staying.pop(place), value)
     for place in list(staying):  # from what is stacked anyway
         others = {y.serial for other, y in staying.items() if other != place}
         value = _value_below(staying[place], sinking, kinds, free - others)
         if value is not None:
-            sinking.below[place] = value
-            del staying[place]
+            _put_below(sinking, place, staying.pop(place), value)
+
+
+def _put_below(sinking: Sinking, place: int, y: Expression, value: Expression) -> None:
+    text = "for all steps at once, after the loop"
+    report_all("sunk", sink_products.__name__, [named(y)], text)
+    sinking.below[place] = value
 
 
 def _value_below(

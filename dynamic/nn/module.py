@@ -252,6 +252,8 @@ class Module(Conversion, State):
             self.register_buffer(name, value, value.persistent)
         elif name in own.get("_buffers", ()):
             _require(value, Tensor, "buffer", name, "torch.nn.Buffer, torch.Tensor")
+            if paused and mode.capture is not None:
+                mode.capture.assigns(self._buffers, name, value)
             self._buffers[name] = value
         else:
             super().__setattr__(name, value)

@@ -90,7 +90,7 @@ def diff(
             max(np.max(one, initial=0.0), np.max(tight(value), initial=0.0))
             for one, value in zip(spread(wanted, program.inputs, RUNS), evaluated, strict=True)
         ]
-    options = {**program.options, **({"numerics": "exact"} if exact else {})}
+    options = {**program.options, "lint": None, **({"numerics": "exact"} if exact else {})}
     values = _compiled(program, nodes, options) if nodes else []
     if program.compiled is None or exact:
         results = _compiled(program, roots, options)

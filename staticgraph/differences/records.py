@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -57,12 +58,15 @@ class Row:
             return f"compiled: {self.types[1]}"
         if self.where is None or self.values is None:
             return "" if self.equal else "the sign of a zero"
-        return f"{list(self.where)}: {self.values[0]!r}, {self.values[1]!r}"
+        digits = 9 if self.types[0].startswith("float32") else 17
+        eager, compiled = (f"{value:.{digits}g}" for value in self.values)
+        return f"{list(self.where)}: {eager}, {compiled}"
 
     def cells(self) -> tuple[str, ...]:
         """Its cells in a table."""
         numbers = ("=", "") if self.equal else (f"{self.ulp:.4g}", f"{self.share:.2g}")
-        return (self.title, self.line, self.types[0], *numbers, self.place)
+        line = os.path.basename(self.line)
+        return (self.title, line, self.types[0], *numbers, self.place)
 
     def __str__(self) -> str:
         line = f" ({self.source})" if self.source else ""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO, final
 
 from compiler.compile import compile_graph, is_cached
 from compiler.core import fork
 from compiler.core.options import Options
 from compiler.graph.definition import Definition
+from compiler.graph.expression import Expression
 from compiler.graph.state import State, holding
 from compiler.runners.compiled import CompiledRunner, Workspace
 from compiler.runners.runner import Runner
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
 
     from compiler.codegen.kernel import Kernel
     from compiler.inspect.debug import Step, Trace
+    from compiler.inspect.explanation import Explanation
     from compiler.inspect.plan import Plan
     from compiler.inspect.profile import Profile
     from staticgraph.draw import Drawing
+    from staticgraph.view import Inputs, View
 
 
 def executable_of(
@@ -66,6 +70,7 @@ class Executable:
         options: how it was compiled.
         runner: what runs calls; of a `CompiledRunner` the direct path has also `_kernel`, itself,
             and `_idle`, its workspaces.
+        before_first_call: what the lint does then, or None.
 
     Example:
         >>> x = sg.placeholder("x", (None,), "float64")
@@ -75,7 +80,8 @@ class Executable:
     """
 
     __slots__ = (
-        "_idle", "_kernel", "definition", "name", "options", "restructure", "runner",
+        "_idle", "_kernel", "before_first_call", "definition", "name", "options", "restructure",
+        "runner",
     )  # fmt: skip
 
     def __init__(
@@ -92,6 +98,7 @@ class Executable:
         self.options = options
         self.runner = runner
         self._idle: list[Workspace] = []
+        self.before_first_call: Callable[[], None] | None = None
 
     def __call__(self, /, *args: object, **kwargs: object) -> Any:
         """Run on arrays, by position or by the placeholders' names.
@@ -135,6 +142,9 @@ class Executable:
 
     def _settled(self) -> Runner:
         """What runs calls from now on."""
+        if self.before_first_call is not None:
+            tell, self.before_first_call = self.before_first_call, None
+            tell()
         self.runner = self.runner.settled
         if isinstance(self.runner, CompiledRunner):
             self._kernel = self.runner
@@ -243,6 +253,45 @@ class Executable:
 
         kernel = self.runner.compiled("plan").kernel
         return Plan(kernel.memory, kernel.fusion)
+
+    def explain(
+        self, what: str | int | Expression | None = None, sizes: Mapping[str, int] | None = None
+    ) -> Explanation:
+        """What became of each op: what the passes did to it, where it runs, where its value lies.
+
+        The passes run once more, and what they do, and why they do not fuse, is recorded as it
+        happens. `print` shows it below your lines; it is iterable, and `op.of(kind)` gives facts.
+
+        Args:
+            what: a line, such as "train.py:41", with the gradients of its ops; the name of a value
+                or an op; a node of `graph`; an expression; None for all.
+            sizes: sizes that are unknown, as `plan` has them; without, 1024 stands for each.
+
+        Raises:
+            OptionError: there is nothing of that, or a size is missing.
+            AttributeError: it runs op by op (`debug`), without a kernel.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], sg.log1p(sg.exp(x)), name="f").explain("log1p"))
+            f: 3 ops as defined, 1 that run, in 1 groups, x.0 = 1024
+            <BLANKLINE>
+            ...
+              log1p float64[x.0] -> softplus
+                rewritten  log1p(exp(x)) -> softplus(x)  [log1p_of_exp]
+                group      0
+                memory     output 0
+            <BLANKLINE>
+            groups, in the order in which they run
+              0      loops over (x.0): softplus (...); one thread at these sizes
+        """
+        from compiler.driver import lower
+        from compiler.inspect.explain import explain
+
+        self.runner.compiled("explain")
+        return explain(
+            self.definition, self.name, partial(lower, options=self.options), what, sizes
+        )
 
     def profile(self, /, *args: object, **kwargs: object) -> Profile:
         """How long each step of the kernel takes on some inputs; `print` shows a table.
@@ -432,6 +481,31 @@ class Executable:
         from staticgraph.draw import draw  # matplotlib is an extra, and slow to import
 
         return draw(self.graph, path, **options)
+
+    def view(self, path: str | os.PathLike[str] | None = None, *, inputs: Inputs = None) -> View:
+        """One page for a browser: your lines beside the graph beside the kernel, linked.
+
+        The graph is shown before and after the passes, with the gradient and the updates in lanes
+        of their own, and folded: scopes (`sg.scope`), lines, fused groups, loops and branches are
+        boxes that open. The page is one file without anything to load. Nothing is updated.
+
+        Args:
+            path: of the file to write, `.html`; None for none: the result shows itself in
+                notebooks, and has `save`.
+            inputs: what a call takes, as a tuple or a dict by names: to show each value, its range
+                and what is not finite, evaluated op by op with NumPy, and the time of each step.
+
+        Raises:
+            OptionError: the path has another suffix, or the inputs are neither.
+            FeedError, DTypeError, ShapeError: the inputs do not fit.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> page = sg.compile([x], x * x).view("square.html", inputs=(np.ones(3),))
+        """
+        from staticgraph.view import view_of
+
+        return view_of(self.name, self.definition, self._settled(), path, inputs)
 
     def _repr_svg_(self) -> str:
         return self.draw()._repr_svg_()

@@ -6,9 +6,10 @@ import copy
 import functools
 import inspect
 import operator
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +30,12 @@ from staticgraph.tracing.signature import (
 )
 from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
 
-_OPTIONS = frozenset({"numerics", "threads", "disable", "fuse", "backend", "background", "debug"})
+if TYPE_CHECKING:
+    from staticgraph.view import View
+
+_OPTIONS = frozenset(
+    {"numerics", "threads", "disable", "fuse", "backend", "background", "debug", "lint"}
+)
 
 _OF_STEP = frozenset({"break_at", "commands", "stdin", "stdout"})
 
@@ -199,7 +205,7 @@ class Function:
         call, operands, state = self._find(found)
         if found.modules:
             return call.run(kind, operands)
-        if not kwargs and not call.numbers and all(map(_is_array, args)):
+        if call.steady and not kwargs and not call.numbers and all(map(_is_array, args)):
             run = call.direct(kind)
             if self._own:
                 tensors = self._tensors[tuple(map(id, self._own))]
@@ -258,6 +264,20 @@ class Function:
         call, operands, _ = self._find(take_apart(self.name, args, kwargs))
         return call.compiled, operands
 
+    def view(self, path: str | os.PathLike[str] | None = None, *, inputs: Sequence[object]) -> View:
+        """A page about what a call with these arguments runs: see `Executable.view`.
+
+        Example:
+            >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
+            >>> page = f.view("share.html", inputs=(np.array([1.0, 3.0]),))
+        """
+        call, operands, _ = self._find(take_apart(self.name, tuple(inputs), {}))
+        tensor = next((x for x in operands if isinstance(x, Operand)), None)
+        arrays = operands if tensor is None else list(tensor.arrays(operands))
+        part = call.compiled.part
+        needed = range(len(arrays)) if part.used is None else part.used
+        return part.executable.view(path, inputs=tuple([arrays[i] for i in needed]))
+
     def step(self, /, *args: object, **kwargs: Any) -> Any:
         """Run the kernel of a call as plain Python under pdb: see `Executable.step`.
 
@@ -312,7 +332,7 @@ class Function:
             tuple([_kind(x) for x in operands]),
         )
         call = self._calls.get(key)
-        if call is None:
+        if call is None or not (call.steady or call.compiled.trace.fits(operands)):
             call = self._new_call(found, modules, tensors, key, operands)
             _remember(self._calls, key, call)
         for i in call.numbers:
@@ -377,20 +397,33 @@ def _remember(table: dict[Any, Any], key: object, call: object) -> None:
 class _Call:
     """What a call of known types and shapes runs."""
 
-    __slots__ = ("assemble", "compiled", "numbers", "own")
+    __slots__ = ("assemble", "compiled", "effects", "numbers", "own", "steady")
 
     def __init__(self, compiled: Compiled, numbers: tuple[int, ...]) -> None:
         self.compiled = compiled
         self.numbers = numbers
         self.own: list[Any] = []
+        self.effects = compiled.trace.effects
+        self.steady = self.effects is None or not self.effects.asks
         self.assemble = assembler(compiled.trace.structure)
 
     def run(self, kind: Any, operands: Sequence[object]) -> Any:
         """The result on operands, as tensors of an eager engine if `kind` is that of one."""
         if kind is not None:
+            return self._on_tensors(kind, operands)
+        tensor: Any = next((x for x in operands if isinstance(x, Operand)), None)
+        if tensor is None:
+            return self.on_arrays(*operands)
+        if self.effects is not None:
+            kind = type(tensor)
+            return self.assemble(tensor.arrays(kind.perform(self.compiled, self.effects, operands)))
+        return self.on_arrays(*tensor.arrays(operands))
+
+    def _on_tensors(self, kind: Any, operands: Sequence[object]) -> Any:
+        """The result as tensors."""
+        if self.effects is None:
             return self.assemble(kind.call(self.compiled, operands))
-        tensor = next((x for x in operands if isinstance(x, Operand)), None)
-        return self.on_arrays(*(operands if tensor is None else tensor.arrays(operands)))
+        return self.assemble(kind.perform(self.compiled, self.effects, operands))
 
     def on_arrays(self, *arrays: object) -> Any:
         """The result on arrays, as arrays."""
@@ -400,6 +433,8 @@ class _Call:
     def direct(self, kind: Any) -> Callable[..., Any]:
         """What runs the call with the least around it: if it can, the executable itself."""
         if kind is not None:
+            if self.effects is not None:
+                return lambda *operands: self._on_tensors(kind, operands)
             return lambda *operands: self.assemble(kind.call(self.compiled, operands))
         part = self.compiled.part
         return part.executable if self.compiled.single and part.used is None else self.on_arrays
@@ -428,6 +463,7 @@ class _Signature:
                 _dtype_of(x, name),
                 i in self._numbers or (kind is not None and isinstance(x, np.generic)),
                 _kind_of(x, kind, bool(modules)),
+                i >= count,
             )
             for i, (name, x) in enumerate(zip(_unique([*names, *own]), operands, strict=True))
         ]  # fmt: skip
@@ -456,7 +492,7 @@ class _Signature:
     def call(self, operands: Sequence[Any]) -> _Call:
         """What serves operands of these shapes."""
         shapes = [() if i in self._numbers else tuple(x.shape) for i, x in enumerate(operands)]
-        return _Call(self._traces.fitting(shapes), self._numbers)
+        return _Call(self._traces.fitting(shapes, operands), self._numbers)
 
 
 def _kind_of(x: object, kind: object, on_tensors: bool) -> Any:

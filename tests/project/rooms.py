@@ -52,7 +52,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("codegen", "groups to loops, memory, the program"),
         _room("llvm", "loops to machine code, vector maths, the thread pool"),
         _room("runtime", "inputs, threads, the BLAS, the kernel cache"),
-        _room("inspect", "interpreter, debugging, profiles, plans"),
+        _room("inspect", "interpreter, debugging, profiles, plans, explanations"),
         _room("export", "kernels as files that need NumPy and Numba only, and under pdb"),
         _room("viz", "layout of graphs, SVG"),
         _room(
@@ -85,6 +85,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
             "leaves", "linalg", "optim", "regions",
         ),
         _room("draw", "drawings of graphs"),
+        _room("view", "graphs as a page: lines, graph and kernel, linked"),
         _room("executables", "what `compile` returns, and how it is saved"),
         _room("compilation", "`compile`, `run`, `load`", "compilation", "loading"),
         _room("tracing", "`function`: graphs from Python functions"),

@@ -1,4 +1,4 @@
-"""`numerics="exact"`: kernels have the bits of evaluation op by op, and those of the eager engine."""
+"""`numerics="exact"`: kernels have the bits of evaluation op by op, and of the eager engine."""
 
 from __future__ import annotations
 

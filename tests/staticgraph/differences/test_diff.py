@@ -167,7 +167,9 @@ def test_integers_and_values_of_other_types_differ_whole() -> None:
     assert found.verdict.endswith("equal bits in 3 values, 2 results") or all(
         row.equal for row in found.rows()
     )
-    row = Row("add", "total", "a.py:3", ("float32[2]", "float64[2]"), False, np.inf, np.inf, None, None)
+    row = Row(
+        "add", "total", "a.py:3", ("float32[2]", "float64[2]"), False, np.inf, np.inf, None, None
+    )
     assert str(row) == "add (a.py:3): float32[2] eagerly, float64[2] compiled"
     assert row.cells()[-1] == "compiled: float64[2]"
     assert row.title == "add 'total'"
