@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from compiler.core import dims
-from compiler.core.arrays import row_major
 from compiler.core.dims import Unknown
 from compiler.core.errors import FeedError, GraphError, ShapeError, StaticGraphError
 from compiler.core.types import TupleType, Type, collecting_assumptions, mapped, type_of
@@ -67,7 +66,10 @@ def interpret(
 
 
 def _in_rows(value: Any) -> Any:
-    return tuple(map(_in_rows, value)) if isinstance(value, tuple) else row_major(value)
+    """Copies, because an array of one element is row-major with any stride, but not to NumPy."""
+    if isinstance(value, tuple):
+        return tuple(map(_in_rows, value))
+    return np.array(value, order="C")
 
 
 def _check_kind(node: Expression, value: Array) -> None:

@@ -73,7 +73,7 @@ def diff(
         ...     return (sg.tanh(x @ w) ** 2).sum()
         >>> found = sg.diff(energy, np.ones((2, 3)), np.ones((3, 1)), exact=True)
         >>> [row.op for row in found.values], found.divergence
-        (['matmul', 'tanh', 'square', 'sum'], None)
+        (['matmul', 'tanh', 'power', 'sum'], None)
         >>> print(found.verdict)
         energy: equal bits in 4 values, 1 result
     """
