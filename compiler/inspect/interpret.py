@@ -15,6 +15,7 @@ from compiler.core.values import Array
 from compiler.graph.body import Body
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import fold
+from compiler.inspect.bodies import NESTED, Run, run_nested
 
 Observer: TypeAlias = "Callable[[Expression, Sequence[Any], Any], None]"
 
@@ -23,6 +24,7 @@ def interpret(
     outputs: Sequence[Expression],
     feeds: Mapping[Expression, object],
     observe: Observer | None = None,
+    run: Run | None = None,
     *,
     ordered: bool = False,
 ) -> list[Array]:
@@ -33,6 +35,7 @@ def interpret(
         feeds: the value of every placeholder and variable that the outputs depend on; any other
             expression may be fed too, and is then not evaluated.
         observe: called with each node that was evaluated, the values of its operands, and its own.
+        run: what runs the bodies of loops and branches, see `compiler.inspect.bodies`.
         ordered: whether each op gets row-major arrays. Else it may get views, of which NumPy adds
             the elements in the order of memory.
 
@@ -57,7 +60,8 @@ def interpret(
     def step(node: Expression, arrays: tuple[object, ...]) -> Any:
         if assumes:
             _check_assumptions(node, sizes)
-        value = _evaluate(node, tuple(map(_in_rows, arrays)) if ordered else arrays, sizes, ordered)
+        given = tuple(map(_in_rows, arrays)) if ordered else arrays
+        value = _evaluate(node, given, sizes, run, ordered)
         if observe is not None:
             observe(node, arrays, value)
         return value
@@ -112,7 +116,11 @@ class _OrderedBody:
 
 
 def _evaluate(
-    node: Expression, arrays: Sequence[object], sizes: Mapping[Unknown, int], ordered: bool
+    node: Expression,
+    arrays: Sequence[object],
+    sizes: Mapping[Unknown, int],
+    run: Run | None,
+    ordered: bool,
 ) -> Any:
     if node.op.name in ("placeholder", "variable"):
         raise FeedError(f"{_place(node)} is not fed")
@@ -122,7 +130,10 @@ def _evaluate(
         attrs |= {name: _OrderedBody(one) for name, one in bodies.items()}
     try:
         with np.errstate(all="ignore"):
-            value = node.op.evaluate(*arrays, **attrs)
+            if run is not None and node.op in NESTED:
+                value: Any = run_nested(node, arrays, attrs, run)
+            else:
+                value = node.op.evaluate(*arrays, **attrs)
     except StaticGraphError as error:
         raise type(error)(f"{error}, in {_place(node)}") from error
     except Exception as error:
