@@ -18,6 +18,7 @@ from compiler.graph.evaluate import evaluate
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
+from compiler.ops.effects import EFFECTS, after, quiet
 from dynamic.kernels import native
 from staticgraph.differences.distance import distance
 from staticgraph.differences.programs import Program, program_of
@@ -85,17 +86,18 @@ def diff(
         nodes = _computed(program)
         roots = [one for _, one in program.outputs]
         wanted = [*nodes, *roots]
-        evaluated = _evaluated(program, wanted, exact)
-        explained = [
-            max(np.max(one, initial=0.0), np.max(tight(value), initial=0.0))
-            for one, value in zip(spread(wanted, program.inputs, RUNS), evaluated, strict=True)
-        ]
-    options = {**program.options, "lint": None, **({"numerics": "exact"} if exact else {})}
-    values = _compiled(program, nodes, options) if nodes else []
-    if program.compiled is None or exact:
-        results = _compiled(program, roots, options)
-    else:
-        results = program.compiled()
+        options = {**program.options, "lint": None, **({"numerics": "exact"} if exact else {})}
+        with quiet():  # the eager run has printed and checked
+            evaluated = _evaluated(program, wanted, exact)
+            explained = [
+                max(np.max(one, initial=0.0), np.max(tight(value), initial=0.0))
+                for one, value in zip(spread(wanted, program.inputs, RUNS), evaluated, strict=True)
+            ]
+            values = _compiled(program, nodes, options) if nodes else []
+            if program.compiled is None or exact:
+                results = _compiled(program, roots, options)
+            else:
+                results = program.compiled()
     op_by_op = evaluated[len(nodes) :]
     alone = op_by_op if eager is None or exact else eager
     captured: tuple[Row, ...] = ()
@@ -120,7 +122,7 @@ def _computed(program: Program) -> list[Expression]:
     return [
         node
         for node in ancestors(roots)
-        if node.op not in LEAVES and isinstance(node.type, TensorType)
+        if isinstance(node.type, TensorType) and node.op not in (*LEAVES, *EFFECTS, after)
     ]
 
 

@@ -175,6 +175,19 @@ def test_integers_and_values_of_other_types_differ_whole() -> None:
     assert row.title == "add 'total'"
 
 
+def test_prints_and_checks_happen_in_the_eager_run_alone(capsys: Any) -> None:
+    def f(x: Any) -> Any:
+        total = sg.sum(x * 0.1)
+        sg.print("the sum is", total)
+        sg.check((x * 1.0)[0, 0] == X[0, 0], "the same", total)  # but for rounding
+        return x - total
+
+    found = sg.diff(f, X)
+    assert capsys.readouterr().out.count("the sum is") <= 2  # and when it is captured
+    assert found.agrees
+    assert not {"print", "check", "after"} & {row.op for row in found.values}
+
+
 def test_inputs_are_left_alone() -> None:
     given = dynamic.tensor(X, requires_grad=True)
 
