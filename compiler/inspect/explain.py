@@ -107,7 +107,9 @@ def explain(
     numbers = {fact.text for one in chosen for fact in one.of("group")}
     groups = {at: text for at, text in group_texts(kernel, known).items() if at in numbers}
     text = {line: escaped(comments.text(line)) for line in {one.line for one in chosen}}
-    return Explanation(_title(name, ops, kernel, known), tuple(chosen), groups, text)
+    marked_nodes = {number: mark_of(node.source) for number, node in kernel.nodes().items()}
+    origins = {number: mark for number, mark in marked_nodes.items() if mark is not None}
+    return Explanation(_title(name, ops, kernel, known), tuple(chosen), groups, text, origins)
 
 
 def _title(name: str, ops: list[ExplainedOp], kernel: Kernel, sizes: Mapping[Unknown, int]) -> str:
