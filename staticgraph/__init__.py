@@ -16,6 +16,7 @@ from compiler.core.errors import (
     LinAlgError as LinAlgError,
     LintError as LintError,
     LintWarning as LintWarning,
+    NonFiniteError as NonFiniteError,
     NonFiniteWarning as NonFiniteWarning,
     OptionError as OptionError,
     OutOfRangeError as OutOfRangeError,
@@ -69,12 +70,12 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
     __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
         "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "Executable",
         "Expression", "FeedError", "FormatError", "Function", "GraphError", "LinAlgError",
-        "LintError", "LintWarning", "NonFiniteWarning", "OptionError", "OutOfRangeError",
-        "OutputError", "ShapeError", "StaticGraphError", "Variable", "arange", "check",
-        "checkpoint", "compile", "cond", "constant", "full", "function", "get_num_threads", "grad",
-        "hessian", "jacobian", "jvp", "linalg", "load", "ones", "optim", "placeholder", "print",
-        "run", "save", "scan", "scope", "set_num_threads", "value_and_grad", "variable", "vjp",
-        "vmap", "while_loop", "zeros",
+        "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning", "OptionError",
+        "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "Variable", "arange",
+        "check", "checkpoint", "compile", "cond", "constant", "full", "function",
+        "get_num_threads", "grad", "hessian", "jacobian", "jvp", "linalg", "load", "ones", "optim",
+        "placeholder", "print", "run", "save", "scan", "scope", "set_num_threads", "value_and_grad",
+        "variable", "vjp", "vmap", "while_loop", "zeros",
         *_PUBLIC,
     ]  # fmt: skip
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from compiler.codegen.bytecode import (
+    NOT_FINITE,
     Branch,
     Call,
     Change,
@@ -18,6 +19,7 @@ from compiler.codegen.bytecode import (
     Repeat,
     Set,
     Share,
+    Stop,
     TableOperand,
     While,
 )
@@ -114,7 +116,8 @@ class _Listing:
         for one in program:
             if one.nodes != shown:
                 yield Line("")
-                yield Line(self.comments.step(one.nodes), one.nodes)
+                head = self.comments.step(one.nodes) if one.nodes else "# inf and nan"
+                yield Line(head, one.nodes)
                 shown = one.nodes
             for line in self._instruction(one, depth):
                 yield line if isinstance(line, Line) else Line(line, one.nodes)
@@ -163,6 +166,10 @@ class _Listing:
                 yield from self._inside(one.no, depth) or [Line(f"{INDENT}pass")]
             case Change():
                 pass
+            case Stop():
+                yield f"if t[{one.lost}] != 0 and t[{one.lost + 1}] == 0:"
+                yield from self._inside(one.undo, depth)
+                yield f"{INDENT}return {NOT_FINITE}"
 
     def _called(self, one: Call | Share, depth: int, chunk: Sequence[str]) -> Iterator[str]:
         unit = self.kernel.units[one.unit]

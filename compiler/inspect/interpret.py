@@ -14,6 +14,7 @@ from compiler.core.types import TupleType, Type, collecting_assumptions, mapped,
 from compiler.core.values import Array
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import fold
+from compiler.inspect.bodies import NESTED, Run, run_nested
 
 Observer: TypeAlias = "Callable[[Expression, Sequence[Any], Any], None]"
 
@@ -22,6 +23,7 @@ def interpret(
     outputs: Sequence[Expression],
     feeds: Mapping[Expression, object],
     observe: Observer | None = None,
+    run: Run | None = None,
 ) -> list[Array]:
     """The values of expressions, every node evaluated by its op's NumPy function.
 
@@ -30,6 +32,7 @@ def interpret(
         feeds: the value of every placeholder and variable that the outputs depend on; any other
             expression may be fed too, and is then not evaluated.
         observe: called with each node that was evaluated, the values of its operands, and its own.
+        run: what runs the bodies of loops and branches, see `compiler.inspect.bodies`.
 
     Returns:
         One array per output. Unknown sizes are those of the fed values. Each value is dropped when
@@ -52,7 +55,7 @@ def interpret(
     def step(node: Expression, arrays: tuple[object, ...]) -> Any:
         if assumes:
             _check_assumptions(node, sizes)
-        value = _evaluate(node, arrays, sizes)
+        value = _evaluate(node, arrays, sizes, run)
         if observe is not None:
             observe(node, arrays, value)
         return value
@@ -88,13 +91,18 @@ def _size(size: dims.Size, sizes: Mapping[Unknown, int], otherwise: int) -> int:
     return dims.evaluate(size, sizes) if dims.atoms([size]) <= sizes.keys() else otherwise
 
 
-def _evaluate(node: Expression, arrays: Sequence[object], sizes: Mapping[Unknown, int]) -> Any:
+def _evaluate(
+    node: Expression, arrays: Sequence[object], sizes: Mapping[Unknown, int], run: Run | None
+) -> Any:
     if node.op.name in ("placeholder", "variable"):
         raise FeedError(f"{_place(node)} is not fed")
     attrs = {name: _known(value, sizes) for name, value in node.attrs.items()}
     try:
         with np.errstate(all="ignore"):
-            value = node.op.evaluate(*arrays, **attrs)
+            if run is not None and node.op in NESTED:
+                value: Any = run_nested(node, arrays, attrs, run)
+            else:
+                value = node.op.evaluate(*arrays, **attrs)
     except StaticGraphError as error:
         raise type(error)(f"{error}, in {_place(node)}") from error
     except Exception as error:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import string
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NoReturn
 
 import numpy as np
@@ -91,7 +93,22 @@ def _iteration(token: Any, batched: bool) -> str:
     return f" ({', '.join(said)})" if said else ""
 
 
+_is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Nothing is printed inside the block: a call is run again, which has printed already."""
+    token = _is_quiet.set(True)
+    try:
+        yield
+    finally:
+        _is_quiet.reset(token)
+
+
 def _show(token: Any, *values: Any, text: UserText, batched: bool, place: int) -> Any:
+    if _is_quiet.get():
+        return np.array(token)
     sys.stdout.write(f"{formatted(text.text, values)}{_iteration(token, batched)}\n")
     return np.array(token)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO, final
 
 from compiler.compile import compile_graph, is_cached
 from compiler.core import fork
+from compiler.core.errors import OptionError
 from compiler.core.options import Options
 from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from compiler.inspect.explanation import Explanation
     from compiler.inspect.plan import Plan
     from compiler.inspect.profile import Profile
+    from compiler.inspect.replay import Replay
     from staticgraph.draw import Drawing
     from staticgraph.view import Inputs, View
 
@@ -368,7 +370,7 @@ class Executable:
         """
         from compiler.export.kernel_file import export
 
-        runner = self.runner.compiled("export")
+        runner = self.runner.compiled("export").unchecked()
         export(runner, path, inputs, runner.over(self._copied(copy.copy)))
 
     def step(
@@ -448,11 +450,64 @@ class Executable:
         """
         return self.runner.wait(timeout)
 
-    def trace(self, /, *args: object, **kwargs: object) -> Trace:
+    def replay(self, /, *args: object, **kwargs: object) -> Replay:
+        """Where inf and nan come from, in a call that is run again op by op; `print` tells it.
+
+        Without arguments, what was found of the last call that `on_nonfinite` was told of: it was
+        run again on its inputs and on the variables as they were before it. With arguments, a call
+        with these inputs, on the variables as they are now. Nothing is updated. Both the graph as
+        it was defined and the one that ran, after all rewrites, are run with NumPy, into the bodies
+        of loops and branches, and a rewrite that stands between the two is named.
+
+        Returns:
+            A `Replay`: the outputs and updates that are not finite, and the `causes`, each with its
+            op, `file:line` ("gradient of exp at file:line" for what a gradient computes), the
+            ranges of its operands, the first place that is not finite, and in which iteration of
+            which loop. `intermediate` has what was inf or nan on the way, such as a mask, and of
+            which nothing came.
+
+        Raises:
+            OptionError: there are no arguments, and no call was found to be inf or nan.
+            FeedError, DTypeError, ShapeError: the inputs do not fit.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], sg.sum(sg.log(x)), name="f", on_nonfinite="raise")
+            >>> f(np.array([1.0, 0.0]))
+            Traceback (most recent call last):
+            ...
+            compiler.core.errors.NonFiniteError: f: not finite: output
+              log = float64[2]: 1 not finite, the first is -inf at [1], of 0  (...)
+                operand 0: float64[2] from 0 to 1
+            >>> f.replay().first.op, f.replay(np.array([1.0, 2.0])).causes
+            ('log', ())
+        """
+        runner = self._settled()
+        if args or kwargs:
+            return runner.replay(args, kwargs)
+        found = None if runner.lost is None else runner.lost.asked()
+        if found is not None:
+            return found
+        if self.feeds:
+            raise OptionError(
+                f"{self.name}: no call was inf or nan that compile(..., on_nonfinite=...) was told "
+                "of: give replay the inputs of a call"
+            )
+        return runner.replay((), {})
+
+    def trace(self, /, *args: object, **kwargs: Any) -> Trace:
         """Every intermediate value for some inputs, op by op with NumPy as in debug mode.
 
-        Nothing is updated. `print(executable.trace(...))` lists each op of the graph as it was
-        defined, with the type and range of its value and the line that it comes from.
+        Nothing is updated. `print(executable.trace(...))` lists each op with the type and range of
+        its value and the line that it comes from; what gradients compute comes at last (`forward`
+        and `gradient` have each alone). Ops in loops and branches are listed below the iteration,
+        or branch, in which they ran.
+
+        Args:
+            rewrites: unless a placeholder has this name: False for the graph as it was defined,
+                True for the one that runs, after all rewrites.
+            iterations: unless a placeholder has this name: of how many iterations of each loop the
+                steps are kept; 3 if it is not given, None for all.
 
         Example:
             >>> x = sg.placeholder("x", (None,), "float64")
@@ -460,9 +515,9 @@ class Executable:
             multiply(float64[1], float64[1]) = float64[1] [9.]  (...)
             sin(float64[1]) = float64[1] [0.412118]  (...)
         """
-        from compiler.inspect.debug import trace
+        from staticgraph.executables.traces import trace_of
 
-        return trace(self.definition, self.feeds, self.name, args, kwargs)
+        return trace_of(self.definition, lambda: self.lowered, self.name, args, kwargs)
 
     def draw(self, path: Any = None, **options: Any) -> Drawing:
         """Draw the graph as it was defined, to an SVG, PNG or PDF file if a path is given.

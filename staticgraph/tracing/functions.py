@@ -33,9 +33,10 @@ from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
 if TYPE_CHECKING:
     from staticgraph.view import View
 
-_OPTIONS = frozenset(
-    {"numerics", "threads", "disable", "fuse", "backend", "background", "debug", "lint"}
-)
+_OPTIONS = frozenset((
+    "numerics", "threads", "disable", "fuse", "backend", "background", "debug", "lint",
+    "on_nonfinite",
+))  # fmt: skip
 
 _OF_STEP = frozenset({"break_at", "commands", "stdin", "stdout"})
 

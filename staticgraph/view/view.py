@@ -16,6 +16,7 @@ from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.inspect.explain import explain
 from compiler.inspect.given import given_inputs
+from compiler.inspect.profile import Profile, profile as profiled
 from compiler.ops import leaves
 from compiler.runners.compiled import CompiledRunner
 from compiler.runners.runner import Runner
@@ -25,7 +26,6 @@ from staticgraph.view.page import framed, page
 if TYPE_CHECKING:
     from compiler.codegen.kernel import Kernel
     from compiler.inspect.explanation import Explanation
-    from compiler.inspect.profile import Profile
 
 Inputs = Sequence[object] | Mapping[str, object] | None
 
@@ -99,7 +99,7 @@ def view_of(
     arrays = None if inputs is None else given_inputs(name, definition, inputs)
     if isinstance(settled, CompiledRunner):
         kernel = settled.kernel
-        profile = None if arrays is None else settled.profile(*arrays)
+        profile = None if arrays is None else profiled(settled, arrays, {})
         explanation = explain(definition, name, partial(lower, options=settled.options))
     return _made(Subject(name, definition, kernel, arrays, profile, explanation), path)
 
