@@ -45,7 +45,7 @@ _LINE = re.compile(r".*:\d+")
 
 
 @dataclass(slots=True, eq=False)
-class _Marks:
+class Marks:
     """The nodes of a definition and of the bodies in it, by their marks.
 
     Attributes:
@@ -94,7 +94,7 @@ def explain(
     Raises:
         OptionError: there is nothing that was asked for, or a size is wrong.
     """
-    marks = _Marks()
+    marks = Marks()
     graph = graph_of(marks.definition(definition))
     with collecting() as reports:
         _, kernel = lower(graph)
@@ -120,7 +120,7 @@ def _title(name: str, ops: list[ExplainedOp], kernel: Kernel, sizes: Mapping[Unk
 
 
 def _explained(
-    marks: _Marks,
+    marks: Marks,
     definition: Definition,
     reports: list[Report],
     kernel: Kernel,

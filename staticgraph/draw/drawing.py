@@ -103,7 +103,9 @@ def draw(
     shown = [_by_node(dag, given or {}) for given in (values, gradients)]
     with _settings():
         figure = paint(
-            _picture(dag, *shown, fold), title, [values is not None, gradients is not None]
+            _picture(dag, shown[0], shown[1], fold),
+            title,
+            [values is not None, gradients is not None],
         )
     drawing = Drawing(figure, one_line(title or "computation graph"))
     if path is not None:

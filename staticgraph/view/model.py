@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from compiler.viz.levels import Level, as_compiled, as_defined, is_number
 from compiler.viz.tree import tree_of
 from staticgraph.draw.labels import numbers, roles_of
 from staticgraph.view.sources import Sources, visible
-from staticgraph.view.values import values_of
+from staticgraph.view.values import Summary, values_of
 
 Form = dict[str, Any]
 PLACES = frozenset({"group", "memory", "threads"})
@@ -49,12 +49,15 @@ def model_of(subject: Subject) -> Form:
     """The model."""
     sources = Sources()
     before = as_defined(subject.definition)
-    graphs = {"before": _graph(before, sources, subject.definition, subject.arrays)}
+    arrays = subject.arrays
+    values = {} if arrays is None else values_of(subject.definition, arrays, inside=True)
+    graphs = {"before": _graph(before, sources, values)}
     lines: list[list[Any]] = []
     if subject.kernel is not None:
         after = as_compiled(subject.kernel.root)
         lowered = definition_of(subject.kernel.root.graph)
-        graphs["after"] = _graph(after, sources, lowered, subject.arrays)
+        values = {} if arrays is None else values_of(lowered, arrays, inside=False)
+        graphs["after"] = _graph(after, sources, values)
         _add_places(graphs["after"], subject.kernel)
         if subject.explanation is not None:
             _explain(graphs["before"], graphs["after"], subject.explanation)
@@ -70,11 +73,8 @@ def model_of(subject: Subject) -> Form:
     }
 
 
-def _graph(
-    level: Level, sources: Sources, definition: Definition, arrays: Sequence[Any] | None
-) -> Form:
+def _graph(level: Level, sources: Sources, values: Mapping[int, Summary]) -> Form:
     """A graph: its nodes by number, and what is in which box."""
-    values = {} if arrays is None else values_of(definition, arrays)
     lanes, of_lane = tree_of(level)
     nodes: list[Form] = [{} for _ in range(level.end)]
     for one in level.all():
@@ -88,8 +88,8 @@ def _graph(
                 made["roles"] = [visible(role) for role in roles[place]]
             if one is level:
                 made["lane"] = of_lane[place]
-                if place in values:
-                    made["value"] = values[place]
+            if one.first + place in values:
+                made["value"] = values[one.first + place]
     for one in level.all():
         for place, bodies in one.below.items():
             for name, body in bodies:

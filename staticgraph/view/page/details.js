@@ -100,6 +100,7 @@ class Details {
   }
 
   value(list, value) {
+    this.row(list, "value", value.at);
     this.row(list, "sizes", value.shape.length ? value.shape.join(" × ") : "a scalar");
     const wrong = ["nan", "inf"].filter((name) => value[name]).map((name) => `${value[name]} ${name}`);
     if (wrong.length) this.row(list, "not finite", html(null, "span", wrong.join(", "), "wrong"));

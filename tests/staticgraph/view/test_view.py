@@ -184,6 +184,19 @@ def test_what_is_not_finite_is_marked() -> None:
     assert log["value"]["rows"] == [["nan"]]
 
 
+def test_values_inside_loops_are_those_of_an_iteration() -> None:
+    graph = model_in(page("loops"))["graphs"]["before"]
+    inside = [node for node in graph["nodes"] if "body" in node]
+    tanh = next(node for node in inside if node["op"] == "tanh" and node["lane"] == 0)
+    assert tanh["value"]["at"].startswith("in iteration 3 of scan (")
+    (h, w), x = (np.zeros(3), np.full((3, 3), 0.5)), np.ones(3)
+    for _ in range(4):
+        h = np.tanh(x + h @ w)
+    assert tanh["value"]["rows"] == [[f"{one:.6g}" for one in h]]
+    taken = ["value" in node for node in inside if node["op"] == "sum" and node["lane"] == 0]
+    assert sorted(taken) == [False, True]  # of the branch that was not taken there is none
+
+
 def test_nothing_of_the_users_can_leave_its_place() -> None:
     text = page("loops").html
     elements = Elements(text)
