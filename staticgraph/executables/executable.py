@@ -525,7 +525,8 @@ class Executable:
 
         Args:
             path: where to save; the suffix decides the format.
-            options: `values`, `gradients` and `title`, as `staticgraph.draw.draw` takes them.
+            options: `values`, `gradients`, `title` and `fold`, as `staticgraph.draw.draw` takes
+                them; with `fold=0` each outermost scope is one box.
 
         Raises:
             MissingExtraError: matplotlib is not installed (the extra `draw`).

@@ -54,7 +54,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("runtime", "inputs, threads, the BLAS, the kernel cache"),
         _room("inspect", "interpreter, debugging, profiles, plans, explanations"),
         _room("export", "kernels as files that need NumPy and Numba only, and under pdb"),
-        _room("viz", "layout of graphs, SVG"),
+        _room("viz", "layout of graphs, what is folded into boxes, SVG"),
         _room(
             "root", "`compile_graph`, and the runners of executables",
             "", "compile", "driver", "dump", "pipeline", "runners",
