@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from compiler.core.dims import Unknown
     from compiler.runners.compiled import CompiledRunner
 
+__all__ = ["NodeTime", "Profile", "StepTime", "profile"]
+
 LEAST = 5  # runs
 SECONDS = 0.5
 
