@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from compiler.core.source import place_of
 from compiler.graph.state import State, holding, write
+from compiler.ops.effects import quiet
 from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime.cache.loader import load_steps
 
@@ -73,7 +74,7 @@ def profile(
     steps, owner = load_steps(kernel)
     table = workspace.table.ctypes.data
     times: list[list[float]] = [[] for _ in steps]
-    with holding(states, changes=True), _restored(states) as restore:
+    with holding(states, changes=True), _restored(states) as restore, quiet():
         results = runner.run_held(workspace, arrays)
         end = time.perf_counter() + SECONDS
         while steps and (len(times[0]) < LEAST or time.perf_counter() < end):
