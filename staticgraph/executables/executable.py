@@ -421,8 +421,9 @@ class Executable:
         """
         from compiler.export.stepping import step
 
-        runner = self.runner.compiled("step")
-        return step(runner, args, kwargs, break_at, commands, stdin, stdout, update)
+        runner = self.runner.compiled("step").unchecked()
+        found = step(runner, args, kwargs, break_at, commands, stdin, stdout, update)
+        return None if found is None else self.restructure(found)
 
     @property
     def ready(self) -> bool:
@@ -524,7 +525,8 @@ class Executable:
 
         Args:
             path: where to save; the suffix decides the format.
-            options: `values`, `gradients` and `title`, as `staticgraph.draw.draw` takes them.
+            options: `values`, `gradients`, `title` and `fold`, as `staticgraph.draw.draw` takes
+                them; with `fold=0` each outermost scope is one box.
 
         Raises:
             MissingExtraError: matplotlib is not installed (the extra `draw`).
