@@ -15,6 +15,7 @@ from compiler.graph.view import Node
 from compiler.inspect.costs import Cost, costs
 from compiler.inspect.opened import Opened, bodies
 from compiler.inspect.profile_table import NodeTime, Profile, StepTime
+from compiler.ops.effects import quiet
 from compiler.runtime.arguments import as_inputs, in_order
 from compiler.schedule.groups import computed
 
@@ -40,7 +41,7 @@ def profile(
     states = runner.states
     workspace = runner.workspace_for(sizes)
     opened = Opened(kernel)
-    with holding(states, changes=True), _restored(states) as restore:
+    with holding(states, changes=True), _restored(states) as restore, quiet():
         results = runner.run_held(workspace, arrays)
         _repeat([restore, partial(opened.run, workspace.table)], LEAST)
         runs = min(map(len, opened.clocked.values()))
