@@ -66,6 +66,7 @@ def compile(
     debug: bool | Callable[[Step], None] = False,
     on_nonfinite: str | None = None,
     lint: str | None = "certain",
+    checks: str | None = None,
     name: str | None = None,
 ) -> Executable:
     """Compile a graph into a function of arrays.
@@ -109,6 +110,9 @@ def compile(
             softmax over the batch, float64 in a graph of float32, ... "certain" warns where it
             cannot be meant (LintWarning, at your line), "warn" gives advice too, "error" raises
             both, "off" or None looks at nothing.
+        checks: "int": a call in which integers overflow, are divided by 0, or are cast to a dtype
+            that they do not fit, raises CheckError with the op and your line, and updates nothing.
+            None: they wrap, as NumPy's do.
         name: for messages.
 
     Returns:
@@ -135,7 +139,9 @@ def compile(
         raise GraphError(f"compile: the inputs are a list of placeholders, not {inputs!r} alone")
     flat, restructure = _flatten(outputs)
     pairs = _update_pairs(updates)
-    flat, pairs = _with_effects(title, inputs, flat, pairs)
+    if checks not in (None, "int"):
+        raise OptionError(f"compile: checks is 'int' or None, not {checks!r}")
+    flat, pairs = _with_effects(title, inputs, flat, pairs, checks == "int")
     if givens:
         roots = _substitute([*flat, *(new for _, new in pairs)], givens)
         flat = roots[: len(flat)]
@@ -174,10 +180,16 @@ def _with_effects(
     inputs: Sequence[Expression],
     outputs: list[Expression],
     updates: list[tuple[Expression, Expression]],
+    checks_integers: bool,
 ) -> tuple[list[Expression], list[tuple[Expression, Expression]]]:
     """The outputs and updates, of which the first one waits for the prints and checks."""
     roots = [*outputs, *(new for _, new in updates)]
     effects = effects_of([one for one in inputs if isinstance(one, Expression)], roots)
+    if checks_integers:
+        from compiler.passes.integer_checks import integer_checks
+
+        roots, more = integer_checks(roots)
+        effects += more
     if not effects:
         return outputs, updates
     made = with_effects(title, roots, effects)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from compiler.core.record import Record, record
 
 
-@dataclass(frozen=True, slots=True)
-class UserText:
+@record
+class UserText(Record):
     """A text that is data, whatever characters it has: never a part of generated code.
 
     Attributes that are a `str` are words, such as the name of a reduction.

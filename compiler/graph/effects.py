@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,15 @@ import numpy as np
 from compiler.core.dims import Size
 from compiler.core.errors import GraphError
 from compiler.core.op import Op
+from compiler.core.record import Record, record
 from compiler.graph.expression import Expression, at_line, constant, construct
 from compiler.graph.traversal import ancestors, fold
 from compiler.ops import leaves
 from compiler.ops.effects import EFFECTS, after
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Effect:
+@record
+class Effect(Record):
     """A print, a check, or a loop or branch with such in its body.
 
     Attributes:
@@ -39,8 +40,8 @@ class Effect:
     leave: Expression
 
 
-@dataclass(slots=True, eq=False)
-class Collected:
+@record
+class Collected(Record):
     """The effects of a function that is traced, and how deep in loops it is."""
 
     depth: int
@@ -80,7 +81,7 @@ def first_token(loops: int) -> Expression:
 def emit(op: Op, operands: Sequence[Expression], attrs: Mapping[str, object]) -> None:
     """Add an effect to the function that is traced, or else to what it reads."""
     made = construct(op, (first_token(depth()), *operands), {**attrs, "place": 0})
-    record(Effect(made, 0, made))
+    keep(Effect(made, 0, made))
 
 
 def emit_batched(
@@ -113,7 +114,7 @@ def emit_batched(
             emit(made.op, operands, {**made.attrs, "batched": several})
 
 
-def record(effect: Effect) -> None:
+def keep(effect: Effect) -> None:
     """Keep an effect for the function that is traced, or else for what it reads.
 
     Raises:

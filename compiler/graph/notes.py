@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
+
+from compiler.core.record import Record, record
 
 
 class Noted(Protocol):
@@ -20,8 +21,8 @@ class Noted(Protocol):
 AnyNoted = TypeVar("AnyNoted", bound=Noted)
 
 
-@dataclass(frozen=True, slots=True)
-class ZeroGradient:
+@record
+class ZeroGradient(Record):
     """A gradient that is zero everywhere.
 
     Attributes:
@@ -36,8 +37,8 @@ class ZeroGradient:
     implied: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Promoted:
+@record
+class Promoted(Record):
     """A float32 value that was cast to float64 because of another operand.
 
     Attributes:
@@ -53,8 +54,8 @@ class Promoted:
     is_constant: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sibling:
+@record
+class Sibling(Record):
     """A gradient that was taken together with others.
 
     Attributes:

@@ -15,7 +15,7 @@ from compiler.core.op import Op
 from compiler.core.pytree import leaves, mapped, rebuilt, structure
 from compiler.core.types import DType, TensorType
 from compiler.graph.body import Body
-from compiler.graph.effects import Effect, collecting, depth, first_token, in_order, record
+from compiler.graph.effects import Effect, collecting, depth, first_token, in_order, keep
 from compiler.graph.expression import Expression, constant, construct, next_serial, promote
 from compiler.graph.loop import items_of
 from compiler.graph.traversal import cut
@@ -138,7 +138,7 @@ def _entered() -> Expression:
 
 def _left(entered: Expression, last: Expression) -> None:
     """Keep the effects of a loop, whose last token is `last`."""
-    record(Effect(entered, 0, last[:-1]))
+    keep(Effect(entered, 0, last[:-1]))
 
 
 def _trace_step(
@@ -246,7 +246,7 @@ def cond(
     node = construct(control.cond, (pred, *consts, *given), attrs)
     items = items_of(node, len(leaves(on_true.result)))
     if has_effects:
-        record(Effect(node, len(node.operands) - 1, items.pop()))
+        keep(Effect(node, len(node.operands) - 1, items.pop()))
     return rebuilt(tree, items)
 
 

@@ -44,6 +44,9 @@ def _add_compare(commands: Any) -> None:
         help="values of a size of the inputs: n=1..4096, or n=1,10,100; once for each")  # fmt: skip
     add("--gradient", metavar="NAMES", help="by which inputs; all of floating point if not given")
     add("--no-gradient", action="store_true", help="values alone")
+    add("--claims", type=Path, metavar="FILE",
+        help="measure what is said of static and dynamic graphs, and write a page; - prints; "
+        "names then choose claims")  # fmt: skip
     add("--list", action="store_true", help="print the workloads and end")
     add("--peers", metavar="NAMES", help="torch,jax,pytensor or none; those installed if not given")
     add("--peer", action="append", default=[], metavar="NAME=PYTHON",
@@ -86,6 +89,8 @@ def run_compare(given: argparse.Namespace) -> int:
             print(f"{name:18} {workload.TITLE}")
         return 0
     _require("rich", *(["matplotlib"] if given.plot else []))
+    if given.claims is not None:
+        return _run_claims(given)
     if given.sweep or any(map(names_function, given.workloads)):
         return _run_over_sizes(given)
     _check_not_given(given)
@@ -105,6 +110,29 @@ def run_compare(given: argparse.Namespace) -> int:
             html=_writable(given.html),
         )
     )
+
+
+def _run_claims(given: argparse.Namespace) -> int:
+    """The page "static or dynamic?"."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    from staticgraph.compare.claims.page import chosen, write
+    from staticgraph.compare.claims.records import Setup
+
+    chosen(given.workloads)
+    path = None if given.claims == Path("-") else _writable(given.claims)
+    setup = Setup(
+        _positive("--seconds", given.seconds), _peers(given.peers, given.peer).get("torch")
+    )
+    console = Console(stderr=True)
+    try:
+        with console.status("claims") as status:
+            write(path, given.workloads, setup, lambda name: status.update(escape(name)))
+    except KeyboardInterrupt:
+        console.print("interrupted: nothing was written", style="yellow")
+        return INTERRUPTED
+    return 0
 
 
 def _run_over_sizes(given: argparse.Namespace) -> int:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from staticgraph.view import View
 
 _OPTIONS = frozenset((
-    "numerics", "threads", "disable", "fuse", "backend", "background", "debug", "lint",
+    "numerics", "threads", "disable", "fuse", "backend", "background", "debug", "lint", "checks",
     "on_nonfinite",
 ))  # fmt: skip
 

@@ -15,6 +15,7 @@ from compiler.inspect.lint.certain import (
     is_stopped,
     normalises_batch,
     softmax_over_batch,
+    trains,
 )
 from compiler.inspect.lint.rules import (
     RULES,
@@ -116,31 +117,20 @@ def division_by_zero(program: Program, node: Node) -> str | None:
 def never_updated(program: Program) -> Iterator[tuple[str, str]]:
     """A variable of floats that a program which trains others reads, and nothing changes."""
     updates = program.definition.updates
-    if not any(_trains(program, new) for _, new in updates):
+    if not any(trains(program, new) for _, new in updates):
         return
-    names = [described(program.nodes[variable]) for variable, _ in updates]
+    updated = {variable for variable, _ in updates}
+    first = described(program.nodes[min(updated)])
     for node in program.nodes:
         if node.op is not leaves.variable or node.type.dtype.kind != "f" or not node.type.ndim:
             continue
-        if not node.attrs["key"].changes and not _is_only_stopped(program, node):
+        changes = node.id in updated or node.attrs["key"].changes
+        if not changes and not _is_only_stopped(program, node):
             yield (
-                f"{described(node)} is read and never updated, although {names[0]} is: add it to "
+                f"{described(node)} is read and never updated, although {first} is: add it to "
                 "the updates; if it is to stay, write sg.constant, or sg.stop_gradient of it",
                 node.source,
             )
-
-
-def _trains(program: Program, new: int) -> bool:
-    """Whether the next value of a variable is made of a gradient."""
-    stack, seen = [new], {new}
-    while stack:
-        node = program.nodes[stack.pop()]
-        if is_gradient(node):
-            return True
-        more = [one for one in node.operands if one not in seen]
-        seen.update(more)
-        stack += more
-    return False
 
 
 def _is_only_stopped(program: Program, node: Node) -> bool:
@@ -180,7 +170,9 @@ def output_without_inputs(program: Program) -> Iterator[tuple[str, str]]:
             varies.add(node.id)
     for place, one in enumerate(program.definition.outputs):
         node = program.nodes[one]
-        if one not in varies and not any(isinstance(size, Dim) for size in node.type.sizes):
+        is_made = node.operands and node.op.name != "broadcast_to" and not is_gradient(node)
+        has_sizes = any(isinstance(size, Dim) for size in node.type.sizes)
+        if is_made and one not in varies and not has_sizes:
             yield (
                 f"output {place}, {described(node)}, depends on no input and no variable: it is "
                 "the same in each call: compute it once, outside",

@@ -66,6 +66,8 @@ def _are_classes(program: Program, softmax: Node) -> bool:
             likelihood = name in ("sum", "mean") and node.id in logs
             if (name == "argmax" or likelihood) and attrs["axes"] == (last,):
                 return True
+            if name == "multiply" and node.id in logs and _is_one_hot(program, reader):
+                return True
             if reader.op.elementwise and len(reader.type.shape) == last + 1:
                 seen.add(reader.id)
                 stack.append(reader)
@@ -74,10 +76,21 @@ def _are_classes(program: Program, softmax: Node) -> bool:
     return False
 
 
+def _is_one_hot(program: Program, product: Node) -> bool:
+    """Whether a factor of a product is one-hot."""
+    for position in (0, 1):
+        factor = program.operand(product, position)
+        while factor.op.name == "astype":
+            factor = program.operand(factor, 0)
+        if factor.op.name == "one_hot":
+            return True
+    return False
+
+
 @certain("floor_divide", "remainder", "fmod")
 def integer_division_by_zero(program: Program, node: Node) -> str | None:
     """Integers divided by a constant that is, or has, 0: the result there is 0, and no error."""
-    if node.type.dtype.kind not in "iu":
+    if node.type.dtype.kind not in "iu" or 0 in node.type.shape:
         return None
     divisor = program.constant(program.operand(node, 1))
     if divisor is None or not divisor.size or divisor.all():
@@ -175,6 +188,49 @@ def gradient_not_used(program: Program) -> Iterator[tuple[str, str]]:
                     "the updates, or take no gradient by it",
                     target.source,
                 )
+
+
+@certain_of_all
+def bias_never_updated(program: Program) -> Iterator[tuple[str, str]]:
+    """A bias that is 0 everywhere and stays so, in a program that trains other variables."""
+    updates = program.definition.updates
+    if not updates or not any(trains(program, new) for _, new in updates):
+        return
+    updated = {variable for variable, _ in updates}
+    for node in program.nodes:
+        if node.op is leaves.variable and node.id not in updated and _is_bias(program, node):
+            state = node.attrs["key"]
+            if not state.changes and not state.array.any():
+                yield (
+                    f"{described(node)} is 0 everywhere, is added, and never updated, although "
+                    f"{described(program.nodes[min(updated)])} is updated: it stays 0: give it to "
+                    "minimize, or to the updates",
+                    node.source,
+                )
+
+
+def trains(program: Program, new: int) -> bool:
+    """Whether the next value of a variable is made of a gradient."""
+    stack, seen = [new], {new}
+    while stack:
+        node = program.nodes[stack.pop()]
+        if is_gradient(node):
+            return True
+        more = [one for one in node.operands if one not in seen]
+        seen.update(more)
+        stack += more
+    return False
+
+
+def _is_bias(program: Program, node: Node) -> bool:
+    """Whether a variable of floats with one axis is added to what has more, and only that."""
+    readers = [one for one in program.readers(node) if not is_gradient(one)]
+    return (
+        node.type.dtype.kind == "f"
+        and len(node.type.shape) == 1
+        and bool(readers)
+        and all(one.op.name == "add" and len(one.type.shape) > 1 for one in readers)
+    )
 
 
 def _is_forgotten(target: Expression, updated: set[object]) -> bool:

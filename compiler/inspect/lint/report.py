@@ -17,7 +17,7 @@ from compiler.inspect.lint.certain import CERTAIN
 from compiler.inspect.lint.rules import Finding, Program
 
 LEVELS = ("certain", "warn", "error", "off")
-LATER = frozenset(("gradient_not_used",))
+LATER = frozenset(("bias_never_updated", "gradient_not_used"))
 """Rules that speak at the first call: what is compiled until then may be what they miss."""
 
 _told: dict[Any, int] = {}  # the registry in which `warnings` keeps what it has shown
@@ -76,10 +76,10 @@ def lint(
 
 
 def _again(program: Program, later: list[Finding]) -> None:
-    """Warn of what is still so."""
-    for one in CERTAIN.findings(program):
-        if one in later:
-            _warn(one)
+    """Warn of what is still so, once of each variable."""
+    found = {one.source: one for one in reversed(CERTAIN.findings(program)) if one in later}
+    for one in found.values():
+        _warn(one)
 
 
 def _written(found: Finding) -> str:

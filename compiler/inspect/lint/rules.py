@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
+from compiler.core.record import Record, record
 from compiler.core.source import gradient_of, place_of
 from compiler.graph.definition import Definition, Node
 from compiler.graph.expression import Expression
@@ -27,8 +28,8 @@ class Finding(NamedTuple):
     source: str
 
 
-@dataclass(slots=True, eq=False)
-class Program:
+@record
+class Program(Record):
     """What is compiled, as rules look at it.
 
     Attributes:
@@ -36,6 +37,7 @@ class Program:
         notes: what was noted of its expressions.
         reads: the lines that read a variable's value when the graph was defined.
         line: the user's line that compiles.
+        known: the readers of its nodes, once somebody has asked.
     """
 
     definition: Definition
@@ -43,7 +45,7 @@ class Program:
     expressions: frozenset[int] = frozenset()
     reads: Mapping[tuple[str, int], str] = field(default_factory=dict)
     line: str = ""
-    _readers: dict[int, list[Node]] | None = None
+    known: list[dict[int, list[Node]]] = field(default_factory=list)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -56,12 +58,13 @@ class Program:
 
     def readers(self, node: Node) -> list[Node]:
         """The nodes that read one."""
-        if self._readers is None:
-            self._readers = {}
+        if not self.known:
+            found: dict[int, list[Node]] = {}
             for one in self.nodes:
                 for operand in one.operands:
-                    self._readers.setdefault(operand, []).append(one)
-        return self._readers.get(node.id, [])
+                    found.setdefault(operand, []).append(one)
+            self.known.append(found)
+        return self.known[0].get(node.id, [])
 
     def constant(self, node: Node) -> Any:
         """The array of a constant, also if it is broadcast or cast; None of anything else."""
@@ -74,8 +77,8 @@ Look = Callable[[Program, Node], "str | None"]
 LookAtAll = Callable[[Program], "Iterable[tuple[str, str]]"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+@record
+class Rule(Record):
     """One rule.
 
     Attributes:

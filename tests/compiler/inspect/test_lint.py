@@ -46,6 +46,11 @@ def softmax_of_batch_one_hot() -> Program:
     return compiled([X, Y], -sg.mean(sg.sum(p * sg.one_hot(Y, 3), axis=1)))
 
 
+def softmax_of_batch_all() -> Program:
+    p = sg.softmax(X @ variable(5, 3), axis=0)
+    return compiled([X, Y], -sg.mean(sg.one_hot(Y, 3) * sg.log(p)))
+
+
 def softmax_of_batch_predicts() -> Program:
     return compiled([X], sg.argmax(sg.softmax(X, axis=-2), axis=-1))
 
@@ -104,6 +109,13 @@ def forgotten() -> Program:
     return lambda: sg.compile([X], loss, updates={w: w - slope}, debug=True)(ROWS)
 
 
+def never_trained() -> Program:
+    w, b = variable(5, 3), sg.variable(np.zeros(3, "float32"), "b")
+    loss = sg.cross_entropy(X @ w + b, Y)
+    updates = sg.optim.SGD().minimize(loss, [w])
+    return lambda: sg.compile([X, Y], loss, updates=updates, debug=True)(ROWS, CLASSES)
+
+
 def frozen() -> Program:
     gate = variable(name="gate")
     if gate.value > 0:
@@ -122,6 +134,7 @@ def frozen_in_a_line() -> Program:
 SLIPS = [
     ("softmax_over_batch", softmax_of_batch, "matmul float32.x.0, 3., whose last axis"),
     ("softmax_over_batch", softmax_of_batch_one_hot, "log_softmax over axis 0, the batch"),
+    ("softmax_over_batch", softmax_of_batch_all, "softmax over axis 0, the batch"),
     ("softmax_over_batch", softmax_of_batch_predicts, "write axis=-1"),
     ("zero_gradient", rounded, r"by variable 'w' .* through round at .*test_lint.py:\d+, which"),
     ("zero_gradient", compared, "through greater at"),
@@ -134,6 +147,7 @@ SLIPS = [
     ("index_out_of_range", beyond, "the constant index 5 is out of range for axis 1 of size 5"),
     ("index_out_of_range", beyond_in_a_scan, "the constant index 7 .* of size 3"),
     ("gradient_not_used", forgotten, r"variable 'b' float32\[\] is never updated: .* 'w'"),
+    ("bias_never_updated", never_trained, r"variable 'b' float32\[3\] is 0 everywhere, is added"),
     ("frozen_branch", frozen, "if on the value of variable 'gate' was decided once"),
     ("frozen_branch", frozen_in_a_line, "write sg.cond or sg.where"),
 ]
@@ -211,6 +225,36 @@ def alternating() -> Program:
     return run
 
 
+def assigned() -> Program:
+    w, b = variable(5, 3), sg.variable(np.zeros(3, "float32"), "b")
+    loss = sg.cross_entropy(X @ w + b, Y)
+    step = sg.compile([X, Y], loss, updates=sg.optim.SGD().minimize(loss, [w]), debug=True)
+
+    def run() -> None:
+        b.value = np.ones(3, "float32")  # by hand, before the first call
+        step(ROWS, CLASSES)
+
+    return run
+
+
+def trained_by_another() -> Program:
+    w, b = variable(5, 3), sg.variable(np.zeros(3, "float32"), "b")
+    loss = sg.cross_entropy(X @ w + b, Y)
+    steps = [
+        sg.compile([X, Y], loss, updates=sg.optim.SGD().minimize(loss, [one]), debug=True)
+        for one in (w, b)
+    ]
+    return lambda: [step(ROWS, CLASSES) for step in steps]
+
+
+def state_of_zeros() -> Program:
+    w, h = variable(5, 5), sg.variable(np.zeros(5, "float32"), "h")
+    last = sg.scan(lambda c, x: (sg.tanh(x @ w + c), None), h, X)[0]
+    loss = sg.mean(last)
+    step = sg.compile([X], loss, updates=sg.optim.SGD().minimize(loss, [w]), debug=True)
+    return lambda: step(ROWS)
+
+
 def chosen_by_shape() -> Program:
     table = variable(5, name="table")
     if table.value.shape[0] > 3 and len(table.value) > 3:
@@ -237,8 +281,8 @@ def counted_from_the_end() -> Program:
 
 FINE = [
     pooled, contrasted, straight_through, second_derivative, target_network, meant_to_be_wide,
-    cast_by_hand, alternating, chosen_by_shape, compiled_in_a_branch, masked_division,
-    counted_from_the_end,
+    cast_by_hand, alternating, assigned, trained_by_another, state_of_zeros, chosen_by_shape,
+    compiled_in_a_branch, masked_division, counted_from_the_end,
 ]  # fmt: skip
 
 
