@@ -155,14 +155,10 @@ def judged(text: str, right: bool | None, file: str, lines: list[int]) -> Verdic
 
 
 def _is_own(line: str) -> bool:
-    return not line.strip() or line.split(" ", 1)[0] in (
-        "loss",
-        "gradient",
-        "mean",
-        "total",
-        "dtype",
-        "b",
-    )
+    """Whether a program printed it, or a framework about itself."""
+    first = line.split(" ", 1)[0]
+    printed = ("loss", "gradient", "mean", "total", "dtype", "b")
+    return not line.strip() or first in printed or "DeprecationWarning" in line
 
 
 def _short(messages: list[str]) -> str:

@@ -25,7 +25,7 @@ def nan_from_log():
         value, slope = jax.value_and_grad(loss)(w)
         return w - 0.1 * slope, value
 
-    print(step(w, x)[1])
+    print(f"loss {step(w, x)[1]}")
 
 
 def shape_mismatch():

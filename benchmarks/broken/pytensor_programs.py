@@ -29,7 +29,7 @@ def nan_from_log():
     p = x @ w
     loss = pt.log(p).mean()  # culprit
     step = function([x], loss, [(w, w - np.float32(0.1) * pytensor.grad(loss, w))])
-    print(step(np.array([[1, 2], [0, 0]], "float32")))
+    print(f"loss {step(np.array([[1, 2], [0, 0]], 'float32'))}")
 
 
 def shape_mismatch():
@@ -121,7 +121,7 @@ def float64_creeps_in():
 def never_updated():
     x, y = pt.fmatrix("x"), pt.fvector("y")
     w = shared(np.zeros(2))
-    b = shared(np.zeros(1))  # culprit
+    b = pytensor.shared(np.zeros(1, "float32"), shape=(1,))  # culprit
     loss = ((x @ w + b - y) ** 2).mean()
     updates = [(w, w - np.float32(0.1) * pytensor.grad(loss, w))]  # culprit
     step = function([x, y], loss, updates)

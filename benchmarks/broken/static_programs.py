@@ -16,7 +16,7 @@ def nan_from_log():
     p = x @ w
     loss = sg.log(p).mean()  # culprit
     step = sg.compile([x], loss, sg.optim.SGD(lr=0.1).minimize(loss), **OPTIONS)
-    print(step(np.array([[1, 2], [0, 0]], "float32")))
+    print(f"loss {step(np.array([[1, 2], [0, 0]], 'float32'))}")
 
 
 def shape_mismatch():
