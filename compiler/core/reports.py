@@ -17,17 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import field
-from typing import TypeAlias
-
-from compiler.core.record import Record, record
+from typing import NamedTuple, TypeAlias
 
 Named: TypeAlias = "tuple[str, str]"
 """An op's name and the source of a node that applies it."""
 
 
-@record
-class Report(Record):
+class Report(NamedTuple):
     """What a pass did to a node, or why it did not.
 
     Attributes:
@@ -44,7 +40,7 @@ class Report(Record):
     op: str
     by: str
     text: str = ""
-    others: tuple[Named, ...] = field(default=())
+    others: tuple[Named, ...] = ()
 
 
 _collector: ContextVar[list[Report] | None] = ContextVar("reports", default=None)
