@@ -302,6 +302,9 @@ class Capture:
                     break
                 if one._link is None or one._link.op is None:
                     break
+                value = one._value
+                if isinstance(value, Expression) and value.op is ops.stop_gradient:
+                    chain.append((ops.stop_gradient, {}))  # it was made in no_grad
                 chain.append((one._link.op, one._link.attrs))
                 one = one._link.parent
         return found
