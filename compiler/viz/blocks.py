@@ -55,6 +55,7 @@ def fold(
     nodes: Sequence[int],
     operands: Mapping[int, Sequence[int]],
     path: Callable[[int], Sequence[Key]],
+    upwards: bool = False,
 ) -> list[Item]:
     """The nodes in blocks.
 
@@ -62,8 +63,10 @@ def fold(
         nodes: operands first.
         operands: of each node; those that are not among the nodes do not matter.
         path: the keys of the blocks that a node is in, the outermost first.
+        upwards: whether the last are at the top, as gradients are: neighbours are then put
+            together from there, so that they are those of the program beside them.
     """
-    return _level(nodes, operands, {node: tuple(path(node)) for node in nodes}, 0)
+    return _level(nodes, operands, {node: tuple(path(node)) for node in nodes}, 0, upwards)
 
 
 def _level(
@@ -71,6 +74,7 @@ def _level(
     operands: Mapping[int, Sequence[int]],
     paths: Mapping[int, tuple[Key, ...]],
     depth: int,
+    upwards: bool,
 ) -> list[Item]:
     home: dict[int, int] = {}
     members: list[list[int]] = []
@@ -113,8 +117,8 @@ def _level(
         if key is None:
             items += members[block]
         else:
-            items.append(Block(key, _level(members[block], operands, paths, depth + 1)))
-    return _parts(items)
+            items.append(Block(key, _level(members[block], operands, paths, depth + 1, upwards)))
+    return _parts(items, upwards)
 
 
 def _sorted(
@@ -142,13 +146,20 @@ def _sorted(
     return found
 
 
-def _parts(items: list[Item]) -> list[Item]:
+def _parts(items: list[Item], upwards: bool = False) -> list[Item]:
     """The items, neighbours together in blocks if there are too many to be seen at once."""
     if len(items) <= MOST:
         return items
-    size = max(24, -(-len(items) // 24))
-    runs = [items[i : i + size] for i in range(0, len(items), size)]
-    return [
-        Block(Key("part", f"{i * size + 1} to {i * size + len(run)} of {len(items)}"), _parts(run))
-        for i, run in enumerate(runs)
-    ]
+    order = items[::-1] if upwards else items
+    size = max(24, -(-len(order) // 24))
+    blocks: list[Item] = []
+    for start in range(0, len(order), size):
+        run = order[start : start + size]
+        scopes = [
+            one.key.label for one in run if isinstance(one, Block) and one.key.kind == "scope"
+        ]
+        label = f"{start + 1} to {start + len(run)} of {len(order)}"
+        if scopes:
+            label = f"{scopes[0]} to {scopes[-1]}"
+        blocks.append(Block(Key("part", label), _parts(run[::-1] if upwards else run, upwards)))
+    return blocks[::-1] if upwards else blocks

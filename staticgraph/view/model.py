@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -11,15 +11,18 @@ from compiler.codegen.listing import listed
 from compiler.core.types import TensorType, is_static
 from compiler.graph.definition import Definition, Node
 from compiler.graph.view import definition_of
+from compiler.inspect.explanation import Explanation
 from compiler.inspect.profile import Profile
 from compiler.viz.blocks import Block, Item
+from compiler.viz.levels import Level, as_compiled, as_defined, is_number
+from compiler.viz.tree import tree_of
 from staticgraph.draw.labels import numbers, roles_of
-from staticgraph.view.levels import Level, as_compiled, as_defined, is_number
 from staticgraph.view.sources import Sources, visible
-from staticgraph.view.tree import tree_of
-from staticgraph.view.values import values_of
+from staticgraph.view.values import Summary, values_of
 
 Form = dict[str, Any]
+PLACES = frozenset({"group", "memory", "threads"})
+"""What explanations say of places, which the picture shows."""
 
 
 class Subject(NamedTuple):
@@ -31,6 +34,7 @@ class Subject(NamedTuple):
         kernel: what it was compiled to, or None.
         arrays: inputs to show values for, or None.
         profile: the times of the kernel's steps, or None.
+        explanation: what the passes did, or None.
     """
 
     title: str
@@ -38,19 +42,25 @@ class Subject(NamedTuple):
     kernel: Kernel | None = None
     arrays: Sequence[Any] | None = None
     profile: Profile | None = None
+    explanation: Explanation | None = None
 
 
 def model_of(subject: Subject) -> Form:
     """The model."""
     sources = Sources()
     before = as_defined(subject.definition)
-    graphs = {"before": _graph(before, sources, subject.definition, subject.arrays)}
+    arrays = subject.arrays
+    values = {} if arrays is None else values_of(subject.definition, arrays, inside=True)
+    graphs = {"before": _graph(before, sources, values)}
     lines: list[list[Any]] = []
     if subject.kernel is not None:
         after = as_compiled(subject.kernel.root)
         lowered = definition_of(subject.kernel.root.graph)
-        graphs["after"] = _graph(after, sources, lowered, subject.arrays)
+        values = {} if arrays is None else values_of(lowered, arrays, inside=False)
+        graphs["after"] = _graph(after, sources, values)
         _add_places(graphs["after"], subject.kernel)
+        if subject.explanation is not None:
+            _explain(graphs["before"], graphs["after"], subject.explanation)
         if subject.profile is not None:
             graphs["after"]["steps"] = _steps(subject.kernel, subject.profile)
         lines = [[visible(text, 1000), list(nodes)] for text, nodes in listed(subject.kernel)]
@@ -63,11 +73,8 @@ def model_of(subject: Subject) -> Form:
     }
 
 
-def _graph(
-    level: Level, sources: Sources, definition: Definition, arrays: Sequence[Any] | None
-) -> Form:
+def _graph(level: Level, sources: Sources, values: Mapping[int, Summary]) -> Form:
     """A graph: its nodes by number, and what is in which box."""
-    values = {} if arrays is None else values_of(definition, arrays)
     lanes, of_lane = tree_of(level)
     nodes: list[Form] = [{} for _ in range(level.end)]
     for one in level.all():
@@ -81,8 +88,8 @@ def _graph(
                 made["roles"] = [visible(role) for role in roles[place]]
             if one is level:
                 made["lane"] = of_lane[place]
-                if place in values:
-                    made["value"] = values[place]
+            if one.first + place in values:
+                made["value"] = values[one.first + place]
     for one in level.all():
         for place, bodies in one.below.items():
             for name, body in bodies:
@@ -153,6 +160,17 @@ def _add_places(graph: Form, kernel: Kernel) -> None:
             slot = region.memory.place.get(place)
             made = graph["nodes"][region.first + place]
             made["memory"] = "" if slot is None else region.memory.slots[slot].kind
+
+
+def _explain(before: Form, after: Form, explanation: Explanation) -> None:
+    """Say of each node what it was before the passes, and of those before what was done to them."""
+    for number, origin in explanation.origins.items():
+        after["nodes"][number]["origin"] = origin
+    for one in explanation:
+        facts = [f"{fact.kind}: {fact}" for fact in one.facts if fact.kind not in PLACES]
+        if facts:
+            known = before["nodes"][one.number].setdefault("facts", [])
+            known += [visible(fact, 200) for fact in dict.fromkeys(facts) if fact not in known]
 
 
 def _steps(kernel: Kernel, profile: Profile) -> list[list[Any]]:

@@ -8,15 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.source import mark_of
 from compiler.core.values import Value
-from compiler.graph.definition import Definition
+from compiler.graph.definition import Definition, Node
 from compiler.graph.expression import Expression
 from compiler.graph.state import holding
+from compiler.inspect.bodies import Iteration, observed
+from compiler.inspect.explain import Marks
 from compiler.inspect.interpret import interpret
 from compiler.ops import leaves
+from staticgraph.view.sources import visible
 
 TABLE = 64
 """Elements of arrays that are shown one by one; of larger ones the range and a histogram are."""
+MOST = 20
+"""Iterations of a loop that are looked at."""
 COLUMNS = 12
 BINS = 24
 DIGITS = 6
@@ -24,28 +30,50 @@ DIGITS = 6
 Summary = dict[str, Any]
 
 
-def values_of(definition: Definition, arrays: Sequence[Value]) -> dict[int, Summary]:
+def values_of(definition: Definition, arrays: Sequence[Value], inside: bool) -> dict[int, Summary]:
     """What the nodes of a definition are on some inputs, evaluated op by op with NumPy.
 
-    Nothing is updated. Of an op with several results there is none, nor of nodes in loops.
+    Nothing is updated. Of an op with several results there is none.
+
+    Args:
+        inside: whether to look into loops and branches, at their first `MOST` iterations. Their
+            nodes have the numbers that follow, in the order of `compiler.viz.levels`; of each,
+            that value is taken which is not finite first, or else the last.
     """
-    made = definition.expressions()
-    number = {node.serial: place for place, node in enumerate(made)}
+    marks = Marks()
+    made = marks.definition(definition).expressions()
     states = [node.attrs["key"] for node in made if node.op is leaves.variable]
     found: dict[int, Summary] = {}
 
     def observe(node: Expression, operands: Sequence[object], value: object) -> None:
-        if not isinstance(value, tuple):
-            found[number[node.serial]] = summary(np.asarray(value))
+        _put(found, node.source, value)
+
+    def observe_inside(
+        node: Node, operands: Sequence[object], value: object, path: tuple[Iteration, ...]
+    ) -> None:
+        before = found.get(mark_of(node.source) or 0, {})
+        if "nan" not in before and "inf" not in before:
+            _put(found, node.source, value, path[-1])
 
     feeds = dict(zip((made[node] for node in definition.inputs), arrays, strict=True))
     roots = [*definition.outputs, *(new for _, new in definition.updates)]
+    run = observed(observe_inside, MOST) if inside else None
     with holding(states, changes=False):
         feeds |= {node: node.attrs["key"].array for node in made if node.op is leaves.variable}
         for node, array in feeds.items():
-            found[number[node.serial]] = summary(np.asarray(array))
-        interpret([made[node] for node in roots], feeds, observe)
+            _put(found, node.source, array)
+        interpret([made[node] for node in roots], feeds, observe, run)
     return found
+
+
+def _put(
+    found: dict[int, Summary], source: str, value: object, at: Iteration | None = None
+) -> None:
+    number = mark_of(source)
+    if number is not None and not isinstance(value, tuple):
+        found[number] = summary(np.asarray(value))
+        if at is not None:
+            found[number]["at"] = visible(str(at), 200)
 
 
 def summary(array: Any) -> Summary:

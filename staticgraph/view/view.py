@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compiler.core.errors import GraphError, OptionError
+from compiler.driver import lower
 from compiler.graph.definition import Definition, define
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
+from compiler.inspect.explain import explain
 from compiler.inspect.given import given_inputs
-from compiler.inspect.profile import Profile, profile as profiled
+from compiler.inspect.profile import profile as profiled
+from compiler.inspect.profile_table import Profile
 from compiler.ops import leaves
 from compiler.runners.compiled import CompiledRunner
 from compiler.runners.runner import Runner
@@ -22,6 +26,7 @@ from staticgraph.view.page import framed, page
 
 if TYPE_CHECKING:
     from compiler.codegen.kernel import Kernel
+    from compiler.inspect.explanation import Explanation
 
 Inputs = Sequence[object] | Mapping[str, object] | None
 
@@ -91,11 +96,13 @@ def view_of(
     settled = runner.settled
     kernel: Kernel | None = None
     profile: Profile | None = None
+    explanation: Explanation | None = None
     arrays = None if inputs is None else given_inputs(name, definition, inputs)
     if isinstance(settled, CompiledRunner):
         kernel = settled.kernel
         profile = None if arrays is None else profiled(settled, arrays, {})
-    return _made(Subject(name, definition, kernel, arrays, profile), path)
+        explanation = explain(definition, name, partial(lower, options=settled.options))
+    return _made(Subject(name, definition, kernel, arrays, profile, explanation), path)
 
 
 def _check_path(path: str | os.PathLike[str] | None) -> None:

@@ -42,13 +42,13 @@ class Details {
     else cell.textContent = value;
   }
 
-  links(ids) {
+  links(ids, graph = this.graph) {
     const span = document.createElement("span");
     ids.slice(0, 12).forEach((id, i) => {
-      const node = this.graph.nodes[id];
+      const node = graph.nodes[id];
       if (i) span.append(", ");
       const link = html(span, "a", node.number === undefined ? node.name || node.op : node.number);
-      if (node.shown) link.onclick = () => this.actions.choose(node);
+      if (node.shown) link.onclick = () => this.actions.choose(node, graph.name);
     });
     if (ids.length > 12) span.append(` and ${ids.length - 12} more`);
     return span;
@@ -74,6 +74,7 @@ class Details {
     if (node.operands.length) this.row(list, "reads", this.links(node.operands));
     if (node.readers.length) this.row(list, "read by", this.links(node.readers));
     this.row(list, "options", node.attrs);
+    this.passes(list, node);
     const box = node.parent && node.parent.kind === "group" ? node.parent : null;
     if (box) this.row(list, "fused", `group ${box.label}, with ${box.many - 1} more`);
     if (node.seconds) this.row(list, "time", node.shares > 1 ? `${seconds(node.seconds * node.shares)}, its step with ${node.shares - 1} more` : seconds(node.seconds));
@@ -84,7 +85,22 @@ class Details {
     if (value) this.value(list, value);
   }
 
+  /** What the passes made of a node, or what they made it of. */
+  passes(list, node) {
+    for (const fact of node.facts || []) {
+      const at = fact.indexOf(": ");
+      this.row(list, fact.slice(0, at), fact.slice(at + 2));
+    }
+    const other = Object.values(GRAPHS).find((graph) => graph !== this.graph);
+    if (!other) return;
+    const { same } = twins(this.graph, [node.id], other);
+    const alike = same.length === 1 && other.nodes[same[0]].op === node.op;
+    if (same.length) this.row(list, other.name === "after" ? (alike ? "runs as" : "becomes") : "was", this.links(same, other));
+    else if (other.name === "after" && !LEAVES.has(node.op)) this.row(list, "becomes", "nothing of its own");
+  }
+
   value(list, value) {
+    this.row(list, "value", value.at);
     this.row(list, "sizes", value.shape.length ? value.shape.join(" × ") : "a scalar");
     const wrong = ["nan", "inf"].filter((name) => value[name]).map((name) => `${value[name]} ${name}`);
     if (wrong.length) this.row(list, "not finite", html(null, "span", wrong.join(", "), "wrong"));

@@ -282,14 +282,31 @@ class Layout {
       const after = (readers.get(item) || []).map((one) => (of.get(one) ?? -1) + 1);
       of.set(item, Math.max(0, matched(item), ...after));
     }
+    this.updateRows(update, matched, of, taken);
+    const least = Math.min(0, ...of.values());
+    for (const [item, row] of of) of.set(item, row - least);
+    return { of, count: Math.max(0, ...of.values()) + 1 };
+  }
+
+  /** Updates are beside what they update, or else the gradient that they read; above, what they share. */
+  updateRows(update, matched, of, taken) {
     taken.clear();
     const needs = new Map();
-    for (const edge of this.edges(2, update)) put(needs, edge.head, edge.tail);
-    for (const item of update) {
-      const before = (needs.get(item) || []).map((one) => of.get(one) + 1);
-      of.set(item, this.free(Math.max(0, matched(item), this.besides(item, of), ...before), of, update));
+    const readers = new Map();
+    for (const { tail, head } of this.edges(2, update)) {
+      put(needs, head, tail);
+      put(readers, tail, head);
     }
-    return { of, count: Math.max(0, ...of.values()) + 1 };
+    const wish = new Map(update.map((item) => [item, Math.max(matched(item), this.besides(item, of))]));
+    for (const item of update) {
+      if (wish.get(item) < 0) continue;
+      const before = (needs.get(item) || []).filter((one) => wish.get(one) >= 0).map((one) => of.get(one) + 1);
+      of.set(item, this.free(Math.max(wish.get(item), ...before), of, update));
+    }
+    for (const item of update.slice().reverse()) {
+      if (wish.get(item) >= 0) continue;
+      of.set(item, Math.min(1, ...(readers.get(item) || []).map((one) => of.get(one))) - 1);
+    }
   }
 
   /** The first row from this one on where no update is yet, as long as the picture grows no longer. */

@@ -8,7 +8,7 @@ const graphOf = () => GRAPHS[state.name];
 
 const details = new Details(byId("details"), {
   clear: () => choose(null),
-  choose: (node) => { expose(node); choose(node); drawing.reveal(drawing.graph.shownFor(node, state.open)); },
+  choose: (node, name) => go(node, name),
   toggle: (block) => toggle(block),
   isOpen: (block) => state.open.has(block.id),
   toLine: (source) => { tab("source"); source_.reveal([source_.at.get(lineKey(source))]); },
@@ -66,7 +66,16 @@ function choose(item) {
   if (!item) return details.hide();
   if (rows.length) source_.reveal(rows);
   if (lines.length) kernel_.reveal(lines);
+  show(item);
+}
+
+/** Show the card of an item, on the side where it does not cover it. */
+function show(item) {
   details.show(graphOf(), item);
+  const place = drawing.layout.places.get(item);
+  const { x, k } = drawing.transform;
+  const left = place && middle(place) * k + x < svg.getBoundingClientRect().width / 2;
+  byId("details").classList.toggle("right", Boolean(left));
 }
 
 /** Choose what a line computes: all of its nodes, of which there may be many. */
@@ -83,7 +92,7 @@ function chooseIds(ids, from) {
   if (items.length) drawing.reveal(items[0]);
   if (items.length === 1) {
     state.chosen = items[0];
-    details.show(graphOf(), items[0]);
+    show(items[0]);
   } else details.hide();
 }
 
@@ -110,7 +119,7 @@ function toggle(block) {
   if (state.open.has(block.id)) state.open.delete(block.id);
   else state.open.add(block.id);
   draw(block);
-  if (state.chosen === block) details.show(graphOf(), block);
+  if (state.chosen === block) show(block);
 }
 
 /** Open what is around a node. */
@@ -121,6 +130,14 @@ function expose(node) {
     state.open.add(box.id);
   }
   if (changed) draw();
+}
+
+/** Show a node of a graph, and choose it. */
+function go(node, name = state.name) {
+  switchTo(name);
+  expose(node);
+  choose(node.opens || node);
+  drawing.reveal(node.opens || node);
 }
 
 /** The outermost boxes that are closed, each with its depth. */
@@ -242,10 +259,7 @@ function find(moves = true) {
 function next(step) {
   if (!state.found.length) return;
   state.at = (state.at + step + state.found.length) % state.found.length;
-  const node = graphOf().nodes[state.found[state.at]];
-  expose(node);
-  choose(node.opens || node);
-  drawing.reveal(node.opens || node);
+  go(graphOf().nodes[state.found[state.at]]);
   byId("found").textContent = `${state.at + 1} of ${state.found.length}`;
 }
 

@@ -34,10 +34,12 @@ class Graph {
     this.blocks = new Map();
     this.lanes = data.lanes.map((items, lane) => this.level(items, null, lane));
     this.bySource = new Map();
+    this.ofOrigin = new Map();
     for (const node of this.nodes) {
       node.seconds = 0;
       for (const operand of new Set(node.operands)) this.nodes[operand].readers.push(node.id);
       put(this.bySource, node.source, node.id);
+      if (node.origin !== undefined) put(this.ofOrigin, node.origin, node.id);
     }
     this.updates = new Map(data.updates.map(([variable, next]) => [next, variable]));
     this.timed = Boolean(data.steps);
@@ -138,17 +140,18 @@ for (const name of Object.keys(DATA.graphs)) GRAPHS[name] = new Graph(name, DATA
 const LINES_OF = new Map();
 DATA.kernel.forEach(([, nodes], line) => nodes.forEach((node) => put(LINES_OF, node, line)));
 
-/** The nodes of another graph that are of the same line, scope and gradient: of the same op, if any. */
+/** The nodes of the other graph that were made of some nodes, or that they were made of.
+ *
+ *  `same` are known from the passes; `near` are of the same line, scope and gradient. */
 function twins(from, ids, to) {
   if (from === to) return { same: ids, near: [] };
   const same = new Set();
   const near = new Set();
   for (const id of ids) {
     const node = from.nodes[id];
-    const found = to.bySource.get(node.source) || [];
-    const alike = found.filter((one) => to.nodes[one].op === node.op && to.nodes[one].type === node.type);
-    alike.forEach((one) => same.add(one));
-    if (!alike.length) found.forEach((one) => near.add(one));
+    const found = from.name === "after" ? [node.origin] : to.ofOrigin.get(id) || [];
+    for (const one of found) if (one !== undefined) same.add(one);
+    if (!found.length) for (const one of to.bySource.get(node.source) || []) near.add(one);
   }
   return { same: [...same], near: [...near].filter((id) => !same.has(id)) };
 }

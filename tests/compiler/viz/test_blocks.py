@@ -54,6 +54,18 @@ def test_too_many_items_are_put_together() -> None:
     assert all(len(block.items) <= MOST for block in blocks_in(items))
 
 
+def test_what_is_put_together_of_scopes_is_called_by_them_in_both_directions() -> None:
+    count = 3 * MOST
+    names = {i: [scope(f"layer{i}")] for i in range(count)}
+    down = {i: [i - 1] if i else [] for i in range(count)}
+    forward = fold(range(count), down, lambda node: names[node])
+    backward = fold(range(count), down, lambda node: names[count - 1 - node], upwards=True)
+    labels = [one.key.label for one in blocks_in(forward) if one.key.kind == "part"]
+    assert labels[0] == "layer0 to layer23"
+    assert labels == [one.key.label for one in blocks_in(backward) if one.key.kind == "part"][::-1]
+    assert [node for one in backward for node in nodes_in(one)] == list(range(count))
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(

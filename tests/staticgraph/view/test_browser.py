@@ -19,6 +19,7 @@ import staticgraph as sg
 from tests.browser import Browser, Page, find_browser, running
 from tests.staticgraph.view.pages import model_in, page
 
+pytestmark = pytest.mark.slow
 REQUIRED = "STATICGRAPH_TEST_BROWSER"  # set by `make browser`
 TITLES = """
   [...document.querySelectorAll("SCOPE g.box")].map(
@@ -309,7 +310,6 @@ def test_dark_is_what_the_system_says(opened: Opener) -> None:
     assert max(int(one) for one in re.findall(r"\d+", ground)) < 64
 
 
-@pytest.mark.slow
 def test_thousands_of_nodes_open_within_seconds(browser: Browser, tmp_path: Path) -> None:
     x = sg.placeholder("x", (None, 8), "float32")
     h: Any = x

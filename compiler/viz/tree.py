@@ -10,8 +10,8 @@ from compiler.core.source import Scope, place_of, scope_of
 from compiler.graph.definition import LEAVES, Node
 from compiler.ops import leaves
 from compiler.viz.blocks import Block, Item, Key, fold
-from compiler.viz.lanes import FORWARD, NAMES, UPDATE, lanes_of
-from staticgraph.view.levels import Level, is_number
+from compiler.viz.lanes import FORWARD, GRADIENT, NAMES, UPDATE, lanes_of
+from compiler.viz.levels import Level, is_number
 
 MOST_INPUTS = 8
 """Inputs that are shown outside of boxes."""
@@ -27,7 +27,7 @@ def tree_of(level: Level) -> tuple[list[list[Item]], dict[int, int]]:
     for lane in range(len(NAMES)):
         own = [place for place in level.nodes if lanes[place] == lane]
         paths = {place: updated.get(place, scope_of(sources[place])) for place in own}
-        shown.append(_lane(level, own, paths, operands))
+        shown.append(_lane(level, own, paths, operands, lane == GRADIENT))
     numbered = {level.first + place: lane for place, lane in lanes.items()}
     return [[_numbered(item, level) for item in items] for items in shown], numbered
 
@@ -37,6 +37,7 @@ def _lane(
     own: Sequence[int],
     scopes: Mapping[int, Scope],
     operands: Mapping[int, Sequence[int]],
+    upwards: bool,
 ) -> list[Item]:
     """What is shown of some places of a level."""
     inside = set(own)
@@ -73,7 +74,7 @@ def _lane(
         first: Block(Key("group", str(number)), list(members_of[first]))
         for first, number in number_of.items()
     }
-    items = [_unfolded(item, groups) for item in fold(_sorted(needs), needs, path)]
+    items = [_unfolded(item, groups) for item in fold(_sorted(needs), needs, path, upwards)]
     _put_leaves(level, [place for place in own if level.nodes[place].op in LEAVES], items)
     return items
 
