@@ -49,6 +49,7 @@ from staticgraph.leaves import (
 if TYPE_CHECKING:
     from staticgraph import optim as optim
     from staticgraph.compilation import compile as compile, run as run
+    from staticgraph.differences.diff import diff as diff
     from staticgraph.executables.executable import Executable as Executable
     from staticgraph.executables.saving import save as save
     from staticgraph.loading import load as load
@@ -72,7 +73,7 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "Expression", "FeedError", "FormatError", "Function", "GraphError", "LinAlgError",
         "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning", "OptionError",
         "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "Variable", "arange",
-        "check", "checkpoint", "compile", "cond", "constant", "full", "function",
+        "check", "checkpoint", "compile", "cond", "constant", "diff", "full", "function",
         "get_num_threads", "grad", "hessian", "jacobian", "jvp", "linalg", "load", "ones", "optim",
         "placeholder", "print", "run", "save", "scan", "scope", "set_num_threads", "value_and_grad",
         "variable", "vjp", "vmap", "while_loop", "zeros",
@@ -87,6 +88,7 @@ _LATER = {
     "tracing.functions": ("Function", "function"),
     "executables.saving": ("save",),
     "loading": ("load",),
+    "differences.diff": ("diff",),
     "transforms": ("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}

@@ -77,7 +77,9 @@ def compile(
         updates: the next value of variables; all are computed from the old values, and either all
             happen or none.
         givens: expressions to be replaced by others (of the same type) before compiling.
-        numerics: "strict", or "fast" for rewrites that may round differently.
+        numerics: "strict", or "fast" for rewrites that may round differently, or "exact" for the
+            bits of evaluation op by op: nothing is rewritten, + - * / and square roots are
+            compiled, and what else rounds (sums, products of matrices, exp) is a call of NumPy.
         threads: how many threads a call may use, the BLAS included; None for `get_num_threads()`.
             Loops of little work use one; results do not depend on the number.
         disable: names of rewrites to leave out.

@@ -13,7 +13,8 @@ class Options:
     """How to compile.
 
     Attributes:
-        numerics: "strict" (every rewrite exact or more stable) or "fast" (may round differently).
+        numerics: "strict" (every rewrite exact or more stable), "fast" (may round differently), or
+            "exact" (the bits of evaluation op by op).
         disabled: names of rewrites to leave out.
         fuse: False gives every node a loop and memory of its own.
         threads: how many threads a call may use; None for as many as are set.

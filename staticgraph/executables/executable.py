@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from compiler.inspect.debug import Step, Trace
     from compiler.inspect.explanation import Explanation
     from compiler.inspect.plan import Plan
-    from compiler.inspect.profile import Profile
+    from compiler.inspect.profile_table import Profile
     from compiler.inspect.replay import Replay
     from staticgraph.draw import Drawing
     from staticgraph.view import Inputs, View
@@ -246,8 +246,9 @@ class Executable:
         Example:
             >>> x = sg.placeholder("x", (None,), "float64")
             >>> print(sg.compile([x], x * x).plan)
-            b0    input     float64[x.0]
-            b1    output    float64[x.0]
+            slot  kind      holds                        lives
+            b0    input     float64[x.0]                 outside of calls
+            b1    output    float64[x.0]                 outside of calls
             1 groups of loops and products, in this order
             arena 0 bytes, in all 8192 bytes, x.0 = 1024
         """
@@ -298,8 +299,11 @@ class Executable:
     def profile(self, /, *args: object, **kwargs: object) -> Profile:
         """How long each step of the kernel takes on some inputs; `print` shows a table.
 
-        Steps are fused ops; each is run by itself, in their order, for half a second in all. A loop
-        or branch is one step. Nothing is updated.
+        Steps are fused ops; each is run by itself, in their order, for half a second in all, and
+        what timing takes is subtracted. A loop or branch is a step too, and has the steps `inside`,
+        timed for another half second. `nodes` divides a step among its ops, by an estimate. Bytes
+        and flops are the least that each has to move and compute; `against_limits()` compares them
+        with what the machine can do. Nothing is updated.
 
         Example:
             >>> x = sg.placeholder("x", (None,), "float64")
@@ -421,8 +425,9 @@ class Executable:
         """
         from compiler.export.stepping import step
 
-        runner = self.runner.compiled("step")
-        return step(runner, args, kwargs, break_at, commands, stdin, stdout, update)
+        runner = self.runner.compiled("step").unchecked()
+        found = step(runner, args, kwargs, break_at, commands, stdin, stdout, update)
+        return None if found is None else self.restructure(found)
 
     @property
     def ready(self) -> bool:

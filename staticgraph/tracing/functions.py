@@ -239,8 +239,31 @@ class Function:
             >>> f.executable(np.array([1.0, 3.0]))
             <executable share(x: float64[x.0])>
         """
-        call, _, _ = self._find(take_apart(self.name, args, kwargs))
-        return call.compiled.part.executable
+        return self.captured(*args, **kwargs)[0].part.executable
+
+    @property
+    def plain(self) -> Callable[..., Any]:
+        """The function that was given.
+
+        Example:
+            >>> f = sg.function(abs)
+            >>> f.plain is abs
+            True
+        """
+        return self._f
+
+    def captured(self, /, *args: object, **kwargs: object) -> tuple[Compiled, list[Any]]:
+        """What serves a call with these arguments, and its operands, one per input of the trace:
+        arrays and tensors, then the tensors of modules.
+
+        Example:
+            >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
+            >>> compiled, operands = f.captured(np.array([1.0, 3.0]))
+            >>> print(compiled.trace, len(operands))
+            share(float64[x.0]) -> float64[x.0] 1
+        """
+        call, operands, _ = self._find(take_apart(self.name, args, kwargs))
+        return call.compiled, operands
 
     def view(self, path: str | os.PathLike[str] | None = None, *, inputs: Sequence[object]) -> View:
         """A page about what a call with these arguments runs: see `Executable.view`.

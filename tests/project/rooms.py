@@ -93,6 +93,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("root", "the public names, most of them loaded when they are asked for", ""),
         _room("compare", "the comparison with other frameworks"),
         _room("fuzz", "the campaigns of random programs"),
+        _room("differences", "`diff`: both paradigms on the same inputs, value by value"),
         _room("commands", "the command line", "__main__"),
     ),
 }  # fmt: skip
