@@ -303,9 +303,8 @@ class Capture:
                 if one._link is None or one._link.op is None:
                     break
                 value = one._value
-                if isinstance(value, Expression) and value.op is ops.stop_gradient:
-                    chain.append((ops.stop_gradient, {}))  # it was made in no_grad
-                chain.append((one._link.op, one._link.attrs))
+                recorded = not (isinstance(value, Expression) and value.op is ops.stop_gradient)
+                chain.append((one._link.op, one._link.attrs, recorded))
                 one = one._link.parent
         return found
 
