@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from compiler.core.errors import OptionError
+from compiler.core.refusals import refuse
 from dynamic.core.errors import ArgumentError
 from dynamic.core.user_warnings import keep_silent
 from dynamic.nn.backward_hooks import Hooked
@@ -256,6 +257,11 @@ class Module(Conversion, State):
                 mode.capture.assigns(self._buffers, name, value)
             self._buffers[name] = value
         else:
+            if paused and mode.capture is not None and isinstance(value, Tensor):
+                refuse(
+                    f"assigns a tensor to {name!r} of a module, which is no buffer",
+                    f"make it one with register_buffer({name!r}, ...)",
+                )
             super().__setattr__(name, value)
 
     def _require_init(self, what: str) -> None:

@@ -423,6 +423,16 @@ def test_results_require_grad_as_eagerly() -> None:
     assert found == [one.requires_grad for one in several(x, y)]
 
 
+class Remembering(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = torch.zeros(4)
+
+    def forward(self, x: Any) -> Any:
+        self.last = self.last + x.sum()
+        return x * self.last
+
+
 REFUSALS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "gradient of before": (
         lambda m: lambda x: (m.weight.grad, m(x))[1], "reads the gradient that a tensor has before",
@@ -441,6 +451,7 @@ REFUSALS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda m: lambda x: sg.cond(x.sum() > 0, lambda v: v + torch.rand(4), lambda v: v, x),
         "draws random numbers in a branch",
     ),
+    "an attribute assigned": (lambda m: Remembering(), "assigns a tensor to 'last' of a module"),
     "hooks": (lambda m: _hooked(m), "has hooks"),
 }  # fmt: skip
 
