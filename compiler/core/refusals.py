@@ -15,14 +15,14 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import NoReturn, TypeVar
 
-from compiler.core.errors import CaptureError, StaticGraphError
+from compiler.core.errors import CaptureError, EffectError, StaticGraphError
 
 Refusal = TypeVar("Refusal", bound=StaticGraphError)
 
 _found: ContextVar[list[StaticGraphError] | None] = ContextVar("found", default=None)
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 _OWN = tuple(_ROOT + name + os.sep for name in ("compiler", "staticgraph", "dynamic"))
-_BETWEEN = (f"{os.sep}numpy{os.sep}", "<string>", "<frozen")
+_BETWEEN = (f"{os.sep}numpy{os.sep}", "<string>", "<frozen", os.path.dirname(os.__file__) + os.sep)
 """Code that calls back into the project's on behalf of the user's."""
 
 
@@ -59,6 +59,11 @@ def remembered(error: Refusal) -> Refusal:
 def refuse(what: str, instead: str, place: str | None = None) -> NoReturn:
     """Raise a CaptureError at the user's line: what the code there needs, and what to write."""
     raise remembered(CaptureError(f"{place or user_place()}: {what}: {instead}"))
+
+
+def refuse_effect(what: str, instead: str, place: str | None = None) -> NoReturn:
+    """Raise an EffectError at the user's line: what is done there, and what to write."""
+    raise remembered(EffectError(f"{place or user_place()}: {what}: {instead}"))
 
 
 def _place_of(error: Exception) -> str:

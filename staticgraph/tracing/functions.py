@@ -8,6 +8,7 @@ import inspect
 import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,25 @@ from compiler.core.types import DType, as_dtype
 from compiler.graph.expression import Expression, closed, handle_among
 from staticgraph.executables.executable import Executable
 from staticgraph.tracing.compiled import Compiled
+from staticgraph.tracing.effects import watched
+from staticgraph.tracing.explained import Explanation, Retrace
 from staticgraph.tracing.modules import ModuleTensors, is_module
+from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.signature import (
     Arguments,
+    Static,
     arguments_of,
     assembler,
     leaf_names,
+    parts,
     take_apart,
 )
 from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
 
 _OPTIONS = frozenset({"numerics", "threads", "disable", "fuse", "backend", "background", "debug"})
+
+KEPT = 8
+"""The surroundings of which traces are kept at the same time, per structure of the arguments."""
 
 REMEMBERED = 4096
 """Kinds of calls (types and shapes of the arguments) whose trace is found at once."""
@@ -67,12 +76,18 @@ def function(
     function has to know them it is traced again, with as few known as will do: those that are 1,
     because they broadcast; those that are equal as equal; all. Python numbers given by position
     are arrays, which take the dtype of what they meet; by keyword, and everything else that is
-    no array, they are static: part of the key, and hashable. What f reads beside its arguments
-    is read when it is traced.
+    no array, they are static: part of the key, and hashable.
+
+    What f reads beside its arguments (what it has closed over, globals, attributes, arrays,
+    defaults) is checked at each call, and where it changed f is traced again; `explain` says why.
+    On tensors, tensors and modules among that are operands, read at each call.
 
     Raises:
         OptionError: a static argument has no hash, what f returns is no array, or `shapes` do not
             fit the arguments.
+        CaptureError: f needs values before it runs, such as in a branch; the message has the line.
+        EffectError: f does what a graph would not repeat: it prints, counts, draws random numbers,
+            or changes what is not its own.
 
     Example:
         >>> f = sg.function(lambda x: x / sg.sum(x))
@@ -147,6 +162,8 @@ class Function:
         self._known: dict[Any, Callable[..., Any]] = {}
         self._calls: dict[Any, _Call] = {}
         self._signatures: dict[Any, _Signature] = {}
+        self._around: dict[Any, list[Surroundings]] = {}
+        self._retraces: list[Retrace] = []
         self._tensors: dict[tuple[int, ...], ModuleTensors] = {}
 
     def __repr__(self) -> str:
@@ -199,11 +216,24 @@ class Function:
             return call.run(kind, operands)
         if not kwargs and not call.numbers and all(map(_is_array, args)):
             run = call.direct(kind)
-            if self._own:
-                tensors = self._tensors[tuple(map(id, self._own))]
+            around = call.around
+            if around.modules or around.slots or self._own:
+                tensors = call.tensors
                 run = functools.partial(self._with_own, call, kind, tensors, state)
+            elif around.guards.reads:
+                run = self._guarded(run, around)
             _remember(self._known, tuple([(type(x), x.dtype, x.shape) for x in args]), run)
         return call.run(kind, operands)
+
+    def _guarded(self, run: Callable[..., Any], around: Surroundings) -> Callable[..., Any]:
+        """What runs a call if the surroundings are as they were."""
+
+        def guarded(*args: object) -> Any:
+            if around.guards.check():
+                return run(*args)
+            return self._call(args, {})
+
+        return guarded
 
     def _with_own(
         self,
@@ -215,7 +245,11 @@ class Function:
     ) -> Any:
         """A call with arrays that are known already, if the module is as it was."""
         own = tensors.current()
-        if tensors.state() == state and all(map(operator.is_, own, call.own)):
+        if (
+            all(map(operator.is_, own, call.own))
+            and call.around.guards.check()
+            and tensors.state() == state
+        ):
             try:
                 return call.run(kind, [*args, *own])
             except (DTypeError, ShapeError):
@@ -246,12 +280,34 @@ class Function:
         """
         return [trace for one in self._signatures.values() for trace in one.traces()]
 
+    def explain(self) -> Explanation:
+        """What was traced, what is checked at each call, and why it was traced again.
+
+        Example:
+            >>> rate = [0.5]
+            >>> f = sg.function(lambda x: x * rate[0], name="scaled")
+            >>> f(np.ones(1)), rate.append(1), f(np.ones(1))
+            (array([0.5]), None, array([0.5]))
+            >>> len(f.explain().retraces)
+            1
+        """
+        return Explanation(
+            self.name,
+            tuple([(one.around, tuple(one.traces())) for one in self._signatures.values()]),
+            tuple(self._retraces),
+        )
+
     def _find(self, found: Arguments) -> tuple[_Call, list[Any], Any]:
         """What serves a call, its operands (arrays, then tensors of modules), and the state."""
+        around = self._surroundings(found)
         modules = [*self._own, *found.modules]
-        tensors, state = self._tensors_of(modules) if modules else (None, [])
+        modules += [one for one in around.modules if all(one is not own for own in modules)]
+        tensors, state = None, []
+        if modules or around.slots:
+            tensors, state = self._tensors_of(modules, around)
         operands = found.arrays if tensors is None else [*found.arrays, *tensors.current()]
         key = (
+            id(around),
             found.structure,
             tuple(map(id, modules)),
             tuple(map(_identity, state)),
@@ -259,7 +315,8 @@ class Function:
         )
         call = self._calls.get(key)
         if call is None:
-            call = self._new_call(found, modules, tensors, key, operands)
+            call = self._new_call(found, modules, tensors, key, operands, around)
+            call.around, call.tensors = around, tensors
             _remember(self._calls, key, call)
         for i in call.numbers:
             operands[i] = self._number(operands[i])
@@ -276,11 +333,43 @@ class Function:
         except OverflowError:
             raise FeedError(f"{self.name}: the number {value} is out of bounds for int64") from None
 
-    def _tensors_of(self, modules: Sequence[object]) -> tuple[ModuleTensors, list[Any]]:
-        key = tuple(map(id, modules))
+    def _surroundings(self, found: Arguments) -> Surroundings:
+        """What the function can read beside arrays, as it is: known already, or followed now."""
+        on_tensors = bool(self._own or found.modules) or any(map(_is_tensor, found.arrays))
+        key = on_tensors, found.structure
+        kept = self._around.get(key)
+        if kept is None:
+            if len(self._around) >= REMEMBERED:
+                self._around.clear()
+            kept = self._around[key] = []
+        for one in kept:
+            if one.guards.hold() and one.has_tensors():
+                return one
+        args, kwargs = found.structure
+        leaves = [*parts(args), *parts(kwargs)]
+        statics = [one.value for one in leaves if isinstance(one, Static)]
+        around = Surroundings([self._f, *self._own, *statics], on_tensors)
+        if kept:
+            self._retraces.append(Retrace(around, kept[0].guards.changes()))
+        if len(kept) >= KEPT:
+            self._forget(kept.pop())
+        kept.insert(0, around)
+        return around
+
+    def _forget(self, around: Surroundings) -> None:
+        """Drop what was traced with these surroundings."""
+        self._known.clear()
+        for table in (self._calls, self._signatures):
+            for key in [key for key in table if key[0] == id(around)]:
+                del table[key]
+
+    def _tensors_of(
+        self, modules: Sequence[object], around: Surroundings
+    ) -> tuple[ModuleTensors, list[Any]]:
+        key = (id(around), *map(id, modules))
         tensors = self._tensors.get(key)
         if tensors is None or tensors.state() != tensors.made_for:
-            tensors = self._tensors[key] = ModuleTensors(modules)
+            tensors = self._tensors[key] = ModuleTensors(modules, around.slots)
         return tensors, tensors.made_for
 
     def _new_call(
@@ -290,19 +379,24 @@ class Function:
         tensors: ModuleTensors | None,
         key: Any,
         operands: Sequence[object],
+        around: Surroundings,
     ) -> _Call:
         *rest, kinds = key
         count = len(found.arrays)  # of the tensors of modules all sizes are known
         ranks = (*rest, tuple([(*kind[:2], len(kind)) for kind in kinds[:count]]), kinds[count:])
         signature = self._signatures.get(ranks)
         if signature is None:
-            signature = _Signature(self, found, modules, tensors, operands)
+            signature = _Signature(self, found, modules, tensors, operands, around)
             self._signatures[ranks] = signature
         return signature.call(operands)
 
 
 def _is_array(x: object) -> bool:
     return type(x) is np.ndarray or isinstance(x, Operand)
+
+
+def _is_tensor(x: object) -> bool:
+    return isinstance(x, Operand) and not isinstance(x, Expression)
 
 
 def _kind(x: Any) -> tuple[Any, ...]:
@@ -323,7 +417,10 @@ def _remember(table: dict[Any, Any], key: object, call: object) -> None:
 class _Call:
     """What a call of known types and shapes runs."""
 
-    __slots__ = ("assemble", "compiled", "numbers", "own")
+    __slots__ = ("around", "assemble", "compiled", "numbers", "own", "tensors")
+
+    around: Surroundings
+    tensors: ModuleTensors | None
 
     def __init__(self, compiled: Compiled, numbers: tuple[int, ...]) -> None:
         self.compiled = compiled
@@ -361,7 +458,9 @@ class _Signature:
         modules: list[Any],
         tensors: ModuleTensors | None,
         operands: Sequence[Any],
+        around: Surroundings,
     ) -> None:
+        self.around = around
         self._held = (modules, tensors)  # their identities are keys
         self._numbers = tuple(i for i, x in enumerate(operands) if type(x) in (bool, int, float))
         names = _unique(leaf_names(found.structure, _parameters(function._f)))
@@ -389,7 +488,7 @@ class _Signature:
         ]
         self._traces = Traces(
             function.name,
-            _on_leaves(function, found, tensors),
+            _on_leaves(function, found, tensors, around),
             leaves,
             declared,
             functools.partial(Compiled, options=function._options),
@@ -422,17 +521,21 @@ def _dtype_of(x: Any, name: str) -> DType:
 
 
 def _on_leaves(
-    function: Function, found: Arguments, tensors: ModuleTensors | None
+    function: Function, found: Arguments, tensors: ModuleTensors | None, around: Surroundings
 ) -> Callable[[list[Any]], Any]:
     """The function of a list of expressions, or what stands for them, one per operand."""
     structure, count, others = found.structure, len(found.arrays), list(found.modules)
 
     def on_leaves(inputs: list[Any]) -> Any:
-        args, kwargs = arguments_of(structure, iter(inputs[:count]), others)
-        if tensors is None:
+        def called() -> Any:
+            args, kwargs = arguments_of(structure, iter(inputs[:count]), others)
             return function._f(*args, **kwargs)
-        with tensors.replaced(inputs[count:]):
-            return function._f(*args, **kwargs)
+
+        with (
+            nullcontext() if tensors is None else tensors.replaced(inputs[count:]),
+            watched(around, called),
+        ):
+            return called()
 
     return on_leaves
 

@@ -121,7 +121,7 @@ def flatten_outputs(name: str, value: object) -> tuple[Structure, list[Any]]:
     """
     found = Arguments(None, [], [])
     structure = _flatten(name, value, found, True)
-    for part in _parts(structure):
+    for part in parts(structure):
         if isinstance(part, Static | ModuleAt):
             label = part.type.__name__ if isinstance(part, Static) else "module"
             raise OptionError(
@@ -131,10 +131,11 @@ def flatten_outputs(name: str, value: object) -> tuple[Structure, list[Any]]:
     return structure, found.arrays
 
 
-def _parts(structure: Structure) -> Iterator[Structure]:
+def parts(structure: Structure) -> Iterator[Structure]:
+    """The leaves of a structure: arrays, None, static values and modules."""
     if isinstance(structure, tuple):
         for part in structure[2]:
-            yield from _parts(part)
+            yield from parts(part)
     else:
         yield structure
 

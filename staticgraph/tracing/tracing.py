@@ -9,14 +9,13 @@ whose sizes it fits, which is checked with the sizes of the call before anything
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from compiler.core.dims import Dim, Fact, collecting_facts
-from compiler.core.errors import FeedError, OptionError, ShapeError
+from compiler.core.errors import EffectError, FeedError, OptionError, ShapeError
 from compiler.core.refusals import ending_with_refusals
 from compiler.core.types import DType, TensorType
 from compiler.graph.definition import Definition, define
@@ -27,12 +26,14 @@ from compiler.graph.expression import (
     collecting_casts,
     constant,
     construct,
+    constructing,
 )
 from compiler.graph.traversal import ancestors
 from compiler.ops import leaves
 from compiler.ops.declare import BOOL
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from staticgraph.leaves import placeholder
+from staticgraph.tracing import arrays
 from staticgraph.tracing.signature import Structure, flatten_outputs
 
 KEPT = 256
@@ -157,14 +158,18 @@ def trace(
         CaptureError: the function did what cannot be traced, even if it caught that.
         Whatever the function raises.
     """
-    inputs = [_placeholder(leaf, axes) for leaf, axes in zip(leaves, pattern, strict=True)]
     kind = next((leaf.kind for leaf in leaves if leaf.kind is not None), None)
     with (
         ending_with_refusals(),
-        nullcontext() if kind is None else kind.capturing(),
+        constructing(arrays.made) if kind is None else kind.capturing(),
         collecting_facts() as facts,
         collecting_casts() as casts,
     ):
+        inputs = [_placeholder(leaf, axes) for leaf, axes in zip(leaves, pattern, strict=True)]
+        if kind is None:
+            inputs = list(map(arrays.argument, inputs))
+            for leaf, one in zip(leaves, inputs, strict=True):
+                one.weak = leaf.weak
         operands = [_operand(*pair) for pair in zip(leaves, inputs, strict=True)]
         structure, outputs = flatten_outputs(name, function(operands))
         made = tuple(as_output(name, one) for one in outputs)
@@ -240,6 +245,8 @@ class Traces(Generic[Made]):
                 continue
             try:
                 return self._checked(pattern, shapes)
+            except EffectError:  # each attempt would have it once more
+                raise
             except Exception:  # whatever it is, it is raised again when all sizes are known
                 if pattern not in self._made:
                     self._failed.add(pattern)
