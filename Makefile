@@ -11,7 +11,7 @@ PYTHON_IS_NEW := import sys; sys.exit(sys.version_info < (3, 11))
 # The tests start a few hundred processes, which read bytecode instead of compiling every source.
 unexport PYTHONDONTWRITEBYTECODE
 CAMPAIGNS := graphs eager capture calls files cache
-.PHONY: help demo test test-all quick lint typecheck bench compare clean
+.PHONY: help demo test test-all quick coverage lint typecheck bench compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ test-all: test ## the same, then a thousand random programs of every campaign, f
 quick: lint ## ruff, and the tests but for those marked slow, in about 2.5 minutes
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow'
 
+coverage: $(VENV)/.installed-coverage ## which lines of the compiler and of the tape the tests run: at least 97 %
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --cov --cov-report=html:out/coverage --cov-report=term
+
 lint: $(VENV)/.installed-test ## check style and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -42,7 +45,7 @@ compare: $(VENV)/.installed-compare ## measure all workloads, against the peers 
 	$(BIN)/staticgraph compare --markdown docs/results.md --plot docs/results.svg
 
 clean: ## remove .venv, caches and build products
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp per extra: nothing is installed again until pyproject.toml changes. Modules are compiled

@@ -58,9 +58,6 @@ def with_staticgraph(shape: str, ops: int) -> Callable[[], Callable[[], float]]:
     """What defines and compiles a graph with staticgraph, and gives what runs it."""
     import numpy as np
 
-    import compiler.driver
-    import compiler.llvm.entry
-    import compiler.llvm.native  # noqa: F401  these the first compile imports
     import staticgraph as sg
 
     function, is_differentiated = SHAPES[shape]

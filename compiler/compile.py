@@ -1,4 +1,4 @@
-"""From a definition to an executable: its image and code out of the cache, or else compiled."""
+"""From a definition to an executable: launch plan and code from the cache, or else compiled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compiler.dump import dump
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition, require_lowerings
 from compiler.runners.compiled import CompiledRunner
-from compiler.runtime.cache.loader import load_image, load_kernel, load_with_numba, place_of
+from compiler.runtime.cache.loader import load_kernel, load_launch_plan, load_with_numba, place_of
 from compiler.runtime.sizes import feeds_of
 from compiler.runtime.threads import check_count
 
@@ -39,7 +39,7 @@ def compile_graph(
     feeds = feeds_of(definition)
     with _collection_paused():
         place = place_of(definition, options)
-        found = None if place is None or DUMP.given else load_image(place, definition)
+        found = None if place is None or DUMP.given else load_launch_plan(place, definition)
         if found is not None:
             log("cache", f"{name}: loaded")
             return CompiledRunner(
@@ -48,18 +48,18 @@ def compile_graph(
         # importing what compiles takes longer than a start from the cache has
         with fork.importing:
             from compiler.driver import lower
-            from compiler.runtime.kernel_image import image_of
+            from compiler.runtime.launch_planning import launch_plan_of
 
         start = time.perf_counter()
         graph = graph_of(definition)
         lowering = lower(graph, options)
         kernel = lowering[1]
-        image = image_of(kernel, definition)
+        launch_plan = launch_plan_of(kernel, definition)
         emitted = time.perf_counter()
         if options.backend == "numba":
-            native = load_with_numba(kernel, image)
+            native = load_with_numba(kernel, launch_plan)
         else:
-            native = load_kernel(kernel, image, place)
+            native = load_kernel(kernel, launch_plan, place)
         if "compile" in told:
             passes, code = emitted - start, time.perf_counter() - emitted
             log(
@@ -70,7 +70,17 @@ def compile_graph(
         if DUMP.given:
             log("compile", f"{name}: written to {dump(name, lowering[0], kernel)}")
     return CompiledRunner(
-        definition, image, native, feeds, restructure, name, options, _plain, waits, graph, lowering
+        definition,
+        launch_plan,
+        native,
+        feeds,
+        restructure,
+        name,
+        options,
+        _plain,
+        waits,
+        graph,
+        lowering,
     )
 
 

@@ -8,11 +8,12 @@ import networkx as nx
 
 from compiler.codegen.kernel import Kernel, arena_bytes, emit
 from compiler.core.options import Options
+from compiler.core.reports import accept, on_trial
 from compiler.ops.regions import recompute
-from compiler.passes.roots import separate_roots
+from compiler.passes.copy_insertion import separate_roots
 from compiler.passes.sizes import unify_sizes
 from compiler.pipeline import optimise, recompute_regions
-from compiler.schedule.arrange import arrange_rows
+from compiler.schedule.layouts import arrange_rows
 from compiler.schedule.recompute import recompute_values
 
 __all__ = ["Options", "lower"]
@@ -23,11 +24,16 @@ TYPICAL = (64, 4096)  # what memory is compared for, where sizes are unknown
 def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGraph[int], Kernel]:
     """The graph after all passes, and its kernel."""
     unified, _ = unify_sizes(graph)
-    lowered = _rewritten(unified, options, options.disabled)
+    with on_trial() as reports:
+        lowered = _rewritten(unified, options, options.disabled)
     if _holds_copies(unified) and recompute_regions.__name__ not in options.disabled:
-        kept = _rewritten(unified, options, {*options.disabled, recompute_regions.__name__})
-        if not _takes_less(lowered, kept, not options.fuse):
-            lowered = kept
+        with on_trial() as reports_of_kept:
+            kept = _rewritten(unified, options, {*options.disabled, recompute_regions.__name__})
+        with on_trial():
+            takes_less = _takes_less(lowered, kept, not options.fuse)
+        if not takes_less:
+            lowered, reports = kept, reports_of_kept
+    accept(reports)
     return lowered, emit(lowered, separate=not options.fuse)
 
 

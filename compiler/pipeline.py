@@ -19,13 +19,13 @@ from compiler.ops.regions import checkpoint, recompute
 from compiler.passes.accumulate import accumulate_products
 from compiler.passes.hoist import hoist_invariants, hoist_products
 from compiler.passes.loops import optimise_bodies
+from compiler.passes.matvec import sum_vector_products
 from compiler.passes.merge import merge_scans
 from compiler.passes.prune import prune_loops
 from compiler.passes.replay import replay
 from compiler.passes.rules import RULES, Rule, drop_broadcasts, fold_constants
 from compiler.passes.sink import sink_products, sink_sums
-from compiler.passes.vectors import sum_vector_products
-from compiler.schedule.arrange import arrange_rows
+from compiler.schedule.layouts import arrange_rows
 from compiler.schedule.recompute import recompute_values
 
 NUMERICS = ("strict", "fast")
@@ -115,10 +115,11 @@ def _keep_regions(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Exp
 
 def expand_composites(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     """Replace each composite by what it is written in, down to the primitive ops."""
-    return replay(graph, {}, [_expand])
+    return replay(graph, {}, [expand])
 
 
-def _expand(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
+def expand(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
+    """What a composite is written in; None for a primitive op."""
     if op.expand is None:
         return None
     result: Expression = op.expand(*operands, **attrs)
@@ -136,6 +137,7 @@ def _unpacked(rule: Rule) -> Callable[..., Any]:
     def rewrite(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Any:
         return rule.rewrite(*operands, **attrs)
 
+    rewrite.__name__ = rule.name
     return rewrite
 
 

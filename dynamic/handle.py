@@ -20,6 +20,13 @@ def call(function: CompiledFunction, operands: Sequence[object]) -> list[Any]:
     return calls.call(function, operands)
 
 
+def perform(function: CompiledFunction, effects: Any, operands: Sequence[object]) -> list[Any]:
+    """The results of a compiled function that does more than computing them."""
+    from dynamic.capture import calls
+
+    return calls.perform(function, effects, operands)
+
+
 def arrays(operands: Sequence[object]) -> list[Any]:
     """The arrays of tensors; what is no tensor as it is."""
     from dynamic.capture import calls
@@ -34,15 +41,22 @@ def traced(cls: type[Tensor], expression: Any, argument: bool = False) -> Any:
     return traced(cls, expression, argument)
 
 
-def capturing() -> AbstractContextManager[None]:
-    """A context in which a function of tensors is captured."""
+def capturing(
+    inputs: Sequence[Any], given: Sequence[object], held: Sequence[bool]
+) -> AbstractContextManager[Any]:
+    """A context in which a function of tensors is captured.
+
+    `inputs` are its placeholders, `given` the operands of the call, `held` which of them are of
+    modules.
+    """
     from dynamic.capture import capturing
 
-    return capturing()
+    return capturing(inputs, given, held)
 
 
 METHODS: dict[str, Any] = {
     "call": staticmethod(call),
+    "perform": staticmethod(perform),
     "arrays": staticmethod(arrays),
     "traced": classmethod(traced),
     "capturing": staticmethod(capturing),

@@ -21,6 +21,7 @@ from compiler.core.errors import (
     StaticGraphError as StaticGraphError,
 )
 from compiler.graph.expression import Expression as Expression
+from compiler.graph.scope import scope as scope
 from compiler.ops import PUBLIC as _PUBLIC
 from compiler.ops.public import *
 from compiler.runtime.threads import (
@@ -67,8 +68,8 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError",
         "Variable", "arange", "checkpoint", "compile", "cond", "constant", "full", "function",
         "get_num_threads", "grad", "hessian", "jacobian", "jvp", "linalg", "load", "ones", "optim",
-        "placeholder", "run", "save", "scan", "set_num_threads", "value_and_grad", "variable",
-        "vjp", "vmap", "while_loop", "zeros",
+        "placeholder", "run", "save", "scan", "scope", "set_num_threads", "value_and_grad",
+        "variable", "vjp", "vmap", "while_loop", "zeros",
         *_PUBLIC,
     ]  # fmt: skip
 

@@ -12,7 +12,7 @@ import numpy as np
 import staticgraph as sg
 from compiler.codegen.kernel import Kernel, emit
 from compiler.graph.build import build
-from compiler.passes.roots import separate_roots
+from compiler.passes.copy_insertion import separate_roots
 from compiler.passes.sizes import unify_sizes
 from compiler.pipeline import optimise
 from staticgraph.fuzz.campaign import Program

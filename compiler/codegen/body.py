@@ -38,7 +38,7 @@ from compiler.core.lowering import (
 from compiler.core.types import DType
 from compiler.graph.view import Node
 from compiler.ir.records import Binary, Call, Cast, Const, Expr, Name, Select
-from compiler.schedule.demand import (
+from compiler.schedule.access import (
     broadcast_index,
     canonical,
     contiguous_strides,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from compiler.codegen.frame import Entries, Frame
-from compiler.codegen.program import (
+from compiler.codegen.bytecode import (
     OF_A_CHUNK,
     Branch,
     Call,
@@ -13,13 +12,14 @@ from compiler.codegen.program import (
     HostArray,
     HostCall,
     Instruction,
-    Loop,
-    Operand,
+    Repeat,
     Set,
     Share,
     TableLayout,
+    TableOperand,
     While,
 )
+from compiler.codegen.frame import Frame, TableEntries
 from compiler.codegen.region import Region
 from compiler.codegen.unit import Parameter, Unit, UnitBuilder, loop_units, product_units
 from compiler.core.dims import Unknown
@@ -36,7 +36,7 @@ class Calls:
     """Finds what a kernel calls: its units and its program.
 
     Attributes:
-        units: each unit once.
+        units: each unit once, or if they are not `shared` once per instruction that calls it.
         hosts: the calls of NumPy functions, those of bodies too.
     """
 
@@ -45,13 +45,16 @@ class Calls:
         table: TableLayout,
         labels: dict[Unknown, str],
         frames: Mapping[tuple[int, int], Frame],
-        entries: Entries,
+        entries: TableEntries,
+        shared: bool = True,
     ) -> None:
         self.table = table
         self.labels = labels
         self.frames = frames
         self.entries = entries
+        self.shared = shared
         self.units: list[Function] = []
+        self._texts: list[str] = []
         self._numbers: dict[str, int] = {}
         self.hosts: list[HostCall] = []
         self._is_changing = False
@@ -59,7 +62,7 @@ class Calls:
     @property
     def texts(self) -> tuple[str, ...]:
         """The text of each unit."""
-        return tuple([f"def unit_{i}{text}" for text, i in self._numbers.items()])
+        return tuple([f"def unit_{i}{text}" for i, text in enumerate(self._texts)])
 
     def program(self, root: Region) -> Iterator[Instruction]:
         """The instructions of the kernel's own groups, and those that update its variables."""
@@ -118,7 +121,7 @@ class Calls:
     def _host_array(self, region: Region, node: int) -> HostArray:
         type = region.fusion.nodes[node].type
         entry = region.entries[region.memory.place[node]]
-        return HostArray(Operand(entry), type.shape, type.dtype)
+        return HostArray(TableOperand(entry), type.shape, type.dtype)
 
     def _nested(self, region: Region, index: int) -> Iterator[Instruction]:
         frame = self.frames[region.first, index]
@@ -130,7 +133,7 @@ class Calls:
             yield Set(tuple(frame.starts), nodes=nodes)
         bodies = [tuple(self._groups(body)) for body in region.below[index]]
         if node.op is control.scan:
-            yield Loop(frame.count, tuple(frame.moves), swaps, *bodies, nodes=nodes)
+            yield Repeat(frame.count, tuple(frame.moves), swaps, *bodies, nodes=nodes)
         elif node.op is control.while_loop:
             yield While(frame.flag, swaps, *bodies, nodes=nodes)
         else:
@@ -160,32 +163,33 @@ class Calls:
         if unit.chunks is not None:
             parameters += [records.Parameter(name, "i64") for name in OF_A_CHUNK]
         text = definition(parameters, unit.body)
-        number = self._numbers.setdefault(text, len(self.units))
+        number = self._numbers.setdefault(text, len(self.units)) if self.shared else len(self.units)
         if number == len(self.units):
+            self._texts.append(text)
             name, origin = f"unit_{number}", {"first": region.first, "node": unit.node}
             self.units.append(Function(name, tuple(parameters), unit.body, **origin))
         return number
 
-    def _operand(self, region: Region, one: Parameter) -> Operand:
+    def _operand(self, region: Region, one: Parameter) -> TableOperand:
         """What a unit gets for a parameter."""
         table, key = self.table, one.key
         if one.role == "unknown":
             assert isinstance(key, Unknown)
-            return Operand(table.unknown[key])
+            return TableOperand(table.unknown[key])
         if isinstance(key, Cut):
-            return Operand(self.entries.computed(key))
+            return TableOperand(self.entries.computed(key))
         if one.role == "gemm":
-            return Operand(table.gemm[str(key)])
+            return TableOperand(table.gemm[str(key)])
         assert isinstance(key, int)
         if one.role == "node":
-            return Operand(table.zero, region.first + key)
+            return TableOperand(table.zero, region.first + key)
         if one.role == "failed":
-            return Operand(table.own, 8 * table.failed)
+            return TableOperand(table.own, 8 * table.failed)
         if one.role == "entry":
-            return Operand(key)
+            return TableOperand(key)
         # in a body, addresses change from step to step
         step = one.first * region.memory.slots[key].dtype.itemsize
-        return Operand(region.entries[key], step)
+        return TableOperand(region.entries[key], step)
 
 
 def _numbers(region: Region, nodes: Sequence[int]) -> tuple[int, ...]:

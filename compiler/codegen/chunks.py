@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from compiler.codegen.loops import Loop, Nest
+from compiler.codegen.loops import Nest, NestedLoop
 from compiler.codegen.scalar import expensive_calls
 from compiler.codegen.statements import Body, Memory, Total
 from compiler.core import affine
@@ -123,12 +123,12 @@ def _is_one_pass(body: Body) -> bool:
     return not any(line.memory and line.writes for line in body.rows[0])
 
 
-def _keeps(loop: Loop, node: Node) -> bool:
+def _keeps(loop: NestedLoop, node: Node) -> bool:
     """Whether a reduction keeps every axis of the loop: no two iterations meet an element."""
     return not set(loop.axes) & set(node.attrs["axes"])
 
 
-def _moves(loop: Loop, body: Body, target: int) -> bool:
+def _moves(loop: NestedLoop, body: Body, target: int) -> bool:
     """Whether each iteration of the loop adds into a slice of its own of the target."""
     return all(
         any(part == affine.loop(axis) for part in store.index)

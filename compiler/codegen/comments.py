@@ -11,43 +11,88 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from compiler.core.lowering import Nested
 from compiler.core.source import gradient_of, place_of
-from compiler.graph.definition import Node
-from compiler.ir.records import NOWHERE, Assign, Evaluate, Function, Load, Store
+from compiler.graph.definition import LEAVES
+from compiler.ir.records import NOWHERE, Assign, Cast, Const, Evaluate, Function, Load, Store
 from compiler.ir.text import INDENT, lines, signature
+
+if TYPE_CHECKING:
+    from compiler.codegen.kernel import Kernel
 
 COLUMN = 44  # where the comments of statements begin, if these are not longer
 LONGEST = 72  # characters of a statement beside which there is a comment; else it is above
 NAME = 40  # characters of a name of the user's
 MOST = 8  # lines of the user's, or ops, that are listed
 WIDTH = 100  # characters of a line of the user's
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)\s*[-+*/@]?=(?!=)", re.ASCII)
 _OTHERS = re.compile(r"[^A-Za-z0-9_.]+")
 
 
 class Comments:
-    """Tells of nodes, by their numbers in the kernel."""
+    """Tells of nodes, by their numbers in the kernel.
 
-    def __init__(self, nodes: Mapping[int, Node]) -> None:
-        self.nodes = nodes
+    Attributes:
+        names: what the user calls the values of nodes: the names that they were given, or else that
+            of the variable which the line in the program assigns.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        nodes = self.nodes = kernel.nodes()
         # those that a file of a graph names may be anything: a device, or somebody's secrets
         modules = (getattr(one, "__dict__", {}) for one in list(sys.modules.values()))
         self.readable = {*linecache.cache, *(one.get("__file__") for one in modules)}
+        ((_, graph), *_) = kernel.graphs
+        self.names = self._assigned({new for _, new in graph.graph["updates"]})
+        self.names |= {number: node.name for number, node in nodes.items() if node.name}
+
+    def _assigned(self, updates: Collection[int]) -> dict[int, str]:
+        """The names of the variables that lines assign, each for the last node of its line.
+
+        What the line of a loop, of a branch or of an optimizer assigns is no value in a kernel.
+        """
+        last: dict[str, int] = {}
+        for number, node in self.nodes.items():
+            last[node.source] = max(number, last.get(node.source, number))
+        for number, node in self.nodes.items():
+            if number in updates or isinstance(node.op.lowering, Nested):
+                last.pop(node.source, None)
+        found = {number: self.assigned(source) for source, number in last.items()}
+        return {number: name for number, name in found.items() if name}
+
+    def assigned(self, place: str) -> str:
+        """The variable that the user's line at a place assigns; empty if it assigns none."""
+        match = _ASSIGNED.match(self.text(place))
+        return match[1] if match else ""
 
     def unit(self, unit: Function, nodes: Sequence[int], head: str = "") -> str:
+        """The text of `rows`."""
+        return "\n".join([line for line, _ in self.rows(unit, nodes, head)]) + "\n"
+
+    def rows(
+        self, unit: Function, nodes: Sequence[int], head: str = ""
+    ) -> list[tuple[str, int | None]]:
         """A unit, each statement with its op and line, below the user's lines that it computes.
 
         Args:
             nodes: the numbers of the nodes that all its calls compute.
             head: what is between, such as a decorator.
+
+        Returns:
+            Its lines, each with the number of the node of which it computes a part, or the input,
+            variable or constant that it reads; None for others.
         """
         known: dict[int, str] = {}
         computed: list[int] = []
-        found = [f"def {unit.name}{signature(unit.parameters)}:"]
+        found: list[tuple[str, int | None]] = [
+            (f"def {unit.name}{signature(unit.parameters)}:", None)
+        ]
         for line, one in lines(unit.body, INDENT):
             if not isinstance(one, Assign | Store | Evaluate):
-                found.append(line)
+                found.append((line, None))
                 continue
             node = unit.first + (unit.node if one.node == NOWHERE else one.node)
             if node not in known:
@@ -55,11 +100,20 @@ class Comments:
             if not isinstance(one.value, Load):
                 computed.append(node)
             if len(line) > LONGEST:
-                found += [f"{line[: -len(line.lstrip())]}# {known[node]}", line]
+                above = f"{line[: -len(line.lstrip())]}# {known[node]}"
+                found += [(above, None), (line, node if self._computes(one, node) else None)]
             else:
-                found.append(f"{line:<{COLUMN}}  # {known[node]}")
-        above = [*self.legend([*computed, *nodes]), *([head] if head else [])]
-        return "\n".join([*above, *found]) + "\n"
+                line = f"{line:<{COLUMN}}  # {known[node]}"
+                found.append((line, node if self._computes(one, node) else None))
+        legend = [*self.legend([*computed, *nodes]), *([head] if head else [])]
+        return [*((line, None) for line in legend), *found]
+
+    def _computes(self, one: Assign | Store | Evaluate, node: int) -> bool:
+        """Whether a statement is more than the beginning of a sum, or what was computed before."""
+        value = one.value.operand if isinstance(one.value, Cast) else one.value
+        if isinstance(value, Load):
+            return self.nodes[node].op in LEAVES
+        return not isinstance(value, Const)
 
     def node(self, number: int) -> str:
         """The user's name for a node, or its op, and the line."""
@@ -82,11 +136,12 @@ class Comments:
         nodes = (self.nodes[number] for number in sorted(set(numbers)))
         places = list(dict.fromkeys(place_of(node.source) for node in nodes))
         for place in places[:MOST]:
-            yield f"# {escaped(place)[-2 * WIDTH :]}  {escaped(self._text(place))}".rstrip()
+            yield f"# {escaped(place)[-2 * WIDTH :]}  {escaped(self.text(place))}".rstrip()
         if len(places) > MOST:
             yield f"# and {len(places) - MOST} more"
 
-    def _text(self, place: str) -> str:
+    def text(self, place: str) -> str:
+        """What the user wrote at a `file:line`; empty where it cannot be read."""
         file, _, number = place.rpartition(":")
         if file not in self.readable or not number.isdecimal():
             return ""

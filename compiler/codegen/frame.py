@@ -17,7 +17,7 @@ from compiler.ops import control
 from compiler.schedule.chunks import Cut
 
 
-class Entries:
+class TableEntries:
     """Gives out the entries of a table."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Frame:
 class Binder:
     """Gives entries to the slots of all bodies."""
 
-    def __init__(self, entries: Entries) -> None:
+    def __init__(self, entries: TableEntries) -> None:
         self.entries = entries
         self.frames: dict[tuple[int, int], Frame] = {}
 

@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 
 import networkx as nx
 
+from compiler.codegen.bytecode import HostCall, Instruction, TableLayout
 from compiler.codegen.calls import Calls
-from compiler.codegen.frame import Binder, Entries
+from compiler.codegen.frame import Binder, TableEntries
 from compiler.codegen.matmul import BLAS_DTYPES
 from compiler.codegen.memory import MemoryPlan, Slot
-from compiler.codegen.program import HostCall, Instruction, TableLayout
 from compiler.codegen.region import Region, place_region, region_of
-from compiler.codegen.statements import Body
 from compiler.core import dims
 from compiler.core.dims import Size, Unknown
 from compiler.core.types import mapped
@@ -37,7 +36,7 @@ class Kernel:
         program: which unit runs when, and on what.
         labels: the names of the unknown sizes.
         hosts: the instructions that call NumPy functions, those of bodies too.
-        graphs: the graph and the bodies below it, each with the number of its first node.
+        root: the graph in groups, and below it the bodies of its loops and branches.
     """
 
     units: tuple[Function, ...]
@@ -45,12 +44,24 @@ class Kernel:
     program: tuple[Instruction, ...]
     hosts: tuple[HostCall, ...]
     arguments: tuple[Slot, ...]
-    memory: MemoryPlan
     table: TableLayout
     labels: dict[Unknown, str]
-    fusion: Fusion
-    bodies: dict[int, Body]
-    graphs: tuple[tuple[int, nx.MultiDiGraph[int]], ...]
+    root: Region
+
+    @property
+    def memory(self) -> MemoryPlan:
+        """Where values lie."""
+        return self.root.memory
+
+    @property
+    def fusion(self) -> Fusion:
+        """The groups of the graph, without those of bodies."""
+        return self.root.fusion
+
+    @property
+    def graphs(self) -> tuple[tuple[int, nx.MultiDiGraph[int]], ...]:
+        """The graph and the bodies below it, each with the number of its first node."""
+        return tuple((region.first, region.graph) for region in self.root.all())
 
     @property
     def source(self) -> str:
@@ -80,8 +91,14 @@ class Kernel:
         }
 
 
-def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
-    """Fuse and plan a graph of primitive ops; `separate` keeps every node on its own."""
+def emit(graph: nx.MultiDiGraph[int], separate: bool = False, shared: bool = True) -> Kernel:
+    """Fuse and plan a graph of primitive ops.
+
+    Args:
+        separate: keeps every node on its own.
+        shared: whether groups that compute the same way share a unit; else each has its own, whose
+            statements all have one line of the user's, and one name for each array.
+    """
     root = region_of(graph, separate)
     unknowns = _unknowns(root)
     labels = {atom: f"n{i}" for i, atom in enumerate(unknowns)}
@@ -96,11 +113,11 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
             key=lambda slot: (slot.kind, slot.position),
         )
     )
-    entries = Entries()
+    entries = TableEntries()
     table = _table(root, unknowns, entries)
     binder = Binder(entries)
     binder.bind(root)
-    calls = Calls(table, labels, binder.frames, entries)
+    calls = Calls(table, labels, binder.frames, entries, shared)
     program = tuple(calls.program(root))
     table = replace(table, computed=entries.sizes(), length=entries.new())
     return Kernel(
@@ -109,12 +126,9 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False) -> Kernel:
         program,
         tuple(calls.hosts),
         arguments,
-        root.memory,
         table,
         labels,
-        root.fusion,
-        root.bodies,
-        tuple((region.first, region.graph) for region in root.all()),
+        root,
     )
 
 
@@ -142,7 +156,7 @@ def _unknowns(root: Region) -> list[Unknown]:
     return list(found)
 
 
-def _table(root: Region, unknowns: Sequence[Unknown], entries: Entries) -> TableLayout:
+def _table(root: Region, unknowns: Sequence[Unknown], entries: TableEntries) -> TableLayout:
     """The layout, of which what the program computes is not known yet."""
     for slot in root.memory.slots:
         root.entries.append(entries.new())

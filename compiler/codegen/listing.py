@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compiler.codegen.comments import Comments
-from compiler.codegen.kernel import Kernel
-from compiler.codegen.naming import Names, array_names, calls_of, named, words
-from compiler.codegen.program import (
+from compiler.codegen.bytecode import (
     Branch,
     Call,
     Change,
     HostCall,
     Instruction,
-    Loop,
-    Operand,
+    Repeat,
     Set,
     Share,
+    TableOperand,
     While,
 )
+from compiler.codegen.comments import Comments
+from compiler.codegen.kernel import Kernel
+from compiler.codegen.naming import Names, array_names, calls_of, named, words
 from compiler.codegen.scalar import BYTES, pointer_type
 from compiler.ir.sizes import size_expression
 from compiler.ir.text import INDENT, expression
@@ -43,7 +43,7 @@ class _Listing:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.table = kernel.table
-        self.comments = Comments(kernel.nodes())
+        self.comments = Comments(kernel)
         units = (one.name for one in kernel.units)
         names = Names([*RESERVED, *words(kernel), *kernel.labels.values(), *units])
         self.arrays = dict(zip(self.table.address, array_names(kernel, names), strict=True))
@@ -53,7 +53,7 @@ class _Listing:
         calls = calls_of(self.kernel.program)
         units = []
         for number, unit in enumerate(self.kernel.units):
-            shown = named(self.kernel, unit, calls[number], self.arrays)
+            shown = named(self.kernel, unit, calls[number], self.arrays, self.comments.names)
             nodes = [node for call in calls[number] for node in call.nodes]
             units.append(self.comments.unit(shown, nodes))
         return "\n\n".join([HEAD, *units, "\n".join(self._kernel()) + "\n"])
@@ -104,7 +104,7 @@ class _Listing:
                 yield from _returned()
             case Set():
                 yield from (f"t[{a}] = t[{b}] + t[{c}]" for a, b, c in one.sums)
-            case Loop():
+            case Repeat():
                 yield f"for _ in range(t[{one.count}]):"
                 yield from self._inside(one.body, depth)
                 yield from (f"{INDENT}t[{at}] = t[{at}] + t[{by}]" for at, by in one.moves)
@@ -137,7 +137,7 @@ class _Listing:
         else:
             yield called
 
-    def _operand(self, operand: Operand, type: str, depth: int) -> str:
+    def _operand(self, operand: TableOperand, type: str, depth: int) -> str:
         entry, addend = operand.entry, operand.addend
         if entry == self.table.zero:
             return str(addend)

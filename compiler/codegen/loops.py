@@ -19,7 +19,7 @@ WINDOW_LINES = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class NestedLoop:
     """A loop of the kernel: the axes of the domain that it runs over as one, and its extent."""
 
     axes: tuple[int, ...]
@@ -31,14 +31,16 @@ class Loop:
         return f"i{self.axes[-1]}"
 
 
-def merge_loops(statements: Sequence[Statement], domain: Sequence[tuple[int, Size]]) -> list[Loop]:
+def merge_loops(
+    statements: Sequence[Statement], domain: Sequence[tuple[int, Size]]
+) -> list[NestedLoop]:
     """The loops over `domain` (axis, extent), outermost first.
 
     Two neighbours become one loop where every place in memory moves by one step of the outer loop
     exactly as by a whole run of the inner one.
     """
     forms = [form for one in statements for form in (one.place, one.index) if form.terms]
-    loops: list[Loop] = []
+    loops: list[NestedLoop] = []
     for axis, extent in reversed(domain):
         if extent == 1:
             continue
@@ -48,13 +50,13 @@ def merge_loops(statements: Sequence[Statement], domain: Sequence[tuple[int, Siz
                 form.coefficient(axis) == form.coefficient(inner.axes[-1]) * inner.extent
                 for form in forms
             ):
-                loops[-1] = Loop((axis, *inner.axes), extent * inner.extent)
+                loops[-1] = NestedLoop((axis, *inner.axes), extent * inner.extent)
                 continue
-        loops.append(Loop((axis,), extent))
+        loops.append(NestedLoop((axis,), extent))
     return loops[::-1]
 
 
-def written_out(loops: Sequence[Loop], most: int = COPIES) -> int:
+def written_out(loops: Sequence[NestedLoop], most: int = COPIES) -> int:
     """From which of the loops on they are written out: innermost ones of few iterations in all.
 
     The native compiler vectorises innermost loops only, and unrolls none before it does.
@@ -177,13 +179,13 @@ class Nest:
     then the next ones.
     """
 
-    rows: tuple[Loop, ...]
-    columns: tuple[Loop, ...]
+    rows: tuple[NestedLoop, ...]
+    columns: tuple[NestedLoop, ...]
     written_out: int
     strips: bool
 
     @property
-    def outermost(self) -> Loop | None:
+    def outermost(self) -> NestedLoop | None:
         """The first loop that is printed as one."""
         loops = self.rows or self.columns[: self.written_out]
         return loops[0] if loops else None
@@ -201,7 +203,7 @@ def nest_of(body: Body) -> Nest:
     return Nest(tuple(merge_loops(statements, rows)), tuple(loops), printed, strips)
 
 
-def _reads_across(statements: Sequence[Statement], loops: Sequence[Loop]) -> bool:
+def _reads_across(statements: Sequence[Statement], loops: Sequence[NestedLoop]) -> bool:
     """Whether the last loop meets another cache line in each iteration, and the one around it the
     same lines again: there may be too many of them to be in the cache still.
     """

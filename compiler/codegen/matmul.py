@@ -40,8 +40,8 @@ from compiler.ir.records import (
     Store,
 )
 from compiler.ir.sizes import times, total_of
+from compiler.schedule.access import contiguous_strides
 from compiler.schedule.chunks import COPYING, TILE, Cells, Cut
-from compiler.schedule.demand import contiguous_strides
 from compiler.schedule.groups import MatmulGroup, View, blas_layout
 
 SizeOf: TypeAlias = "Callable[[Size], Expr]"

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from compiler.codegen.program import Branch, Call, Instruction, Loop, Share, While
+from compiler.codegen.bytecode import Branch, Call, Instruction, Repeat, Share, While
 from compiler.codegen.scalar import BYTES
-from compiler.ir.records import Assign, Function, Load, Name
+from compiler.ir.records import NOWHERE, Assign, Function, Load, Name
 from compiler.ir.walk import expressions, functions, renamed, statements, variables
 
 if TYPE_CHECKING:
@@ -37,13 +37,17 @@ class Names:
 
     def new(self, wanted: str | None, otherwise: str) -> str:
         """A new name: like the wanted one, if that has a letter to begin with."""
-        name = _OTHERS.sub("_", wanted or "")[:LONGEST].strip("_")
-        if not _IDENTIFIER.fullmatch(name):
-            name = otherwise
+        name = _taken(wanted or "") or otherwise
         while name in self._taken:
             name += "_"
         self._taken.add(name)
         return name
+
+
+def _taken(wanted: str) -> str:
+    """What is taken of a user's name: nothing if it has no letter to begin with."""
+    name = _OTHERS.sub("_", wanted)[:LONGEST].strip("_")
+    return name if _IDENTIFIER.fullmatch(name) else ""
 
 
 def array_names(kernel: Kernel, names: Names) -> list[str]:
@@ -57,7 +61,7 @@ def array_names(kernel: Kernel, names: Names) -> list[str]:
         elif slot.kind in ("input", "variable", "constant"):
             found.append(names.new(node.name if node else None, f"{slot.kind}_{i}"))
         else:
-            found.append(names.new(f"{node.op.name}_{i}" if node else None, f"memory_{i}"))
+            found.append(names.new(made_name(node, i), f"memory_{i}"))
     return found
 
 
@@ -71,6 +75,11 @@ def makers(kernel: Kernel) -> dict[int, Node]:
     return parts | whole
 
 
+def made_name(node: Node | None, slot: int) -> str:
+    """The name of memory after what is computed there: the user's name for it, or its op."""
+    return f"{(node.name or node.op.name) if node else 'memory'}_{slot}"
+
+
 def calls_of(program: Iterable[Instruction]) -> dict[int, list[Call | Share]]:
     """The calls of each unit, those in loops and branches too."""
     found: dict[int, list[Call | Share]] = {}
@@ -79,7 +88,7 @@ def calls_of(program: Iterable[Instruction]) -> dict[int, list[Call | Share]]:
         one = pending.pop()
         if isinstance(one, Call | Share):
             found.setdefault(one.unit, []).append(one)
-        elif isinstance(one, Loop):
+        elif isinstance(one, Repeat):
             pending += one.body[::-1]
         elif isinstance(one, While):
             pending += [*one.body[::-1], *one.test[::-1]]
@@ -89,12 +98,16 @@ def calls_of(program: Iterable[Instruction]) -> dict[int, list[Call | Share]]:
 
 
 def named(
-    kernel: Kernel, unit: Function, given: Sequence[Call | Share], arrays: Mapping[int, str]
+    kernel: Kernel,
+    unit: Function,
+    given: Sequence[Call | Share],
+    arrays: Mapping[int, str],
+    values: Mapping[int, str],
 ) -> Function:
     """A unit with the names of its arrays, of which `arrays` has those at entries of the table.
 
-    A variable that is read from a user's array has its name too. A unit that is called on several
-    arrays keeps its own names.
+    A variable that is read from a user's array has its name too, and what computes a node the name
+    that `values` has for it. A unit that is called on several arrays keeps its own names.
     """
     if len({one.operands for one in given}) != 1:
         return unit
@@ -116,8 +129,11 @@ def named(
     for one in statements(unit.body):
         if isinstance(one, Assign) and one.name.startswith("v"):
             read = one.value.pointer if isinstance(one.value, Load) else None
+            node = unit.first + (unit.node if one.node == NOWHERE else one.node)
             if isinstance(read, Name) and read.name in users:
                 wanted[one.name] = f"{wanted[read.name]}_{one.name[1:]}"
+            elif name := _taken(values.get(node, "")):
+                wanted[one.name] = f"{name}_{one.name[1:]}"
     return _renamed(unit, wanted)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from compiler.codegen.chunks import ChunkPlan
-from compiler.codegen.loops import STRIP, Loop, Nest, statements_of
+from compiler.codegen.loops import STRIP, Nest, NestedLoop, statements_of
 from compiler.codegen.scalar import (
     ACCUMULATOR,
     ELEMENT,
@@ -168,14 +168,14 @@ class Nester:
             found += self._stage(row, passes[0] if passes else ())
         return self._inside(self.nest.rows, found)
 
-    def _inside(self, loops: Sequence[Loop], block: Sequence[Stmt]) -> list[Stmt]:
+    def _inside(self, loops: Sequence[NestedLoop], block: Sequence[Stmt]) -> list[Stmt]:
         """Statements inside loops, the first of which is the outermost."""
         found = list(block)
         for loop in reversed(loops):
             found = [self._loop(loop, found)]
         return found
 
-    def _loop(self, loop: Loop, block: Sequence[Stmt]) -> For:
+    def _loop(self, loop: NestedLoop, block: Sequence[Stmt]) -> For:
         return For(loop.variable, *self._bounds(loop), tuple(block))
 
     def _stage(self, row: Sequence[Statement], over_columns: Sequence[Statement]) -> list[Stmt]:
@@ -294,12 +294,12 @@ class Nester:
         self.fixed.pop(loop.axes[-1], None)
         return found
 
-    def _is_long(self, columns: Sequence[Loop]) -> bool:
+    def _is_long(self, columns: Sequence[NestedLoop]) -> bool:
         """Whether loops, of which one at least is not written out, have many iterations."""
         extent = product([loop.extent for loop in columns])
         return self.nest.written_out > 0 and (isinstance(extent, Dim) or extent > BLOCK)
 
-    def _bounds(self, loop: Loop) -> tuple[Expr, Expr]:
+    def _bounds(self, loop: NestedLoop) -> tuple[Expr, Expr]:
         if self.plan is not None and loop is self.nest.outermost:
             return Name("first"), Name("last")
         return ZERO, self.size(loop.extent)

@@ -17,7 +17,7 @@ from compiler.codegen.chunks import (
     ChunkPlan,
     padded,
 )
-from compiler.codegen.loops import Loop, merge_loops
+from compiler.codegen.loops import NestedLoop, merge_loops
 from compiler.codegen.scalar import ELEMENT
 from compiler.codegen.statements import Memory, Statement
 from compiler.core.affine import Affine
@@ -37,8 +37,8 @@ from compiler.ir.records import (
     Store,
 )
 from compiler.ir.sizes import times, total_of
+from compiler.schedule.access import contiguous_strides, offset_of
 from compiler.schedule.chunks import PRODUCT_GRAIN, Chunks
-from compiler.schedule.demand import contiguous_strides, offset_of
 from compiler.schedule.groups import Pack
 
 MOST_PACKED = 1 << 17  # elements: a quarter of a second level of the cache of 2 MB, in float32
@@ -192,14 +192,14 @@ def _target(packed: Packed) -> Affine:
     return offset_of(tuple(Affine(0, ((axis, 1),)) for axis in range(len(shape))), (*down, *across))
 
 
-def _loops(packed: Packed, place: Affine, target: Affine) -> list[Loop]:
+def _loops(packed: Packed, place: Affine, target: Affine) -> list[NestedLoop]:
     """The loops over rows, pieces, lines and columns."""
     shape, split = packed.shape, packed.pack.split
     copy = Statement("", ELEMENT, frozenset(), ("node", packed.pack.base), place, target)
     domain = list(enumerate(shape))
     return [
         *merge_loops([copy], domain[:split]),
-        *(Loop((axis,), extent) for axis, extent in domain[split : split + 2]),
+        *(NestedLoop((axis,), extent) for axis, extent in domain[split : split + 2]),
         *merge_loops([copy], domain[split + 2 :]),
     ]
 

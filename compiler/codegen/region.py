@@ -24,7 +24,7 @@ from compiler.core.types import TensorType
 from compiler.graph.view import Node
 from compiler.ir.records import Expr
 from compiler.ops import control
-from compiler.passes.roots import separate_roots
+from compiler.passes.copy_insertion import separate_roots
 from compiler.schedule.fuse import fuse
 from compiler.schedule.groups import Fusion, LoopGroup, MatmulGroup, NestedGroup
 

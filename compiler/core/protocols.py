@@ -25,6 +25,10 @@ class CompiledPullback(Protocol):
         """The outputs that have cotangents."""
 
     @property
+    def needs(self) -> tuple[int, ...]:
+        """The operands that get cotangents, of those that were asked for."""
+
+    @property
     def reads(self) -> Collection[int]:
         """The operands whose values the reverse pass may read."""
 

@@ -1,15 +1,66 @@
-"""What a node's source says: the user's `file:line`, and of a gradient the op that it is of."""
+"""What a node's source says: the user's `file:line`, and of a gradient the op that it is of.
+
+A source is a text. Every pass hands it on with what it makes of a node, and so the scope that the
+line was run in goes with it: `in_scope` is the same text with the scope beside it.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import TypeAlias
+
+Scope: TypeAlias = "tuple[str, ...]"
+"""The names of nested scopes, the outermost first."""
 
 _GRADIENT = re.compile(r"gradient of (\w+) at (.*)", re.DOTALL)
 
 
+class _Scoped(str):
+    """A source that knows its scope; equal to the text without it."""
+
+    __slots__ = ("scope",)
+
+    scope: Scope
+
+
+def in_scope(source: str, scope: Scope) -> str:
+    """The source, in a scope."""
+    if not scope:
+        return source
+    made = _Scoped(source)
+    made.scope = scope
+    return made
+
+
+def scope_of(source: str) -> Scope:
+    """The scope of a source; empty if it has none."""
+    return source.scope if isinstance(source, _Scoped) else ()
+
+
+class _Marked(_Scoped):
+    """A source that knows a number; equal to the text without it."""
+
+    __slots__ = ("mark",)
+
+    mark: int
+
+
+def marked(source: str, mark: int) -> str:
+    """The source with a number, by which a node is known again after the passes."""
+    made = _Marked(source)
+    made.scope = scope_of(source)
+    made.mark = mark
+    return made
+
+
+def mark_of(source: str) -> int | None:
+    """The number of a source; None if it has none."""
+    return source.mark if isinstance(source, _Marked) else None
+
+
 def of_gradient(op: str, source: str) -> str:
     """The source of what is computed for the gradient of an op."""
-    return f"gradient of {op} at {place_of(source)}"
+    return in_scope(f"gradient of {op} at {place_of(source)}", scope_of(source))
 
 
 def place_of(source: str) -> str:

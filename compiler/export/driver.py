@@ -1,6 +1,6 @@
 """The driver of an exported kernel: Python that calls the units in their order, on arrays.
 
-It is printed from the program (`compiler.codegen.program`), whose operands are entries of a table
+It is printed from the program (`compiler.codegen.bytecode`), whose operands are entries of a table
 of addresses. Here they are arrays by name, each the elements of a value in a row; a slice that a
 loop moves along a stack is the stack and the place where it begins.
 """
@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compiler.codegen.comments import Comments
-from compiler.codegen.kernel import Kernel
-from compiler.codegen.program import (
+from compiler.codegen.bytecode import (
     Branch,
     Call,
     Change,
     HostArray,
     HostCall,
     Instruction,
-    Loop,
-    Operand,
+    Repeat,
     Set,
     Share,
+    TableOperand,
     While,
 )
+from compiler.codegen.comments import Comments
+from compiler.codegen.kernel import Kernel
 from compiler.core.dims import Size, Unknown
 from compiler.core.types import DType
 from compiler.ir.sizes import size_expression
@@ -50,6 +50,7 @@ class Driver:
         comments: what tells of nodes.
         hosts: the text of the call of a host step, by its entry; {} is the operands.
         placed: per unit the operands that it takes as a whole array and a place.
+        failure: the name of the error that an index out of range raises.
         failing: the nodes that may be given an index out of range.
     """
 
@@ -59,6 +60,7 @@ class Driver:
     comments: Comments
     hosts: Mapping[int, str]
     placed: Mapping[int, Sequence[int]]
+    failure: str = "IndexError"
     failing: set[int] = field(default_factory=set)
     _slots: dict[int, int] = field(init=False)
     _values: dict[int, str] = field(init=False)
@@ -112,7 +114,7 @@ class Driver:
                 yield from self._host(one)
             case Set():
                 yield from (self._start(*each) for each in one.sums)
-            case Loop():
+            case Repeat():
                 yield f"for _ in range({self._values[one.count]}):"
                 yield from self._body(one.body)
                 for entry, by in one.moves:
@@ -148,7 +150,7 @@ class Driver:
         yield from (INDENT + line for line in called)
 
     def _called(
-        self, unit: int, operands: Sequence[Operand], chunk: Sequence[str]
+        self, unit: int, operands: Sequence[TableOperand], chunk: Sequence[str]
     ) -> Iterator[str]:
         table = self.kernel.table
         gemm = set(table.gemm.values())
@@ -166,9 +168,9 @@ class Driver:
         self.failing |= {each.addend for each in operands if each.entry == table.zero}
         yield f"status = {call}"
         yield "if status:"
-        yield f'{INDENT}raise IndexError(f"{{FAILURES[status]}}: no index {{failed[0]}}")'
+        yield f'{INDENT}raise {self.failure}(f"{{FAILURES[status]}}: no index {{failed[0]}}")'
 
-    def _operand(self, operand: Operand) -> str:
+    def _operand(self, operand: TableOperand) -> str:
         if operand.entry == self.kernel.table.own:
             return "failed"
         if operand.entry in self._dtypes:
@@ -179,7 +181,7 @@ class Driver:
             return str(int(value) + operand.addend)
         return f"{value} + {operand.addend}" if operand.addend else value
 
-    def _whole(self, operand: Operand) -> tuple[str, str]:
+    def _whole(self, operand: TableOperand) -> tuple[str, str]:
         """The array in which an operand begins, and the place there."""
         first = operand.addend // self._dtypes[operand.entry].itemsize
         moving = self._moving.get(operand.entry)

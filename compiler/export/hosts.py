@@ -19,8 +19,13 @@ from compiler.ir.sizes import size_expression
 from compiler.ir.text import INDENT, factor
 
 if TYPE_CHECKING:
-    from compiler.codegen.program import HostCall
+    from compiler.codegen.bytecode import HostCall
     from compiler.runners.compiled import CompiledRunner
+
+
+def host_name(call: HostCall) -> str:
+    """A name for one host step."""
+    return f"host_{call.op}_{call.at}"
 
 
 class NotNumpyError(Exception):
@@ -42,7 +47,7 @@ class Hosts:
         self.labels = labels
         self.calls: dict[int, str] = {}
         sources: dict[str, str] = {}
-        for call in runner.image.hosts:
+        for call in runner.launch_plan.hosts:
             name = f"host_{call.op}"
             try:
                 sources.setdefault(name, _source(name, op_named(call.op).evaluate))

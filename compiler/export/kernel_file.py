@@ -5,18 +5,18 @@ from __future__ import annotations
 import keyword
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compiler.codegen.bytecode import Call, Share
 from compiler.codegen.comments import Comments
 from compiler.codegen.kernel import Kernel
 from compiler.codegen.memory import Slot
-from compiler.codegen.naming import Names, calls_of, makers, named
-from compiler.codegen.program import Call, Share
+from compiler.codegen.naming import Names, calls_of, made_name, makers, named
 from compiler.core import dims
 from compiler.core.dims import Size, Unknown
 from compiler.core.errors import OptionError
@@ -24,7 +24,7 @@ from compiler.core.record import Record
 from compiler.core.types import substituted
 from compiler.export.driver import Driver
 from compiler.export.functions import all_names, definitions, used_names
-from compiler.export.hosts import Hosts
+from compiler.export.hosts import Hosts, host_name
 from compiler.export.places import placed, with_places
 from compiler.ir import records
 from compiler.ir.records import Function, Name
@@ -105,7 +105,7 @@ def export(
             f"export: {place.name!r} would hide the module {place.stem} from Python and from itself"
         )
     arrays: dict[str, Any] = {}
-    file = KernelFile(runner)
+    file = KernelFile(runner, runner.kernel)
     runs = bool(inputs) or not runner.feeds
     if runs:
         before = [one.array.copy() for one in expected.states]
@@ -131,56 +131,57 @@ class KernelFile:
 
     Attributes:
         inputs, variables: the names of what `run` takes, which are the user's where they can be.
+        comments: what is said of nodes.
         large: the constants that are saved beside it, by name.
     """
 
     runner: CompiledRunner
-    kernel: Kernel = field(init=False)
+    kernel: Kernel
     inputs: list[str] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
     large: dict[str, Any] = field(default_factory=dict)
     _names: dict[int, str] = field(default_factory=dict)  # by entry of the table
     _calls: dict[int, list[Call | Share]] = field(init=False)
-    _comments: Comments = field(init=False)
+    comments: Comments = field(init=False)
     _labels: dict[Unknown, str] = field(init=False)
     _placed: dict[int, list[int]] = field(init=False)
 
     def __post_init__(self) -> None:
-        kernel = self.kernel = self.runner.kernel
-        table, image = kernel.table, self.runner.image
+        kernel = self.kernel
+        table, launch_plan = kernel.table, self.runner.launch_plan
         self._labels = kernel.labels
         self._placed = placed(kernel.units, kernel.program, set(table.address))
         self._calls = calls_of(kernel.program)
-        self._comments = Comments(kernel.nodes())
+        self.comments = Comments(kernel)
         moving = (f"{part}_{at}" for part in ("place", "stack") for at in range(table.length))
-        hosts = (f"host_{one.op}" for one in kernel.hosts)
+        hosts = (name for one in kernel.hosts for name in (f"host_{one.op}", host_name(one)))
         units = (one.name for one in kernel.units)
         names = Names([*all_names(), *RESERVED, *self._labels.values(), *units, *hosts, *moving])
-        for feed, array in zip(self.runner.feeds, image.inputs, strict=True):
+        for feed, array in zip(self.runner.feeds, launch_plan.inputs, strict=True):
             self._names[array.at] = names.new(feed.name, f"input_{len(self.inputs)}")
             self.inputs.append(self._names[array.at])
         nodes = self.runner.definition.nodes
-        for at, node in image.variables:
+        for at, node in launch_plan.variables:
             self._names[at] = names.new(nodes[node].name, f"variable_{len(self.variables)}")
             self.variables.append(self._names[at])
-        for i, array in enumerate(image.outputs):
+        for i, array in enumerate(launch_plan.outputs):
             self._names[array.at] = names.new(None, f"output_{i}")
         for i, at in enumerate(self._constants()):
             self._names[at] = names.new(None, f"constant_{i}")
         made = makers(kernel)
         for i, at in enumerate(table.address):
             if at not in self._names:
-                op = made[i].op.name if i in made else "memory"
-                self._names[at] = names.new(f"{op}_{i}", f"memory_{i}")
+                self._names[at] = names.new(made_name(made.get(i), i), f"memory_{i}")
 
     def text(self, file: str, saved: str, runs: bool) -> str:
         """The whole file."""
         hosts = Hosts(self.runner, self._labels)
-        names = [self._names[at] for at in self.kernel.table.address]
-        comments = self._comments
-        driver = Driver(self.kernel, names, self._labels, comments, hosts.calls, self._placed)
-        run = "\n".join(self._run(driver))
-        units = [self._unit(i) for i in range(len(self.kernel.texts))]
+        driver = self.driver(hosts.calls)
+        run = "\n".join(['@np.errstate(all="ignore")', *self.run(driver)])
+        units = [
+            "\n".join([line for line, _ in self.unit(i, "@compiled")])
+            for i in range(len(self.kernel.units))
+        ]
         constants = list(self._constant_lines())
         end = USAGE
         if runs:
@@ -190,7 +191,7 @@ class KernelFile:
         library = definitions(used)
         places = [f'SAVED = pathlib.Path(__file__).with_name("{saved}")'] if "SAVED" in used else []
         if driver.failing:
-            places += self._failures(driver.failing)
+            places += self.failures(driver.failing)
         imports = self._imports("\n".join([library, *places, *code]))
         parts = [
             HEAD.format(file=file) + "\n" + imports,
@@ -203,6 +204,11 @@ class KernelFile:
         ]
         return "\n\n\n".join(part for part in parts if part) + "\n"
 
+    def driver(self, hosts: Mapping[int, str], failure: str = "IndexError") -> Driver:
+        """What prints the calls of the units; `hosts` has those of host steps."""
+        names = [self._names[at] for at in self.kernel.table.address]
+        return Driver(self.kernel, names, self._labels, self.comments, hosts, self._placed, failure)
+
     def _imports(self, code: str) -> str:
         used = used_names(code)
         plain = [name for name in ("math", "pathlib", "sys") if name in used]
@@ -213,27 +219,33 @@ class KernelFile:
         lines += [f"from numba import {', '.join(numba)}"] if numba else []
         return "\n".join(lines)
 
-    def _unit(self, number: int) -> str:
-        """A unit below the user's lines; NumPy's product needs no address."""
+    def unit(self, number: int, decorator: str = "") -> list[tuple[str, int | None]]:
+        """The lines of a unit, each with the node that it computes, below the user's lines.
+
+        NumPy's product needs no address.
+        """
         calls = self._calls[number]
         unit = with_places(self.kernel.units[number], self._placed.get(number, ()))
-        unit = named(self.kernel, unit, calls, self._names)
+        unit = named(self.kernel, unit, calls, self._names, self.comments.names)
         nodes = [node for call in calls for node in call.nodes]
-        return self._comments.unit(_without_blas(unit), nodes, "@compiled").rstrip("\n")
+        return self.comments.rows(_without_blas(unit), nodes, decorator)
 
     def _constants(self) -> dict[int, Any]:
         """The arrays of constants by the entries of their addresses."""
-        nodes, image = self.runner.definition.nodes, self.runner.image
-        found = {at: nodes[node].attrs["value"].array for at, node in image.constants}
-        return found | {at: literal.array for at, literal in image.folded}
+        nodes, launch_plan = self.runner.definition.nodes, self.runner.launch_plan
+        found = {at: nodes[node].attrs["value"].array for at, node in launch_plan.constants}
+        return found | {at: literal.array for at, literal in launch_plan.folded}
+
+    def elements(self) -> Iterator[tuple[str, Any]]:
+        """The constants by their names, as `run` reads them: the elements in a row."""
+        for at, array in self._constants().items():
+            flat = array.reshape(-1)
+            yield self._names[at], flat.view(np.uint8) if flat.dtype == np.bool_ else flat
 
     def _constant_lines(self) -> Iterator[str]:
         large = []
-        for at, array in self._constants().items():
-            name = self._names[at]
-            flat = array.reshape(-1)
-            flat = flat.view(np.uint8) if flat.dtype == np.bool_ else flat
-            if array.size <= SMALL:
+        for name, flat in self.elements():
+            if flat.size <= SMALL:
                 values = ", ".join(map(_number, flat.tolist()))
                 yield f"{name} = np.array([{values}], np.{flat.dtype.name})"
             else:
@@ -243,7 +255,7 @@ class KernelFile:
             yield "with np.load(SAVED) as saved:"
             yield from (f'{INDENT}{name} = saved["constant.{name}"]' for name in large)
 
-    def _failures(self, failing: set[int]) -> Iterator[str]:
+    def failures(self, failing: set[int]) -> Iterator[str]:
         """What a status says: the op that was given an index out of range, and its line."""
         yield "FAILURES = {"
         for number in sorted(failing):
@@ -253,12 +265,11 @@ class KernelFile:
             yield f"{INDENT}{number + 1}: {text!a},"
         yield "}"
 
-    def _run(self, driver: Driver) -> Iterator[str]:
+    def run(self, driver: Driver) -> Iterator[str]:
         """The function that calls the units."""
-        image = self.runner.image
+        launch_plan = self.runner.launch_plan
         given = ", ".join([*self.inputs, *(["*", *self.variables] if self.variables else [])])
         body = list(driver.lines())
-        yield '@np.errstate(all="ignore")'
         yield f"def run({given}):"
         yield f'{INDENT}"""Compute the results.'
         yield ""
@@ -291,7 +302,7 @@ class KernelFile:
             yield f"{INDENT}failed = np.zeros(1, np.int64)"
         yield from (INDENT + line if line else line for line in body)
         results = []
-        for (name, slot), array in zip(outputs, image.outputs, strict=True):
+        for (name, slot), array in zip(outputs, launch_plan.outputs, strict=True):
             text = f"{name}.reshape({self._shape(array.shape)})"
             results.append(f"{text}.view(np.bool_)" if slot.dtype.kind == "b" else text)
         single = isinstance(self.runner.restructure([*range(len(results))]), int)
@@ -302,7 +313,7 @@ class KernelFile:
     def _sizes(self) -> Iterator[str]:
         """The lines that name the unknown sizes, each an axis of an input."""
         found: set[Unknown] = set()
-        for name, array in zip(self.inputs, self.runner.image.inputs, strict=True):
+        for name, array in zip(self.inputs, self.runner.launch_plan.inputs, strict=True):
             axes = [dims.as_unknown(size) for size in array.shape]
             new = [atom for atom in axes if atom is not None and atom not in found]
             if new:
@@ -362,9 +373,9 @@ class KernelFile:
 
 RESERVED = frozenset(
     {
-        "FAILURES", "IndexError", "SAVED", "abs", "annotations", "chunk", "chunks", "extent",
-        "failed", "first", "found", "last", "main", "math", "max", "min", "njit", "np", "objmode",
-        "pathlib", "range", "run", "saved", "status", "sys", "type",
+        "FAILURES", "IndexError", "OutOfRangeError", "SAVED", "abs", "annotations", "chunk",
+        "chunks", "extent", "failed", "first", "found", "last", "main", "math", "max", "min",
+        "njit", "np", "objmode", "pathlib", "range", "run", "saved", "status", "sys", "type",
     }
 )  # fmt: skip
 """Names of an exported file that mean something else than a user's array."""

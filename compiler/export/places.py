@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from compiler.codegen.program import Branch, Call, Instruction, Loop, Set, Share, While
+from compiler.codegen.bytecode import Branch, Call, Instruction, Repeat, Set, Share, While
 from compiler.core.record import Record
 from compiler.ir.records import (
     Binary,
@@ -113,7 +113,7 @@ def _all(program: Iterable[Instruction]) -> Iterator[Instruction]:
     for one in program:
         yield one
         match one:
-            case Loop():
+            case Repeat():
                 yield from _all(one.body)
             case While():
                 yield from _all((*one.test, *one.body))

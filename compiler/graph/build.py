@@ -8,17 +8,19 @@ of the operand. The graph's own attributes are `inputs` and `outputs` (tuples of
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.core import fork
 from compiler.core.errors import GraphError
+from compiler.core.reports import Report, collector
 from compiler.core.types import TensorType
 from compiler.graph.definition import Definition, Node, Updates, define, intern_key
 from compiler.graph.expression import Expression, again
-from compiler.graph.traversal import fold_records
+from compiler.graph.traversal import ancestors, fold_records
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -100,11 +102,29 @@ def expressions_of(graph: nx.MultiDiGraph[int]) -> dict[int, Expression]:
 def rebuilt(graph: nx.MultiDiGraph[int], made: Mapping[int, Expression]) -> nx.MultiDiGraph[int]:
     """The graph in which each root of `graph` is replaced by the expression made for it."""
     roots: Mapping[str, Any] = graph.graph
-    return build(
-        [made[node] for node in roots["inputs"]],
-        [made[node] for node in roots["outputs"]],
-        [(made[variable], made[new]) for variable, new in roots["updates"]],
-    )
+    inputs = [made[node] for node in roots["inputs"]]
+    outputs = [made[node] for node in roots["outputs"]]
+    updates = [(made[variable], made[new]) for variable, new in roots["updates"]]
+    reports = collector()
+    if reports is not None:
+        kept = {one.serial for one in ancestors([*inputs, *outputs, *itertools.chain(*updates)])}
+        reports.extend(_dropped(nodes_of(graph), made, kept))
+    return build(inputs, outputs, updates)
+
+
+def _dropped(
+    nodes: Mapping[int, Node], made: Mapping[int, object], kept: Container[int]
+) -> Iterator[Report]:
+    """The nodes of which nothing is left, each with those that have read it."""
+    readers: dict[int, list[Node]] = {number: [] for number in nodes}
+    for node in nodes.values():
+        for operand in dict.fromkeys(node.operands):
+            readers[operand].append(node)
+    for number, node in nodes.items():
+        value = made.get(number)
+        if isinstance(value, Expression) and value.serial not in kept:
+            others = tuple([(one.op.name, one.source) for one in readers[number]])
+            yield Report("dropped", node.source, node.op.name, "", "nothing reads it", others)
 
 
 def verify(graph: nx.MultiDiGraph[int]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from compiler.core.errors import GraphError
 from compiler.core.op import Attrs, Op
+from compiler.core.reports import report_all
 from compiler.core.types import TensorType
 from compiler.graph.expression import Expression, again
 from compiler.graph.state import State
@@ -44,12 +45,14 @@ class Definition:
     Attributes:
         inputs, outputs: nodes.
         updates: pairs of a variable's node and the node of its next value.
+        merged: what is written elsewhere too: nodes, each with the source of an equal one.
     """
 
     nodes: tuple[Node, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     updates: tuple[tuple[int, int], ...]
+    merged: tuple[tuple[int, str], ...] = ()
 
     def with_states(self, copied: Callable[[State], object]) -> Definition:
         """The same over other states of its variables: what `copied` makes of each."""
@@ -71,6 +74,7 @@ def define(
 ) -> Definition:
     """What computes `outputs` and the new values of `updates`."""
     nodes: list[Node] = []
+    merged: list[tuple[int, str]] = []
     ids: dict[int, int] = {}
     known: dict[Any, int] = {}
     roots = [*inputs, *outputs, *(part for pair in updates for part in pair)]
@@ -79,12 +83,19 @@ def define(
         node = known.setdefault(intern_key(one.op, operands, one.attrs), len(nodes))
         if node == len(nodes):
             nodes.append(Node(node, one.op, operands, one.attrs, one.type, one.name, one.source))
+        elif operands and one.source is not nodes[node].source:
+            merged.append((node, one.source))
         ids[one.serial] = node
+    for node, source in merged:
+        first = nodes[node]
+        others = ((first.op.name, first.source),)
+        report_all("merged", "", [(first.op.name, source)], "computed once", others)
     return Definition(
         tuple(nodes),
         tuple(ids[expression.serial] for expression in inputs),
         tuple(ids[expression.serial] for expression in outputs),
         tuple((ids[variable.serial], ids[new.serial]) for variable, new in updates),
+        tuple(merged),
     )
 
 

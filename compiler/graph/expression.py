@@ -20,8 +20,10 @@ from compiler.core.errors import DTypeError, GraphError
 from compiler.core.op import Attrs, Op, Operand
 from compiler.core.pickling import STREAM, Stream
 from compiler.core.refusals import refuse, remembered
+from compiler.core.source import Scope, in_scope, scope_of
 from compiler.core.types import DType, Shape, TensorType, as_dtype
 from compiler.core.values import Tree, Value
+from compiler.graph.scope import current_scope
 from compiler.graph.traversal import ancestors
 from compiler.ops import arithmetic, leaves
 from compiler.ops.operators import Operators
@@ -71,7 +73,7 @@ class Expression(Operators):
         self.operands = operands
         self.attrs = attrs
         self.name = name
-        self.source = source or _line.get() or user_line()
+        self.source = source or _line.get() or in_scope(user_line(), current_scope())
         self.type = type or self._infer()
         self.serial = next(_serials)
         self.weak = False
@@ -111,6 +113,16 @@ class Expression(Operators):
         """
         return self.type.ndim
 
+    @property
+    def scope(self) -> Scope:
+        """The names of the scopes that it was made in, the outermost first: see `sg.scope`.
+
+        Example:
+            >>> sg.placeholder("x", (None, 3)).scope
+            ()
+        """
+        return scope_of(self.source)
+
     def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Expression:
         """The expression of `op` on `operands`, promoted to one dtype where the op wants it."""
         for operand in operands:
@@ -148,6 +160,7 @@ class Expression(Operators):
         )
 
     def _number(self) -> NoReturn:
+        """Refused: an expression has no value before it runs."""
         refuse(
             f"{self} has no value before it runs",
             "compute with it as it is, or give it by keyword, which makes a number static",
@@ -310,6 +323,11 @@ def at_line(source: str) -> Iterator[None]:
         _line.reset(token)
 
 
+def current_line() -> str:
+    """The source that new expressions are attributed to inside `at_line`; else empty."""
+    return _line.get() or ""
+
+
 def is_own(filename: str) -> bool:
     """Whether a file belongs to the project's own packages."""
     return filename.startswith(_PACKAGES)
@@ -328,6 +346,11 @@ def constant(array: Value) -> Expression:
     array = as_array(array)
     as_dtype(array.dtype, "constant")
     return construct(leaves.constant, (), {"value": leaves.Literal(array)})
+
+
+def named(one: Applied) -> tuple[str, str]:
+    """What reports say of an expression or a node: its op's name and its source."""
+    return one.op.name, one.source
 
 
 def next_serial() -> int:

@@ -1,9 +1,9 @@
 """Forms: sizes, dtypes and attributes of nodes as what JSON has, the same wherever they are kept.
 
-Saved graphs (`serialise.py`), entries of the kernel cache (`compiler/runtime/cache/images.py`) and
-its keys (`canonical.py`) share them. They differ in how an unknown size is named, and in which
-further values they have: that is what classes derived from `Encoder` and `Decoder` say. Whatever
-a decoder gets is checked; FormatError if it is no form.
+Saved graphs (`serialise.py`), entries of the kernel cache
+(`compiler/runtime/cache/launch_plans.py`) and its keys (`canonical.py`) share them. They differ in
+how an unknown size is named, and in which further values they have: that is what classes derived
+from `Encoder` and `Decoder` say. Whatever a decoder gets is checked; FormatError if it is no form.
 """
 
 from __future__ import annotations

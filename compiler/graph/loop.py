@@ -33,7 +33,7 @@ class Carry:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class OpenLoop:
     """A scan whose body is made of expressions.
 
     Attributes:
@@ -104,12 +104,12 @@ def items_of(node: Expression, count: int) -> list[Expression]:
     return [construct(control.item, (node,), {"index": index}) for index in range(count)]
 
 
-def open_loop(operands: Sequence[Expression], attrs: Attrs) -> Loop:
+def open_loop(operands: Sequence[Expression], attrs: Attrs) -> OpenLoop:
     """The loop of a scan of these operands and attributes."""
     inputs, outputs = attrs["body"].expressions()
     consts, carries = attrs["consts"], attrs["carries"]
     start = consts + carries
-    return Loop(
+    return OpenLoop(
         list(zip(inputs[:consts], operands[:consts], strict=True)),
         [
             Carry(*parts)

@@ -18,6 +18,7 @@ from compiler.core import dims
 from compiler.core.dims import Dim, Size, Unknown
 from compiler.core.errors import FormatError, StaticGraphError
 from compiler.core.op import op_named
+from compiler.core.source import Scope, in_scope, scope_of
 from compiler.core.types import TensorType, TupleType, Type
 from compiler.core.values import Array, Value
 from compiler.graph.body import Body
@@ -55,6 +56,7 @@ class Writer(Encoder):
         }
 
     def _node(self, node: Node) -> Form:
+        scope = [_printable(name) for name in scope_of(node.source)]
         return {
             "op": node.op.name,
             "operands": list(node.operands),
@@ -62,7 +64,8 @@ class Writer(Encoder):
             "type": self.value(node.type),
             "name": node.name,
             # a name of a file may have any characters
-            "source": "".join(c if c.isprintable() else "?" for c in node.source),
+            "source": _printable(node.source),
+            **({"scope": scope} if scope else {}),
         }
 
     def text(self, value: str) -> Form:
@@ -137,7 +140,10 @@ class Reader(Decoder):
     def _node(
         self, record: Form, nodes: Sequence[Expression], variable: Callable[..., Expression]
     ) -> Expression:
-        require_entries(record, {"op", "operands", "attrs", "type", "name", "source"})
+        entries = {"op", "operands", "attrs", "type", "name", "source"}
+        if isinstance(record, dict) and "scope" in record:
+            entries.add("scope")
+        require_entries(record, entries)
         op = op_named(_word(record["op"]))
         operands = tuple(_at(nodes, place, "operands") for place in _list(record, "operands"))
         if not isinstance(record["attrs"], dict):
@@ -149,8 +155,9 @@ class Reader(Decoder):
         source = record["source"]
         if not isinstance(source, str) or not source.isprintable():
             raise FormatError(f"the source {source!r} is no line of printable text")
+        source = in_scope(source or "-", _scope(record.get("scope", [])))
         make = variable if op.name == "variable" else Expression
-        made = make(op, operands, attrs, name, source or "-")
+        made = make(op, operands, attrs, name, source)
         written = self.value(record["type"])
         if made.type != written:
             raise FormatError(f"{op.name}: the type is {made.type}, the file says {written}")
@@ -200,6 +207,20 @@ class Reader(Decoder):
         if updates:
             raise FormatError("a body has no updates")
         return Body(define(inputs, outputs))
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _scope(form: Form) -> Scope:
+    """The names of scopes; FormatError for anything but printable texts."""
+    if not isinstance(form, list):
+        raise FormatError(f"the scope {form!r:.80} is no list of names")
+    for name in form:
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise FormatError(f"the scope {form!r:.80} is no list of names")
+    return tuple(form)
 
 
 def _check_size(type: Type) -> None:

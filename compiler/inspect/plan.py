@@ -70,7 +70,7 @@ class Plan:
 
     def arena_bytes(self, sizes: Mapping[str, int] | None = None, **named: int) -> int:
         """The bytes of the arena, which holds every intermediate value."""
-        return self.memory.layout(self._values(sizes, named))[1]
+        return self.memory.layout(self.values(sizes, named))[1]
 
     def peak_bytes(self, sizes: Mapping[str, int] | None = None, **named: int) -> int:
         """The bytes that a call uses beside its inputs: arena, outputs, variables, constants.
@@ -79,7 +79,7 @@ class Plan:
         of the BLAS (tens of MB at most, once), a copy of each input that is not row-major, and an
         arena for each further call that runs at the same time.
         """
-        values = self._values(sizes, named)
+        values = self.values(sizes, named)
         held = sum(
             slot.bytes(values) for slot in self.memory.slots if slot.kind not in ("arena", "input")
         )
@@ -87,7 +87,7 @@ class Plan:
 
     def peak(self, sizes: Mapping[str, int] | None = None, **named: int) -> Peak | None:
         """The group that needs most of the arena, and what is live there; None without groups."""
-        return self._peak(self._values(sizes, named))
+        return self._peak(self.values(sizes, named))
 
     def _peak(self, values: Mapping[Unknown, int]) -> Peak | None:
         slots = self.memory.slots
@@ -133,9 +133,14 @@ class Plan:
     def _unknowns(self) -> set[Unknown]:
         return atoms([size for slot in self.memory.slots for size in slot.shape])
 
-    def _values(
+    def values(
         self, sizes: Mapping[str, int] | None, named: Mapping[str, int]
     ) -> dict[Unknown, int]:
+        """The unknown sizes by what they are, of those by name.
+
+        Raises:
+            OptionError: one is missing, or is none of them, or no size.
+        """
         given = {**(sizes or {}), **named}
         known = {str(atom): atom for atom in self._unknowns()}
         if given.keys() != known.keys():

@@ -19,7 +19,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from compiler.codegen.program import OF_A_CHUNK
+from compiler.codegen.bytecode import OF_A_CHUNK
 from compiler.core import fork
 from compiler.ir.records import Function
 from compiler.ir.walk import calls, expressions, statements
@@ -28,6 +28,7 @@ from compiler.llvm.lower.functions import is_long
 from compiler.llvm.lower.translate import Translator, type_named
 from compiler.llvm.lower.values import INT64
 from compiler.llvm.machine import target_machine
+from compiler.llvm.parsed import parse
 from compiler.llvm.vecmath.deferred import KernelModule, define_deferred
 from compiler.llvm.vecmath.joint import join_calls
 
@@ -66,9 +67,7 @@ def _optimised(units: Sequence[Function], machine: Any) -> Any:
     for i, one in enumerate(units):
         unit = _define_unit(module, one, i not in inlining)
         define_step(module, step_symbol(i), unit, is_chunk(one))
-    # a context of its own: the global one keeps every type and constant that it has seen
-    parsed = llvm.parse_assembly(str(module), llvm.create_context())
-    return finished(parsed, module, machine)
+    return finished(parse(str(module)), module, machine)
 
 
 def finished(parsed: object, module: KernelModule, machine: object) -> Any:

@@ -4,7 +4,7 @@
 
 executes instructions in order and returns the first status of a step that is not 0, or else 0.
 `compiler.llvm.watch` says what the words of `watch` are, and what a program does that runs for
-long; `compiler.codegen.words` says what the words of the instructions are. It is written in the
+long; `compiler.codegen.encoding` says what the words of the instructions are. It is written in the
 emitted language.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.codegen.words import (
+from compiler.codegen.encoding import (
     CALL,
     CHANGE,
     END,

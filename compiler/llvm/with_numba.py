@@ -16,7 +16,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
@@ -43,6 +42,7 @@ from compiler.llvm import library, native, vecmath
 from compiler.llvm.gemm import gemm_function
 from compiler.llvm.lower import rest
 from compiler.llvm.machine import target_machine
+from compiler.llvm.parsed import link, parse
 from compiler.llvm.vecmath.deferred import KernelModule
 from compiler.llvm.vecmath.lane import BINARY32, BINARY64, Lane
 from compiler.llvm.vecmath.outlined import Outlined
@@ -120,10 +120,9 @@ def compile_with_numba(units: Sequence[Function], inlining: Collection[int]) -> 
         lowered[symbol] = _with_formulas(module, text, i not in inlining)
         unit = _define_unit(module, symbol, [parameter.type for parameter in one.parameters])
         native.define_step(module, native.step_symbol(i), unit, native.is_chunk(one))
-    context = llvm.create_context()
-    parsed = llvm.parse_assembly(str(module), context)
+    parsed = parse(str(module))
     for symbol, text in lowered.items():
-        parsed.link_in(llvm.parse_assembly(text, context))
+        link(parsed, text)
         parsed.get_function(symbol).add_function_attribute("alwaysinline")
     for function in parsed.functions:
         if not function.is_declaration and not function.name.startswith("step_"):

@@ -37,6 +37,7 @@ def _method(op: Any) -> Any:
         return op(self, *args, **kwargs)
 
     method.__doc__ = getattr(op, "doc", None) or op.__doc__
+    method.__wrapped__ = op  # type: ignore[attr-defined]  # the signature that `help` shows
     return method
 
 

@@ -6,11 +6,13 @@ is in the cache, and gradients of a matrix that is used twice are added in the s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import networkx as nx
 
 from compiler import ops
+from compiler.core.reports import Report, collector
 from compiler.graph.build import rebuilt
 from compiler.graph.expression import Expression, again
 from compiler.graph.view import Node, nodes_of
@@ -40,18 +42,31 @@ def accumulate_products(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     for node_id, one in sums.items():
         due.setdefault(finder.ready(node_id, one), []).append(node_id)
     made: dict[int, Expression] = {}
+    reports = collector()
     for node in finder.nodes.values():
         if node.id not in sums:
             operands = tuple(made[operand] for operand in node.operands)
             made[node.id] = again(node, operands)
         for node_id in due.get(node.id, ()):
             one, new = sums[node_id], finder.nodes[node_id]
+            if reports is not None:
+                reports.extend(_joined(finder.nodes[one.product], new))
             factors = (made[operand] for operand in finder.nodes[one.product].operands)
             attrs = {"alpha": one.alpha, "beta": one.beta}
             made[node_id] = Expression(
                 ops.gemm, (made[one.onto], *factors), attrs, new.name, new.source, new.type
             )
     return rebuilt(graph, made)
+
+
+def _joined(product: Node, total: Node) -> Iterator[Report]:
+    """A product and the sum that it is added to, as one step."""
+    for node, other in ((total, product), (product, total)):
+        yield Report(
+            "rewritten", node.source, node.op.name, accumulate_products.__name__,
+            f"{total.op.name}, {product.op.name} -> gemm, which adds in place",
+            ((other.op.name, other.source),),
+        )  # fmt: skip
 
 
 class _Finder:

@@ -10,13 +10,15 @@ import networkx as nx
 
 from compiler import ops
 from compiler.core.lowering import Alias, Gather, Host, IndexMap
+from compiler.core.reports import collector, report_all
 from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression
-from compiler.graph.loop import Loop, Pair, open_loop
+from compiler.graph.expression import Expression, named
+from compiler.graph.loop import OpenLoop, Pair, open_loop
+from compiler.graph.traversal import between
 from compiler.graph.view import Node
 from compiler.ops import control
 from compiler.ops.batching import Example
-from compiler.passes.lift import lift
+from compiler.passes.distribute import distribute
 from compiler.passes.loops import rewrite_loops
 
 
@@ -39,7 +41,9 @@ def hoist_products(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     return _hoisting(graph, _products)
 
 
-def _hoisting(graph: nx.MultiDiGraph[int], hoisted: Callable[[Loop], Loop]) -> nx.MultiDiGraph[int]:
+def _hoisting(
+    graph: nx.MultiDiGraph[int], hoisted: Callable[[OpenLoop], OpenLoop]
+) -> nx.MultiDiGraph[int]:
     def rewrite(node: Node, made: Mapping[int, Any]) -> Sequence[Expression] | None:
         if node.op is not control.scan:
             return None
@@ -63,7 +67,7 @@ class Kinds:
     again: set[int] = field(default_factory=set)
 
 
-def kinds_of(loop: Loop) -> Kinds:
+def kinds_of(loop: OpenLoop) -> Kinds:
     """What the values of a body depend on."""
     kinds = Kinds(
         {one.serial: one for one, _ in loop.consts}, {one.serial: one for one, _ in loop.xs}
@@ -90,13 +94,13 @@ def is_weighted(node: Expression, kinds: Kinds) -> bool:
     return left is not right
 
 
-def stood_for(loop: Loop) -> dict[int, Example]:
+def stood_for(loop: OpenLoop) -> dict[int, Example]:
     """What stands outside for the consts and the slices, by serial."""
     known = {inner.serial: Example(outer, False, inner.ndim) for inner, outer in loop.consts}
     return known | {inner.serial: Example(outer, True, inner.ndim) for inner, outer in loop.xs}
 
 
-def _invariants(loop: Loop) -> Loop:
+def _invariants(loop: OpenLoop) -> OpenLoop:
     kinds = kinds_of(loop)
     outer = {inner.serial: outer for inner, outer in loop.consts}
     read = [
@@ -110,6 +114,9 @@ def _invariants(loop: Loop) -> Loop:
     for source in (*turned, *map(_moved, (*read, *loop.outputs))):
         if source.serial in kinds.fixed and source.operands and source.serial not in outer:
             new[source.serial] = source
+    if collector() is not None:
+        moved = (named(node) for node in between(new.values(), outer) if node.operands)
+        report_all("hoisted", hoist_invariants.__name__, moved, "the same in every step")
     values = substitute(list(new.values()), outer)
     pairs: list[Pair] = list(zip(new.values(), values, strict=True))
     return replace(loop, consts=[*loop.consts, *pairs])
@@ -130,7 +137,7 @@ def _moved(node: Expression) -> Expression:
     return node
 
 
-def _products(loop: Loop) -> Loop:
+def _products(loop: OpenLoop) -> OpenLoop:
     kinds = kinds_of(loop)
     known = stood_for(loop)
     made: dict[int, Example | None] = {}
@@ -138,7 +145,9 @@ def _products(loop: Loop) -> Loop:
     given = {y.serial for y in loop.ys}
     for node in loop.nodes:
         if node.serial in kinds.sliced and (is_weighted(node, kinds) or node.serial in given):
-            lifted = lift(node, known, loop.length, made)
-            if lifted is not None:
-                pairs.append((node, lifted.tensor))
+            distributed = distribute(node, known, loop.length, made)
+            if distributed is not None:
+                pairs.append((node, distributed.tensor))
+                text = "for all steps at once, before the loop"
+                report_all("hoisted", hoist_products.__name__, [named(node)], text)
     return replace(loop, xs=[*loop.xs, *pairs])

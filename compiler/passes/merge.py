@@ -8,10 +8,12 @@ from typing import Any
 
 import networkx as nx
 
+from compiler.core.reports import collector, report_all
 from compiler.graph.body import Body
 from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression
-from compiler.graph.loop import Loop, open_loop
+from compiler.graph.expression import Expression, named
+from compiler.graph.loop import OpenLoop, open_loop
+from compiler.graph.traversal import between
 from compiler.graph.view import Node, nodes_of
 from compiler.ops import control
 from compiler.passes.loops import rewrite_loops
@@ -30,6 +32,11 @@ def merge_scans(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
         members = groups.get(node.id)
         if members is not None:
             loops = [open_loop([made[i] for i in one.operands], one.attrs) for one in members]
+            first, *others = members
+            text = "one loop that computes what both give"
+            names = [named(member) for member in others]
+            report_all("merged", merge_scans.__name__, names, text, (named(first),))
+            _report_steps(loops[1:], first)
             for member, items in zip(members, _merged(loops), strict=True):
                 results[member.id] = items
         return results.get(node.id)
@@ -51,6 +58,16 @@ def _groups(nodes: Mapping[int, Node]) -> dict[int, list[Node]]:
     return {leader: members for leader, members in groups.items() if len(members) > 1}
 
 
+def _report_steps(loops: Sequence[OpenLoop], first: Node) -> None:
+    """Report that the steps of loops are taken in another one."""
+    if collector() is None:
+        return
+    for loop in loops:
+        steps = between([one.next for one in loop.carries], loop.border)
+        text = "computed once, in the loop that its own was merged with"
+        report_all("merged", merge_scans.__name__, map(named, steps), text, (named(first),))
+
+
 def _carried(node: Node) -> Any:
     """What scans that repeat the same steps have in common: what makes the next carries."""
     loop: Any = open_loop(node.operands, node.attrs)  # type: ignore[arg-type]
@@ -62,7 +79,7 @@ def _carried(node: Node) -> Any:
     return body, *outer, *(one for _, one in xs), loop.length, loop.reverse
 
 
-def _merged(loops: Sequence[Loop]) -> list[list[Expression]]:
+def _merged(loops: Sequence[OpenLoop]) -> list[list[Expression]]:
     """The items of each loop, all of one loop."""
     first = loops[0]
     consts, xs, ys = list(first.consts), list(first.xs), list(first.ys)

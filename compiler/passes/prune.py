@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
 import networkx as nx
 
 from compiler import ops
+from compiler.core.reports import collector, report_all
 from compiler.graph.body import Body
 from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression
-from compiler.graph.loop import Carry, Loop, Pair, items_of, open_loop
+from compiler.graph.expression import Expression, named
+from compiler.graph.loop import Carry, OpenLoop, Pair, items_of, open_loop
 from compiler.graph.traversal import between
 from compiler.graph.view import Node, nodes_of
 from compiler.ops import control
@@ -65,7 +66,7 @@ def _read_by_scan(node: Node, used: set[int]) -> list[int]:
     return read + [carry.first for carry in kept.carries]
 
 
-def _without_unused(loop: Loop, used: Set[int]) -> Loop:
+def _without_unused(loop: OpenLoop, used: Set[int]) -> OpenLoop:
     """The loop with the carries and the ys that the used items need, and what these read."""
     count = len(loop.carries)
     ys = [y for i, y in enumerate(loop.ys) if count + i in used]
@@ -79,8 +80,9 @@ def _without_unused(loop: Loop, used: Set[int]) -> Loop:
     return replace(needed, consts=consts, xs=xs)
 
 
-def _pruned_scan(loop: Loop, used: set[int]) -> list[Expression | None]:
+def _pruned_scan(loop: OpenLoop, used: set[int]) -> list[Expression | None]:
     kept = _without_unused(loop, used)
+    _report_dropped(loop.outputs, kept.outputs, loop.border)
     inner = _one_each(_constant_carries(kept))
     results: dict[int, Expression] = {}
     carried = {carry.inner.serial: i for i, carry in enumerate(inner.carries)}
@@ -100,7 +102,18 @@ def _pruned_scan(loop: Loop, used: set[int]) -> list[Expression | None]:
     return [results.get(i) for i in range(len(loop.outputs))]
 
 
-def _constant_carries(loop: Loop) -> Loop:
+def _report_dropped(
+    outputs: Sequence[Expression], kept: Sequence[Expression], border: Container[int]
+) -> None:
+    """Report what a body computes for its outputs, and not for those that are kept."""
+    if collector() is None:
+        return
+    left = {node.serial for node in between(kept, border)}
+    dropped = (named(node) for node in between(outputs, border) if node.serial not in left)
+    report_all("dropped", prune_loops.__name__, dropped, "no used output of the loop reads it")
+
+
+def _constant_carries(loop: OpenLoop) -> OpenLoop:
     """The loop in which carries that do not change are consts."""
     fixed = [carry for carry in loop.carries if carry.next is carry.inner]
     return replace(
@@ -110,7 +123,7 @@ def _constant_carries(loop: Loop) -> Loop:
     )
 
 
-def _one_each(loop: Loop) -> Loop:
+def _one_each(loop: OpenLoop) -> OpenLoop:
     """The loop in which what is the same outside is the same inside."""
     made: dict[int, Expression] = {}
     consts, xs = _distinct(loop.consts, made), _distinct(loop.xs, made)
@@ -123,7 +136,7 @@ def _one_each(loop: Loop) -> Loop:
     return replace(loop, consts=consts, xs=xs, carries=carries, ys=outputs[count:])
 
 
-def _kept(loop: Loop, made: Mapping[int, Expression]) -> list[Expression]:
+def _kept(loop: OpenLoop, made: Mapping[int, Expression]) -> list[Expression]:
     return [one for one in loop.border.values() if one.serial not in made]
 
 
@@ -137,7 +150,7 @@ def _distinct(pairs: Sequence[Pair], made: dict[int, Expression]) -> list[Pair]:
     return list(first.values())
 
 
-def _stack_of(value: Expression, loop: Loop) -> Expression:
+def _stack_of(value: Expression, loop: OpenLoop) -> Expression:
     """A value that is the same in every step, as the ys stack it."""
     return ops.broadcast_to(ops.expand_dims(value, 0), (loop.length, *value.shape))
 
@@ -164,7 +177,9 @@ def _pruned_cond(
     attrs = {}
     for key in ("on_true", "on_false"):
         inputs, outputs = node.attrs[key].expressions()
-        attrs[key] = Body.of([inputs[i] for i in read], [outputs[i] for i in kept])
+        used_outputs = [outputs[i] for i in kept]
+        _report_dropped(outputs, used_outputs, {})
+        attrs[key] = Body.of([inputs[i] for i in read], used_outputs)
     pred, *others = operands
     new = Expression(control.cond, (pred, *(others[i] for i in read)), attrs)
     items = dict(zip(kept, items_of(new, len(kept)), strict=True))

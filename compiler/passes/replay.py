@@ -14,10 +14,15 @@ from typing import Any
 import networkx as nx
 
 from compiler.core.op import Attrs, Op
+from compiler.core.reports import Report, collector
 from compiler.graph.build import intern_key, nodes_of, rebuilt
 from compiler.graph.definition import Node
-from compiler.graph.expression import Expression, again, at_line, constructing
+from compiler.graph.expression import Expression, again, at_line, constructing, current_line
+from compiler.graph.formula import application, written
 from compiler.graph.traversal import fold_records
+
+_KINDS = {"fold_constants": "folded", "expand": "expanded"}
+"""What rewrites do that are not called rewriting."""
 
 Rewrite = Callable[[Op, tuple[Expression, ...], Attrs], "Expression | None"]
 
@@ -29,15 +34,20 @@ def replay(
 ) -> nx.MultiDiGraph[int]:
     """The graph after re-applying each op with the rules of its name, then those for `always`."""
     interned: dict[Any, Expression] = {}
+    reports = collector()
 
     def make(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression:
         for rule in (*rules.get(op.name, ()), *always):
             result = rule(op, operands, attrs)
             if result is not None:
+                if reports is not None:
+                    reports.append(_rewritten(rule.__name__, op, operands, attrs, result))
                 return result
         key = intern_key(op, tuple(operand.serial for operand in operands), attrs)
         if key not in interned:
             interned[key] = Expression(op, operands, attrs)
+        elif reports is not None:
+            reports.append(_merged(interned[key]))
         return interned[key]
 
     def replayed(node: Node, operands: tuple[Expression, ...]) -> Expression:
@@ -52,3 +62,17 @@ def replay(
     with constructing(make):
         made = fold_records(nodes_of(graph).values(), replayed)
     return rebuilt(graph, made)
+
+
+def _rewritten(
+    name: str, op: Op, operands: Sequence[Expression], attrs: Attrs, result: Expression
+) -> Report:
+    text = f"{application(op, operands, attrs)} -> {written(result)}"
+    kind = _KINDS.get(name, "rewritten")
+    return Report(kind, current_line(), op.name, name, text, ((result.op.name, result.source),))
+
+
+def _merged(first: Expression) -> Report:
+    """What would be made again is there already."""
+    others = ((first.op.name, first.source),)
+    return Report("merged", current_line(), first.op.name, "", "computed once", others)

@@ -10,16 +10,17 @@ from typing import Any
 import networkx as nx
 
 from compiler import ops
+from compiler.core.reports import collector, report_all
 from compiler.core.types import TensorType
 from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression, construct
-from compiler.graph.loop import Carry, Loop, open_loop
+from compiler.graph.expression import Expression, construct, named
+from compiler.graph.loop import Carry, OpenLoop, open_loop
 from compiler.graph.traversal import between, cut
 from compiler.graph.view import Node
 from compiler.ops import control
 from compiler.ops.batching import Example
+from compiler.passes.distribute import distribute
 from compiler.passes.hoist import Kinds, is_weighted, kinds_of, stood_for
-from compiler.passes.lift import lift
 from compiler.passes.loops import rewrite_loops
 from compiler.passes.rules import scalar_value
 from compiler.transforms.control_gradients import stand_in
@@ -58,7 +59,7 @@ class Sinking:
         below: by position the outputs that are computed below; of a carry, what is added to it.
     """
 
-    loop: Loop
+    loop: OpenLoop
     stacks: dict[int, tuple[Expression, Expression]] = field(default_factory=dict)
     below: dict[int, Expression] = field(default_factory=dict)
 
@@ -72,23 +73,23 @@ class Sinking:
 
         What comes from the xs alone is computed from them.
         """
-        lifted = lift(node, self.outside, self.loop.length, {})
-        if lifted is None:
+        distributed = distribute(node, self.outside, self.loop.length, {})
+        if distributed is None:
             source = _renamed(node)
             new = source, _standing(source, self.loop)
             _, outer = self.stacks.setdefault(source.serial, new)
-            lifted = lift(
+            distributed = distribute(
                 node, {source.serial: Example(outer, True, source.ndim)}, self.loop.length, {}
             )
-            assert lifted is not None
-        return lifted.tensor
+            assert distributed is not None
+        return distributed.tensor
 
     def is_stacked(self, node: Expression) -> bool:
         """Whether the values of a node are stacked, or come from the xs alone."""
         source = _renamed(node)
         if source.serial in self.stacks or any(y is source for y in self.loop.ys):
             return True
-        return lift(source, self.outside, self.loop.length, {}) is not None
+        return distribute(source, self.outside, self.loop.length, {}) is not None
 
     def _starts_from_nothing(self, place: int) -> bool:
         """Whether a carry is zero, and all that is added to it is added below."""
@@ -145,9 +146,16 @@ def _sink_sums(sinking: Sinking, kinds: Kinds) -> None:
                 if value is None:
                     left[i].append(term)
                 else:
+                    text = "added up after the loop, over all steps at once"
+                    report_all("sunk", sink_sums.__name__, [named(term)], text)
                     before = sinking.below.get(i)
                     sinking.below[i] = value if before is None else before + value
     for i in sinking.below:
+        if collector() is not None:
+            ends = {carries[i].inner.serial, *(term.serial for term in terms[i])}
+            text = "what it adds is added up after the loop"
+            added = map(named, between([carries[i].next], ends))
+            report_all("sunk", sink_sums.__name__, added, text)
         total = carries[i].inner
         for term in left[i]:
             total = total + term
@@ -250,14 +258,18 @@ def _sink_products(sinking: Sinking, kinds: Kinds) -> None:
     for place in list(staying):
         value = _value_below(staying[place], sinking, kinds, free)
         if value is not None:
-            sinking.below[place] = value
-            del staying[place]
+            _put_below(sinking, place, staying.pop(place), value)
     for place in list(staying):  # from what is stacked anyway
         others = {y.serial for other, y in staying.items() if other != place}
         value = _value_below(staying[place], sinking, kinds, free - others)
         if value is not None:
-            sinking.below[place] = value
-            del staying[place]
+            _put_below(sinking, place, staying.pop(place), value)
+
+
+def _put_below(sinking: Sinking, place: int, y: Expression, value: Expression) -> None:
+    text = "for all steps at once, after the loop"
+    report_all("sunk", sink_products.__name__, [named(y)], text)
+    sinking.below[place] = value
 
 
 def _value_below(
@@ -275,14 +287,14 @@ def _value_below(
         return None
     known = sinking.outside
     trial = {one.serial: Example(_standing(one, loop), True, one.ndim) for one in varying}
-    if lift(y, known | trial, loop.length, {}) is None:
+    if distribute(y, known | trial, loop.length, {}) is None:
         return None
     stacks = {one.serial: Example(sinking.stack(one), True, one.ndim) for one in varying}
-    lifted = lift(y, known | stacks, loop.length, {})
-    assert lifted is not None
-    return lifted.tensor
+    distributed = distribute(y, known | stacks, loop.length, {})
+    assert distributed is not None
+    return distributed.tensor
 
 
-def _standing(node: Expression, loop: Loop) -> Expression:
+def _standing(node: Expression, loop: OpenLoop) -> Expression:
     """A placeholder for the stack of a node's values."""
     return stand_in(TensorType((loop.length, *node.shape), node.dtype), node.name)

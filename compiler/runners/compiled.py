@@ -32,12 +32,12 @@ from compiler.runtime.arguments import (
 )
 from compiler.runtime.background import Compilation
 from compiler.runtime.blas import find_blas, limit_threads
-from compiler.runtime.cache.loader import Entries
-from compiler.runtime.entry import Entry, are_apart
+from compiler.runtime.cache.loader import Trampolines
 from compiler.runtime.host import HostStep
-from compiler.runtime.image import Image, Layout
+from compiler.runtime.launch_plan import LaunchPlan, Layout
 from compiler.runtime.signals import process_address
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
+from compiler.runtime.trampoline import Trampoline, are_apart
 from compiler.schedule.arena import ALIGNMENT
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class CompiledRunner:
 
     Attributes:
         definition: what it computes.
-        image: how it is run.
+        launch_plan: how it is run.
         native: its machine code.
         feeds: what a call must give, in order.
         restructure: what puts a list of results into the structure that the user gave.
@@ -74,13 +74,13 @@ class CompiledRunner:
         compile: compiles another definition, with a name and options.
         waits: whether a call waits for a kernel for its inputs' order, or copies them until then.
         threads: how many threads a call may use, the BLAS included; None for as many as are set.
-        call, fill: the entries of `native`, which limit the BLAS to `threads` if it has to be told.
+        call, fill: those of `native`, which limit the BLAS to `threads` if it has to be told.
         idle: the workspaces that no call uses.
     """
 
     definition: Definition
-    image: Image
-    native: Entries
+    launch_plan: LaunchPlan
+    native: Trampolines
     feeds: tuple[Feed, ...]
     restructure: Callable[[list[Tree]], Tree]
     name: str
@@ -90,8 +90,8 @@ class CompiledRunner:
     _graph: nx.MultiDiGraph[int] | None = None
     _lowering: tuple[nx.MultiDiGraph[int], Kernel] | None = None
     threads: int | None = field(init=False)
-    call: Entry = field(init=False)
-    fill: Entry = field(init=False)
+    call: Trampoline = field(init=False)
+    fill: Trampoline = field(init=False)
     idle: list[Workspace] = field(default_factory=list, init=False)
     _is_fed_out: bool = field(init=False)
     _layouts: dict[tuple[int, ...], Layout] = field(default_factory=dict)
@@ -130,10 +130,10 @@ class CompiledRunner:
         if self._lowering is None:
             with fork.importing:
                 from compiler.driver import lower
-                from compiler.runtime.kernel_image import image_of
+                from compiler.runtime.launch_planning import launch_plan_of
 
             lowering = lower(self.graph, self.options)
-            if image_of(lowering[1], self.definition) != self.image:
+            if launch_plan_of(lowering[1], self.definition) != self.launch_plan:
                 raise GraphError(
                     f"{self.name}: the kernel cache has another kernel for this graph: a defect; "
                     "with STATICGRAPH_CACHE=0 it is not used"
@@ -189,7 +189,7 @@ class CompiledRunner:
     def over(self, definition: Definition) -> CompiledRunner:
         """The same over other variables."""
         return CompiledRunner(
-            definition, self.image, self.native, self.feeds, self.restructure, self.name,
+            definition, self.launch_plan, self.native, self.feeds, self.restructure, self.name,
             self.options, self.compile, self.waits,
         )  # fmt: skip
 
@@ -227,7 +227,7 @@ class CompiledRunner:
         kernel, arrays, sizes = self.suited(inputs)
         layout = kernel._layout_for(sizes)
         taken = [*args, *inputs, *self._memory()]  # the caller's, even of what is copied
-        check_outputs(self.name, given, kernel.image.outputs, layout.outputs, taken)
+        check_outputs(self.name, given, kernel.launch_plan.outputs, layout.outputs, taken)
         if not are_apart(given, arrays):  # it lies in the gaps of an input
             kernel, arrays = self, list(map(row_major, inputs))
             layout = self._layout_for(sizes_of(self.feeds, inputs))
@@ -301,7 +301,7 @@ class CompiledRunner:
     def states(self) -> list[State]:
         """The variables that the kernel reads or updates."""
         nodes = self.definition.nodes
-        return [nodes[node].attrs["key"] for _, node in self.image.variables]
+        return [nodes[node].attrs["key"] for _, node in self.launch_plan.variables]
 
     def run_in(self, workspace: Workspace, arrays: Sequence[object]) -> list[Array]:
         """Run on validated inputs, in a workspace that is set up for their sizes."""
@@ -311,11 +311,13 @@ class CompiledRunner:
         """The same in a thread that holds the variables."""
         return self._checked(workspace, self._unguarded(workspace, self.call, arrays))
 
-    def _entered(self, workspace: Workspace, entry: Entry, arrays: Sequence[object]) -> list[Any]:
-        results = entry(workspace.table, *arrays)
+    def _entered(
+        self, workspace: Workspace, trampoline: Trampoline, arrays: Sequence[object]
+    ) -> list[Any]:
+        results = trampoline(workspace.table, *arrays)
         if isinstance(results, int) and results == BUSY:
             with holding(self.states, changes=bool(self.definition.updates)):
-                results = self._unguarded(workspace, entry, arrays)
+                results = self._unguarded(workspace, trampoline, arrays)
         return self._checked(workspace, results)
 
     def _checked(self, workspace: Workspace, results: Any) -> list[Any]:
@@ -325,29 +327,31 @@ class CompiledRunner:
             raise self._out_of_range(workspace, results - 1)
         raise GraphError(f"{self.name}: validated inputs do not fit the kernel: a defect")
 
-    def _unguarded(self, workspace: Workspace, entry: Entry, arrays: Sequence[object]) -> Any:
+    def _unguarded(
+        self, workspace: Workspace, trampoline: Trampoline, arrays: Sequence[object]
+    ) -> Any:
         """Run for a thread that holds the variables."""
-        at = self.image.unlocks + 1
+        at = self.launch_plan.unlocks + 1
         guards, workspace.table[at] = int(workspace.table[at]), 0
         try:
-            return entry(workspace.table, *arrays)
+            return trampoline(workspace.table, *arrays)
         finally:
             workspace.table[at] = guards
 
     def _out_of_range(self, workspace: Workspace, node: int) -> OutOfRangeError:
-        sizes = {atom: int(workspace.table[at]) for atom, at in self.image.unknowns}
+        sizes = {atom: int(workspace.table[at]) for atom, at in self.launch_plan.unknowns}
         from compiler.runtime.out_of_range import out_of_range
 
-        index = int(workspace.table[self.image.failed])
+        index = int(workspace.table[self.launch_plan.failed])
         return out_of_range(self.graph, *self.kernel.located(node), index, sizes)
 
     def _set_up_hosts(self, workspace: Workspace) -> None:
         """Make the objects that the program calls."""
-        image, table = self.image, workspace.table
-        sizes = {atom: int(table[at]) for atom, at in image.unknowns}
+        launch_plan, table = self.launch_plan, workspace.table
+        sizes = {atom: int(table[at]) for atom, at in launch_plan.unknowns}
         line = partial(_line, self.definition, self.options)
-        workspace.hosts = [HostStep(call, table, sizes, line) for call in image.hosts]
-        for call, step in zip(image.hosts, workspace.hosts, strict=True):
+        workspace.hosts = [HostStep(call, table, sizes, line) for call in launch_plan.hosts]
+        for call, step in zip(launch_plan.hosts, workspace.hosts, strict=True):
             table[call.at], table[call.at + 1] = id(step), process_address()
 
     def _layout_for(self, sizes: Mapping[Unknown, int]) -> Layout:
@@ -355,7 +359,7 @@ class CompiledRunner:
         layout = self._layouts.get(key)
         if layout is None:
             check_sizes(self.definition, sizes)
-            layout = self.image.layout(sizes)
+            layout = self.launch_plan.layout(sizes)
             if len(self._layouts) >= REMEMBERED:
                 # of a copy, since other threads may change it, or have forgotten the same one
                 self._layouts.pop(next(iter(list(self._layouts))), None)
@@ -364,24 +368,24 @@ class CompiledRunner:
 
     def new_workspace(self) -> Workspace:
         """A workspace with all that does not depend on sizes."""
-        image = self.image
-        words = np.full(image.length, -1, np.int64)
+        launch_plan = self.launch_plan
+        words = np.full(launch_plan.length, -1, np.int64)
         for at, array in self._leaves():
             words[at] = array.ctypes.data
         pool = threads.pool_address()
-        if image.gemm or image.hosts:
+        if launch_plan.gemm or launch_plan.hosts:
             blas = find_blas()
-            for dtype, at in image.gemm:
+            for dtype, at in launch_plan.gemm:
                 words[at] = blas.gemm[dtype]
             threads.share_products(blas.control)
             if self.threads is not None and not threads.hold_products():
                 self.call = _limited(self.native.call, self.threads)
                 self.fill = _limited(self.native.fill, self.threads)
             pool = pool if blas.is_native else 0
-        words[image.own] = words.ctypes.data
-        words[image.unlocks] = 0
-        words[image.unlocks + 1] = self._guards.ctypes.data if image.variables else 0
-        words[image.pool], words[image.pool + 1] = pool, self.threads or 0
+        words[launch_plan.own] = words.ctypes.data
+        words[launch_plan.unlocks] = 0
+        words[launch_plan.unlocks + 1] = self._guards.ctypes.data if launch_plan.variables else 0
+        words[launch_plan.pool], words[launch_plan.pool + 1] = pool, self.threads or 0
         workspace = Workspace(words)
         if not any(atoms(feed.type.shape) for feed in self.feeds):
             # nothing is unknown: no input would be found not to fit a table without sizes
@@ -396,7 +400,7 @@ class CompiledRunner:
 
     def _may_write(self, given: Sequence[object], args: Sequence[object]) -> bool:
         """Whether as many arrays are given as there are, and share none of that memory."""
-        if (len(args), len(given)) != (len(self.feeds), len(self.image.outputs)):
+        if (len(args), len(given)) != (len(self.feeds), len(self.launch_plan.outputs)):
             return False
         kept = self._memory()
         if not kept:
@@ -406,11 +410,11 @@ class CompiledRunner:
     def _leaves(self) -> Iterator[tuple[int, Any]]:
         """The entries and arrays of variables and constants."""
         nodes = self.definition.nodes
-        for at, node in self.image.variables:
+        for at, node in self.launch_plan.variables:
             yield at, nodes[node].attrs["key"].array
-        for at, node in self.image.constants:
+        for at, node in self.launch_plan.constants:
             yield at, nodes[node].attrs["value"].array
-        for at, literal in self.image.folded:
+        for at, literal in self.launch_plan.folded:
             yield at, literal.array
 
     def _set_up(self, workspace: Workspace, layout: Layout) -> None:
@@ -429,20 +433,20 @@ class CompiledRunner:
         base = -(-workspace.arena.ctypes.data // ALIGNMENT) * ALIGNMENT
         for at, offset in layout.offsets:
             workspace.table[at] = base + offset
-        workspace.table[self.image.unlocks] = layout.shares
-        if self.image.hosts:
+        workspace.table[self.launch_plan.unlocks] = layout.shares
+        if self.launch_plan.hosts:
             self._set_up_hosts(workspace)
         for at, size in layout.checked:
             workspace.table[at] = size
         workspace.layout = layout
 
 
-def _limited(entry: Entry, count: int) -> Entry:
-    """An entry for whose time the BLAS uses at most `count` threads."""
+def _limited(trampoline: Trampoline, count: int) -> Trampoline:
+    """A trampoline for whose time the BLAS uses at most `count` threads."""
 
     def limited(table: object, *arrays: object) -> Any:
         with limit_threads(count):
-            return entry(table, *arrays)
+            return trampoline(table, *arrays)
 
     return limited
 

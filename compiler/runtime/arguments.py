@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.core.errors import DTypeError, FeedError, ShapeError
 from compiler.core.types import TensorType
-from compiler.runtime.image import Array
+from compiler.runtime.launch_plan import Array
 from compiler.runtime.sizes import Feed, as_input
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.codegen.program import HostArray, HostCall
+from compiler.codegen.bytecode import HostArray, HostCall
 from compiler.core.dims import Unknown, evaluate
 from compiler.core.errors import GraphError, StaticGraphError
 from compiler.core.op import op_named

@@ -32,8 +32,7 @@ from compiler.core.lowering import (
 from compiler.core.types import Shape, TupleType
 from compiler.graph.definition import LEAVES, no_lowering
 from compiler.graph.view import Node
-from compiler.schedule.beside import beside_source
-from compiler.schedule.demand import (
+from compiler.schedule.access import (
     broadcast_index,
     canonical,
     contiguous_strides,
@@ -53,7 +52,18 @@ from compiler.schedule.groups import (
     totals_rows,
     trailing_axes,
 )
-from compiler.schedule.placement import RECENT, Placement
+from compiler.schedule.permuted_stores import beside_source
+from compiler.schedule.placement import (
+    CALL,
+    LOOP,
+    OTHER_AXES,
+    OTHER_LOOPS,
+    PLACED,
+    PRODUCT,
+    RECENT,
+    WRITTEN_OUT,
+    Placement,
+)
 from compiler.schedule.products import is_reshape, is_turned, matrix_view, pack_of
 
 
@@ -148,6 +158,7 @@ class _Fuser(Placement):
         if group is None:
             at_front = least == self.first and not (shape and node.id in self.updated)
             group = self.new_loops(shape, None, at_front)
+        self.report_apart(node, group, bases, lambda home: self.obstacle(home, node, bases))
         self.join(node, group, bases)
 
     # -- reductions --------------------------------------------------------------------------
@@ -162,6 +173,9 @@ class _Fuser(Placement):
             group = self._reduction_candidate(node, shape, bases, least)
         if group is None:
             group = self._new_reduction(node, shape)
+        self.report_apart(
+            node, group, bases, lambda home: self._obstacle_of_reduction(home, node, shape, bases)
+        )
         self.join(node, group, bases)
 
     def _reduction_candidate(
@@ -173,13 +187,9 @@ class _Fuser(Placement):
             if not isinstance(group, LoopGroup) or group.order < least:
                 continue
             own = any(self.home.get(base) is group for base in shared)
-            if not (own or shared & group.reads) or not self.extents.has_room(group, node):
+            if not (own or shared & group.reads) or self.extents.excess(group, node):
                 continue
-            if any(
-                not self.readable(group, base, index)
-                for base, index in bases
-                if self.home.get(base) is group
-            ):
+            if self.unreadable(group, bases):
                 continue
             if shape == group.domain and self._accept_reduction(group, node):
                 return group
@@ -187,6 +197,15 @@ class _Fuser(Placement):
                 self.deferred.add(node.id)
                 return group
         return None
+
+    def _obstacle_of_reduction(
+        self, group: LoopGroup, node: Node, shape: Shape, bases: list[tuple[int, Index]]
+    ) -> str:
+        """Why a group did not take a reduction over values of this shape."""
+        found = self.extents.excess(group, node) or self.unreadable(group, bases)
+        if not found and shape != group.domain:
+            return OTHER_LOOPS
+        return found or OTHER_AXES
 
     def _accept_reduction(self, group: LoopGroup, node: Node) -> bool:
         axes, ndim = node.attrs["axes"], len(group.domain)
@@ -219,12 +238,12 @@ class _Fuser(Placement):
     # -- what is not a loop over its own elements ----------------------------------------------
 
     def _place_host(self, node: Node) -> None:
-        self._place_call(node, HostGroup(self._next_order_after(node), node.id))
+        self._place_call(node, HostGroup(self._next_order_after(node), node.id), CALL)
         if not isinstance(node.type, TupleType):
             self.stored.add(node.id)
 
     def _place_nested(self, node: Node) -> None:
-        self._place_call(node, NestedGroup(self._next_order_after(node), node.id))
+        self._place_call(node, NestedGroup(self._next_order_after(node), node.id), LOOP)
 
     def _next_order_after(self, node: Node) -> int:
         """The order of a group that reads its operands from memory."""
@@ -232,7 +251,8 @@ class _Fuser(Placement):
             self._materialise(operand)
         return self.next_order()
 
-    def _place_call(self, node: Node, group: HostGroup | NestedGroup) -> None:
+    def _place_call(self, node: Node, group: HostGroup | NestedGroup, reason: str) -> None:
+        self.report_own(node, node.operands, reason)
         self.groups.append(group)
         self.home[node.id] = group
         self.deferred.add(node.id)
@@ -264,6 +284,7 @@ class _Fuser(Placement):
             found = None
         if found is None:
             group = self.new_loops(shape, None, at_front=self.earliest(bases) == self.first)
+            self.report_own(node, (base for base, _ in bases), WRITTEN_OUT)
             group.stores.append(Store(node.id, node.id, canonical(shape)))
         else:
             group, store = found
@@ -310,6 +331,7 @@ class _Fuser(Placement):
             self.readers[pack.base] = order
             if pack.base in self.home:
                 self.stored.add(pack.base)
+        self.report_own(node, (view.base for view in views), PRODUCT)
         self.groups.append(group)
         self.home[node.id] = group
         self.deferred.add(node.id)
@@ -358,6 +380,7 @@ class _Fuser(Placement):
         shape = self.nodes[operand].type.shape
         bases = list(reach(self.nodes, self.virtual, operand, canonical(shape)))
         group = self.new_loops(shape, None)
+        self.report_own(node, (base for base, _ in bases), PLACED)
         group.stores.append(store)
         self.read(group, bases)
         self.home[node.id] = group

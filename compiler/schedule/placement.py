@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import networkx as nx
 
 from compiler.core.lowering import Alias, Index
+from compiler.core.reports import Report, collector
 from compiler.core.types import Shape
 from compiler.graph.view import Node, nodes_of
-from compiler.schedule.demand import canonical, reach
-from compiler.schedule.extent import Extents
-from compiler.schedule.groups import Group, LoopGroup, Pack, is_row
+from compiler.schedule.access import canonical, reach
+from compiler.schedule.group_limits import Extents
+from compiler.schedule.groups import (
+    Group,
+    HostGroup,
+    LoopGroup,
+    MatmulGroup,
+    NestedGroup,
+    Pack,
+    is_row,
+)
 
 MOST_STREAMS = 16  # arrays that unrelated nodes may share a loop with
 RECENT = 8  # groups of one domain that are tried
+
+OTHER_LOOPS = "other loops: its shape is not that of the group"
+NEEDED_WHOLE = "needed whole: it is complete only when its loops have ended"
+READ_ELSEWHERE = "read at other places than those where it is computed"
+COMES_LATER = "another operand is computed in a later group"
+JOINED_ANOTHER = "it joined another group that computes one of its operands"
+OTHER_AXES = "a reduction over other axes than the rows of the group have"
+PRODUCT = "a product reads its operands from memory, as a whole"
+CALL = "a call of NumPy reads its operands from memory, as a whole"
+LOOP = "a loop or branch reads its operands from memory, as a whole"
+PLACED = "its elements go to places of their own: loops of their own"
+WRITTEN_OUT = "written to memory in order, for what reads it as a whole"
+SEPARATE = "fusion is switched off"
+NO_LOOPS = {
+    MatmulGroup: "computed by the BLAS, as a whole",
+    HostGroup: "computed by a call of NumPy, as a whole",
+    NestedGroup: "computed by a loop or branch, as a whole",
+}
+"""What is said of a node and what it reads, if they are in different groups."""
 
 
 class Placement:
@@ -30,6 +58,7 @@ class Placement:
     """
 
     def __init__(self, graph: nx.MultiDiGraph[int], separate: bool) -> None:
+        self.reports = collector()
         self.nodes = nodes_of(graph)
         self.separate = separate
         self.updated = {new: variable for variable, new in graph.graph["updates"]}
@@ -109,30 +138,74 @@ class Placement:
 
     def fits(self, group: LoopGroup, node: Node, bases: list[tuple[int, Index]]) -> bool:
         """Whether a group can compute a node that reads these values."""
+        return not self.obstacle(group, node, bases)
+
+    def obstacle(self, group: LoopGroup, node: Node, bases: list[tuple[int, Index]]) -> str:
+        """Why a group cannot compute a node that reads these values; empty if it can."""
         shape = node.type.shape
         if shape != group.domain and not is_row(group, shape):
-            return False
-        if not self.extents.has_room(group, node):
-            return False
-        return all(
-            self.readable(group, base, index)
-            for base, index in bases
-            if self.home.get(base) is group
-        )
+            return OTHER_LOOPS
+        return self.extents.excess(group, node) or self.unreadable(group, bases)
 
-    def readable(self, group: LoopGroup, base: int, index: Index) -> bool:
-        """Whether a group can read a value that it computes itself, at this index."""
-        if base in self.deferred:
-            return False
-        own = canonical(self.nodes[base].type.shape)
-        if index == own:
-            return True
-        # a row that is complete can be read at any column in the next pass
-        return (
-            group.split is not None
-            and self.nodes[base].type.shape == group.domain
-            and index[: group.split] == own[: group.split]
-        )
+    def unreadable(self, group: LoopGroup, bases: list[tuple[int, Index]]) -> str:
+        """Why a group cannot read one of the values that it computes itself; empty if it can."""
+        for base, index in bases:
+            if self.home.get(base) is not group:
+                continue
+            if base in self.deferred:
+                return NEEDED_WHOLE
+            own = canonical(self.nodes[base].type.shape)
+            if index == own:
+                continue
+            # a row that is complete can be read at any column in the next pass
+            split = group.split
+            if split is None or self.nodes[base].type.shape != group.domain:
+                return READ_ELSEWHERE
+            if index[:split] != own[:split]:
+                return READ_ELSEWHERE
+        return ""
+
+    def report_apart(
+        self,
+        node: Node,
+        chosen: Group,
+        bases: list[tuple[int, Index]],
+        obstacle: Callable[[LoopGroup], str],
+    ) -> None:
+        """Report why a node is not in the groups that compute what it reads.
+
+        `obstacle` is what the fuser has asked of them, before the node joined the chosen group.
+        """
+        if self.reports is None:
+            return
+        least = self.earliest(bases)
+        for base, _ in bases:
+            home = self.home.get(base)
+            if home is None or home is chosen:
+                continue
+            if self.separate:
+                reason = SEPARATE
+            elif not isinstance(home, LoopGroup):
+                reason = NO_LOOPS[type(home)]
+            elif home.order < least:
+                reason = NEEDED_WHOLE if base in self.deferred else COMES_LATER
+            else:
+                reason = obstacle(home) or JOINED_ANOTHER
+            self._report(node, base, reason)
+
+    def report_own(self, node: Node, read: Iterable[int], reason: str) -> None:
+        """Report why a node has a group of its own, apart from those that compute what it reads."""
+        if self.reports is not None:
+            for base in read:
+                if base in self.home:
+                    self._report(node, base, SEPARATE if self.separate else reason)
+
+    def _report(self, node: Node, read: int, reason: str) -> None:
+        assert self.reports is not None
+        others = ((self.nodes[read].op.name, self.nodes[read].source),)
+        report = Report("apart", node.source, node.op.name, "fuse", reason, others)
+        if report not in self.reports[-4:]:  # it may read a value at several places
+            self.reports.append(report)
 
     def new_loops(self, domain: Shape, split: int | None, at_front: bool = False) -> LoopGroup:
         """A new group of loops over a domain."""

@@ -13,7 +13,7 @@ from compiler.core.affine import Affine
 from compiler.core.dims import product
 from compiler.core.lowering import Alias, IndexMap, Matmul
 from compiler.graph.view import Node
-from compiler.schedule.demand import canonical, contiguous_strides, is_free, offset_of, reach
+from compiler.schedule.access import canonical, contiguous_strides, is_free, offset_of, reach
 from compiler.schedule.groups import Pack, View, blas_layout
 
 

@@ -8,12 +8,13 @@ originals, nor computed before the later group is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
 
 from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, Reduce, SizeValue
+from compiler.core.reports import Report, accept, on_trial
 from compiler.graph.build import rebuilt
 from compiler.graph.definition import LEAVES
 from compiler.graph.expression import Expression
@@ -30,7 +31,8 @@ def recompute_values(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
 
     The graph itself if there would be more groups of loops.
     """
-    fusion = fuse(graph)
+    with on_trial():
+        fusion = fuse(graph)
     found = _Finder(fusion).find()
     if not found:
         return graph
@@ -48,9 +50,26 @@ def recompute_values(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
         made[node.id] = Expression(
             node.op, tuple(operands), node.attrs, node.name, node.source, node.type
         )
-    result = rebuilt(graph, made)
-    # a sweep over rows that fell apart costs more than the memory that it saves
-    return result if len(fuse(result).groups) <= len(fusion.groups) else graph
+    with on_trial() as reports:
+        result = rebuilt(graph, made)
+    with on_trial():
+        groups = fuse(result).groups
+    if len(groups) > len(fusion.groups):
+        # a sweep over rows that fell apart costs more than the memory that it saves
+        return graph
+    accept([*_recomputed(fusion, found), *reports])
+    return result
+
+
+def _recomputed(fusion: Fusion, found: Mapping[tuple[int, int], Origin]) -> Iterator[Report]:
+    """What is computed again, and for what."""
+    for (reader, value), origin in found.items():
+        node, by = fusion.nodes[value], fusion.nodes[reader]
+        several = f", with {len(origin.nodes) - 1} more" if len(origin.nodes) > 1 else ""
+        yield Report(
+            "recomputed", node.source, node.op.name, recompute_values.__name__,
+            f"computed again where it is read, not kept{several}", ((by.op.name, by.source),),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)

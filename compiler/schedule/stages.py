@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from compiler.core.lowering import Index, Pointwise, Reduce
-from compiler.schedule.demand import canonical, demands, reach
+from compiler.schedule.access import canonical, demands, reach
 from compiler.schedule.groups import Fusion, LoopGroup, is_row
 
 

@@ -110,7 +110,7 @@ def _walk(
     regions: bool = True,
 ) -> None:
     """Add to `cotangents` those of the operands of `nodes`, as far as `wrt` depends on them."""
-    needed = _depending_on(nodes, wrt)
+    needed = depending_on(nodes, wrt)
     found = regions_of(nodes, wrt) if regions else {}
     copied = {result.serial for results in found.values() for result in results}
     for node in reversed(nodes):
@@ -217,7 +217,7 @@ def _check(output: Expression, wrt: Sequence[Expression], seed: Expression | Non
             raise GraphError(f"grad: {target} ({target.source}) is not floating point")
 
 
-def _depending_on(nodes: Sequence[Expression], wrt: Sequence[Expression]) -> set[int]:
+def depending_on(nodes: Sequence[Expression], wrt: Sequence[Expression]) -> set[int]:
     """The serials of the nodes that depend on any of `wrt` through floating point, with those."""
     needed = {target.serial for target in wrt}
     for node in nodes:

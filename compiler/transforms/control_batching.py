@@ -11,7 +11,7 @@ from compiler.core.types import TensorType
 from compiler.graph.body import Body
 from compiler.graph.evaluate import substitute
 from compiler.graph.expression import Expression, construct
-from compiler.graph.loop import Carry, Loop, items_of, open_loop
+from compiler.graph.loop import Carry, OpenLoop, items_of, open_loop
 from compiler.ops import control
 from compiler.ops.batching import Example, full
 from compiler.transforms.control_gradients import stand_in
@@ -59,7 +59,7 @@ def _scan(
     consts = [(batches.get(one, one), given[one.serial].tensor) for one, _ in loop.consts]
     xs = [(batches.get(one, one), _by_slice(given[one.serial])) for one, _ in loop.xs]
     ys = [y if new is None else new for y, new in zip(loop.ys, outputs[count:], strict=True)]
-    items = Loop(consts, carries, xs, ys, loop.length, loop.reverse).close()
+    items = OpenLoop(consts, carries, xs, ys, loop.length, loop.reverse).close()
     results = [
         Example(last, carry.inner in batches, carry.inner.ndim)
         for carry, last in zip(loop.carries, items[:count], strict=True)
@@ -71,7 +71,7 @@ def _scan(
 
 
 def _outputs(
-    loop: Loop, batches: dict[Expression, Expression], size: Size, batched: Batched
+    loop: OpenLoop, batches: dict[Expression, Expression], size: Size, batched: Batched
 ) -> list[Any]:
     """The outputs of the body on batches; a carry of which a step makes a batch becomes one."""
     while True:

@@ -18,7 +18,7 @@ from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue
 from compiler.core.types import TensorType
 from compiler.graph.body import Body
 from compiler.graph.expression import Expression, construct, next_serial
-from compiler.graph.loop import Carry, Loop, items_of, open_loop
+from compiler.graph.loop import Carry, OpenLoop, items_of, open_loop
 from compiler.graph.traversal import between, cut
 from compiler.ops import control, leaves
 from compiler.ops.declare import zeros_like
@@ -69,13 +69,13 @@ class _Reverse:
         saved: the residuals: values of the forward body that its body reads.
     """
 
-    loop: Loop
+    loop: OpenLoop
     given: Sequence[int]
     saved: Sequence[Expression]
 
 
 def _reverse_of(
-    loop: Loop, positions: Sequence[int], gs: Sequence[Any], regions: bool = True
+    loop: OpenLoop, positions: Sequence[int], gs: Sequence[Any], regions: bool = True
 ) -> _Reverse:
     consts, carries = len(loop.consts), len(loop.carries)
     carried, stacked = _reached(loop, set(positions), gs)
@@ -103,7 +103,7 @@ def _reverse_of(
         for i, inner, part in zip(carried, by_next, found, strict=False)
     ] + [Carry(totals[i], zeros_like(loop.consts[i][1]), totals[i] + by_place[i]) for i in sums]
     slices = [i for i in by_place if i >= consts]
-    backward = Loop(
+    backward = OpenLoop(
         loop.consts,
         moving,
         [*loop.xs, *((by_y[k], gs[carries + j]) for k, j in enumerate(stacked))],
@@ -115,7 +115,7 @@ def _reverse_of(
     return _Reverse(backward, given, _residuals(loop, backward))
 
 
-def _reached(loop: Loop, wanted: set[int], gs: Sequence[object]) -> tuple[list[int], list[int]]:
+def _reached(loop: OpenLoop, wanted: set[int], gs: Sequence[object]) -> tuple[list[int], list[int]]:
     """The carries and the ys through which the cotangents of the outputs reach what is wanted."""
     consts, carries = len(loop.consts), len(loop.carries)
     reads = _reads(loop.inputs, loop.outputs)
@@ -148,7 +148,7 @@ def _reads(inputs: Sequence[Expression], outputs: Sequence[Expression]) -> list[
     return [positions[output.serial] for output in outputs]
 
 
-def _residuals(loop: Loop, backward: Loop) -> list[Expression]:
+def _residuals(loop: OpenLoop, backward: OpenLoop) -> list[Expression]:
     """What the backward body reads of the forward body."""
     forward = {node.serial: node for node in between(loop.outputs, {})}
     others = []
@@ -163,7 +163,7 @@ def _residuals(loop: Loop, backward: Loop) -> list[Expression]:
     return _saved(_given(loop, forward), [read[serial] for serial in sorted(read)])
 
 
-def _stacks(loop: Loop, saved: Sequence[Expression], out: Expression) -> list[Expression]:
+def _stacks(loop: OpenLoop, saved: Sequence[Expression], out: Expression) -> list[Expression]:
     """The stacks of values of the body: those of `out`, or of a scan that also makes the others."""
     new, places = _new_stacks(loop, saved)
     if new:
@@ -173,7 +173,9 @@ def _stacks(loop: Loop, saved: Sequence[Expression], out: Expression) -> list[Ex
     return [stacks[len(loop.carries) + places[_same(node)]] for node in saved]
 
 
-def _new_stacks(loop: Loop, saved: Sequence[Expression]) -> tuple[list[Expression], dict[Any, int]]:
+def _new_stacks(
+    loop: OpenLoop, saved: Sequence[Expression]
+) -> tuple[list[Expression], dict[Any, int]]:
     """The values that are no ys yet, and the places of all among the ys that there will be."""
     places = {_same(y): j for j, y in reversed(list(enumerate(loop.ys)))}
     new: list[Expression] = []
@@ -187,7 +189,7 @@ def _new_stacks(loop: Loop, saved: Sequence[Expression]) -> tuple[list[Expressio
 _TYPICAL = 64  # stands for a size that is not known when stacks are compared
 
 
-def _stacked_bytes(loop: Loop, saved: Sequence[Expression]) -> int:
+def _stacked_bytes(loop: OpenLoop, saved: Sequence[Expression]) -> int:
     """The bytes per step of what is stacked for these residuals alone."""
     new, _ = _new_stacks(loop, saved)
     sizes = dict.fromkeys(atoms([node.type.size for node in new]), _TYPICAL)
@@ -203,7 +205,7 @@ def _same(node: Expression) -> Any:
     return node.serial
 
 
-def _given(loop: Loop, forward: dict[int, Expression]) -> set[int]:
+def _given(loop: OpenLoop, forward: dict[int, Expression]) -> set[int]:
     """The serials of what the backward body has, or can cheaply compute, without residuals."""
     fixed = {inner.serial for inner, _ in loop.consts}
     given = fixed | {inner.serial for inner, _ in loop.xs}

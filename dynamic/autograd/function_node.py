@@ -12,9 +12,9 @@ from compiler.ops import astype
 from compiler.ops.declare import unbroadcast
 from dynamic.core.errors import AutogradError
 from dynamic.core.spec import Spec
+from dynamic.tape.accumulate_grad import AccumulateGrad
 from dynamic.tape.grad_mode import mode
 from dynamic.tape.hooks import as_tensor
-from dynamic.tape.leaf import AccumulateGrad
 from dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
 from dynamic.tape.saved_tensors import Packed
 from dynamic.tape.tape import mutated

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from compiler.core.op import Operand
-from dynamic.tape.edges import GradientEdge, get_gradient_edge
+from dynamic.tape.gradient_edge import GradientEdge, get_gradient_edge
 from dynamic.tape.multi_grad import register_multi_grad_hook
 from dynamic.tape.mutation import allow_mutation_on_saved_tensors
 from dynamic.tape.nodes import GraphNode as Node

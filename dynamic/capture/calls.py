@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
+from compiler.core.errors import CaptureError
 from compiler.core.protocols import CompiledFunction, CompiledPullback
+from dynamic.capture.effects import Effects, requires
 from dynamic.core.errors import AutogradError
 from dynamic.core.spec import Spec
 from dynamic.func.tracer import Tracer
-from dynamic.tape.grad_mode import mode
-from dynamic.tape.nodes import FREED, Cotangents, GraphNode, Output, next_number
+from dynamic.tape.grad_mode import mode, recording
+from dynamic.tape.nodes import FREED, Cotangents, Failing, GraphNode, Output, next_number
 from dynamic.tape.observers import announce
 from dynamic.tape.tape import mutated
 from dynamic.tensors.tensor import Tensor, wrap
 
 
-def call(function: CompiledFunction, operands: Sequence[object]) -> list[Any]:
+def call(
+    function: CompiledFunction, operands: Sequence[object], written: Collection[int] = ()
+) -> list[Any]:
     """The results of a compiled function on tensors, arrays and numbers.
 
-    Recorded as one node if an operand requires grad. On tracers of `dynamic.func` the function is
-    applied op by op.
+    Recorded as one node if an operand requires grad, for which operands that are `written`
+    afterwards are copied. On tracers of `dynamic.func` the function is applied op by op.
     """
     values: list[Any] = []
     edges: list[Any] = []
@@ -45,12 +49,36 @@ def call(function: CompiledFunction, operands: Sequence[object]) -> list[Any]:
     if not reverse.floating:
         return [wrap(result) for result in function.forward(values)]
     results, kept = reverse.forward(values)
+    if written:
+        for i in reverse.reads:
+            if i in written:
+                values[i] = values[i].copy()
     tensors = [wrap(result) for result in results]
-    node = CallNode(function.name, reverse, tuple(edges), needs, operands, values, kept, results)
+    guarded = operands
+    if written:  # nobody sees the copies
+        guarded = [None if i in written else one for i, one in enumerate(operands)]
+    node = CallNode(function.name, reverse, tuple(edges), guarded, values, kept, results)
     announce(node)
     for i in reverse.floating:
         tensors[i]._node = node.head(i)
     return tensors
+
+
+def perform(function: CompiledFunction, effects: Effects, given: Sequence[Any]) -> list[Any]:
+    """The caller's results of a function that does more than computing them."""
+    operands = effects.operands(given)
+    if effects.steps and any(isinstance(one, Tracer) for one in operands):
+        raise CaptureError(
+            f"{function.name}: a captured function that changes tensors in place, or steps an "
+            "optimizer, is called inside of a transform of dynamic.func: call the function itself"
+        )
+    effects.check(operands)
+    results = call(function, operands, effects.written)
+    if effects.freed and recording() and any(map(requires, operands)):
+        for i in effects.freed:
+            array = results[i]._array
+            results[i]._node = Failing(array, AutogradError(FREED), f"{function.name}Backward")
+    return effects.finish(operands, results, given)
 
 
 def arrays(operands: Sequence[object]) -> list[Any]:
@@ -75,7 +103,6 @@ class CallNode(GraphNode):
         name: str,
         reverse: CompiledPullback,
         edges: tuple[object, ...],
-        needs: tuple[int, ...],
         operands: Sequence[Any],
         values: Sequence[Any],
         kept: Sequence[Any],
@@ -88,7 +115,7 @@ class CallNode(GraphNode):
         self.count = len(results)
         self._name = name
         self._reverse = reverse
-        self._needs = needs
+        self._needs = reverse.needs
         self._kept = kept
         self._outputs = [Spec(one.shape, one.dtype) for one in results]
         self._saved: list[Any] | None = [
@@ -135,8 +162,9 @@ class CallNode(GraphNode):
                 # only its shape is read
                 value = np.broadcast_to(np.zeros((), value.dtype), value.shape)
             tensor = wrap(value)
+            tensor._node = self.edges[i]
             if i in counters:
-                tensor._node, tensor._counter = self.edges[i], counters[i]
+                tensor._counter = counters[i]
             operands.append(tensor)
         return call(self._reverse.pullback, [*as_tensors(cotangents), *operands])
 

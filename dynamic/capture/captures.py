@@ -2,30 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
 
-from compiler.core.refusals import refuse
-from dynamic.capture.traced import Traced
+from compiler import ops
+from compiler.core.refusals import refuse, user_place
+from compiler.core.types import Shape
+from compiler.graph.expression import Expression
+from compiler.graph.scope import scope
+from compiler.graph.traversal import ancestors
+from compiler.ops import leaves
+from compiler.transforms.autodiff import depending_on
+from dynamic.capture.effects import Assign, Do, Draw, Effects, Step, View, Write, requires
+from dynamic.capture.gradients import Gradients
+from dynamic.capture.traced import Traced, class_of
 from dynamic.func.tracer import Level
 from dynamic.tape.grad_mode import copying, mode, paused, record_if
+from dynamic.tensors.tensor import Tensor
 
 
 class Capture:
-    """A function that is being captured.
+    """A function that is being captured: its operands, and what it does beside its results.
 
     Attributes:
         level: the level of its tensors, outside of those of any transform in it.
         body: what stands for the innermost function that becomes a graph of its own.
+        top: that of the function itself.
+        gradients: the gradients of its tensors.
+        modules: those that are being called, the innermost last.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        inputs: Sequence[Expression],
+        given: Sequence[Any],
+        held: Sequence[bool],
+        outer: bool,
+    ) -> None:
+        self._outer = outer
         self.level = Level(None)
         self.level.number = 0
-        self.body = object()
+        self.body = self.top = object()
+        self.gradients = Gradients(self)
+        self._inputs, self._given, self._count = list(inputs), list(given), len(inputs)
+        self._held = {id(one): i for i, one in enumerate(given) if held[i]}
+        self._traced: dict[int, Any] = {}
+        self._draws: list[tuple[Draw, Expression]] = []
+        self._asked: dict[int, bool] = {}
+        self._recording: bool | None = None
+        self._written: dict[int, bool] = {}
+        self._assigned: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
+        self._values: dict[tuple[int, str], Any] = {}
+        self._steps: list[Step] = []
+        self._outputs: list[Expression] = []
+        self._stepped: dict[int, str] = {}
+        self.modules: list[Any] = []
+
+    @contextmanager
+    def inside(self, module: Any) -> Iterator[None]:
+        """Inside the block a module is called: what it makes is in the scope of its name.
+
+        That is what the module around it calls it, or its class.
+        """
+        around = self.modules[-1].named_modules() if self.modules else ()
+        name = next((one for one, part in around if part is module and one), "")
+        self.modules.append(module)
+        try:
+            with scope(name or type(module).__name__):
+                yield
+        finally:
+            self.modules.pop()
 
     def made(self, value: object) -> Any:
         """The traced tensor of a value: an expression, or an array that is known."""
@@ -35,11 +84,243 @@ class Capture:
         """A tensor that is made inside, of this value."""
         return Traced.made(np.asarray(array))
 
+    # what it reads
+
+    def enter(self, cls: Any, expression: Expression, outside: bool) -> Any:
+        """What stands for an operand; `outside`: whether it is a tensor that exists outside."""
+        result = cls.made(expression, outside=outside)
+        result._body = self.top
+        place = next(i for i, one in enumerate(self._inputs) if one is expression)
+        self._traced[place] = result
+        return result
+
+    def lifted(self, tensor: Any) -> Any:
+        """What stands for a tensor of the surroundings, or of a module; anything else as it is."""
+        if not isinstance(tensor, Tensor) or tensor._overwritten is not None:
+            return tensor
+        place = self._held.get(id(tensor))
+        if place is None:
+            place = self._held[id(tensor)] = len(self._inputs)
+            shape, dtype = tuple(tensor._array.shape), tensor._array.dtype
+            attrs = leaves.leaf_attrs(shape, dtype, leaves.next_key())
+            name = f"surroundings {place - self._count}"
+            self._inputs.append(Expression(leaves.placeholder, (), attrs, name))
+            self._given.append(tensor)
+        found = self._traced.get(place)
+        if found is None:
+            found = self.enter(class_of(type(tensor)), self._inputs[place], True)
+        return found
+
+    def apply(self, op: Any, operands: Sequence[Any], attrs: Any) -> Any:
+        """The value of an op on tensors of the surroundings."""
+        values = [self.lifted(one) for one in operands]
+        first = next(one for one in values if isinstance(one, Traced))
+        return first.apply(op, values, attrs)
+
+    def place_of(self, x: Traced) -> int | None:
+        """Which operand it is, if it is one."""
+        return next((i for i, one in self._traced.items() if one is x), None)
+
+    def tensor_at(self, place: int) -> Any:
+        """The tensor that was an operand when the function was captured."""
+        return self._given[place]
+
+    def input_at(self, place: int) -> Expression:
+        """What an operand is in the graph."""
+        return self._inputs[place]
+
+    def draw(self, method: str, args: tuple[Any, ...], shape: Shape, options: Any) -> Any:
+        """Random numbers, drawn anew at each call."""
+        if self.body is not self.top:
+            refuse(
+                "draws random numbers in a branch, the body of a loop or one example of vmap",
+                "draw them before, and pass them in",
+            )
+        if any(isinstance(one, Traced) for one in args):
+            refuse(
+                "draws random numbers from a distribution that a tensor gives",
+                "draw uniform or normal numbers, and transform them with ops",
+            )
+        sample = getattr(np.random.default_rng(0), method)(*args, size=1, **options)
+        attrs = leaves.leaf_attrs(shape, sample.dtype, leaves.next_key())
+        name = f"random numbers {len(self._draws)}"
+        made = Expression(leaves.placeholder, (), attrs, name)
+        self._draws.append((Draw(method, args, tuple(options.items()), shape), made))
+        return Traced.made(made)
+
+    # what it asks
+
+    def requires(self, place: int) -> bool:
+        """Whether an operand requires grad, which each call must have in common."""
+        answer = self._asked[place] = requires(self._given[place])
+        return answer
+
+    def floating_operands(self, nodes: Sequence[Expression]) -> list[tuple[int, Any]]:
+        """The operands among some expressions that may require grad."""
+        present = {node.serial for node in nodes}
+        return [
+            (place, x)
+            for place, x in self._traced.items()
+            if self._inputs[place].serial in present and self._inputs[place].dtype.kind == "f"
+        ]
+
+    def outside_requires(self, expression: Expression) -> bool:
+        """Whether a value depends, for gradients, on an operand that requires grad."""
+        nodes = ancestors([expression])
+        return any(
+            expression.serial in depending_on(nodes, [self._inputs[place]]) and self.requires(place)
+            for place, _ in self.floating_operands(nodes)
+        )
+
+    def records(self) -> bool:
+        """Whether the caller records, which each call must have in common."""
+        self._recording = self._outer
+        return self._outer
+
+    # what it changes
+
+    def writes(self, x: Traced, recorded: bool) -> None:
+        """Note that an operand is overwritten."""
+        place = self.place_of(x)
+        assert place is not None
+        if self._written.get(place, recorded) is not recorded:
+            refuse(
+                "changes a tensor from outside in place, once recorded and once not",
+                "make both in no_grad(), or none",
+            )
+        self._written[place] = recorded
+
+    def assigns(self, table: dict[str, Any], name: str, value: object) -> None:
+        """Note that a module's table is about to get a tensor under a name."""
+        if not isinstance(value, Traced):
+            refuse(
+                f"assigns {type(value).__name__} to {name!r} of a module, once for all calls",
+                "assign it outside",
+            )
+        before = self._assigned.get((id(table), name), (table, table.get(name)))[1]
+        self._assigned[id(table), name] = table, before
+        self._values[id(table), name] = value
+
+    def do(self, function: Callable[[], object], what: str) -> None:
+        """Note what is called when the results are there, after all that is pending."""
+        if self.body is not self.top:
+            refuse(f"{what} in a branch or the body of a loop", "do it outside of that")
+        self.flush()
+        self.add(Do(function))
+
+    def step(self, optimizer: Any, function: Callable[[], object]) -> None:
+        """Note a step of an optimizer: from then on its parameters are not known."""
+        for group in optimizer.param_groups:
+            for param in group["params"]:
+                self.lifted(param)
+        self.do(function, "steps an optimizer")
+        place = user_place()
+        for group in optimizer.param_groups:
+            self._stepped.update({id(param): place for param in group["params"]})
+
+    def check_current(self, x: Traced) -> None:
+        """Refuse to read an operand that an optimizer has changed."""
+        if self._stepped:
+            place = self.place_of(x)
+            at = None if place is None else self._stepped.get(id(self._given[place]))
+            if at is not None:
+                refuse(
+                    f"reads a parameter after an optimizer has changed it ({at})",
+                    "let the step be the last that is done, and read it in the next call",
+                )
+
+    def output(self, expression: Expression) -> int:
+        """The place of a result that is not the caller's: from the end, since these come first."""
+        self._outputs.append(expression)
+        return -len(self._outputs)
+
+    def add(self, step: Step) -> None:
+        """Add a step."""
+        self._steps.append(step)
+
+    def flush(self) -> None:
+        """Turn what is pending into steps."""
+        for place, recorded in self._written.items():
+            value = self._traced[place].expression
+            if not recorded and value.dtype.kind == "f":
+                value = ops.stop_gradient(value)
+            self.add(Write(place, self.output(value), recorded))
+        self._written.clear()
+        self.gradients.flush()
+
+    def finished(self, values: Sequence[Any]) -> tuple[list[Any], Effects | None]:
+        """What a function that returned these makes of each call; results are expressions.
+
+        Returns:
+            The values, with expressions for tensors, and what else is done.
+        """
+        values = [self.lifted(one) for one in values]
+        self.flush()
+        for key, (table, _) in self._assigned.items():
+            self.add(Assign(table, key[1], self.output(self._values[key].expression)))
+        views = self._views(values)
+        freed = []
+        made: list[Any] = []
+        for i, one in enumerate(values):
+            result = one.expression if isinstance(one, Traced) else one
+            if isinstance(one, Traced) and self.gradients.is_freed(result):
+                freed.append(i)
+                result = ops.stop_gradient(result)
+            made.append(result)
+        effects = Effects(
+            [one.shape for one in self._inputs[: self._count]],
+            self._given[self._count :],
+            [draw for draw, _ in self._draws],
+            len(values),
+            views,
+            freed,
+            self._steps,
+            self._asked,
+            self._recording,
+        )
+        return made, effects if effects else None
+
+    def _views(self, values: Sequence[Any]) -> list[View]:
+        """Which values are operands, values before, or views of either."""
+        found = []
+        for i, one in enumerate(values):
+            chain: list[Any] = []
+            while isinstance(one, Traced):
+                place = self.place_of(one)
+                before = next((j for j in range(i) if values[j] is one), None)
+                if place is not None and one._outside:
+                    found.append(View(i, place, True, tuple(reversed(chain))))
+                    break
+                if before is not None:
+                    found.append(View(i, before, False, tuple(reversed(chain))))
+                    break
+                if one._link is None or one._link.op is None:
+                    break
+                chain.append((one._link.op, one._link.attrs))
+                one = one._link.parent
+        return found
+
+    def extra(self) -> tuple[list[Expression], list[Expression]]:
+        """The inputs and the outputs that are not the caller's."""
+        inputs = [*self._inputs[self._count :], *(made for _, made in self._draws)]
+        return inputs, self._outputs[::-1]
+
+    def close(self) -> None:
+        """Put back what was assigned to modules, and let go of the operands."""
+        self.level.open = False
+        for (_, name), (table, before) in self._assigned.items():
+            if not isinstance(before, Traced):  # those of `held` modules are put back elsewhere
+                table[name] = before
+        for one in (self._given, self._held, self._traced, self._assigned, self._values):
+            one.clear()
+
+    # what it refuses
+
     def refuse_random(self) -> NoReturn:
-        """Refuse random numbers."""
+        """Refuse a generator of the user's own."""
         refuse(
-            "a graph would repeat its random numbers",
-            "draw them outside and pass them as an argument",
+            "draws from a generator of its own, or seeds one, which a graph would not repeat",
+            "draw with the stream of manual_seed(), or outside and pass the numbers as an argument",
         )
 
     def refuse_write(self) -> NoReturn:
@@ -55,16 +336,19 @@ class Capture:
 
 
 @contextmanager
-def capturing() -> Iterator[None]:
+def capturing(
+    inputs: Sequence[Expression], given: Sequence[Any], held: Sequence[bool]
+) -> Iterator[Capture]:
     """Inside the block this thread captures: whatever its modes were, it records."""
     before = mode.capture, mode.inference, record_if(True)
-    mode.capture, mode.inference = Capture(), False
+    capture = mode.capture = Capture(inputs, given, held, before[2] and not before[1])
+    mode.inference = False
     paused.append(None)
     copying.append(None)  # no in-place operation takes a short way
     try:
-        yield
+        yield capture
     finally:
-        mode.capture.level.open = False
+        capture.close()
         copying.pop()
         paused.pop()
         mode.capture, mode.inference, _ = before

@@ -33,11 +33,7 @@ def operand(op: Op, value: object) -> Any:
     if isinstance(value, Handle | bool | int | float):
         return value
     if isinstance(value, Tensor):
-        refuse(
-            f"{op.name}: an eager tensor of shape {tuple(value.shape)} from the surroundings meets "
-            "a traced one",
-            "take it as an argument, or make it a parameter or buffer of the module",
-        )
+        return mode.capture.lifted(value)
     if isinstance(value, Dim):
         value = construct(leaves.size_of, (), {"size": value})
         value.weak = True

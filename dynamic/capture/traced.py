@@ -14,15 +14,16 @@ from compiler.core.refusals import refuse, remembered, user_place
 from compiler.core.types import is_static
 from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
 from compiler.ops.control import items
+from compiler.ops.regions import gradient_to
 from dynamic.capture.operands import of_numbers, operand, promoted
 from dynamic.capture.unknown import Unknown, refuse_values
 from dynamic.capture.written import written
 from dynamic.core import eager_ops
-from dynamic.core.errors import SizeError
+from dynamic.core.errors import AutogradError, SizeError
 from dynamic.core.pytorch import VIEWS
 from dynamic.core.results import no_view_of_nothing, sizes_of
 from dynamic.func.tracer import Tracer, evaluated, innermost, settled
-from dynamic.tape.grad_mode import mode, recording
+from dynamic.tape.grad_mode import mode, record_if, recording
 from dynamic.tensors.inplace import check_result
 from dynamic.tensors.tensor import Tensor
 
@@ -113,6 +114,8 @@ class Traced(Handle, Tracer, plain=False):
                 self._seen, self._stamp = link.parent._stamp, self._stamp + 1
         if self._lost:
             self._refuse_copy(self._lost)
+        if self._outside:
+            mode.capture.check_current(self)
         return self._value
 
     def _refuse_copy(self, changed: str) -> NoReturn:
@@ -155,8 +158,7 @@ class Traced(Handle, Tracer, plain=False):
         if op.vjp_items is not None:
             return self._several(op, tensors, attrs)
         if all(not isinstance(one._current(), Expression) for one in tensors):
-            arrays = [_as_plain(one._value) for one in tensors]
-            value = arrays[0].apply(op, arrays, attrs)._array
+            value = _evaluated(op, tensors, attrs)._array
         else:
             value = _recorded(_expression(op, [one.expression for one in tensors], attrs))
         link = None
@@ -169,9 +171,7 @@ class Traced(Handle, Tracer, plain=False):
     def _several(op: Op, tensors: Sequence[Any], attrs: Attrs) -> tuple[Any, ...]:
         """The results of an op whose value is a tuple."""
         if all(not isinstance(one._current(), Expression) for one in tensors):
-            arrays = [_as_plain(one._value) for one in tensors]
-            known: Any = arrays[0].apply(op, arrays, attrs)
-            return tuple([Traced.made(one._array) for one in known])
+            return tuple([Traced.made(one._array) for one in _evaluated(op, tensors, attrs)])
         whole = _expression(op, [one.expression for one in tensors], attrs)
         return tuple([Traced.made(_recorded(one)) for one in items(whole)])
 
@@ -182,22 +182,12 @@ class Traced(Handle, Tracer, plain=False):
         check_result(self, result)
         if result._array.dtype != self._array.dtype:
             result = ops.astype(result, self._array.dtype)
-        if not recording() and self._array.dtype.kind == "f" and not _is_known(self):
-            refuse(
-                "changes in place, without recording it, what may be recorded",
-                "compute a new tensor",
-            )
         self._write(result._current())
         return self
 
     def _check_writable(self) -> None:
-        root = self
+        root, recorded = self, recording()
         while True:
-            if root._outside:
-                refuse(
-                    "changes an argument, or a tensor of a module, in place",
-                    "compute a new tensor (x = x + 1), and return it",
-                )
             if root._body is not mode.capture.body:
                 refuse(
                     "changes a tensor from outside of the function that is a branch or the body "
@@ -205,20 +195,37 @@ class Traced(Handle, Tracer, plain=False):
                     "return the new value",
                 )
             if root._link is None:
+                if root._outside:
+                    mode.capture.writes(root, recorded)
                 return
+            recorded = recorded and root._link.op is not ops.stop_gradient
             root = root._link.parent
 
     def _write(self, value: object) -> None:
-        """Set the value, and so that of what this is a view of."""
+        """Set the value, and so that of what this is a view of.
+
+        Where nothing is recorded, the gradient stays that of the value before.
+        """
         link = self._link
+        before = self._value
         if link is not None and link.sure:
-            link.parent._write(written(link.parent, link.op, link.attrs, Traced.made(value)))
+            if link.op is ops.stop_gradient:
+                recorded = record_if(False)
+                try:
+                    link.parent._write(value)
+                finally:
+                    record_if(recorded)
+            else:
+                link.parent._write(written(link.parent, link.op, link.attrs, Traced.made(value)))
             self._seen = link.parent._stamp
         elif link is not None:  # from now on it is a tensor of its own
             root = link.parent
             while root._link is not None:
                 root = root._link.parent
             root._lost, self._link = user_place(), None
+        if not recording() and isinstance(before, Expression) and before.dtype.kind == "f":
+            new = value if isinstance(value, Expression) else constant(value)
+            value = construct(gradient_to, (new, before), {})
         self._value = value
         self._changed = user_place()
         self._stamp += 1
@@ -250,7 +257,18 @@ class Traced(Handle, Tracer, plain=False):
         value = self._current()
         if isinstance(value, Expression):
             value = ops.stop_gradient(value)
-        return Traced.made(value, Link(self, None, {}, False))
+        return Traced.made(value, Link(self, ops.stop_gradient, {}, True))
+
+    def detach_(self) -> Any:
+        """Itself, which was computed of nothing, for gradients."""
+        if self._link is not None:
+            raise AutogradError("Can't detach views in-place. Use detach() instead.")
+        value = self._current()
+        if self._outside and self.requires_grad:
+            refuse("detaches a tensor from outside", "use detach(), which gives another one")
+        if isinstance(value, Expression):
+            self._value = ops.stop_gradient(value)
+        return self
 
     @property
     def data(self) -> Any:
@@ -258,8 +276,15 @@ class Traced(Handle, Tracer, plain=False):
         return self.detach()
 
     @data.setter
-    def data(self, value: object) -> None:
-        mode.capture.refuse_write()
+    def data(self, value: Any) -> None:
+        value = mode.capture.lifted(value)
+        if tuple(value.shape) != tuple(self.shape) or value.dtype != self.dtype:
+            refuse("gives a tensor memory of another shape or dtype", "make a new tensor")
+        before = record_if(False)
+        try:
+            self.copy_(value)
+        finally:
+            record_if(before)
 
     def __getitem__(self, key: object) -> Any:
         keys: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
@@ -274,8 +299,8 @@ class Traced(Handle, Tracer, plain=False):
 
     @staticmethod
     def constant(array: object) -> Any:
-        """A known tensor."""
-        return _plain_constant(array)
+        """A known tensor; what is traced already as it is."""
+        return array if isinstance(array, Traced) else _plain_constant(array)
 
     def numpy(self, *, force: bool = False) -> Any:
         """The array, if it is known."""
@@ -291,13 +316,94 @@ class Traced(Handle, Tracer, plain=False):
             "none",
         )
 
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Refused."""
-        _refuse_tape("requires_grad_")
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient flows to it; of an operand that is that of each call."""
+        value = self._current()
+        if not isinstance(value, Expression) or value.dtype.kind != "f":
+            return False
+        capture = mode.capture
+        place = capture.place_of(self)
+        if place is not None and value is capture.input_at(place):
+            return bool(capture.requires(place))
+        return bool(capture.gradients.requires(value)) and bool(capture.records())
 
-    def backward(self, *args: object, **kwargs: Any) -> None:
-        """Refused."""
-        _refuse_tape("backward")
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Itself, a leaf that requires grad; PyTorch's errors where it cannot be."""
+        had = self.requires_grad
+        if bool(requires_grad) is had:
+            return self
+        if self._outside:
+            refuse(
+                "changes whether a tensor from outside requires grad",
+                "change it before the call, or use detach()",
+            )
+        if had:
+            raise AutogradError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+        if self._array.dtype.kind != "f":
+            raise AutogradError("only Tensors of floating point dtype can require gradients")
+        leaf = ops.stop_gradient(self.expression)
+        self._value = leaf
+        mode.capture.gradients.add_leaf(self, leaf)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether nothing that is recorded made it: an operand has to be one at each call."""
+        capture, value = mode.capture, self._current()
+        place = capture.place_of(self)
+        if place is not None and value is capture.input_at(place):
+            if capture.requires(place) and not capture.tensor_at(place).is_leaf:
+                _refuse_tape("is_leaf")
+            return True
+        if isinstance(value, Expression) and capture.gradients.is_leaf(value.serial):
+            return True
+        return not self.requires_grad
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that the function has set or computed."""
+        return mode.capture.gradients.of(self)
+
+    @grad.setter
+    def grad(self, value: object) -> None:
+        mode.capture.gradients.put(self, None if value is None else mode.capture.lifted(value))
+
+    def backward(
+        self,
+        gradient: object = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: object = None,
+        *,
+        retain_variables: bool | None = None,
+    ) -> None:
+        """The derivatives of this tensor, added to the gradients of the leaves."""
+        retain_graph = retain_graph if retain_variables is None else retain_variables
+        mode.capture.gradients.backward([self], gradient, retain_graph, create_graph, inputs)
+
+    def _pulled(
+        self,
+        outputs: Sequence[Any],
+        inputs: Sequence[Any],
+        cotangents: Sequence[Any],
+        record: bool | None,
+    ) -> list[Any]:
+        capture = mode.capture
+        targets = [capture.gradients.target(capture.lifted(one)) for one in inputs]
+        seeds = [capture.lifted(one) for one in cotangents]
+        found = capture.gradients.pulled(outputs, targets, seeds, True)
+        if record is False:
+            found = [None if g is None else ops.stop_gradient(g) for g in found]
+        return [None if g is None else Traced.made(g) for g in found]
 
     def __iter__(self) -> Iterator[Any]:
         if self._weak:  # a number that is looked through for axes
@@ -364,7 +470,12 @@ def _kind(cls: type) -> Any:
 
 def traced(cls: type, expression: Expression, argument: bool) -> Any:
     """What stands for an expression that is a tensor of a class."""
-    return (Traced if cls is Tensor else _kind(cls)).made(expression, outside=argument)
+    return mode.capture.enter(class_of(cls), expression, argument)
+
+
+def class_of(cls: type) -> Any:
+    """The class of what stands for a tensor of a class."""
+    return Traced if cls is Tensor else _kind(cls)
 
 
 def _as_plain(array: object) -> Any:
@@ -373,6 +484,16 @@ def _as_plain(array: object) -> Any:
     result._array = array
     result._cell = result._home = result._maker = result._note = None
     return result
+
+
+def _evaluated(op: Op, tensors: Sequence[Any], attrs: Attrs) -> Any:
+    """The value of an op on tensors that are known, as if nothing were captured."""
+    arrays = [_as_plain(one._value) for one in tensors]
+    capture, mode.capture = mode.capture, None
+    try:
+        return arrays[0].apply(op, arrays, attrs)
+    finally:
+        mode.capture = capture
 
 
 def _recorded(expression: Expression) -> Expression:

@@ -8,7 +8,8 @@ from compiler.core.op import Op
 
 
 def named_after(op: Op, function: Any) -> Any:
-    """The function, with the name and documentation of the op."""
+    """The function, with the name, the documentation and the signature of the op."""
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = op.doc
+    function.__wrapped__ = op
     return function

@@ -109,6 +109,7 @@ def quotient(op: Op, operator: Any) -> Any:
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = f'{op.doc} Tensors\' rounded if `rounding_mode` is "floor" or "trunc".'
+    function.__wrapped__ = quotient_of  # type: ignore[attr-defined]
     return function
 
 

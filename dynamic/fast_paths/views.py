@@ -111,6 +111,7 @@ def arranging(op: Op, general: Callable[..., Any], arranged: Callable[..., Arran
         return general(self, *args) if made is None else new_view(plan, self, *made)
 
     method.__doc__ = general.__doc__
+    method.__wrapped__ = general  # type: ignore[attr-defined]
     return method
 
 

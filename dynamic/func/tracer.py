@@ -159,7 +159,7 @@ class Tracer(Tensor, plain=False):
             "transformed by func: use func.grad or func.vjp inside it instead"
         )
 
-    def backward(self, *args: object, **kwargs: Any) -> None:
+    def backward(self, *args: Any, **kwargs: Any) -> None:
         """RuntimeError: inside a transform `func.grad` and `func.vjp` differentiate."""
         raise AutogradError(
             "backward() called inside a functorch transform. This is not supported, please use "

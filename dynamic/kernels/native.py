@@ -69,7 +69,7 @@ state = _State(_allowed())
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class KernelOperand:
     """What is known of an operand when a kernel is compiled.
 
     Attributes:
@@ -220,7 +220,7 @@ def run(
 
     Args:
         arrays: those that hold the elements of the operands of which elements are read.
-        kinds: for each operand the fields of an `Operand`.
+        kinds: for each operand the fields of an `KernelOperand`.
     """
     options = _key(attrs)
     if options is None:
@@ -232,7 +232,7 @@ def run(
         if len(_kernels) >= KEPT:
             _kernels.clear()
         # in a context of its own: the caller may be tracing a graph
-        kernel = Context().run(_compile, _title(name), make, [Operand(*one) for one in kinds])
+        kernel = Context().run(_compile, _title(name), make, [KernelOperand(*one) for one in kinds])
         _kernels[key] = kernel
     if kernel is None:
         return None
@@ -246,7 +246,7 @@ def run(
 def _describe(
     operands: Sequence[Any], known: Collection[int]
 ) -> tuple[list[Any], tuple[Any, ...]] | None:
-    """The arrays that a kernel takes, and the fields of an `Operand` for each operand.
+    """The arrays that a kernel takes, and the fields of an `KernelOperand` for each operand.
 
     None if an operand does not fit a kernel, or none is large.
     """
@@ -314,7 +314,7 @@ def _title(name: object) -> str:
     return str(name)
 
 
-def _compile(name: str, make: Make, kinds: Sequence[Operand]) -> _Kernel | None:
+def _compile(name: str, make: Make, kinds: Sequence[KernelOperand]) -> _Kernel | None:
     """The kernel; None if the sizes do not fit, or are neither known nor those of arrays."""
     from compiler.compile import compile_graph
     from compiler.core.options import Options
@@ -361,7 +361,7 @@ def _has_host_steps(results: Sequence[Any]) -> bool:
     return False
 
 
-def _placeholders(kinds: Sequence[Operand]) -> tuple[list[Any], list[Any]]:
+def _placeholders(kinds: Sequence[KernelOperand]) -> tuple[list[Any], list[Any]]:
     """The inputs of a kernel, and an expression for each operand."""
     from compiler.graph.expression import Expression
 

@@ -19,6 +19,7 @@ from dynamic.nn.errors import (
 from dynamic.nn.hooks import Hook
 from dynamic.nn.parameter import Buffer, Parameter, type_name
 from dynamic.nn.state import State
+from dynamic.tape.grad_mode import mode, paused
 from dynamic.tape.handles import Hooks, RemovableHandle
 from dynamic.tensors.constructors import name_constructor
 from dynamic.tensors.tensor import Tensor
@@ -67,6 +68,17 @@ class Module(Conversion, State):
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """`forward`, between the hooks if there are any."""
         keep_silent()
+        if paused and mode.capture is not None:
+            with mode.capture.inside(self):
+                return self._called(args, kwargs)
+        if self._forward_hooks or self._forward_pre_hooks:
+            return self._call_with_hooks(args, kwargs)
+        if self._backward_hooks or self._backward_pre_hooks:
+            return self._call_between_backward_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def _called(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+        """What `__call__` does where it is not inlined."""
         if self._forward_hooks or self._forward_pre_hooks:
             return self._call_with_hooks(args, kwargs)
         if self._backward_hooks or self._backward_pre_hooks:
@@ -240,6 +252,8 @@ class Module(Conversion, State):
             self.register_buffer(name, value, value.persistent)
         elif name in own.get("_buffers", ()):
             _require(value, Tensor, "buffer", name, "torch.nn.Buffer, torch.Tensor")
+            if paused and mode.capture is not None:
+                mode.capture.assigns(self._buffers, name, value)
             self._buffers[name] = value
         else:
             super().__setattr__(name, value)

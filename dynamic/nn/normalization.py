@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, InitVar
 from typing import Any, ClassVar
 
 from compiler.core.errors import OptionError
-from compiler.core.refusals import refuse
 from dynamic.core.dtypes import INT64
 from dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
@@ -179,14 +178,10 @@ class _BatchNorm(_RunningStatistics):
             raise OptionError(f"expected {wanted} input (got {input.ndim}D input)")
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.num_batches_tracked is not None:
-            if not has_values(input):
-                refuse(
-                    f"{self._get_name()}: running statistics change in place, which a graph cannot",
-                    "call eval() first, or make the layer with track_running_stats=False",
-                )
             self.num_batches_tracked.add_(1)
             if self.momentum is None:
-                momentum = 1.0 / self.num_batches_tracked.item()
+                count = self.num_batches_tracked
+                momentum = 1.0 / (count.item() if has_values(count) else count.double())
         tracked = not self.training or self.track_running_stats
         return F.batch_norm(
             input,

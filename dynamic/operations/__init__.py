@@ -55,6 +55,7 @@ def _method(name: str, function: Any) -> Any:
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = function.__doc__ if not hasattr(function, "doc") else function.doc
+    method.__wrapped__ = function  # type: ignore[attr-defined]  # the signature that `help` shows
     return method
 
 
@@ -63,6 +64,7 @@ def _in_place(function: Any) -> Any:
         return self.copy_(function(self.clone(), *args, **options))
 
     method.__doc__ = f"In place: {function.__doc__}"
+    method.__wrapped__ = function  # type: ignore[attr-defined]
     return method
 
 

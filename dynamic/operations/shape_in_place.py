@@ -11,7 +11,7 @@ from compiler import ops
 from compiler.core.op import Attrs, Op
 from dynamic.core import eager_ops
 from dynamic.core.errors import AutogradError
-from dynamic.tape.leaf import AccumulateGrad
+from dynamic.tape.accumulate_grad import AccumulateGrad
 from dynamic.tape.tape import new_node, recipe
 from dynamic.tensors.dims import axes_of, axis_of, exchanged
 from dynamic.tensors.inplace import check_writable, touch

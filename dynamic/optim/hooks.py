@@ -6,7 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from compiler.core.refusals import refuse
 from dynamic.core.errors import AutogradError
+from dynamic.tape.grad_mode import mode, paused
 from dynamic.tape.handles import Hooks, RemovableHandle
 
 Hook = Callable[..., Any]
@@ -33,6 +35,10 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def hooked(self: Any, *args: object, **kwargs: object) -> Any:
+        if paused and mode.capture is not None:
+            if args or kwargs:
+                refuse("steps an optimizer with a closure", "compute the loss before the step")
+            return mode.capture.step(self, functools.partial(hooked, self))
         if self._step_called is False:
             self._step_called = True
         before, after = self._step_pre_hooks, self._step_post_hooks
@@ -55,3 +61,18 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return hooked
+
+
+def at_each_call(step: Callable[..., None]) -> Callable[..., None]:
+    """`step`, the method of a scheduler; in a function that is captured, done at each call."""
+
+    @functools.wraps(step)
+    def deferred(self: object, *args: object, **kwargs: object) -> None:
+        if not paused or mode.capture is None:
+            step(self, *args, **kwargs)
+            return
+        if any(getattr(one, "_overwritten", None) is not None for one in (*args, *kwargs.values())):
+            refuse("steps a scheduler by a value", "return the value, and step outside")
+        mode.capture.do(functools.partial(deferred, self, *args, **kwargs), "steps a scheduler")
+
+    return deferred

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import OptionError
+from compiler.core.refusals import refuse
 from dynamic.core.dtypes import get_default_dtype
 from dynamic.core.errors import ArgumentError
 from dynamic.core.user_warnings import warn
 from dynamic.optim.errors import AbstractMethodError
 from dynamic.optim.hooks import Hook, with_hooks
 from dynamic.optim.state import State
-from dynamic.tape.grad_mode import enable_grad
+from dynamic.tape.grad_mode import enable_grad, mode, paused
 from dynamic.tape.handles import Hooks, RemovableHandle
 from dynamic.tape.versions import user_place
 from dynamic.tensors.tensor import Tensor, wrap
@@ -40,6 +41,12 @@ class Optimizer(State):
             cls.step = with_hooks(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        if paused and mode.capture is not None:
+            refuse(
+                f"makes an optimizer ({type(self).__name__}), which would keep its state from call "
+                "to call",
+                "make it once, outside",
+            )
         if isinstance(params, Tensor):
             raise ArgumentError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "

@@ -15,9 +15,9 @@ import numpy as np
 
 from dynamic.core.user_warnings import keep_silent
 from dynamic.tape import anomaly
+from dynamic.tape.accumulate_grad import AccumulateGrad
 from dynamic.tape.grad_mode import mode, record_if
 from dynamic.tape.hooks import as_tensor, at_tensor, run_after, run_before
-from dynamic.tape.leaf import AccumulateGrad
 from dynamic.tape.multi_grad import Pass, following
 from dynamic.tape.nodes import Cotangents
 

@@ -63,7 +63,7 @@ def recording() -> bool:
 def is_grad_enabled() -> bool:
     """Whether ops on tensors that require grad are recorded in this thread."""
     if mode.capture is not None and mode.enabled:
-        mode.capture.refuse_mode("is_grad_enabled()")
+        return bool(mode.capture.records())
     return mode.enabled
 
 

@@ -15,8 +15,8 @@ from dynamic.core.eager_ops import stack
 from dynamic.core.errors import AutogradError
 from dynamic.core.results import Size
 from dynamic.core.user_warnings import warn
-from dynamic.tape.edges import GradientEdge
 from dynamic.tape.engine import run
+from dynamic.tape.gradient_edge import GradientEdge
 from dynamic.tape.hooks import as_tensor
 
 

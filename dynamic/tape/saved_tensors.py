@@ -8,8 +8,8 @@ from typing import Any
 from compiler.core.op import Operand
 from dynamic.core import provided
 from dynamic.core.errors import ArgumentError, AutogradError
+from dynamic.tape.accumulate_grad import AccumulateGrad
 from dynamic.tape.grad_mode import decorated, mode, record_if
-from dynamic.tape.leaf import AccumulateGrad
 from dynamic.tape.nodes import PackHooks
 from dynamic.tape.observers import observe
 

@@ -11,11 +11,11 @@ from dynamic.core import eager_ops
 from dynamic.core.dtypes import DTYPES
 from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.core.user_warnings import warn
-from dynamic.tape.grad_mode import mode
+from dynamic.tape.accumulate_grad import AccumulateGrad, freeze, leaf_node
+from dynamic.tape.grad_mode import mode, paused
 from dynamic.tape.gradients import backward
 from dynamic.tape.handles import RemovableHandle
 from dynamic.tape.hooks import Cell, hooks_of
-from dynamic.tape.leaf import AccumulateGrad, freeze, leaf_node
 from dynamic.tape.nodes import Failing, graph_edge
 from dynamic.tape.versions import UNTRACKED, TrackedInference
 from dynamic.tensors.printing import tensor_text
@@ -43,6 +43,8 @@ class Autograd(Operand):
     @property
     def requires_grad(self) -> bool:
         """Whether ops on this tensor are recorded; settable on leaves of floating dtype."""
+        if paused and mode.capture is not None:
+            return bool(mode.capture.lifted(self).requires_grad)
         view = self._view
         return self._maker is not None or (view is not None and view.base._maker is not None)
 
@@ -122,6 +124,8 @@ class Autograd(Operand):
     @property
     def grad(self) -> Any:
         """The gradient that backward passes accumulated here, or None; settable."""
+        if paused and mode.capture is not None:
+            return mode.capture.lifted(self).grad
         home = self._home
         if home is None:
             if self._is_made():
@@ -139,6 +143,9 @@ class Autograd(Operand):
 
     @grad.setter
     def grad(self, value: Any) -> None:
+        if paused and mode.capture is not None:
+            mode.capture.lifted(self).grad = value
+            return
         if value is not None:
             _check_grad(self, value)
         if self._home is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler import ops
 from compiler.core.errors import OptionError, ShapeError
 from dynamic.core.dtypes import (
     DTYPES,
@@ -38,10 +39,11 @@ def _check(name: str, options: dict[str, Any]) -> None:
 
 
 def _leaf(array: Any, requires_grad: bool) -> Tensor:
+    """A leaf on an array, or what stands for one that each call of a captured function draws."""
     keep_silent()
-    result = wrap(array)
+    result = array if isinstance(array, Tensor) else wrap(np.asarray(array))
     if requires_grad:
-        if array.dtype.kind != "f":
+        if result._array.dtype.kind != "f":
             raise AutogradError(
                 "Only Tensors of floating point and complex dtype can require gradients"
             )
@@ -320,7 +322,7 @@ def rand(
     """Uniform numbers in [0, 1)."""
     _check("rand", options)
     array = source_of(generator).random(_shape(sizes, size), _float(dtype))
-    return _leaf(np.asarray(array), requires_grad)
+    return _leaf(array, requires_grad)
 
 
 def randn(
@@ -334,7 +336,7 @@ def randn(
     """Normal numbers of mean 0 and variance 1."""
     _check("randn", options)
     array = source_of(generator).standard_normal(_shape(sizes, size), _float(dtype))
-    return _leaf(np.asarray(array), requires_grad)
+    return _leaf(array, requires_grad)
 
 
 def randint(
@@ -352,10 +354,8 @@ def randint(
     if size is None:
         low, high, size = 0, low, high
     wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
-    return _leaf(
-        np.asarray(source_of(generator).integers(low, high, tuple(size))).astype(wanted),
-        requires_grad,
-    )
+    drawn = source_of(generator).integers(low, high, tuple(size))
+    return _leaf(ops.astype(drawn, wanted), requires_grad)
 
 
 def randperm(

@@ -14,8 +14,8 @@ from dynamic.core import eager_ops
 from dynamic.core.dtypes import DTYPES, MASKS, element
 from dynamic.core.errors import AutogradError, SizeError
 from dynamic.core.user_warnings import warn
-from dynamic.tape.grad_mode import copying, mode
-from dynamic.tape.leaf import AccumulateGrad
+from dynamic.tape.accumulate_grad import AccumulateGrad
+from dynamic.tape.grad_mode import copying, mode, paused
 from dynamic.tape.tape import Node, record
 from dynamic.tape.versions import UNTRACKED, user_place
 from dynamic.tensors.indexing import is_whole
@@ -100,6 +100,8 @@ def overwrite(
 
     `written` is the mask of the elements that the op changes, if they may be one in memory.
     """
+    if paused and mode.capture is not None:
+        tensor = mode.capture.lifted(tensor)
     if tensor._overwritten is not None:  # a tracer
         return tensor._overwritten(op, others, attrs or {})
     refuse_more(op.name, op.evaluate, 1 + len(others))
@@ -160,6 +162,8 @@ def replace(
 
     RuntimeError if the values do not broadcast to the shape. `overlapping`: see `check_writable`.
     """
+    if paused and mode.capture is not None:
+        tensor = mode.capture.lifted(tensor)
     if any(getattr(one, "_overwritten", None) is not None for one in (tensor, *others)):
         return overwrite(tensor, op, others, attrs)
     check_writable(tensor, others, overlapping)
@@ -254,6 +258,8 @@ def assign(tensor: Any, key: object, value: Any, exact: bool = False) -> None:
     """
     if key is False:
         return
+    if paused and mode.capture is not None:
+        tensor = mode.capture.lifted(tensor)
     basic, advanced = tensor._parts(None if key is True else key)
     if not is_whole(basic, tensor._array):
         tensor = tensor._selected(basic)

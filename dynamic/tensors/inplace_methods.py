@@ -296,8 +296,7 @@ class InPlace(Operand):
 
     def _draw(self, generator: object, name: str, *args: object) -> Any:
         source = source_of(generator)
-        values = np.asarray(getattr(source, name)(*args, self._array.shape))
-        return self.copy_(self.constant(values))
+        return self.copy_(self.constant(getattr(source, name)(*args, self._array.shape)))
 
     def resize_(self, *sizes: object) -> Any:
         """Another shape; the elements stay, in row-major order, what is new is uninitialised.

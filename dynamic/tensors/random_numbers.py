@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +30,36 @@ def manual_seed(seed: int) -> None:
     _random.generator = np.random.default_rng(int(seed))
 
 
+class _Captured:
+    """The source of random numbers in a function that is captured: what draws at each call."""
+
+    def __getattr__(self, name: str) -> Any:
+        def draw(*args: Any, **options: Any) -> Any:
+            """The numbers, of the shape that is the option `size` or the last argument."""
+            if "size" in options:
+                shape = options.pop("size")
+            elif name in _TAKES_SIZE_FIRST:
+                shape, *rest = args
+                args = ()
+                options.update(zip(("dtype",), rest, strict=False))
+            else:
+                *others, shape = args
+                args = tuple(others)
+            sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+            return mode.capture.draw(name, args, sizes, options)
+
+        return draw
+
+
+_captured: Any = _Captured()
+_TAKES_SIZE_FIRST = ("random", "standard_normal")
+
+
 def generator() -> np.random.Generator:
     """The source of random numbers of this thread; RuntimeError where it is refused."""
     if mode.capture is not None:
-        mode.capture.refuse_random()
+        captured: np.random.Generator = _captured
+        return captured
     if _random.refusal is not None:
         raise AutogradError(_random.refusal)
     return _random.generator

@@ -35,6 +35,7 @@ def with_numpy_names(method: Any) -> Any:
         return method(self, *args, **options)
 
     named.__doc__ = method.__doc__
+    named.__wrapped__ = method  # type: ignore[attr-defined]
     return named
 
 

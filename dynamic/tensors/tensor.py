@@ -112,6 +112,9 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 
     def apply(self, op: Op, operands: Sequence[Value], attrs: Attrs) -> Tensor:
         """The value of `op`, recorded if an operand requires grad and grad mode is on."""
+        if paused and mode.capture is not None:
+            captured: Tensor = mode.capture.apply(op, operands, attrs)
+            return captured
         arrays: Sequence[Any]
         number = mixed = False
         if len(operands) == 1 and operands[0] is self:  # the usual case, without a loop
@@ -188,6 +191,9 @@ def new_value(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Ten
 
     `array` has memory of its own; `plan` is the recipe for an operand that requires grad.
     """
+    if paused and mode.capture is not None:
+        captured: Tensor = mode.capture.apply(plan.op, (operand,), attrs)
+        return captured
     result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None
@@ -212,6 +218,11 @@ def new_value_of_two(
     plans: Plans, left: Tensor | None, right: Tensor | None, x: object, y: object, array: object
 ) -> Tensor:
     """`new_value` of two operands, `x` and `y` on arrays: plain tensors, or None for a number."""
+    if paused and mode.capture is not None:
+        op = plans[True, True].op
+        pair = (x if left is None else left, y if right is None else right)
+        captured: Tensor = mode.capture.apply(op, pair, _NO_ATTRS)
+        return captured
     result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None
@@ -234,6 +245,9 @@ def new_value_of_two(
 
 def new_view(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tensor:
     """The tensor of `array`, which an op makes on the memory of a plain tensor: see `new_value`."""
+    if paused and mode.capture is not None:
+        captured: Tensor = mode.capture.apply(plan.op, (operand,), attrs)
+        return captured
     result = _new(Tensor)
     result._array = array
     result._home = result._maker = None

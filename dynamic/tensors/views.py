@@ -17,9 +17,9 @@ import numpy as np
 from compiler.ops import concatenate, reshape, take, where
 from dynamic.core import eager_ops
 from dynamic.core.errors import AutogradError
+from dynamic.tape.accumulate_grad import AccumulateGrad
 from dynamic.tape.grad_mode import mode, paused
 from dynamic.tape.hooks import hooks_of
-from dynamic.tape.leaf import AccumulateGrad
 from dynamic.tape.nodes import FREED, Cotangents, Failing, GraphNode, Output, next_number
 from dynamic.tape.observers import announce
 from dynamic.tape.tape import Node, new_node, recipe, short_name

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from compiler.inspect.limits import BLAS_THREADS
+
 ADAPTERS = Path(__file__).resolve().parent / "adapters"
 THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
+    *BLAS_THREADS,
     "NUMBA_NUM_THREADS",
     "STATICGRAPH_NUM_THREADS",
     "NPROC",  # XLA's thread pool

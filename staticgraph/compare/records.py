@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from compiler.inspect.limits import Limits
 from staticgraph.compare.figures import Ahead, Interval
 
 SCHEMA = "staticgraph-compare/1"
@@ -132,24 +133,6 @@ class Outcome:
     bound_by: str | None
     tolerance: float
     measurements: tuple[Measurement, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What the machine can do with a number of threads.
-
-    Attributes:
-        threads: how many.
-        bandwidth: by bytes of the arrays, the bytes per second of the fastest of reading (a dot
-            product), copying and adding.
-        flops: by dtype, the operations per second of a large matrix product.
-        call: seconds of one call of a native function: a NumPy ufunc on scalar arrays.
-    """
-
-    threads: int
-    bandwidth: Mapping[int, float]
-    flops: Mapping[str, float]
-    call: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from compiler.inspect.limits import Limits, measure_limits, strongest
 from staticgraph.compare import INTERRUPTED
 from staticgraph.compare.kinds import KINDS, THREAD_VARIABLES, Contender
-from staticgraph.compare.limits import measure_limits, strongest
 from staticgraph.compare.machine import this_machine
 from staticgraph.compare.outcome import outcome
 from staticgraph.compare.race import Race, Taken
-from staticgraph.compare.records import Limits, Machine, Outcome, Report, Settings
+from staticgraph.compare.records import Machine, Outcome, Report, Settings
 from staticgraph.compare.report.markdown import markdown
 from staticgraph.compare.report.table import print_limits, print_outcome, print_summary
 from staticgraph.compare.workloads import WORKLOADS

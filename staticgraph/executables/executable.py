@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, final
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TextIO, final
 
 from compiler.compile import compile_graph, is_cached
 from compiler.core import fork
 from compiler.core.options import Options
 from compiler.graph.definition import Definition
+from compiler.graph.expression import Expression
 from compiler.graph.state import State, holding
 from compiler.runners.compiled import CompiledRunner, Workspace
 from compiler.runners.runner import Runner
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from compiler.codegen.kernel import Kernel
     from compiler.inspect.debug import Step, Trace
+    from compiler.inspect.explanation import Explanation
     from compiler.inspect.plan import Plan
     from compiler.inspect.profile import Profile
     from staticgraph.draw import Drawing
@@ -244,6 +247,45 @@ class Executable:
         kernel = self.runner.compiled("plan").kernel
         return Plan(kernel.memory, kernel.fusion)
 
+    def explain(
+        self, what: str | int | Expression | None = None, sizes: Mapping[str, int] | None = None
+    ) -> Explanation:
+        """What became of each op: what the passes did to it, where it runs, where its value lies.
+
+        The passes run once more, and what they do, and why they do not fuse, is recorded as it
+        happens. `print` shows it below your lines; it is iterable, and `op.of(kind)` gives facts.
+
+        Args:
+            what: a line, such as "train.py:41", with the gradients of its ops; the name of a value
+                or an op; a node of `graph`; an expression; None for all.
+            sizes: sizes that are unknown, as `plan` has them; without, 1024 stands for each.
+
+        Raises:
+            OptionError: there is nothing of that, or a size is missing.
+            AttributeError: it runs op by op (`debug`), without a kernel.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> print(sg.compile([x], sg.log1p(sg.exp(x)), name="f").explain("log1p"))
+            f: 3 ops as defined, 1 that run, in 1 groups, x.0 = 1024
+            <BLANKLINE>
+            ...
+              log1p float64[x.0] -> softplus
+                rewritten  log1p(exp(x)) -> softplus(x)  [log1p_of_exp]
+                group      0
+                memory     output 0
+            <BLANKLINE>
+            groups, in the order in which they run
+              0      loops over (x.0): softplus (...); one thread at these sizes
+        """
+        from compiler.driver import lower
+        from compiler.inspect.explain import explain
+
+        self.runner.compiled("explain")
+        return explain(
+            self.definition, self.name, partial(lower, options=self.options), what, sizes
+        )
+
     def profile(self, /, *args: object, **kwargs: object) -> Profile:
         """How long each step of the kernel takes on some inputs; `print` shows a table.
 
@@ -321,6 +363,57 @@ class Executable:
 
         runner = self.runner.compiled("export")
         export(runner, path, inputs, runner.over(self._copied(copy.copy)))
+
+    def step(
+        self,
+        /,
+        *args: object,
+        break_at: str | Sequence[str] | None = None,
+        commands: Sequence[str] | None = None,
+        stdin: TextIO | None = None,
+        stdout: TextIO | None = None,
+        update: bool = False,
+        **kwargs: object,
+    ) -> Any:
+        """Run the kernel as plain Python under pdb, with your names and lines.
+
+        What runs is the text of `source`, as `export` writes it, with a function per group of ops:
+        loops over scalars, calls of NumPy for products and for what no loop computes. pdb's own
+        commands step through it; docs/debugging.md shows a session.
+
+        Args:
+            break_at: where to stop: a line of yours, as the end of `file:line` (`"train.py:40"`,
+                gradients of that line too), the name of an op or of a value, or a list of such.
+                A stretch of statements from there is one stop. None stops at the first statement.
+            commands: lines for pdb instead of typed ones; after the last one it runs to the end.
+            stdin, stdout: files that pdb reads and writes instead of the terminal.
+            update: whether variables get their new values, if it is run to the end; else they stay
+                what they are.
+
+        Returns:
+            What a call returns, but for rounding; None if it was left with `quit`.
+
+        Raises:
+            OptionError: nothing in the kernel comes from `break_at`; the lines, ops or names that
+                there are are listed.
+            FeedError, DTypeError, ShapeError, OutOfRangeError: as a call does.
+            AttributeError: it runs op by op (`debug`), without a kernel.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], sg.exp(x) + 1.0, name="f")
+            >>> f.step(np.array([0.0]), break_at="exp", commands=["p x_1", "c"])
+            > <kernel f>(...)unit_0()
+            -> v2 = exp(x_1)                         # exp  <- ...
+            (Pdb) p x_1
+            np.float64(0.0)
+            (Pdb) c
+            array([2.])
+        """
+        from compiler.export.stepping import step
+
+        runner = self.runner.compiled("step")
+        return step(runner, args, kwargs, break_at, commands, stdin, stdout, update)
 
     @property
     def ready(self) -> bool:

@@ -15,10 +15,9 @@ import numpy as np
 from compiler import ops
 from compiler.core.lowering import Alias, IndexMap
 from compiler.core.op import Attrs, Op
-from compiler.core.refusals import refuse
+from compiler.core.refusals import by_user, refuse
 from compiler.graph.expression import Expression
 from compiler.ops import leaves
-from staticgraph.tracing.code import is_library
 from staticgraph.tracing.dependence import refuse_branch
 
 _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
@@ -27,11 +26,6 @@ _ASKED = frozenset((np.ndim, np.shape, np.size, np.iscomplexobj, np.result_type)
 """NumPy's functions of types alone."""
 _HELD = 4
 """The references to what `y += 1` is called on: the name, the stack, `self`, the count's own."""
-
-
-def _by_user() -> bool:
-    """Whether the caller of the caller is code of the user's."""
-    return not is_library(sys._getframe(2).f_code.co_filename)
 
 
 class TracedArray(Expression):
@@ -59,15 +53,17 @@ class TracedArray(Expression):
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         """What `isinstance` is told: to the user's code it is an array, or a number."""
-        if not _by_user():
+        if not by_user():
             return TracedArray
-        return _NUMBERS[self.dtype.kind] if self.weak else np.ndarray
+        if self.weak:
+            return _NUMBERS[self.dtype.kind]
+        return np.ndarray if self.ndim or self.op is leaves.placeholder else self.dtype.type
 
     def __bool__(self) -> bool:
         refuse_branch(self)
 
     def __hash__(self) -> int:
-        if _by_user():
+        if by_user():
             if self.ndim:
                 raise TypeError("unhashable type: 'numpy.ndarray'")
             self._values("a key")
@@ -80,27 +76,27 @@ class TracedArray(Expression):
         )
 
     def __repr__(self) -> str:
-        if _by_user():
+        if by_user():
             self._values("its text")
         return Expression.__repr__(self)
 
     def __str__(self) -> str:
-        if _by_user():
+        if by_user():
             self._values("its text")
         return Expression.__repr__(self)
 
     def __format__(self, spec: str) -> str:
-        if _by_user():
+        if by_user():
             self._values("its text")
         return Expression.__repr__(self)
 
     def __index__(self) -> int:
-        if not _by_user():
+        if not by_user():
             raise TypeError("'Expression' object cannot be interpreted as an integer")
         self._values("an index")
 
     def __getattr__(self, name: str) -> Any:
-        if name in _OF_ARRAYS and not name.startswith("__") and _by_user():
+        if name in _OF_ARRAYS and not name.startswith("__") and by_user():
             refuse(
                 f"asks for .{name}, which arrays have and what stands for them while the function "
                 "is traced has not",
@@ -194,4 +190,6 @@ def made(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Expression:
 
 def argument(placeholder: Expression) -> Expression:
     """What stands for an argument that is an array."""
-    return TracedArray(placeholder.op, (), placeholder.attrs, placeholder.name)
+    result = TracedArray(placeholder.op, (), placeholder.attrs, placeholder.name)
+    result.weak = placeholder.weak
+    return result

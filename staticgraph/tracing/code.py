@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import dis
 import functools
-import sys
-import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from types import CodeType
 
-from compiler.graph.expression import is_own
-
-_LIBRARIES = tuple(
-    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-)
-_NO_FILES = ("<frozen", "<__array_function__")
 _GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_CLASSDEREF")
 _ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM")
 _REFLECTION = frozenset(
@@ -35,6 +28,7 @@ class Named:
         globals, attributes, free: names, and the first line that has them.
         imports: modules that are imported when it runs.
         reflects: whether it may find attributes and globals by texts.
+        compares_identity: whether it asks whether one variable `is` another.
     """
 
     file: str
@@ -43,18 +37,11 @@ class Named:
     free: Mapping[str, int]
     imports: frozenset[str]
     reflects: bool
+    compares_identity: bool
 
     def place(self, name: str, names: Mapping[str, int]) -> str:
         """`file:line` of a name."""
         return f"{self.file}:{names.get(name, 0)}"
-
-
-@functools.lru_cache(4096)
-def is_library(file: str) -> bool:
-    """Whether code of a file is Python's, of an installed package, or the project's."""
-    if file.startswith(_LIBRARIES) or file.startswith(_NO_FILES):
-        return True
-    return is_own(file) or f"{sys.base_prefix}/lib/" in file
 
 
 @functools.lru_cache(4096)
@@ -69,7 +56,18 @@ def named(code: CodeType) -> Named:
         for text in _texts(code):
             globals.setdefault(text, code.co_firstlineno)
             attributes.setdefault(text, code.co_firstlineno)
-    return Named(code.co_filename, globals, attributes, free, frozenset(imports), reflects)
+    same = _compares_identity(code)
+    return Named(code.co_filename, globals, attributes, free, frozenset(imports), reflects, same)
+
+
+def _compares_identity(code: CodeType) -> bool:
+    steps = list(dis.get_instructions(code))
+    found = any(
+        one.opname == "IS_OP" and before.opname in ("LOAD_FAST", "LOAD_DEREF", "BINARY_SUBSCR")
+        for before, one in pairwise(steps)
+    )
+    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
+    return found or any(map(_compares_identity, inner))
 
 
 def _collect(code: CodeType, found: tuple[dict[str, int], ...], imports: set[str]) -> None:

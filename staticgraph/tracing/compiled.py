@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -11,9 +12,10 @@ from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue, 
 from compiler.core.types import TensorType, mapped
 from compiler.graph.definition import define
 from compiler.graph.evaluate import evaluate
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors, cut
-from compiler.transforms.autodiff import pullback
+from compiler.graph.expression import Expression, again
+from compiler.graph.traversal import ancestors, cut, fold
+from compiler.ops.regions import custom_gradient, gradient_to
+from compiler.transforms.autodiff import cotangents_of, depending_on
 from staticgraph.compilation import compile
 from staticgraph.executables.executable import Executable
 from staticgraph.leaves import placeholder
@@ -49,6 +51,10 @@ class Part:
             return self.executable(*arrays)
         return self.executable(*[arrays[i] for i in self.used])
 
+    def needed(self, arrays: Sequence[object]) -> Sequence[object]:
+        """Those of all inputs that the executable takes."""
+        return arrays if self.used is None else [arrays[i] for i in self.used]
+
 
 class Compiled:
     """A trace and its executables, each compiled when it is first needed.
@@ -66,13 +72,14 @@ class Compiled:
     @cached_property
     def single(self) -> bool:
         """Whether the function returns one array, in no structure."""
-        return self.trace.structure is LEAF
+        return self.trace.structure is LEAF and len(self.trace.outputs) == 1
 
     @cached_property
     def part(self) -> Part:
         """The executable of the outputs: of the array itself if it is `single`."""
-        outputs = self.trace.outputs[0] if self.single else list(self.trace.outputs)
-        return Part(self.name, self.trace.inputs, outputs, self.options)
+        outputs = without_marks(self.trace.outputs)
+        roots = outputs[0] if self.single else outputs
+        return Part(self.name, self.trace.inputs, roots, self.options)
 
     def forward(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs as arrays."""
@@ -99,7 +106,8 @@ class Reverse:
     follows from those element by element is computed again.
 
     Attributes:
-        floating: the outputs that have cotangents.
+        floating: the outputs that depend on these operands, so that they have cotangents.
+        needs: the operands that an output depends on.
         reads: the operands that the reverse pass may read.
         pullback: the function from the cotangents of these outputs, and all operands, to the
             cotangents of the operands: what is differentiated again.
@@ -108,29 +116,37 @@ class Reverse:
     def __init__(self, function: Compiled, needs: tuple[int, ...]) -> None:
         trace = function.trace
         self._function = function
-        self.floating = tuple(i for i, y in enumerate(trace.outputs) if y.dtype.kind == "f")
+        inputs = [trace.inputs[i] for i in needs]
+        reached = depending_on(ancestors(trace.outputs), inputs)
+        self.floating = tuple(i for i, y in enumerate(trace.outputs) if y.serial in reached)
         floating = [trace.outputs[i] for i in self.floating]
         seeds = [
             placeholder(f"cotangent {i} of {trace.name}", y.shape, y.dtype)
             for i, y in zip(self.floating, floating, strict=True)
         ]
-        found = pullback(floating, [trace.inputs[i] for i in needs], seeds)
+        cotangents = cotangents_of(floating, inputs, seeds)
+        found = [one for one in cotangents if one is not None]
+        self.needs = tuple(i for i, one in zip(needs, cotangents, strict=True) if one is not None)
         name = f"{trace.name}_pullback"
-        inputs = (*seeds, *trace.inputs)
+        inputs = [*seeds, *trace.inputs]
         structure = (list, None, (LEAF,) * len(found))
         outputs = tuple(found)
         self.pullback = Compiled(
-            Trace(name, inputs, outputs, structure, (), define(inputs, outputs)), function.options
+            Trace(name, tuple(inputs), outputs, structure, (), define(inputs, outputs)),
+            function.options,
         )
         self.reads = frozenset(
             i - len(seeds) for i in needed_inputs(inputs, found, {}) if i >= len(seeds)
         )
-        self._residuals = residuals(found, trace.outputs)
+        plain = without_marks([*trace.outputs, *found])
+        count = len(trace.outputs)
+        self._outputs, self._cotangents = plain[:count], plain[count:]
+        self._residuals = residuals(self._cotangents, self._outputs)
 
     @cached_property
     def _forward(self) -> Part:
         trace = self._function.trace
-        outputs = [*trace.outputs, *self._residuals]
+        outputs = [*self._outputs, *self._residuals]
         return Part(trace.name, trace.inputs, outputs, self._function.options)
 
     @cached_property
@@ -141,7 +157,7 @@ class Reverse:
             for i, node in enumerate(self._residuals)
         }
         inputs = [*trace.inputs, *givens.values()]
-        return Part(trace.name, inputs, list(trace.outputs), self.pullback.options, givens)
+        return Part(trace.name, inputs, self._cotangents, self.pullback.options, givens)
 
     def forward(self, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """The outputs, and the values to keep for `backward`."""
@@ -152,12 +168,27 @@ class Reverse:
     def backward(
         self, cotangents: Sequence[object], arrays: Sequence[Any], kept: Sequence[object]
     ) -> list[Any]:
-        """The cotangents of the operands at `needs`, on arrays.
+        """The cotangents of the operands at `self.needs`, on arrays.
 
         `arrays` are the operands, of which only those at `reads` matter.
         """
         results: list[Any] = self._backward([*cotangents, *arrays, *kept])
         return results
+
+
+def without_marks(outputs: Sequence[Expression]) -> list[Expression]:
+    """The outputs without what only says whose a gradient is."""
+    if not any(node.op in (custom_gradient, gradient_to) for node in ancestors(outputs)):
+        return list(outputs)
+    return fold(outputs, {}, _without_mark)
+
+
+def _without_mark(node: Expression, operands: tuple[Expression, ...]) -> Expression:
+    if node.op in (custom_gradient, gradient_to):
+        return operands[0]
+    if all(map(operator.is_, operands, node.operands)):
+        return node
+    return again(node, operands)
 
 
 def residuals(cotangents: Sequence[Expression], outputs: Sequence[Expression]) -> list[Expression]:

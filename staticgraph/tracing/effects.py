@@ -26,9 +26,9 @@ import numpy as np
 
 from compiler.core.dims import Dim
 from compiler.core.errors import OptionError
-from compiler.core.refusals import refuse, refuse_effect, remembered
+from compiler.core.refusals import is_library, refuse, refuse_effect, remembered
 from compiler.graph.expression import is_own, is_symbolic
-from staticgraph.tracing.code import is_library, type_questions
+from staticgraph.tracing.code import type_questions
 from staticgraph.tracing.guards import Read, shown
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.states import shared_states
@@ -94,7 +94,8 @@ def watched(surroundings: Surroundings, again: Callable[[], object]) -> Iterator
             before.enable()
         changes = [] if guards.hold() else guards.changes()
         moved = [one for one in states if one.changed()]
-        if any(not _is_cached(read) for read, _ in changes) or moved:
+        cached = surroundings.cached
+        if moved or any((id(read.owner), read.key) not in cached for read, _ in changes):
             _put_back(changes, moved)
             place = _line_of(surroundings, again)
             _put_back(changes, moved)
@@ -111,11 +112,6 @@ def watched(surroundings: Surroundings, again: Callable[[], object]) -> Iterator
             surroundings.follow()
 
 
-def _is_cached(read: Read) -> bool:
-    """Whether it is what a cached property keeps, once it is known."""
-    return read.kind == "absent" and "cached_property" in read.name
-
-
 def _put_back(changes: list[tuple[Read, Any]], moved: list[Any]) -> None:
     with suppress(TypeError, ValueError, LookupError):
         for read, _ in changes:
@@ -128,7 +124,7 @@ def _line_of(surroundings: Surroundings, again: Callable[[], object]) -> str | N
     """The line after which the surroundings are others; None under a debugger."""
     if sys.gettrace() is not None:
         return None
-    fresh = Surroundings(surroundings.roots, surroundings.on_tensors)
+    fresh = Surroundings(surroundings.roots, surroundings.on_tensors, surroundings.own)
     states = [*shared_states(), *fresh.states]
     found: list[str] = []
     at: dict[FrameType, int] = {}
@@ -144,7 +140,7 @@ def _line_of(surroundings: Surroundings, again: Callable[[], object]) -> str | N
         return None if found else local
 
     def entered(frame: FrameType, event: str, arg: object) -> Any:
-        if found or is_library(frame.f_code.co_filename):
+        if found or _of_library(frame):
             return None
         caller = frame.f_back
         if caller is not None and caller in at and changed():
@@ -198,8 +194,7 @@ class _Watch:
 
     def _code(self, frame: FrameType, code: CodeType) -> None:
         """A function is called for the first time."""
-        file = code.co_filename
-        if is_library(file):
+        if _of_library(frame):
             if code is _ENVIRONMENT and _is_users(frame):
                 self._environment(frame)
             elif code in _ENVIRONMENT_WRITES and _is_users(frame):
@@ -254,6 +249,12 @@ def _better(what: str, instead: str) -> str:
     if what == "prints" and hasattr(package, "print"):
         return f"use sg.print, or {instead}"
     return instead
+
+
+def _of_library(frame: FrameType) -> bool:
+    """Whether code is a library's, or was made by one, as that of dataclasses."""
+    file = frame.f_code.co_filename
+    return is_library(str(frame.f_globals.get("__file__", "")) if file == "<string>" else file)
 
 
 def _place(frame: FrameType) -> str:

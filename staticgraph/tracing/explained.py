@@ -65,8 +65,8 @@ class Explanation:
         lines = [f"{self.name}: {sum(len(traces) for _, traces in self.traces)} traces"]
         for around, traces in self.traces:
             lines += [f"  {trace}" for trace in traces]
-            for slot_name in [name for _, _, name in around.slots]:
-                lines.append(f"    operand at each call: {slot_name}")
+
+
         guards = self.guards
         lines.append(f"{len(guards)} guards, {self.cost * 1e6:.2f} us a call")
         lines += [f"  {one.name} is {shown(one.value)}, read at {one.place}" for one in guards]

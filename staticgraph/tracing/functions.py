@@ -37,6 +37,8 @@ from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
 
 _OPTIONS = frozenset({"numerics", "threads", "disable", "fuse", "backend", "background", "debug"})
 
+_OF_STEP = frozenset({"break_at", "commands", "stdin", "stdout"})
+
 KEPT = 8
 """The surroundings of which traces are kept at the same time, per structure of the arguments."""
 
@@ -214,11 +216,11 @@ class Function:
         call, operands, state = self._find(found)
         if found.modules:
             return call.run(kind, operands)
-        if not kwargs and not call.numbers and all(map(_is_array, args)):
+        if call.steady and not kwargs and not call.numbers and all(map(_is_array, args)):
             run = call.direct(kind)
             around = call.around
-            if around.modules or around.slots or self._own:
-                tensors = call.tensors
+            if self._own:
+                tensors = self._tensors[tuple(map(id, self._own))]
                 run = functools.partial(self._with_own, call, kind, tensors, state)
             elif around.guards.reads:
                 run = self._guarded(run, around)
@@ -267,6 +269,35 @@ class Function:
         call, _, _ = self._find(take_apart(self.name, args, kwargs))
         return call.compiled.part.executable
 
+    def step(self, /, *args: object, **kwargs: Any) -> Any:
+        """Run the kernel of a call as plain Python under pdb: see `Executable.step`.
+
+        Args:
+            args, kwargs: those of a call; and `break_at`, `commands`, `stdin` and `stdout`, which
+                are not the function's here.
+
+        Returns:
+            What the call returns, but for rounding, tensors without a history; None if it was left.
+
+        Example:
+            >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
+            >>> f.step(np.array([1.0, 3.0]), commands=["continue"])
+            > <kernel share>(...)run()
+            -> n0, = sizes("x", x, 1)
+            (Pdb) continue
+            array([0.25, 0.75])
+        """
+        options = {name: kwargs.pop(name) for name in _OF_STEP & kwargs.keys()}
+        call, operands, _ = self._find(take_apart(self.name, args, kwargs))
+        tensor = next((x for x in operands if isinstance(x, Operand)), None)
+        arrays = operands if tensor is None else tensor.arrays(operands)
+        part = call.compiled.part
+        found = part.executable.step(*part.needed(arrays), **options)
+        if found is None:
+            return None
+        results = [found] if call.compiled.single else found
+        return call.assemble(results if tensor is None else list(map(tensor.constant, results)))
+
     @property
     def traces(self) -> list[Trace]:
         """What was traced so far: more than one of a kind where sizes have to be known.
@@ -301,10 +332,7 @@ class Function:
         """What serves a call, its operands (arrays, then tensors of modules), and the state."""
         around = self._surroundings(found)
         modules = [*self._own, *found.modules]
-        modules += [one for one in around.modules if all(one is not own for own in modules)]
-        tensors, state = None, []
-        if modules or around.slots:
-            tensors, state = self._tensors_of(modules, around)
+        tensors, state = self._tensors_of(modules) if modules else (None, [])
         operands = found.arrays if tensors is None else [*found.arrays, *tensors.current()]
         key = (
             id(around),
@@ -314,9 +342,9 @@ class Function:
             tuple([_kind(x) for x in operands]),
         )
         call = self._calls.get(key)
-        if call is None:
+        if call is None or not (call.steady or call.compiled.trace.fits(operands)):
             call = self._new_call(found, modules, tensors, key, operands, around)
-            call.around, call.tensors = around, tensors
+            call.around = around
             _remember(self._calls, key, call)
         for i in call.numbers:
             operands[i] = self._number(operands[i])
@@ -343,12 +371,12 @@ class Function:
                 self._around.clear()
             kept = self._around[key] = []
         for one in kept:
-            if one.guards.hold() and one.has_tensors():
+            if one.guards.hold():
                 return one
         args, kwargs = found.structure
         leaves = [*parts(args), *parts(kwargs)]
         statics = [one.value for one in leaves if isinstance(one, Static)]
-        around = Surroundings([self._f, *self._own, *statics], on_tensors)
+        around = Surroundings([self._f, *self._own, *statics], on_tensors, self._own)
         if kept:
             self._retraces.append(Retrace(around, kept[0].guards.changes()))
         if len(kept) >= KEPT:
@@ -363,13 +391,11 @@ class Function:
             for key in [key for key in table if key[0] == id(around)]:
                 del table[key]
 
-    def _tensors_of(
-        self, modules: Sequence[object], around: Surroundings
-    ) -> tuple[ModuleTensors, list[Any]]:
-        key = (id(around), *map(id, modules))
+    def _tensors_of(self, modules: Sequence[object]) -> tuple[ModuleTensors, list[Any]]:
+        key = tuple(map(id, modules))
         tensors = self._tensors.get(key)
         if tensors is None or tensors.state() != tensors.made_for:
-            tensors = self._tensors[key] = ModuleTensors(modules, around.slots)
+            tensors = self._tensors[key] = ModuleTensors(modules)
         return tensors, tensors.made_for
 
     def _new_call(
@@ -417,23 +443,35 @@ def _remember(table: dict[Any, Any], key: object, call: object) -> None:
 class _Call:
     """What a call of known types and shapes runs."""
 
-    __slots__ = ("around", "assemble", "compiled", "numbers", "own", "tensors")
+    __slots__ = ("around", "assemble", "compiled", "effects", "numbers", "own", "steady")
 
     around: Surroundings
-    tensors: ModuleTensors | None
 
     def __init__(self, compiled: Compiled, numbers: tuple[int, ...]) -> None:
         self.compiled = compiled
         self.numbers = numbers
         self.own: list[Any] = []
+        self.effects = compiled.trace.effects
+        self.steady = self.effects is None or not self.effects.asks
         self.assemble = assembler(compiled.trace.structure)
 
     def run(self, kind: Any, operands: Sequence[object]) -> Any:
         """The result on operands, as tensors of an eager engine if `kind` is that of one."""
         if kind is not None:
+            return self._on_tensors(kind, operands)
+        tensor: Any = next((x for x in operands if isinstance(x, Operand)), None)
+        if tensor is None:
+            return self.on_arrays(*operands)
+        if self.effects is not None:
+            kind = type(tensor)
+            return self.assemble(tensor.arrays(kind.perform(self.compiled, self.effects, operands)))
+        return self.on_arrays(*tensor.arrays(operands))
+
+    def _on_tensors(self, kind: Any, operands: Sequence[object]) -> Any:
+        """The result as tensors."""
+        if self.effects is None:
             return self.assemble(kind.call(self.compiled, operands))
-        tensor = next((x for x in operands if isinstance(x, Operand)), None)
-        return self.on_arrays(*(operands if tensor is None else tensor.arrays(operands)))
+        return self.assemble(kind.perform(self.compiled, self.effects, operands))
 
     def on_arrays(self, *arrays: object) -> Any:
         """The result on arrays, as arrays."""
@@ -443,6 +481,8 @@ class _Call:
     def direct(self, kind: Any) -> Callable[..., Any]:
         """What runs the call with the least around it: if it can, the executable itself."""
         if kind is not None:
+            if self.effects is not None:
+                return lambda *operands: self._on_tensors(kind, operands)
             return lambda *operands: self.assemble(kind.call(self.compiled, operands))
         part = self.compiled.part
         return part.executable if self.compiled.single and part.used is None else self.on_arrays
@@ -473,6 +513,7 @@ class _Signature:
                 _dtype_of(x, name),
                 i in self._numbers or (kind is not None and isinstance(x, np.generic)),
                 _kind_of(x, kind, bool(modules)),
+                i >= count,
             )
             for i, (name, x) in enumerate(zip(_unique([*names, *own]), operands, strict=True))
         ]  # fmt: skip
@@ -501,7 +542,7 @@ class _Signature:
     def call(self, operands: Sequence[Any]) -> _Call:
         """What serves operands of these shapes."""
         shapes = [() if i in self._numbers else tuple(x.shape) for i, x in enumerate(operands)]
-        return _Call(self._traces.fitting(shapes), self._numbers)
+        return _Call(self._traces.fitting(shapes, operands), self._numbers)
 
 
 def _kind_of(x: object, kind: object, on_tensors: bool) -> Any:

@@ -36,12 +36,11 @@ class ModuleTensors:
         made_for: the `state` for which all this holds.
     """
 
-    def __init__(self, modules: Sequence[Any], slots: Sequence[tuple[Any, Any, str]] = ()) -> None:
-        """`slots`: where other tensors are: (a table, the key, a name)."""
-        self.tables: list[list[tuple[Any, Any]]] = []
+    def __init__(self, modules: Sequence[Any]) -> None:
+        self.tables: list[list[tuple[dict[str, Any], str]]] = []
         self.names: list[str] = []
         self.parts = [part for module in modules for _, part in module.named_modules()]
-        self._slots: list[tuple[Any, Any]] = []
+        self._slots: list[tuple[dict[str, Any], str]] = []
         places: dict[int, int] = {}
         for module in modules:
             for prefix, part in module.named_modules():
@@ -49,22 +48,18 @@ class ModuleTensors:
                     for name, tensor in table.items():
                         self._slots.append((table, name))
                         if tensor is not None:
-                            label = f"{prefix}.{name}" if prefix else name
-                            self._add(places, table, name, tensor, label)
-        for table, name, label in slots:
-            self._slots.append((table, name))
-            self._add(places, table, name, table[name], label)
+                            self._add(places, table, name, tensor, prefix)
         self._first = [places[0] for places in self.tables]
         self._tied = [(*one, *places[0]) for places in self.tables for one in places[1:]]
         self.made_for = self.state()
 
     def _add(
-        self, places: dict[int, int], table: Any, name: Any, tensor: object, label: str
+        self, places: dict[int, int], table: dict[str, Any], name: str, tensor: object, prefix: str
     ) -> None:
         place = places.setdefault(id(tensor), len(self.tables))
         if place == len(self.tables):
             self.tables.append([])
-            self.names.append(label)
+            self.names.append(f"{prefix}.{name}" if prefix else name)
         self.tables[place].append((table, name))
 
     def current(self) -> list[Any]:
@@ -79,7 +74,7 @@ class ModuleTensors:
             found += part._modules.values()
             found += (
                 part.training, len(part._parameters), len(part._buffers),
-                *part._forward_hooks.values(), None, *part._forward_pre_hooks.values(),
+                len(part._forward_hooks), len(part._forward_pre_hooks),
             )  # fmt: skip
         return found
 

@@ -9,6 +9,7 @@ object those attributes count that any of this code names; if some of it finds a
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 import weakref
 from collections import deque
@@ -22,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from compiler.core.op import Op, Operand
+from compiler.core.refusals import is_library
 from compiler.graph.expression import Expression, is_own
-from staticgraph.tracing.code import Named, is_library, named
+from staticgraph.tracing.code import Named, named
 from staticgraph.tracing.guards import Guards, Read, reads_of_array
 from staticgraph.tracing.modules import is_module
 from staticgraph.tracing.states import State, state_of
@@ -42,56 +44,32 @@ FEW = 8
 """Items of lists and dicts that are compared one by one."""
 
 
-class Slot:
-    """A place in a list, cell or dict that holds a tensor, with the methods of a table."""
-
-    __slots__ = ("owner",)
-
-    def __init__(self, owner: Any) -> None:
-        self.owner = owner
-
-    def get(self, key: Any) -> Any:
-        """What is there, or None."""
-        try:
-            return self[key]
-        except (LookupError, ValueError):
-            return None
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.owner.cell_contents if key is None else self.owner[key]
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if key is None:
-            self.owner.cell_contents = value
-        else:
-            self.owner[key] = value
-
-
 class Surroundings:
     """What a function can read.
 
     Args:
         roots: the function, and what its arguments are beside arrays.
-        on_tensors: whether it is called on tensors: then tensors and modules among what it can
-            read are operands, read at each call; else they are compared.
+        on_tensors: whether it is called on tensors: then the values of tensors among what it can
+            read are operands of the trace; else they are compared.
+        own: modules whose parameters and buffers are operands.
 
     Attributes:
         guards: the reads.
-        modules: modules of an eager engine.
-        slots: where tensors are: (slot, key, name).
         states: what cannot be compared but by its state: generators of random numbers, iterators.
         codes: the code that was followed.
     """
 
-    def __init__(self, roots: Sequence[Any], on_tensors: bool) -> None:
+    def __init__(
+        self, roots: Sequence[Any], on_tensors: bool, own: Sequence[object] = ()
+    ) -> None:
         self.roots = list(roots)
         self.on_tensors = on_tensors
+        self.own = own
+        self.compares_identity = False
         self.codes: set[CodeType] = set()
         self._names: dict[str, str] = {}
         self._reflects = False
         self._extra: list[Read] = []
-        self.modules: list[Any] = []
-        self.slots: list[tuple[Slot, Any, str]] = []
         self.guards = Guards([])
         self.follow()
 
@@ -103,19 +81,12 @@ class Surroundings:
             self.states: list[State] = []
             self._seen: dict[int, Any] = {}
             self._classes: set[type] = set()
-            self._modules: list[Any] = []
-            self._slots: list[tuple[Slot, Any, str]] = []
+            self.cached: set[tuple[int, str]] = set()
             for root in self.roots:
                 self._value(root, "the function", "?")
             if (len(self._names), self._reflects) == before:
                 break
-        if not self.modules and not self.slots:
-            self.modules, self.slots = self._modules, self._slots
         self.guards = Guards([*self.reads, *self._extra])
-
-    def has_tensors(self) -> bool:
-        """Whether there still are tensors where they were."""
-        return all(_is_tensor(slot.get(key)) for slot, key, _ in self.slots)
 
     def add_read(self, read: Read) -> None:
         """Take a read that was only seen when it happened."""
@@ -134,14 +105,8 @@ class Surroundings:
     def _item(self, owner: Any, key: Any, name: str, place: str) -> None:
         """What a table holds, and what that holds."""
         value = owner[key]
-        if self._is_slot(value):
-            self._slots.append((Slot(owner), key, name))
-            return
         self._read("item", owner, key, value, name, place)
         self._value(value, name, place)
-
-    def _is_slot(self, value: Any) -> bool:
-        return self.on_tensors and isinstance(value, Operand) and _is_tensor(value)
 
     def _value(self, value: Any, name: str, place: str) -> None:
         kind = type(value)
@@ -149,8 +114,14 @@ class Surroundings:
             return
         self._seen[id(value)] = value
         if _is_tensor(value):
-            for array in kind.arrays([value]):
-                self.reads += reads_of_array(array, name, place)
+            if not self.on_tensors:
+                for array in kind.arrays([value]):
+                    self.reads += reads_of_array(array, name, place)
+            return
+        if isinstance(value, _GETTERS):
+            for text in value.__reduce__()[1]:
+                for one in str(text).split("."):
+                    self._names.setdefault(one, place)
             return
         found = state_of(value, name, place)
         if found is not None:
@@ -162,8 +133,6 @@ class Surroundings:
                 break
         else:
             if is_module(value):
-                if self.on_tensors:
-                    self._modules.append(value)
                 for hook in _hooks(value):
                     self._value(hook, f"a hook of {name}", place)
                 self._class(type(value), name, place)
@@ -178,6 +147,8 @@ class Surroundings:
             user = not is_own(_file_of(type(part)))
             for key, value in vars(part).items():
                 if key in _OF_MODULES:
+                    if all(one is not module for one in self.own):
+                        self._dict(value, own, place)
                     continue
                 if user and not self._reflects and key not in self._names and key != "training":
                     continue
@@ -218,6 +189,7 @@ class Surroundings:
         for key, line in here.attributes.items():
             self._names.setdefault(key, f"{here.file}:{line}")
         self._reflects = self._reflects or here.reflects
+        self.compares_identity = self.compares_identity or here.compares_identity
         return here
 
     def _add_code(self, code: CodeType) -> None:
@@ -241,8 +213,6 @@ class Surroundings:
         name = f"{label}, which is closed over"
         if _is_empty(cell):
             self._read("unbound", cell, None, None, name, place)
-        elif self._is_slot(cell.cell_contents):
-            self._slots.append((Slot(cell), None, label))
         else:
             self._read("cell", cell, None, cell.cell_contents, name, place)
             self._value(cell.cell_contents, label, place)
@@ -288,10 +258,7 @@ class Surroundings:
         else:
             self._read("each", value, None, [*value], name, place)
             for i, one in enumerate(value):
-                if type(value) is list and self._is_slot(one):
-                    self._slots.append((Slot(value), i, f"{name}[{i}]"))
-                else:
-                    self._value(one, f"{name}[{i}]", place)
+                self._value(one, f"{name}[{i}]", place)
         if type(value) not in (list, deque):
             self._object(value, name, place)
 
@@ -380,7 +347,9 @@ class Surroundings:
             for key in [*keys]:
                 self._item(table, key, f"{name}.{key}", self._names.get(key, place))
             for key in self._names.keys() - table.keys():
-                if not self._reflects and any(key in vars(one) for one in kind.__mro__):
+                if any(key in vars(one) for one in kind.__mro__):
+                    if isinstance(getattr(kind, key, None), functools.cached_property):
+                        self.cached.add((id(table), key))
                     own = f"{name}.{key}"
                     self._read("absent", table, key, None, own, self._names[key])
         for key in _slots_of(kind):
@@ -399,6 +368,7 @@ class Surroundings:
 _OF_MODULES = frozenset(
     ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
 )
+_GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
 _DESCRIPTORS = (type(FunctionType.__code__), type(property.fget))
 
 

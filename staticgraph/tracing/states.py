@@ -54,9 +54,9 @@ def state_of(value: Any, name: str, place: str) -> State | None:
     """The state of a generator of random numbers, or of an iterator."""
     if isinstance(value, random.Random):
         return State(value.getstate, value.setstate, value.getstate(), name, place, _DRAW)
-    bits = getattr(value, "bit_generator", None) or getattr(value, "_bit_generator", None)
-    if bits is not None and type(value).__module__.startswith("numpy.random"):
-        return _of_bits(bits, name, place)
+    if type(value).__module__.startswith("numpy.random"):
+        bits = getattr(value, "bit_generator", None) or getattr(value, "_bit_generator", None)
+        return None if bits is None else _of_bits(bits, name, place)
     if isinstance(value, Expression) or not isinstance(value, Iterator):
         return None
     if isinstance(value, GeneratorType):

@@ -9,6 +9,7 @@ whose sizes it fits, which is checked with the sizes of the call before anything
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -54,12 +55,14 @@ class Leaf:
         weak: whether it is a number, which takes the dtype of what it meets.
         kind: the class of eager tensors that stands for it when the function is called, which
             decides what methods mean; None: expressions, whose methods are NumPy's.
+        held: whether it is a tensor of a module, the same at each call.
     """
 
     name: str
     dtype: DType
     weak: bool
     kind: Any = None
+    held: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +76,8 @@ class Trace:
         facts: what it takes for granted of unknown sizes.
         casts: where it gives Python numbers among the inputs an integer dtype of others.
         definition: that of the outputs.
+        effects: what each call does beside computing the outputs, as the engine of the tensors
+            has found it, or None. Inputs and outputs for it come behind those of the caller.
     """
 
     name: str
@@ -82,6 +87,7 @@ class Trace:
     facts: tuple[Fact, ...]
     definition: Definition
     casts: tuple[Expression, ...] = ()
+    effects: Any = None
 
     def __str__(self) -> str:
         inputs, outputs = (
@@ -91,7 +97,8 @@ class Trace:
 
     def check(self, shapes: Sequence[tuple[int, ...]]) -> None:
         """ShapeError unless the trace fits arrays of these shapes."""
-        feeds = [Feed(str(one.name), one.type, one.source) for one in self.inputs]
+        inputs = self.inputs[: len(shapes)]
+        feeds = [Feed(str(one.name), one.type, one.source) for one in inputs]
         sizes = sizes_of(feeds, [TensorType(shape, BOOL) for shape in shapes])
         for fact in self.facts:
             if not fact.holds(sizes):
@@ -99,9 +106,13 @@ class Trace:
                 raise ShapeError(f"{self.name}: {fact.left} and {fact.right} are not {relation}")
         check_sizes(self.definition, sizes)
 
+    def fits(self, operands: Sequence[object]) -> bool:
+        """Whether what the function asked of tensors and modes holds for a call."""
+        return self.effects is None or bool(self.effects.fits(operands))
+
     def check_numbers(self, operands: Sequence[object]) -> None:
         """FeedError unless each Python number fits the dtype of the integers that it meets."""
-        numbers = dict(zip(self.inputs, operands, strict=True))
+        numbers = dict(zip(self.inputs, operands, strict=False))
         for cast in self.casts:
             (number,) = cast.operands
             (value,) = evaluate([number], numbers)
@@ -143,7 +154,11 @@ def patterns(shapes: Sequence[Sequence[int]], declared: Sequence[Sequence[Any]])
 
 
 def trace(
-    name: str, function: Callable[[list[Any]], object], leaves: Sequence[Leaf], pattern: Pattern
+    name: str,
+    function: Callable[[list[Any]], object],
+    leaves: Sequence[Leaf],
+    pattern: Pattern,
+    given: Sequence[object] = (),
 ) -> Trace:
     """Run a function on placeholders.
 
@@ -152,6 +167,7 @@ def trace(
         function: takes a placeholder per array, or what stands for it.
         leaves: what the arrays are.
         pattern: what is known of their sizes.
+        given: the operands of the call that it is traced for.
 
     Raises:
         OptionError: the function returned what is no array.
@@ -159,24 +175,40 @@ def trace(
         Whatever the function raises.
     """
     kind = next((leaf.kind for leaf in leaves if leaf.kind is not None), None)
+    inputs = [_placeholder(leaf, axes) for leaf, axes in zip(leaves, pattern, strict=True)]
+    if kind is None:
+        inputs = list(map(arrays.argument, inputs))
     with (
         ending_with_refusals(),
-        constructing(arrays.made) if kind is None else kind.capturing(),
+        _capturing(kind, inputs, given, leaves) as capture,
         collecting_facts() as facts,
         collecting_casts() as casts,
     ):
-        inputs = [_placeholder(leaf, axes) for leaf, axes in zip(leaves, pattern, strict=True)]
-        if kind is None:
-            inputs = list(map(arrays.argument, inputs))
-            for leaf, one in zip(leaves, inputs, strict=True):
-                one.weak = leaf.weak
         operands = [_operand(*pair) for pair in zip(leaves, inputs, strict=True)]
         structure, outputs = flatten_outputs(name, function(operands))
-        made = tuple(as_output(name, one) for one in outputs)
+        effects = None
+        if capture is not None:
+            outputs, effects = capture.finished(outputs)
+        made = [as_output(name, one) for one in outputs]
+        if capture is not None and effects is not None:
+            more, results = capture.extra()
+            inputs, made = [*inputs, *more], [*made, *results]
     definition = define(inputs, made)
     known = tuple([one for one in casts if not _has_sizes(one)])
     facts_of = tuple(dict.fromkeys(facts))
-    return Trace(name, tuple(inputs), made, structure, facts_of, definition, known)
+    return Trace(name, tuple(inputs), tuple(made), structure, facts_of, definition, known, effects)
+
+
+def _capturing(
+    kind: Any, inputs: Sequence[Expression], given: Sequence[object], leaves: Sequence[Leaf]
+) -> AbstractContextManager[Any]:
+    """The context of a function of tensors of an engine, or of arrays."""
+    if kind is None:
+        return constructing(arrays.made)
+    context: AbstractContextManager[Any] = kind.capturing(
+        inputs, given, [leaf.held for leaf in leaves]
+    )
+    return context
 
 
 def _has_sizes(value: Expression) -> bool:
@@ -231,38 +263,42 @@ class Traces(Generic[Made]):
         self.leaves = leaves
         self.declared = declared
         self.make = make
-        self._made: dict[Pattern, tuple[Trace, Made]] = {}
+        self._made: dict[Pattern, list[tuple[Trace, Made]]] = {}
         self._failed: set[Pattern] = set()
 
-    def fitting(self, shapes: Sequence[tuple[int, ...]]) -> Made:
+    def fitting(self, shapes: Sequence[tuple[int, ...]], given: Sequence[object] = ()) -> Made:
         """What was made of the trace that knows least among those that fit.
 
-        Raises what the function raises when all sizes are known.
+        `given`: the operands. Raises what the function raises when all sizes are known.
         """
         found = patterns(shapes, self.declared)
         for pattern in found[:-1]:
             if pattern in self._failed:
                 continue
             try:
-                return self._checked(pattern, shapes)
+                return self._checked(pattern, shapes, given)
             except EffectError:  # each attempt would have it once more
                 raise
             except Exception:  # whatever it is, it is raised again when all sizes are known
                 if pattern not in self._made:
                     self._failed.add(pattern)
-        return self._checked(found[-1], shapes)
+        return self._checked(found[-1], shapes, given)
 
     def kept(self) -> list[Made]:
         """What was made of the traces that are kept."""
-        return [made for _, made in self._made.values()]
+        return [made for found in self._made.values() for _, made in found]
 
-    def _checked(self, pattern: Pattern, shapes: Sequence[tuple[int, ...]]) -> Made:
-        found = self._made.get(pattern)
+    def _checked(
+        self, pattern: Pattern, shapes: Sequence[tuple[int, ...]], given: Sequence[object]
+    ) -> Made:
+        known = self._made.get(pattern, [])
+        found = next((one for one in known if one[0].fits(given)), None)
         if found is None:
-            made = trace(self.name, self.function, self.leaves, pattern)
+            made = trace(self.name, self.function, self.leaves, pattern, given)
             if len(self._made) >= KEPT:
                 del self._made[next(iter(self._made))]
-            found = self._made[pattern] = made, self.make(made)
+            found = made, self.make(made)
+            self._made[pattern] = [found, *known[: KEPT - 1]]
         found[0].check(shapes)
         return found[1]
 

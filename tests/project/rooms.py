@@ -52,8 +52,8 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("codegen", "groups to loops, memory, the program"),
         _room("llvm", "loops to machine code, vector maths, the thread pool"),
         _room("runtime", "inputs, threads, the BLAS, the kernel cache"),
-        _room("inspect", "interpreter, debugging, profiles, plans"),
-        _room("export", "kernels as files that need NumPy and Numba only"),
+        _room("inspect", "interpreter, debugging, profiles, plans, explanations"),
+        _room("export", "kernels as files that need NumPy and Numba only, and under pdb"),
         _room("viz", "layout of graphs, SVG"),
         _room(
             "root", "`compile_graph`, and the runners of executables",

@@ -15,6 +15,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from llvmlite.ir.values import FunctionAttributes
 
+from compiler.llvm.parsed import link, parse
 from compiler.llvm.vecmath.lane import Format, Lane
 
 VECTOR_BITS = 512  # of the largest registers
@@ -119,13 +120,12 @@ def define_deferred(parsed: Any, module: KernelModule, machine: object, optimise
     if not module.variants:
         return parsed
     text = str(parsed)
-    context = llvm.create_context()
-    parsed = llvm.parse_assembly(_USED.sub("", text), context)
+    parsed = parse(_USED.sub("", text))
     called = [module.variants[name] for name in sorted(set(_CALLED.findall(text)))]
     for deferred in dict.fromkeys(deferred for deferred, _ in called):
         widths = [lanes for one, lanes in called if one == deferred]
         definition = _definition(deferred, widths, machine, optimise)
-        parsed.link_in(llvm.parse_assembly(str(definition), context))
+        link(parsed, str(definition))
         for lanes in widths:
             parsed.get_function(deferred.function(lanes)).linkage = "internal"
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
@@ -141,7 +141,7 @@ def _definition(deferred: Deferred, widths: Sequence[int], machine: Any, optimis
     module = KernelModule("deferred")
     module.triple = machine.triple
     deferred.define(module, widths)
-    parsed = llvm.parse_assembly(str(module), llvm.create_context())
+    parsed = parse(str(module))
     optimise(parsed, machine)
     return define_deferred(parsed, module, machine, optimise)
 

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-import llvmlite.binding as llvm
 from llvmlite import ir
 
+from compiler.llvm.parsed import parse
 from compiler.llvm.vecmath.deferred import Formula, KernelModule, kind_of
 from compiler.llvm.vecmath.lane import Lane
 from compiler.llvm.vecmath.outlined import Outlined
@@ -69,7 +69,7 @@ def join_calls(parsed: object, module: KernelModule) -> Any:
         for position, i in enumerate(ordered):
             lines[i] = f"  {calls[i].value} = extractvalue {kind} {both}, {position}"
         lines[pair[0]] = f"  {both} = call {kind} @{function}({first.operands})\n{lines[pair[0]]}"
-    return llvm.parse_assembly("\n".join([*lines, *declared.values()]), llvm.create_context())
+    return parse("\n".join([*lines, *declared.values()]))
 
 
 class _Call(NamedTuple):

@@ -30,14 +30,14 @@ def kernel_key(source: str) -> bytes:
     return _digest("kernel", _toolchain(), *_settings(), *(line for line in lines if line))
 
 
-def image_key(canonical: str, options: Options) -> bytes:
-    """The key of the image of a definition in its canonical form; what it raises, it raises too."""
+def launch_plan_key(canonical: str, options: Options) -> bytes:
+    """The key of the launch plan of a definition in its canonical form; raises what that raises."""
     disabled = sorted(options.disabled, key=str)
     chosen = repr((options.numerics, disabled, options.fuse, options.backend))
-    return _digest("image", _toolchain(), *_settings(), chosen, canonical)
+    return _digest("launch_plan", _toolchain(), *_settings(), chosen, canonical)
 
 
-def entry_key(description: str) -> bytes:
+def trampoline_key(description: str) -> bytes:
     """The key of the code that calls kernels, made for what `description` says."""
     return _digest("entry", _toolchain(), *_settings(), description)
 

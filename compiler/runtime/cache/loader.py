@@ -20,47 +20,47 @@ from compiler.core.once import Once
 from compiler.core.options import Options
 from compiler.graph.canonical import Canonical, canonical
 from compiler.graph.definition import Definition
-from compiler.llvm.entry_words import ENTRY_SYMBOL, RUN_SYMBOL
 from compiler.llvm.machine import target_machine
 from compiler.llvm.pool import SYMBOL as WORK_SYMBOL
-from compiler.runtime.cache.images import KEY_BYTES, read_image, write_image
-from compiler.runtime.cache.key import entry_key, image_key, kernel_key
+from compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL
+from compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
+from compiler.runtime.cache.launch_plans import KEY_BYTES, read_launch_plan, write_launch_plan
 from compiler.runtime.cache.objects import Loaded, load_object
 from compiler.runtime.cache.settings import open_store
 from compiler.runtime.cache.store import Code, Store
-from compiler.runtime.entry import (
-    FIELDS,
-    Entry,
-    fields_are_right,
-    native_entry,
-    python_entry,
-)
-from compiler.runtime.image import Image
+from compiler.runtime.launch_plan import LaunchPlan
 from compiler.runtime.signals import process_address, words_of_a_call
+from compiler.runtime.trampoline import (
+    FIELDS,
+    Trampoline,
+    fields_are_right,
+    native_trampoline,
+    python_trampoline,
+)
 
 if TYPE_CHECKING:
+    from compiler.codegen.bytecode import Instruction
     from compiler.codegen.kernel import Kernel
-    from compiler.codegen.program import Instruction
     from compiler.ir.records import Function
 
 counts: Counter[str] = Counter()
 """How many kernels this process has "compiled" with LLVM, and "loaded" from the cache; how many of
-these without a pass, by their "images"."""
+these without a pass, by their "launch_plans"."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entries:
+class Trampolines:
     """Two ways to call a program: `(table, *inputs) -> list of new arrays, or an int`, and
     `(table, *inputs, *outputs) -> empty list, or an int`.
     """
 
-    call: Entry
-    fill: Entry
+    call: Trampoline
+    fill: Trampoline
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """Where the image of a definition is in the cache, or would be."""
+    """Where the launch plan of a definition is in the cache, or would be."""
 
     store: Store
     key: bytes
@@ -68,7 +68,7 @@ class Place:
 
 
 def place_of(definition: Definition, options: Options) -> Place | None:
-    """The place of a definition's image; None without a cache, or if it can have none."""
+    """The place of a definition's launch plan; None without a cache, or if it can have none."""
     store = open_store()
     if store is None or options.backend != "llvm":
         return None
@@ -76,37 +76,42 @@ def place_of(definition: Definition, options: Options) -> Place | None:
     if found is None:
         return None
     try:
-        return Place(store, image_key(found.text, options), found)
+        return Place(store, launch_plan_key(found.text, options), found)
     except OSError:
         return None
 
 
-def load_image(place: Place, definition: Definition) -> tuple[Image, Entries] | None:
-    """The image of a definition and its functions, if they are in the cache."""
+def load_launch_plan(place: Place, definition: Definition) -> tuple[LaunchPlan, Trampolines] | None:
+    """The launch plan of a definition and its functions, if they are in the cache."""
     found = place.store.read(place.key)
     if found is None:
         return None
     try:
-        image, key = read_image(*found, definition, place.canonical)
+        launch_plan, key = read_launch_plan(*found, definition, place.canonical)
     except FormatError:
         return None
-    code = _stored(place.store, key) if image.units else Loaded((), None)
-    if code is None or len(code.addresses) != image.units:
+    code = _stored(place.store, key) if launch_plan.units else Loaded((), None)
+    if code is None or len(code.addresses) != launch_plan.units:
         return None
-    counts.update(("loaded", "images"))
-    return image, _entries(image.linked(code.addresses), image, code)
+    counts.update(("loaded", "launch_plans"))
+    return launch_plan, _trampolines(launch_plan.linked(code.addresses), launch_plan, code)
 
 
-def load_kernel(kernel: Kernel, image: Image, place: Place | None) -> Entries:
-    """The functions that run a kernel: see `compiler.llvm.entry`; its image is put in its place."""
+def load_kernel(kernel: Kernel, launch_plan: LaunchPlan, place: Place | None) -> Trampolines:
+    """The functions that run a kernel: see `compiler.llvm.trampoline`.
+
+    Its launch plan is put in its place.
+    """
     code, key = _units(kernel.units, kernel.texts)
     if place is not None:
         with contextlib.suppress(FormatError):  # a pass made an unknown of its own
-            place.store.write(place.key, *write_image(image, key, place.canonical.unknowns))
-    return _entries(image.linked(code.addresses), image, code)
+            place.store.write(
+                place.key, *write_launch_plan(launch_plan, key, place.canonical.unknowns)
+            )
+    return _trampolines(launch_plan.linked(code.addresses), launch_plan, code)
 
 
-def load_with_numba(kernel: Kernel, image: Image) -> Entries:
+def load_with_numba(kernel: Kernel, launch_plan: LaunchPlan) -> Trampolines:
     """The same for units that Numba lowers; nothing is cached."""
     with fork.importing:
         from compiler.llvm.native import inlined, step_symbol
@@ -116,14 +121,14 @@ def load_with_numba(kernel: Kernel, image: Image) -> Entries:
     if kernel.units:
         symbols = tuple(map(step_symbol, range(len(kernel.units))))
         code = load_object(Code(symbols, compile_with_numba(kernel.units, inlined(kernel.units))))
-    return _entries(image.linked(code.addresses), image, code)
+    return _trampolines(launch_plan.linked(code.addresses), launch_plan, code)
 
 
 def load_steps(kernel: Kernel) -> tuple[list[Callable[[int], int]], Any]:
     """Each instruction as a function of the table's address, and what keeps them in memory."""
     code, _ = _units(kernel.units, kernel.texts)
     # what a step calls may raise: ctypes asks that of functions that are called with the lock
-    run = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(_entry_code().addresses[1])
+    run = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(_trampoline_code().addresses[1])
     words = [np.array(_words([one], code, kernel), np.int64) for one in kernel.program]
     fresh = words_of_a_call(unlocks=1, process=process_address())
     watch = fresh.copy()
@@ -136,26 +141,30 @@ def load_steps(kernel: Kernel) -> tuple[list[Callable[[int], int]], Any]:
 
 
 def _words(program: Sequence[Instruction], code: Loaded, kernel: Kernel) -> list[int]:
-    from compiler.codegen.words import program_words, with_products
+    from compiler.codegen.encoding import program_words, with_products
 
     words = program_words(program, code.addresses, kernel.table.pool)
     return with_products(words, kernel.table.pool) if kernel.calls_blas else words
 
 
-def _entries(program: Sequence[int], image: Image, owner: object) -> Entries:
+def _trampolines(program: Sequence[int], launch_plan: LaunchPlan, owner: object) -> Trampolines:
     """Functions around a program; they keep the owner of the code."""
     made = []
-    inputs, outputs = ([one.argument for one in arrays] for arrays in (image.inputs, image.outputs))
+    inputs, outputs = (
+        [one.argument for one in arrays] for arrays in (launch_plan.inputs, launch_plan.outputs)
+    )
     written = [replace(one, written=True) for one in outputs]
-    entry_address, run_address, _ = _entry_code().addresses
+    trampoline_address, run_address, _ = _trampoline_code().addresses
     for taken, given in ((inputs, outputs), ([*inputs, *written], [])):
         if fields_are_right():
-            entry = native_entry(entry_address, program, image.unlocks, taken, given)
+            trampoline = native_trampoline(
+                trampoline_address, program, launch_plan.unlocks, taken, given
+            )
         else:
-            entry = python_entry(run_address, program, image.unlocks, taken, given)
-        weakref.finalize(entry, _drop, owner).atexit = False
-        made.append(entry)
-    return Entries(*made)
+            trampoline = python_trampoline(run_address, program, launch_plan.unlocks, taken, given)
+        weakref.finalize(trampoline, _drop, owner).atexit = False
+        made.append(trampoline)
+    return Trampolines(*made)
 
 
 def _units(units: Sequence[Function], texts: Sequence[str]) -> tuple[Loaded, bytes]:
@@ -182,19 +191,21 @@ def _units(units: Sequence[Function], texts: Sequence[str]) -> tuple[Loaded, byt
 
 def work_address() -> int:
     """The address of what a thread of the pool runs."""
-    return _entry_code().addresses[2]
+    return _trampoline_code().addresses[2]
 
 
 @Once
-def _entry_code() -> Loaded:
-    store, key = _place(entry_key, repr(FIELDS))
+def _trampoline_code() -> Loaded:
+    store, key = _place(trampoline_key, repr(FIELDS))
     loaded = _stored(store, key)
     if loaded is not None:
         return loaded
     with fork.importing:
-        from compiler.llvm.entry import entry_object
+        from compiler.llvm.trampoline import trampoline_object
 
-    code = Code((ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL), entry_object(FIELDS, target_machine()))
+    code = Code(
+        (ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL), trampoline_object(FIELDS, target_machine())
+    )
     if store is not None:
         store.put(key, code)
     return load_object(code)

@@ -1,10 +1,11 @@
 """A directory of entries that are found by a key; every entry is checked before it is used.
 
 An entry is a file: a header (magic, format, key, SHA-256 of the payload, sizes) and the payload,
-text and data: the names of functions and object code, or an image and its constants. It is written
-to a temporary file of the same directory and renamed, so that processes at work at the same time
-see whole entries only. What is damaged, cut short or of another format is not there. The directory
-belongs to one user and to nobody else, since whoever can write to it can have their code run.
+text and data: the names of functions and object code, or a launch plan and its constants. It is
+written to a temporary file of the same directory and renamed, so that processes at work at the same
+time see whole entries only. What is damaged, cut short or of another format is not there. The
+directory belongs to one user and to nobody else, since whoever can write to it can have their code
+run.
 """
 
 from __future__ import annotations

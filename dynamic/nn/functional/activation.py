@@ -56,7 +56,7 @@ def rrelu(
     """x above 0, a random slope from [lower, upper] times x below; else their mean (Xu 2015)."""
     if training:
         drawn = generator().uniform(lower, upper, tuple(input.shape))
-        slope = input.constant(drawn.astype(input._array.dtype))
+        slope = ops.astype(input.constant(drawn), input.dtype)
     else:
         slope = (lower + upper) / 2
     result = sloped(input, slope)
@@ -247,8 +247,8 @@ def gumbel_softmax(
 
     With `hard` they are one-hot, with the gradient of those that are not.
     """
-    noise = generator().gumbel(size=tuple(logits.shape)).astype(logits._array.dtype)
-    soft = ops.softmax((logits + logits.constant(noise)) / tau, dim)
+    noise = logits.constant(generator().gumbel(size=tuple(logits.shape)))
+    soft = ops.softmax((logits + ops.astype(noise, logits.dtype)) / tau, dim)
     if not hard:
         return soft
     index = ops.argmax(soft, dim, True)

@@ -9,9 +9,8 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
-from compiler.core.refusals import refuse
 from dynamic.tensors.random_numbers import generator
-from dynamic.tensors.tensor import Tensor, has_values
+from dynamic.tensors.tensor import Tensor
 
 __all__ = [
     "alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout",
@@ -33,6 +32,14 @@ def _kept(input: Tensor, p: float, channels: int | None) -> Any:
     return generator().random(shape, np.float32) >= p
 
 
+def _scaled(kept: Any, p: float, dtype: Any) -> Any:
+    """1 / (1 - p) where an element is kept, else 0."""
+    scale, zero = dtype.type(0 if p == 1 else 1 / (1 - p)), dtype.type(0)
+    if isinstance(kept, Tensor):  # in a function that is captured
+        return ops.where(kept, kept.constant(scale), kept.constant(zero))
+    return kept.astype(dtype) if p == 1 else np.where(kept, scale, zero)
+
+
 def _written(input: Any, result: object, inplace: bool) -> Any:
     return input.copy_(result) if inplace else result
 
@@ -46,14 +53,8 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
         raise _refused(p)
     if not training or p == 0:
         return input
-    if not has_values(input):
-        refuse(
-            "dropout: a graph would repeat its random numbers",
-            "call eval() first, or take the mask as an argument",
-        )
     kept = generator().random(tuple(input.shape), np.float32) >= p
-    dtype = np.dtype(input.dtype)
-    mask = kept.astype(dtype) if p == 1 else np.where(kept, dtype.type(1 / (1 - p)), dtype.type(0))
+    mask = _scaled(kept, p, np.dtype(input.dtype))
     return input.mul_(input.constant(mask)) if inplace else input * input.constant(mask)
 
 
@@ -64,8 +65,8 @@ def _of_channels(input: Any, p: float, training: bool, inplace: bool, axes: int)
     if not training or p == 0:
         return input
     kept = _kept(input, p, 1 if input.ndim == axes + 1 else 2)
-    scale = np.where(kept, 0 if p == 1 else 1 / (1 - p), 0).astype(input._array.dtype)
-    return _written(input, input * input.constant(scale), inplace)
+    mask = _scaled(kept, p, np.dtype(input.dtype))
+    return _written(input, input * input.constant(mask), inplace)
 
 
 def dropout1d(input: object, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:

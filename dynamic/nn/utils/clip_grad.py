@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from compiler import ops
+from compiler.core.refusals import refuse
 from dynamic.core.errors import AutogradError
+from dynamic.nn.functional.distance import vector_norm
 from dynamic.tensors.inplace import touch
-from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.tensors.tensor import Tensor, has_values, wrap
 
 
 def _gradients(parameters: Any) -> list[Any]:
@@ -23,6 +26,11 @@ def get_total_norm(
     """The norm of all elements of all tensors; RuntimeError if it is to be finite and is not."""
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     order = float(norm_type)
+    if not all(map(has_values, listed)):
+        if error_if_nonfinite:
+            refuse("error_if_nonfinite needs the values of gradients", "check the norm outside")
+        rows = [vector_norm(ops.reshape(one, -1), order, 0) for one in listed]
+        return vector_norm(ops.stack(rows), order, 0)
     norms = [np.linalg.norm(one._array.reshape(-1), order) for one in listed if one.numel()]
     total = np.asarray(np.linalg.norm(np.array(norms), order) if norms else 0.0)
     if error_if_nonfinite and not np.isfinite(total):
@@ -36,6 +44,11 @@ def get_total_norm(
 
 def clip_grads_with_norm_(parameters: object, max_norm: float, total_norm: Any) -> None:
     """Multiply the gradients in place by max_norm / (total_norm + 1e-6), if that is below 1."""
+    if not has_values(total_norm):
+        scale = ops.minimum(float(max_norm) / (total_norm + 1e-6), 1.0)
+        for grad in _gradients(parameters):
+            grad.mul_(scale)
+        return
     factor = min(1.0, float(max_norm) / (float(total_norm.item()) + 1e-6))
     for grad in _gradients(parameters):
         grad._array *= grad._array.dtype.type(factor)
@@ -62,5 +75,8 @@ def clip_grad_norm_(
 def clip_grad_value_(parameters: object, clip_value: float, foreach: bool | None = None) -> None:
     """Limit the elements of the gradients in place to [-clip_value, clip_value]."""
     for grad in _gradients(parameters):
+        if not has_values(grad):
+            grad.clamp_(-clip_value, clip_value)
+            continue
         np.clip(grad._array, -clip_value, clip_value, out=grad._array)
         touch(grad)

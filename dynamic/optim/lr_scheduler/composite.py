@@ -84,7 +84,7 @@ class SequentialLR(_CompositeLR):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:
         """Set the rates of the next step."""
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
@@ -120,7 +120,7 @@ class ChainedScheduler(_CompositeLR):
         self._schedulers, self.optimizer = list(schedulers), optimizer
         self._last_lr = options_of(optimizer, "lr")
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:
         """Step all schedulers in turn."""
         for scheduler in self._schedulers:
             scheduler.step()

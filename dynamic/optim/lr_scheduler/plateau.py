@@ -68,7 +68,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode_worse = math.inf if mode == "min" else -math.inf
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(self, metrics: Any, epoch: int | None = None) -> None:
         """Note the metric of an epoch, a number or a tensor of one, and reduce lr if due."""
         current = float(metrics)
         if epoch is not None:

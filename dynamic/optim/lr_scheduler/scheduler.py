@@ -8,6 +8,7 @@ from compiler.core.errors import OptionError
 from dynamic.core.errors import ArgumentError
 from dynamic.core.user_warnings import warn
 from dynamic.optim.errors import AbstractMethodError, MissingOptionError
+from dynamic.optim.hooks import at_each_call
 from dynamic.optim.optimizer import Optimizer
 from dynamic.tape.grad_mode import no_grad
 from dynamic.tensors.constructors import name_constructor
@@ -122,6 +123,7 @@ class LRScheduler:
     def _next(self) -> list[Any]:
         raise AbstractMethodError(f"{type(self).__name__}: get_lr is not defined")
 
+    @at_each_call
     def step(self, epoch: int | None = None) -> None:
         """Set the rates of the next step, or those of an epoch, which is deprecated."""
         if self._step_count == 1:

@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from compiler.inspect.limits import Limits
 from staticgraph.compare.kinds import COMPILED
-from staticgraph.compare.records import Limits, Measurement, Outcome, Report, Start
+from staticgraph.compare.records import Measurement, Outcome, Report, Start
 from staticgraph.compare.report import numbers
 from staticgraph.compare.report.numbers import duration
 

@@ -57,9 +57,9 @@ def test_an_elementwise_group_has_names_lines_and_ops() -> None:
     found = comments_of(source)
     assert found["speed_2 = speed[i0]"] == f"speed  <- {FILE}:{first - 2}"
     assert found["mass_1 = mass[0]"] == f"mass  <- {FILE}:{first - 2}"
-    assert found["v3 = speed_2 * speed_2"] == f"multiply  <- {FILE}:{first}"
-    assert found["v4 = mass_1 * v3"] == f"multiply  <- {FILE}:{first + 1}"
-    assert found["output_0[i0] = v4"] == f"multiply  <- {FILE}:{first + 1}"
+    assert found["energy_3 = speed_2 * speed_2"] == f"multiply  <- {FILE}:{first}"
+    assert found["energy_4 = mass_1 * energy_3"] == f"multiply  <- {FILE}:{first + 1}"
+    assert found["output_0[i0] = energy_4"] == f"multiply  <- {FILE}:{first + 1}"
 
 
 def test_a_row_pass_and_its_gradient_have_lines() -> None:
@@ -167,6 +167,22 @@ def test_a_unit_that_is_called_on_several_arrays_has_none_of_their_names() -> No
     assert shared
     for unit in shared:
         assert not re.search(r"\b[xy]\b", ast.unparse(ast.parse(unit)))
+
+
+def test_values_have_the_names_that_the_line_assigns() -> None:
+    x = sg.placeholder("x", (None,), "float64")
+    speed = sg.exp(x) * 2.0
+    h = speed
+    for _ in range(2):
+        h = sg.tanh(h)
+    total = sg.while_loop(lambda v: v < 100.0, lambda v: v * 2.0, h[0])
+    named = sg.sin(h)
+    named.name = "other"
+    source = sg.compile([x], [h, total, named]).source
+    assert re.search(r"\bspeed_\d+ = (v\d+ \* f64|f64\(2.0\) \*)", source), source
+    assert len(re.findall(r"\bh_\d+ = tanh", source)) == 1  # the last one has the name
+    assert re.search(r"\bother_\d+ = sin\(h_\d+\)", source)
+    assert not re.search(r"\b(total|named)_\d+ =", source)
 
 
 HOSTILE = [

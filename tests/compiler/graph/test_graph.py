@@ -24,7 +24,7 @@ from compiler.graph.build import (
     to_text,
     verify,
 )
-from compiler.passes.roots import separate_roots
+from compiler.passes.copy_insertion import separate_roots
 from compiler.passes.sizes import unify_sizes
 from compiler.pipeline import optimise, pipeline
 from tests.graphs import DEFINITIONS, built, kernel

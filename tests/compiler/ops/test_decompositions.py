@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dynamic
 import staticgraph as sg
 from compiler import ops
-from compiler.codegen.program import HostCall
+from compiler.codegen.bytecode import HostCall
 from compiler.core.errors import GraphError, LinAlgError, OptionError, ShapeError
 from compiler.inspect.interpret import interpret
 from tests.trace import difference_quotient

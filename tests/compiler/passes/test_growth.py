@@ -23,7 +23,7 @@ from compiler.ir.records import Function
 from compiler.llvm import native, vecmath
 from compiler.llvm.vecmath import LONG
 from compiler.schedule.arena import MOST_COMPARED, arrange
-from compiler.schedule.extent import MOST_ARRAYS, MOST_STATEMENTS, MOST_VIRTUAL
+from compiler.schedule.group_limits import MOST_ARRAYS, MOST_STATEMENTS, MOST_VIRTUAL
 from tests.graphs import kernel
 from tests.long_graphs import SHAPES, chain, sines, slope
 

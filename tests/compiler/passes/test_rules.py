@@ -18,7 +18,7 @@ from compiler.ops import add, divide, power
 from compiler.passes.accumulate import accumulate_products
 from compiler.passes.rules import RULES
 from compiler.pipeline import LOOPS, optimise, recompute_regions, rule_names
-from compiler.schedule.arrange import arrange_rows
+from compiler.schedule.layouts import arrange_rows
 from compiler.schedule.recompute import recompute_values
 
 # the others: test_control_passes.py, test_accumulate.py, test_recompute.py, test_arrange.py,

@@ -328,7 +328,7 @@ def test_the_key_is_that_of_the_code_and_its_surroundings(
     mine = key.kernel_key(source)
     assert mine == key.kernel_key(source.replace("one.py:3", "two.py:9"))
     assert mine != key.kernel_key(source.replace("return 0", "return 1"))
-    assert mine != key.entry_key(source)
+    assert mine != key.trampoline_key(source)
     with monkeypatch.context() as patch:
         patch.setenv("NUMBA_CPU_FEATURES", "-prefer-256-bit")
         assert key.kernel_key(source) != mine

@@ -16,7 +16,7 @@ from compiler.inspect.interpret import interpret
 from compiler.runners import strided
 from compiler.runtime.cache.loader import counts
 from compiler.transforms.autodiff import gradients
-from tests.compiler.runtime.test_image import same_bits, same_looks
+from tests.compiler.runtime.test_launch_plan import same_bits, same_looks
 from tests.layouts import all_in_place, shuffled
 from tests.samples import SAMPLES
 from tests.trace import cotangents, symbolic, traced
@@ -76,7 +76,7 @@ def test_kernels_compute_what_numpy_does(
 ) -> None:
     """When they are compiled, after a start from the cache, and on inputs of other layouts."""
     monkeypatch.setenv("STATICGRAPH_CACHE_DIR", str(tmp_path / "kernels"))
-    images, found = counts["images"], []
+    launch_plans, found = counts["launch_plans"], []
     for _ in range(2):  # other expressions, with other sizes and serial numbers
         outputs, feeds = _sampled(name)
         arrays = [array.copy() for array in feeds.values()]
@@ -84,7 +84,7 @@ def test_kernels_compute_what_numpy_does(
         found.append((executable, executable(*arrays)))
         for array, fed in zip(arrays, feeds.values(), strict=True):
             assert_array_equal(array, fed)  # the kernel does not write its inputs
-    assert counts["images"] == images + 1
+    assert counts["launch_plans"] == launch_plans + 1
     (cold, values), (warm, again) = found
     expected = interpret(outputs, feeds)
     _close(values, expected)

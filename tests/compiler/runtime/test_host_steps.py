@@ -19,7 +19,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler.codegen.program import Change, HostCall
+from compiler.codegen.bytecode import Change, HostCall
 from compiler.core import op as op_module
 from compiler.core.errors import GraphError, OutOfRangeError
 from compiler.core.lowering import Host

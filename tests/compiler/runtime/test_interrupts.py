@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.codegen.program import Change
+from compiler.codegen.bytecode import Change
 from compiler.core.options import BACKENDS
 from compiler.graph.state import holding
 from tests.paths import ROOT
@@ -217,7 +217,7 @@ def test_programs_say_where_variables_begin_to_change() -> None:
     loop, _ = sg.scan(lambda c, t: (c * t, c), w, sg.ones((4, 3)))
     program = sg.compile([x], loop, updates={w: w + x}).kernel.program
     kinds = [type(one).__name__ for one in program]
-    assert kinds.index("Change") > kinds.index("Loop")
+    assert kinds.index("Change") > kinds.index("Repeat")
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.codegen.program import Share
+from compiler.codegen.bytecode import Share
 from compiler.runtime import threads
 from compiler.schedule import chunks
 from compiler.schedule.chunks import TILE, Cells
@@ -193,7 +193,7 @@ def test_a_start_from_the_cache_has_the_same_cells(
     monkeypatch.setenv("STATICGRAPH_CACHE_DIR", str(tmp_path / "kernels"))
     a, b = sg.placeholder("a", (None, 300)), sg.placeholder("b", (300, None))
     cold, warm = sg.compile([a, b], a @ b), sg.compile([a, b], a @ b)
-    cells = {cut.counted for _, cut in warm.runner.image.chunks if isinstance(cut, Cells)}
+    cells = {cut.counted for _, cut in warm.runner.launch_plan.chunks if isinstance(cut, Cells)}
     assert cells == {"cells", "down", "across"}
     left, right = normal(500, 300), normal(300, 400)
     assert_array_equal(warm(left, right), cold(left, right))

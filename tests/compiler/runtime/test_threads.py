@@ -17,11 +17,11 @@ from numpy.testing import assert_allclose
 import dynamic
 import staticgraph as sg
 from compiler.codegen import chunks
-from compiler.codegen.program import Share
+from compiler.codegen.bytecode import Share
 from compiler.core.errors import OptionError
 from compiler.core.once import Once
 from compiler.inspect.interpret import interpret
-from compiler.runtime import blas, entry, threads
+from compiler.runtime import blas, threads, trampoline
 from compiler.runtime.blas import find_blas
 from compiler.runtime.cache import loader
 from tests.paths import ROOT
@@ -341,8 +341,8 @@ def test_numbers_that_make_no_sense(count: Any) -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        blas._load, blas._matmul_callback, entry._method, loader._entry_code, threads._pool,
-        threads._work,
+        blas._load, blas._matmul_callback, trampoline._method, loader._trampoline_code,
+        threads._pool, threads._work,
     ],
     ids=lambda function: function.make.__name__,
 )  # fmt: skip

@@ -11,7 +11,7 @@ import staticgraph as sg
 from compiler.codegen.kernel import Kernel
 from compiler.core.lowering import Alias
 from compiler.graph.build import build
-from compiler.schedule.extent import LONGEST_CHAIN, MOST_STATEMENTS
+from compiler.schedule.group_limits import LONGEST_CHAIN, MOST_STATEMENTS
 from compiler.schedule.groups import HostGroup, LoopGroup, MatmulGroup
 from compiler.schedule.placement import MOST_STREAMS
 from tests import graphs
@@ -57,7 +57,9 @@ def test_a_row_and_its_gradient_are_one_group(name: str, passes: int) -> None:
     large = [group for group in loops(made) if group.domain]
     assert len(large) == 1
     assert not products(made)
-    (body,) = (made.bodies[i] for i, group in enumerate(made.fusion.groups) if group is large[0])
+    (body,) = (
+        made.root.bodies[i] for i, group in enumerate(made.fusion.groups) if group is large[0]
+    )
     assert len(body.passes) == passes
 
 
@@ -203,7 +205,7 @@ def check_order(made: Kernel) -> None:
             if isinstance(group, HostGroup):  # of several results, those that anything reads
                 complete |= dict.fromkeys(group.items.values(), i)
         else:
-            complete |= {a.node: i for a in made.bodies[i].accesses if a.write}
+            complete |= {a.node: i for a in made.root.bodies[i].accesses if a.write}
     for i, group in enumerate(fusion.groups):
         if isinstance(group, MatmulGroup):
             reads = [(storage(made, view.base), -1) for view in (group.left, group.right)]
@@ -211,7 +213,9 @@ def check_order(made: Kernel) -> None:
             reads = [(storage(made, one), -1) for one in fusion.nodes[group.node].operands]
         else:
             reads = [
-                (storage(made, a.node), a.stage) for a in made.bodies[i].accesses if not a.write
+                (storage(made, a.node), a.stage)
+                for a in made.root.bodies[i].accesses
+                if not a.write
             ]
         for node, stage in reads:
             if node not in fusion.home:
@@ -220,7 +224,7 @@ def check_order(made: Kernel) -> None:
             assert complete[node] <= i
             if complete[node] == i:
                 assert node not in fusion.deferred
-                writes = [a for a in made.bodies[i].accesses if a.node == node and a.write]
+                writes = [a for a in made.root.bodies[i].accesses if a.node == node and a.write]
                 assert max(a.stage for a in writes) < stage
     stored = fusion.stored | set(fusion.roots)
     assert all(node in complete for node in stored if node in fusion.home)
@@ -388,6 +392,6 @@ def test_only_whole_permutations_are_stored_beside_their_source() -> None:
 def test_a_number_that_a_loop_starts_from_is_not_written() -> None:
     made = emitted([], sg.while_loop(lambda c: c < 3, lambda c: c + 1, sg.constant(0)))
     constants = {slot.position for slot in made.memory.slots if slot.kind == "constant"}
-    written = {access.node for body in made.bodies.values() for access in body.accesses}
+    written = {access.node for body in made.root.bodies.values() for access in body.accesses}
     assert constants
     assert not constants & written

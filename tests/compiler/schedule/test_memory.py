@@ -205,7 +205,7 @@ def test_an_update_in_place_comes_after_every_check_of_an_index() -> None:
     u, v, w = variables(3)
     i = sg.placeholder("i", (3,), "int64")
     made = updated([i], {u: u * 2, w: w + sg.exp(sg.take(v, i, axis=0)) @ v})
-    fallible = max(index for index, body in made.bodies.items() if body.checks)
+    fallible = max(index for index, body in made.root.bodies.items() if body.checks)
     assert not made.memory.commits
     writes = [
         index

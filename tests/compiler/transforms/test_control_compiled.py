@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.codegen.program import Branch, Loop, While
+from compiler.codegen.bytecode import Branch, Repeat, While
 from compiler.pipeline import rule_names
 from tests.compiler.transforms.test_control_values import CLOSE, RECORDED, recorded, symbolic
 from tests.loops import PROGRAMS, values
@@ -158,7 +158,7 @@ def test_the_loops_of_a_training_step() -> None:
     output, feeds = symbolic(PROGRAMS["rnn"])
     leaves = list(feeds)
     compiled = sg.compile(leaves, [output, *sg.grad(output, leaves)])
-    loops = [one for one in compiled.kernel.program if isinstance(one, Loop)]
+    loops = [one for one in compiled.kernel.program if isinstance(one, Repeat)]
     assert [len(loop.swaps) for loop in loops] == [1, 1]
     assert "for _ in range(t[" in compiled.source
     sizes = dict.fromkeys(compiled.plan.sizes, 8)

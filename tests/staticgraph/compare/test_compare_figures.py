@@ -10,7 +10,9 @@ import pytest
 from scipy import stats
 
 from compiler.core.errors import StaticGraphError
-from staticgraph.compare import limits as limits_module, outcome, probe
+from compiler.inspect import limits as limits_module, probe
+from compiler.inspect.limits import bandwidth_at, bound, measure_limits, strongest
+from staticgraph.compare import outcome
 from staticgraph.compare.agreement import Agreement, compare
 from staticgraph.compare.figures import (
     Ahead,
@@ -19,7 +21,6 @@ from staticgraph.compare.figures import (
     geometric_mean,
     median_interval,
 )
-from staticgraph.compare.limits import bandwidth_at, bound, measure_limits, strongest
 from staticgraph.compare.records import Limits, Measurement
 from staticgraph.compare.report import numbers
 from tests.paths import ROOT
@@ -149,7 +150,7 @@ def test_the_limits_are_measured(
     script = tmp_path / "small_probe.py"
     script.write_text(
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-        "from staticgraph.compare import probe\n"
+        "from compiler.inspect import probe\n"
         "probe.SIZES, probe.WIDTH, probe.CALLS = (2**16, 2**18), 64, 10\n"
         "probe.main()\n"
     )

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from compiler.inspect.limits import Limits
 from staticgraph.compare import process, session
 from staticgraph.compare.kinds import Kind
-from staticgraph.compare.limits import Limits
 from staticgraph.compare.server import load_module
 
 pytestmark = pytest.mark.slow

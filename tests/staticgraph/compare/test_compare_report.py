@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from compiler.inspect.limits import Limits
 from staticgraph.compare.figures import Ahead, Interval
 from staticgraph.compare.records import (
-    Limits,
     Machine,
     Measurement,
     Outcome,

@@ -11,16 +11,34 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from compiler.core.errors import StaticGraphError
-from staticgraph.compare.kinds import thread_variables
-from staticgraph.compare.records import Limits
 
 PROBE = Path(__file__).resolve().parent / "probe.py"
+BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""The environment variables that tell a BLAS how many threads to use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the machine can do with a number of threads.
+
+    Attributes:
+        threads: how many.
+        bandwidth: by bytes of the arrays, the bytes per second of the fastest of reading (a dot
+            product), copying and adding.
+        flops: by dtype, the operations per second of a large matrix product.
+        call: seconds of one call of a native function: a NumPy ufunc on scalar arrays.
+    """
+
+    threads: int
+    bandwidth: Mapping[int, float]
+    flops: Mapping[str, float]
+    call: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +58,11 @@ def measure_limits(threads: int, seconds: float) -> Limits:
     done = subprocess.run(
         [sys.executable, str(PROBE), str(threads), str(seconds)],
         capture_output=True, text=True, check=False,
-        env=os.environ | thread_variables(threads) | {"PYTHONSAFEPATH": "1"},
+        env=os.environ | dict.fromkeys(BLAS_THREADS, str(threads)) | {"PYTHONSAFEPATH": "1"},
     )  # fmt: skip
     if done.returncode:
         said = done.stderr.strip().splitlines()
-        raise StaticGraphError(f"compare: the machine's limits: {said[-1] if said else 'failed'}")
+        raise StaticGraphError(f"the machine's limits: {said[-1] if said else 'failed'}")
     found = json.loads(done.stdout)
     bandwidth = {int(size): rate for size, rate in found["bandwidth"].items()}
     return Limits(threads, bandwidth, found["flops"], found["call"])

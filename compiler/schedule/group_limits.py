@@ -52,11 +52,13 @@ class Extents:
         self.depth[node.id], self.count[node.id] = depth, count
         return True
 
-    def has_room(self, group: LoopGroup, node: Node) -> bool:
-        """Whether a node may join a group."""
+    def excess(self, group: LoopGroup, node: Node) -> str:
+        """What a group would have too much of with this node; empty if it may join."""
         if group.statements + self.of(node) > MOST_STATEMENTS:
-            return False
-        return len(group.arrays) < MOST_ARRAYS
+            return f"the group is full: it would have more than {MOST_STATEMENTS} statements"
+        if len(group.arrays) >= MOST_ARRAYS:
+            return f"the group is full: it reads and leaves {MOST_ARRAYS} arrays"
+        return ""
 
     def join(self, group: LoopGroup, node: Node, bases: Iterable[int]) -> None:
         """Note that a node joins a group, in which it reads the bases, each as often as named.

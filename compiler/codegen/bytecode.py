@@ -61,7 +61,7 @@ class Step(Record):
 
 
 @record
-class Operand(Record):
+class TableOperand(Record):
     """The value of an entry of the table plus a constant: an address in bytes, a size, a number."""
 
     entry: int
@@ -73,7 +73,7 @@ class Call(Step):
     """One call of a unit."""
 
     unit: int
-    operands: tuple[Operand, ...]
+    operands: tuple[TableOperand, ...]
 
 
 @record
@@ -84,7 +84,7 @@ class Share(Step):
     """
 
     unit: int
-    operands: tuple[Operand, ...]
+    operands: tuple[TableOperand, ...]
     chunks: int
     extent: int
 
@@ -93,7 +93,7 @@ class Share(Step):
 class HostArray(Record):
     """An operand or a result of a host step: where it lies, and its type."""
 
-    place: Operand
+    place: TableOperand
     shape: Shape
     dtype: DType
 
@@ -127,7 +127,7 @@ class Change(Step):
 
 
 @record
-class Loop(Step):
+class Repeat(Step):
     """A body that runs as often as the entry `count` says.
 
     After each iteration `moves` (entry, entry of the step in bytes) go on along arrays, and `swaps`
@@ -162,4 +162,4 @@ class Branch(Step):
     no: tuple[Instruction, ...]
 
 
-Instruction: TypeAlias = "Call | Share | HostCall | Set | Change | Loop | While | Branch"
+Instruction: TypeAlias = "Call | Share | HostCall | Set | Change | Repeat | While | Branch"

@@ -21,16 +21,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.codegen.program import (
+from compiler.codegen.bytecode import (
     Branch,
     Call,
     Change,
     HostCall,
     Instruction,
-    Loop,
-    Operand,
+    Repeat,
     Set,
     Share,
+    TableOperand,
     While,
 )
 
@@ -69,7 +69,7 @@ def _instruction(one: Instruction, addresses: Sequence[int], pool: int) -> tuple
             return SET, [len(one.sums), *_flat(one.sums)]
         case Change():
             return CHANGE, []
-        case Loop():
+        case Repeat():
             body = program_words(one.body, addresses, pool)
             moves = [len(one.moves), *_flat(one.moves)]
             return LOOP, [one.count, *moves, len(one.swaps), *_flat(one.swaps), *body]
@@ -82,7 +82,7 @@ def _instruction(one: Instruction, addresses: Sequence[int], pool: int) -> tuple
             return IF, [one.flag, len(bodies[0]), *bodies[0], *bodies[1]]
 
 
-def _pairs(operands: Sequence[Operand]) -> list[int]:
+def _pairs(operands: Sequence[TableOperand]) -> list[int]:
     return [word for one in operands for word in (one.entry, one.addend)]
 
 

@@ -1,6 +1,6 @@
-"""Image: all that running a kernel takes beside its object code, without the graph it comes from.
+"""Launch plan: all that running a kernel takes beside its object code, without its graph.
 
-Every start runs from an image: one that was just made of a kernel (`runtime.kernel_image`),
+Every start runs from a launch plan: one that was just made of a kernel (`runtime.launch_planning`),
 or one out of the kernel cache.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compiler.codegen.program import HostCall
+from compiler.codegen.bytecode import HostCall
 from compiler.core.dims import Size, Unknown, evaluate
 from compiler.core.types import DType, Shape
 from compiler.ops.leaves import Literal
-from compiler.runtime.entry import Argument
+from compiler.runtime.trampoline import Argument
 from compiler.schedule.arena import arrange
 from compiler.schedule.chunks import Cut
 
@@ -72,7 +72,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class LaunchPlan:
     """How a kernel's units are run on a table of int64, whose entries are numbered.
 
     Attributes:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.codegen.program import Branch, Call, Instruction, Loop, Operand, Set, While
-from compiler.codegen.words import program_words
+from compiler.codegen.bytecode import Branch, Call, Instruction, Repeat, Set, TableOperand, While
+from compiler.codegen.encoding import program_words
 from compiler.ir.parse import parsed_function
 from compiler.runtime.cache import loader
 from compiler.runtime.signals import words_of_a_call
@@ -42,14 +42,14 @@ def unit_3(value: p_i64, added: i64):
 def run(program: list[Instruction], table: Any) -> int:
     code, _ = loader._units([*map(parsed_function, UNITS)], UNITS)
     words = np.array(program_words(program, code.addresses), np.int64)
-    _, address, _ = loader._entry_code().addresses
+    _, address, _ = loader._trampoline_code().addresses
     function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(address)
     watch = words_of_a_call()
     return function(words.ctypes.data, table.ctypes.data, watch.ctypes.data)
 
 
-def operands(*entries: int) -> tuple[Operand, ...]:
-    return tuple(map(Operand, entries))
+def operands(*entries: int) -> tuple[TableOperand, ...]:
+    return tuple(map(TableOperand, entries))
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5])
@@ -64,7 +64,7 @@ def test_a_loop_moves_along_arrays_and_swaps_states(count: int, reverse: bool) -
     table = np.array([count, step, start, 0, *first, *[0] * 4])
     set_up = Set(((8, 4, 3), (9, 5, 2), (10, 6, 3), (11, 7, 2)))
     body = (Call(0, operands(8, 9, 10, 11)),)
-    assert run([set_up, Loop(0, ((9, 1), (11, 1)), ((8, 10),), body)], table) == 0
+    assert run([set_up, Repeat(0, ((9, 1), (11, 1)), ((8, 10),), body)], table) == 0
     order = xs[::-1] if reverse else xs
     carried = 100 + np.concatenate([[0.0], np.cumsum(order)])
     (final,) = (one for one in states if one.ctypes.data == table[8])
@@ -75,10 +75,10 @@ def test_a_loop_moves_along_arrays_and_swaps_states(count: int, reverse: bool) -
 def test_a_status_ends_loops_inside_loops() -> None:
     one, two = np.array([1]), np.array([0])
     table = np.array([one.ctypes.data, two.ctypes.data, 3, 1000])
-    inner = Loop(2, (), ((0, 1),), (Call(1, operands(0, 1, 3)),))
-    assert run([Loop(2, (), (), (inner,))], table) == 0
+    inner = Repeat(2, (), ((0, 1),), (Call(1, operands(0, 1, 3)),))
+    assert run([Repeat(2, (), (), (inner,))], table) == 0
     assert max(one[0], two[0]) == 2**9
-    assert run([Loop(2, (), (), (inner,)), Call(3, operands(0, 3))], table) == 1024
+    assert run([Repeat(2, (), (), (inner,)), Call(3, operands(0, 3))], table) == 1024
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 70])
@@ -98,6 +98,6 @@ def test_while_runs_as_long_as_its_test_says(limit: int) -> None:
 def test_one_branch_runs(flag: bool) -> None:
     value, chosen = np.array([5]), np.array([flag])
     table = np.array([value.ctypes.data, chosen.ctypes.data, 0])
-    add = [Call(3, (Operand(0), Operand(2, added))) for added in (10, 100, 1000)]
+    add = [Call(3, (TableOperand(0), TableOperand(2, added))) for added in (10, 100, 1000)]
     assert run([Branch(1, (add[0], add[0]), (add[1],)), add[2]], table) == 0
     assert value[0] == 1005 + (20 if flag else 100)

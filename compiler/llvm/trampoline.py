@@ -1,6 +1,6 @@
-"""The entry of every kernel: machine code that reads ndarrays, makes the outputs and runs.
+"""The trampoline of every kernel: machine code that reads ndarrays, makes the outputs and runs.
 
-    results = entry(table, *inputs)
+    results = trampoline(table, *inputs)
 
 It follows CPython's convention METH_FASTCALL, so that a builtin function can be made of it. Its
 `self` is an ndarray of int64 that says which program to run and with which arrays: so one piece of
@@ -11,7 +11,7 @@ REJECTED if an input does not fit, BUSY if a variable is held, else the program'
 what the handler of a signal did.
 
 Only fields with a place in the C interfaces of CPython and NumPy are read;
-`compiler.runtime.entry` says where they are, tests it, and makes the function.
+`compiler.runtime.trampoline` says where they are, tests it, and makes the function.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from compiler.llvm import watch
-from compiler.llvm.entry_words import (
+from compiler.llvm.run import define_run
+from compiler.llvm.trampoline_words import (
     CONSTANTS,
     ENTRY_SYMBOL,
     INPUT,
@@ -32,20 +33,19 @@ from compiler.llvm.entry_words import (
     RUN_SYMBOL,
     Fields,
 )
-from compiler.llvm.run import define_run
 
 INT1, I8, I32, INT64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = I8.as_pointer()
 NULL = ir.Constant(POINTER, None)
 
 
-def entry_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
-    """The object code of the entry and of the loop that runs programs."""
+def trampoline_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
+    """The object code of the trampoline and of the loop that runs programs."""
     module = ir.Module("entry")
     module.triple = machine.triple
     run = define_run(module, RUN_SYMBOL)
     kind = ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT64])
-    _Entry(ir.Function(module, kind, ENTRY_SYMBOL), fields, run).define()
+    _Trampoline(ir.Function(module, kind, ENTRY_SYMBOL), fields, run).define()
     parsed = llvm.parse_assembly(str(module))
     parsed.verify()
     _optimise(parsed, machine)
@@ -61,7 +61,7 @@ def _optimise(module: object, machine: llvm.TargetMachine) -> None:
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
 
 
-class _Entry:
+class _Trampoline:
     def __init__(self, function: ir.Function, fields: Fields, run: object) -> None:
         self.function = function
         self.fields = fields

@@ -1,4 +1,4 @@
-"""The entries of images: what their keys tell apart, and entries that cannot be used."""
+"""The entries of launch plans: what their keys tell apart, and entries that cannot be used."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from compiler.graph.canonical import Canonical, canonical
 from compiler.graph.definition import Definition, define
 from compiler.graph.expression import Expression
 from compiler.runtime.cache import key, loader
-from compiler.runtime.cache.images import read_image
+from compiler.runtime.cache.launch_plans import read_launch_plan
 from compiler.runtime.cache.loader import counts
 from compiler.runtime.cache.store import HEADER, MAGIC, SUFFIX, Store
 
@@ -174,17 +174,17 @@ OPTIONS = [
 
 
 def test_options_are_in_the_key_and_the_number_of_threads_is_not() -> None:
-    keys = [key.image_key("definition", options) for options in OPTIONS]
+    keys = [key.launch_plan_key("definition", options) for options in OPTIONS]
     assert len(set(keys)) == len(keys)
-    assert key.image_key("definition", Options(threads=1)) == keys[0]
-    assert key.image_key("another", Options()) != keys[0]
+    assert key.launch_plan_key("definition", Options(threads=1)) == keys[0]
+    assert key.launch_plan_key("another", Options()) != keys[0]
     assert key.kernel_key("definition") not in keys
 
 
 def test_a_setting_of_the_environment_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    mine = key.image_key("definition", Options())
+    mine = key.launch_plan_key("definition", Options())
     monkeypatch.setenv("NUMBA_OPT", "1")
-    assert key.image_key("definition", Options()) != mine
+    assert key.launch_plan_key("definition", Options()) != mine
 
 
 def test_an_op_that_only_has_a_name_of_the_library_is_compiled_each_time() -> None:
@@ -192,11 +192,11 @@ def test_an_op_that_only_has_a_name_of_the_library_is_compiled_each_time() -> No
     x = p(shape=(3,))
     definition = define([x], [Expression(own, (x,), {})])
     assert canonical(definition) is None
-    before = counts["images"]
+    before = counts["launch_plans"]
     for _ in range(2):
         run = compile_graph(definition, operator.itemgetter(0), "own", Options())
         np.testing.assert_allclose(run.run([np.zeros(3, "float32")], {}), 1)
-    assert counts["images"] == before
+    assert counts["launch_plans"] == before
 
 
 def test_an_attribute_of_another_kind_is_compiled_each_time() -> None:
@@ -220,7 +220,7 @@ def run() -> Any:
     return compile_graph(graph(), list, "run", Options()).run([np.ones((4, 3), "float32")], {})
 
 
-def image_file(place: Path) -> Path:
+def launch_plan_file(place: Path) -> Path:
     (found,) = (path for path in place.iterdir() if b'"words"' in path.read_bytes())
     return found
 
@@ -242,13 +242,13 @@ def content(path: Path) -> tuple[Any, bytes]:
 
 def check_is_replaced(place: Path, damage: Callable[[Path], None]) -> None:
     expected, before = run(), counts.copy()
-    path = image_file(place)
+    path = launch_plan_file(place)
     whole = path.read_bytes()
     damage(path)
-    for image in (0, 1):
+    for launch_plan in (0, 1):
         for value, other in zip(run(), expected, strict=True):
             np.testing.assert_array_equal(value, other)
-        assert counts["images"] - before["images"] == image
+        assert counts["launch_plans"] - before["launch_plans"] == launch_plan
     assert path.read_bytes() == whole
 
 
@@ -268,31 +268,31 @@ FIELDS = [
 ]  # fmt: skip
 
 
-def test_every_field_of_an_image_is_read(place: Path) -> None:
+def test_every_field_of_an_launch_plan_is_read(place: Path) -> None:
     run()
-    assert sorted(content(image_file(place))[0]) == sorted(FIELDS)
+    assert sorted(content(launch_plan_file(place))[0]) == sorted(FIELDS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("field", FIELDS)
-def test_a_field_that_is_missing_or_wrong_makes_no_image(place: Path, field: str) -> None:
+def test_a_field_that_is_missing_or_wrong_makes_no_launch_plan(place: Path, field: str) -> None:
     run()
-    found, data = content(image_file(place))
+    found, data = content(launch_plan_file(place))
     described = canonical(graph())
     assert described is not None
-    read_image(json.dumps(found).encode(), data, graph(), described)
+    read_launch_plan(json.dumps(found).encode(), data, graph(), described)
     missing = {name: value for name, value in found.items() if name != field}
     number = field in NUMBERS or field == "code"
     wrong = [*WRONG, *([] if number else [7, *WRONG_LISTS])]
     for value in (missing, *({**found, field: one} for one in wrong)):
         if (field, value.get(field)) != ("units", 1 << 70):  # compared with the code's
-            with pytest.raises(FormatError, match="damaged image"):
-                read_image(json.dumps(value).encode(), data, graph(), described)
+            with pytest.raises(FormatError, match="damaged launch plan"):
+                read_launch_plan(json.dumps(value).encode(), data, graph(), described)
 
 
 def test_entries_beyond_the_table_and_products_of_integers_are_refused(place: Path) -> None:
     run()
-    found, data = content(image_file(place))
+    found, data = content(launch_plan_file(place))
     described = canonical(graph())
     assert described is not None
     last = found["length"] - 1
@@ -301,8 +301,8 @@ def test_entries_beyond_the_table_and_products_of_integers_are_refused(place: Pa
         ("links", [len(found["words"])]), ("inputs", [[last, *found["inputs"][0][1:]]]),
         ("variables", [[0, 0]]),
     ):  # fmt: skip
-        with pytest.raises(FormatError, match="damaged image"):
-            read_image(json.dumps({**found, field: value}).encode(), data, graph(), described)
+        with pytest.raises(FormatError, match="damaged launch plan"):
+            read_launch_plan(json.dumps({**found, field: value}).encode(), data, graph(), described)
 
 
 HOST = [0, 3, "sort", {"axis": 0, "descending": False}, [[0, 0, [2], "float32"]]]
@@ -335,24 +335,24 @@ WRONG_HOSTS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", WRONG_HOSTS)
-def test_a_host_step_that_does_not_fit_makes_no_image(place: Path, name: str) -> None:
+def test_a_host_step_that_does_not_fit_makes_no_launch_plan(place: Path, name: str) -> None:
     run()
-    found, data = content(image_file(place))
+    found, data = content(launch_plan_file(place))
     described = canonical(graph())
     assert described is not None
     good = [*HOST[:2], "cumsum", {"axis": 0}, HOST[4], RESULT]
     several = [*HOST[:2], "svd", {"full": False}, SQUARE, [None, [0, 1, [2], "float32"], None]]
     text = json.dumps({**found, "hosts": [several]}).encode()
-    (call,) = read_image(text, data, graph(), described)[0].hosts
+    (call,) = read_launch_plan(text, data, graph(), described)[0].hosts
     assert [one is None for one in call.results] == [True, False, True]
     for step, is_read in ((good, True), (WRONG_HOSTS[name], False)):
         text = json.dumps({**found, "hosts": [step]}).encode()
         if is_read:
-            (call,) = read_image(text, data, graph(), described)[0].hosts
+            (call,) = read_launch_plan(text, data, graph(), described)[0].hosts
             assert (call.op, call.attrs) == ("cumsum", (("axis", 0),))
             continue
-        with pytest.raises(FormatError, match="damaged image"):
-            read_image(text, data, graph(), described)
+        with pytest.raises(FormatError, match="damaged launch plan"):
+            read_launch_plan(text, data, graph(), described)
 
 
 def test_attributes_of_a_host_step_come_back(place: Path) -> None:
@@ -361,7 +361,7 @@ def test_attributes_of_a_host_step_come_back(place: Path) -> None:
     given = np.random.default_rng(0).normal(size=(2, 3, 3))
     for _ in range(2):
         f = compile_graph(definition, tuple, "f", Options())
-        attrs = [dict(call.attrs) for call in f.image.hosts]
+        attrs = [dict(call.attrs) for call in f.launch_plan.hosts]
         assert attrs == [{"hermitian": False, "rtol": rtol} for rtol in (0.1, None)]
         np.testing.assert_array_equal(f.run([given], {})[1], np.linalg.pinv(given, 3 * 2**-52))
 
@@ -392,17 +392,17 @@ def test_a_damaged_entry_is_compiled_again_and_replaced(
     check_is_replaced(place, damage)
 
 
-def test_an_image_without_its_code_is_made_again(place: Path) -> None:
+def test_an_launch_plan_without_its_code_is_made_again(place: Path) -> None:
     expected = run()
-    code, _ = content(image_file(place))
+    code, _ = content(launch_plan_file(place))
     (place / (code["code"] + SUFFIX)).unlink()
     before = counts.copy()
     for value, other in zip(run(), expected, strict=True):
         np.testing.assert_array_equal(value, other)
     assert counts["compiled"] - before["compiled"] == 1
-    assert counts["images"] == before["images"]
+    assert counts["launch_plans"] == before["launch_plans"]
     run()
-    assert counts["images"] == before["images"] + 1
+    assert counts["launch_plans"] == before["launch_plans"] + 1
 
 
 def test_code_with_another_number_of_units_is_not_run(place: Path) -> None:
@@ -412,20 +412,20 @@ def test_code_with_another_number_of_units_is_not_run(place: Path) -> None:
     check_is_replaced(place, damaged(change))
 
 
-def test_the_image_of_another_definition_is_refused(place: Path) -> None:
+def test_the_launch_plan_of_another_definition_is_refused(place: Path) -> None:
     run()
-    found, data = content(image_file(place))
+    found, data = content(launch_plan_file(place))
     x = p("x", (None, 3))
     other = define([x], [x * 2.0, sg.exp(x)])
     described = canonical(other)
     assert described is not None
-    with pytest.raises(FormatError, match="damaged image"):
-        read_image(json.dumps(found).encode(), data, other, described)
+    with pytest.raises(FormatError, match="damaged launch plan"):
+        read_launch_plan(json.dumps(found).encode(), data, other, described)
 
 
 def test_constants_of_the_user_are_not_written(place: Path) -> None:
     run()
-    found, data = content(image_file(place))
+    found, data = content(launch_plan_file(place))
     assert len(found["constants"]) == 1
     assert [np.prod(shape) for _, shape, _ in found["folded"]] == [2]
     assert data == np.array([2, 3], "float32").tobytes()
@@ -436,9 +436,9 @@ def test_nothing_of_the_user_is_in_an_entry(place: Path) -> None:
     executable = sg.compile([x], sg.exp(x) * sg.variable(1.0, "hidden"), name="mine")
     executable(np.ones(3, "float32"))
     entries = list(place.iterdir())
-    assert len(entries) >= 2  # an image and its code
+    assert len(entries) >= 2  # a launch plan and its code
     for path in entries:
-        assert not re.search(b"secret|private|hidden|mine|test_image", path.read_bytes())
+        assert not re.search(b"secret|private|hidden|mine|test_launch_plan", path.read_bytes())
 
 
 def test_an_unknown_that_a_pass_made_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,12 @@ import networkx as nx
 
 from compiler.core.dims import Size
 from compiler.core.lowering import IndexMap, Pointwise, Reduce
+from compiler.core.reports import Report, collector
 from compiler.graph.build import expressions_of, rebuilt
 from compiler.graph.expression import Expression
 from compiler.graph.view import Node, nodes_of
 from compiler.ops.shape import reshape
-from compiler.schedule.demand import canonical, contiguous_strides, is_free, offset_of, reach
+from compiler.schedule.access import canonical, contiguous_strides, is_free, offset_of, reach
 from compiler.schedule.groups import trailing_axes
 
 LEAST_SIZE = 1 << 14  # elements: fewer stay in the cache, however they are read
@@ -37,6 +38,7 @@ def arrange_rows(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     across = {node for node in _moved(nodes, reduced) if _is_read_across(nodes, nodes[node])}
     if not across:
         return graph
+    reports = collector()
     made: dict[int, Expression] = {}
     for node_id, old in expressions_of(graph).items():
         operands = tuple([made[operand] for operand in nodes[node_id].operands])
@@ -47,6 +49,10 @@ def arrange_rows(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
         if node_id in across:
             shape = {"shape": old.type.shape}
             new = Expression(reshape, (new,), shape, old.name, old.source, old.type)
+            if reports is not None:
+                text = "written out row by row before its rows are reduced"
+                by = arrange_rows.__name__
+                reports.append(Report("copied", old.source, old.op.name, by, text))
         made[node_id] = new
     return rebuilt(graph, made)
 

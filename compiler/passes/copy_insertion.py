@@ -18,6 +18,7 @@ from compiler.core.lowering import (
     Scatter,
     Window,
 )
+from compiler.core.reports import Report, collector
 from compiler.graph.build import build, expressions_of
 from compiler.graph.expression import Expression
 from compiler.ops.arithmetic import copy
@@ -34,6 +35,7 @@ def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     """
     made = expressions_of(graph)
     taken: set[int] = set()
+    reports = collector()
     copies = {value.operands[0].serial: value for value in made.values() if value.op is copy}
 
     def own(node: int, kinds: Any) -> Expression:
@@ -43,6 +45,10 @@ def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
             while value.serial in copies:
                 value = copies[value.serial]
             new = Expression(copy, (value,), {}, None, value.source, value.type)
+            if reports is not None:
+                text = "copied: an output or update has memory of its own"
+                by = separate_roots.__name__
+                reports.append(Report("copied", value.source, value.op.name, by, text))
             copies[value.serial] = value = new
         taken.add(node)
         return value

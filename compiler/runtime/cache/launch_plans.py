@@ -1,4 +1,4 @@
-"""Images in the kernel cache: the JSON form of an image, which is checked when it is read.
+"""Launch plans in the kernel cache: their JSON form, which is checked when it is read.
 
 An entry is found by what a definition says, before any pass has run. It names the entry of the
 object code. What is wrong in it makes it no entry; nothing that is read is run or unpickled.
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.codegen.program import HostArray, HostCall, Operand
+from compiler.codegen.bytecode import HostArray, HostCall, TableOperand
 from compiler.core.dims import Dim, Size, Unknown
 from compiler.core.errors import FormatError, StaticGraphError
 from compiler.core.lowering import Host
@@ -24,7 +24,7 @@ from compiler.graph.definition import Definition
 from compiler.graph.forms import Decoder, Encoder, Form, dtype_of
 from compiler.ops import leaves
 from compiler.ops.leaves import Literal
-from compiler.runtime.image import Array, Image, Piece
+from compiler.runtime.launch_plan import Array, LaunchPlan, Piece
 from compiler.schedule.chunks import Cells, Chunks, Cut
 
 NUMBERS = ("units", "length", "own", "failed", "pool", "unlocks")
@@ -34,16 +34,18 @@ KEY_BYTES = 32
 LONGEST = 1 << 32  # entries of a table
 
 
-def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple[bytes, bytes]:
-    """The JSON of an image, and the bytes of its constants.
+def write_launch_plan(
+    launch_plan: LaunchPlan, code: bytes, unknowns: Sequence[Unknown]
+) -> tuple[bytes, bytes]:
+    """The JSON of a launch plan, and the bytes of its constants.
 
     Args:
         code: the key of the object code.
         unknowns: those of the definition, which are written as numbers.
 
     Raises:
-        FormatError: the image has an unknown that is not among them, or an attribute without a
-            form.
+        FormatError: the launch plan has an unknown that is not among them, or an attribute that
+            has no form.
     """
     encoder = _Encoder(unknowns)
     size = encoder.size
@@ -59,24 +61,24 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
     def operand(one: HostArray) -> Form:
         return [one.place.addend, *array(one.place.entry, one.shape, one.dtype)]
 
-    folded = [literal.array for _, literal in image.folded]
+    folded = [literal.array for _, literal in launch_plan.folded]
     form = {
         "code": code.hex(),
-        **{name: getattr(image, name) for name in NUMBERS},
-        "words": image.words,
-        "links": image.links,
-        "gemm": image.gemm,
-        "unknowns": [(encoder.unknown(atom), at) for atom, at in image.unknowns],
-        "computed": [(at, size(one)) for at, one in image.computed],
-        "chunks": [(at, chunks(one)) for at, one in image.chunks],
-        "inputs": [array(one.at, one.shape, one.dtype) for one in image.inputs],
-        "outputs": [array(one.at, one.shape, one.dtype) for one in image.outputs],
-        "variables": image.variables,
-        "constants": image.constants,
-        "folded": [array(at, one.array.shape, one.array.dtype) for at, one in image.folded],
+        **{name: getattr(launch_plan, name) for name in NUMBERS},
+        "words": launch_plan.words,
+        "links": launch_plan.links,
+        "gemm": launch_plan.gemm,
+        "unknowns": [(encoder.unknown(atom), at) for atom, at in launch_plan.unknowns],
+        "computed": [(at, size(one)) for at, one in launch_plan.computed],
+        "chunks": [(at, chunks(one)) for at, one in launch_plan.chunks],
+        "inputs": [array(one.at, one.shape, one.dtype) for one in launch_plan.inputs],
+        "outputs": [array(one.at, one.shape, one.dtype) for one in launch_plan.outputs],
+        "variables": launch_plan.variables,
+        "constants": launch_plan.constants,
+        "folded": [array(at, one.array.shape, one.array.dtype) for at, one in launch_plan.folded],
         "arena": [
             (one.at, list(map(size, one.factors)), chunks(one.chunks), one.first, one.last)
-            for one in image.arena
+            for one in launch_plan.arena
         ],
         "hosts": [
             (
@@ -87,28 +89,28 @@ def write_image(image: Image, code: bytes, unknowns: Sequence[Unknown]) -> tuple
                 list(map(operand, one.operands)),
                 [result and operand(result) for result in one.results],
             )
-            for one in image.hosts
+            for one in launch_plan.hosts
         ],
     }
     text = json.dumps(form, separators=(",", ":")).encode()
     return text, b"".join(one.tobytes() for one in folded)
 
 
-def read_image(
+def read_launch_plan(
     text: bytes, data: bytes, definition: Definition, canonical: Canonical
-) -> tuple[Image, bytes]:
-    """The image of a definition, and the key of its object code.
+) -> tuple[LaunchPlan, bytes]:
+    """The launch plan of a definition, and the key of its object code.
 
     Raises:
         FormatError: it is damaged, or does not fit the definition.
     """
     try:
         form = json.loads(text)
-        return _Reader(form, data, definition, canonical.unknowns).image()
+        return _Reader(form, data, definition, canonical.unknowns).launch_plan()
     except (LookupError, TypeError, ValueError, RecursionError, OverflowError) as error:
-        raise FormatError(f"damaged image: {error!r}") from None
+        raise FormatError(f"damaged launch plan: {error!r}") from None
     except StaticGraphError as error:
-        raise FormatError(f"damaged image: {error}") from None
+        raise FormatError(f"damaged launch plan: {error}") from None
 
 
 class _Encoder(Encoder):
@@ -134,7 +136,7 @@ class _Reader(Decoder):
         self.unknowns = unknowns
         self.length = 0
 
-    def image(self) -> tuple[Image, bytes]:
+    def launch_plan(self) -> tuple[LaunchPlan, bytes]:
         form = self.form
         code = bytes.fromhex(form["code"])
         _check(len(code) == KEY_BYTES)
@@ -145,7 +147,7 @@ class _Reader(Decoder):
         links = tuple([_natural(at) for at in self._list("links")])
         for at in links:
             _check(0 <= words[at] < units)
-        image = Image(
+        launch_plan = LaunchPlan(
             words=words,
             links=links,
             units=units,
@@ -168,7 +170,7 @@ class _Reader(Decoder):
             arena=tuple([self._piece(*one) for one in self._list("arena")]),
             hosts=tuple([self._host(*one) for one in self._list("hosts")]),
         )
-        return image, code
+        return launch_plan, code
 
     def _list(self, name: str) -> list[Any]:
         found = self.form[name]
@@ -227,7 +229,7 @@ class _Reader(Decoder):
 
     def _host_array(self, addend: Form, at: Form, shape: Form, dtype: Form) -> HostArray:
         sizes = tuple([self.size(one) for one in shape])
-        return HostArray(Operand(self._at(at), _natural(addend)), sizes, dtype_of(dtype))
+        return HostArray(TableOperand(self._at(at), _natural(addend)), sizes, dtype_of(dtype))
 
     def _chunks(self, form: Form) -> Cut:
         if form[0] in COUNTED:

@@ -8,7 +8,7 @@ from compiler.core.affine import Affine, loop
 from compiler.core.lowering import Index
 from compiler.core.types import Shape
 from compiler.graph.view import Node
-from compiler.schedule.demand import canonical, reach
+from compiler.schedule.access import canonical, reach
 from compiler.schedule.groups import Group, LoopGroup, Store
 
 

@@ -1,9 +1,9 @@
-"""What a program is called through: a builtin function, made of the entry's machine code.
+"""What a program is called through: a builtin function, the trampoline.
 
-`compiler.llvm.entry` says what the entry does. It reads fields of ndarrays and dtypes where
-CPython's and NumPy's C interfaces have them (`PyArrayObject_fields` and `PyArray_Descr` of NumPy
-2). `fields_are_right` compares them with what Python says; where they differ, `python_entry` does
-the same without them.
+`compiler.llvm.trampoline` says what its machine code does. It reads fields of ndarrays and dtypes
+where CPython's and NumPy's C interfaces have them (`PyArrayObject_fields` and `PyArray_Descr` of
+NumPy 2). `fields_are_right` compares them with what Python says; where they differ,
+`python_trampoline` does the same without them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from compiler.core.once import Once
 from compiler.core.types import DType
-from compiler.llvm.entry_words import CONSTANTS, PYTHON_FUNCTIONS, Fields
+from compiler.llvm.trampoline_words import CONSTANTS, PYTHON_FUNCTIONS, Fields
 from compiler.llvm.watch import REJECTED
 from compiler.runtime.signals import process_address, words_of_a_call
 
@@ -33,7 +33,7 @@ FIELDS = Fields(
     kind=HEAD + 8, itemsize=HEAD + 24,
 )  # fmt: skip
 
-Entry = Callable[..., Any]
+Trampoline = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,17 @@ class Argument:
     written: bool = False
 
 
-def native_entry(
+def native_trampoline(
     code: int,
     program: Sequence[int],
     unlocks: int,
     inputs: Sequence[Argument],
     outputs: Sequence[Argument],
-) -> Entry:
+) -> Trampoline:
     """A builtin function `(table, *inputs) -> list of outputs, or an int` around a program.
 
     Args:
-        code: the address of the entry's machine code.
+        code: the address of the machine code of the trampoline.
         inputs: those that are written come last.
         program: its words, of which the function keeps a copy.
         unlocks: the table's entry that says whether to begin without the interpreter's lock.
@@ -88,14 +88,14 @@ def native_entry(
     return make(ctypes.addressof(_method(code)), words, None)
 
 
-def python_entry(
+def python_trampoline(
     run: int,
     program: Sequence[int],
     unlocks: int,
     inputs: Sequence[Argument],
     outputs: Sequence[Argument],
-) -> Entry:
-    """The same as `native_entry` in Python, some microseconds slower.
+) -> Trampoline:
+    """The same as `native_trampoline` in Python, some microseconds slower.
 
     Args:
         run: the address of the code that runs programs.
@@ -105,7 +105,7 @@ def python_entry(
     run_program = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(run)
     words = np.array(program, np.int64)
 
-    def entry(table: Any, *arrays: object) -> Any:
+    def trampoline(table: Any, *arrays: object) -> Any:
         if len(arrays) != len(inputs):
             return REJECTED
         for one, array in zip(inputs, arrays, strict=True):
@@ -129,7 +129,7 @@ def python_entry(
         watch = words_of_a_call(unlocked, guards, process_address())
         return run_program(words.ctypes.data, table.ctypes.data, watch.ctypes.data) or results
 
-    return entry
+    return trampoline
 
 
 def are_apart(given: Sequence[object], taken: Sequence[object]) -> bool:
@@ -143,7 +143,7 @@ def are_apart(given: Sequence[object], taken: Sequence[object]) -> bool:
 
 @cache
 def fields_are_right() -> bool:
-    """Whether every field that the entry reads is where it is expected."""
+    """Whether every field that the trampoline reads is where it is expected."""
     if sys.byteorder != "little":
         return False
     arrays = [

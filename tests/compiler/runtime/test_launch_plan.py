@@ -39,10 +39,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def images() -> Iterator[Any]:
-    """How many images were loaded since."""
-    before = counts["images"]
-    yield lambda: counts["images"] - before
+def launch_plans() -> Iterator[Any]:
+    """How many launch plans were loaded since."""
+    before = counts["launch_plans"]
+    yield lambda: counts["launch_plans"] - before
 
 
 def compiled(inputs: Sequence[Expression], outputs: Sequence[Expression], **options: Any) -> Any:
@@ -71,7 +71,7 @@ def unknowns(executable: Any) -> set[Unknown]:
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("options", [{}, {"fuse": False}, {"numerics": "fast"}], ids=str)
 def test_random_graphs_are_bitwise_the_same(
-    seed: int, options: dict[str, Any], images: Any
+    seed: int, options: dict[str, Any], launch_plans: Any
 ) -> None:
     found = []
     for graph in (random_graph(seed), random_graph(seed)):
@@ -84,7 +84,7 @@ def test_random_graphs_are_bitwise_the_same(
                 results.append(np.array(type(error).__name__))
         results += [variable.value for variable in graph.variables]
         found.append((run, results))
-    assert images() == 1
+    assert launch_plans() == 1
     (cold, expected), (warm, values) = found
     same_bits(expected, values)
     same_looks(cold, warm)
@@ -92,20 +92,20 @@ def test_random_graphs_are_bitwise_the_same(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_loops_and_branches_are_bitwise_the_same(name: str, images: Any) -> None:
+def test_loops_and_branches_are_bitwise_the_same(name: str, launch_plans: Any) -> None:
     found = []
     for _ in range(2):
         output, feeds = symbolic(PROGRAMS[name])
         run = sg.compile(list(feeds), [output, *sg.grad(output, list(feeds))])
         found.append((run, run(*feeds.values())))
-    assert images() == 1
+    assert launch_plans() == 1
     (cold, expected), (warm, values) = found
     same_bits(expected, values)
     same_looks(cold, warm)
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-def test_each_process_has_its_own_variables(name: str, images: Any) -> None:
+def test_each_process_has_its_own_variables(name: str, launch_plans: Any) -> None:
     found = []
     for _ in range(2):
         inputs, outputs, updates = DEFINITIONS[name]()
@@ -116,7 +116,7 @@ def test_each_process_has_its_own_variables(name: str, images: Any) -> None:
         ]
         run(*values)
         found.append((run, [*run(*values), *(one.value for one in run.variables.values())]))
-    assert images() == 1
+    assert launch_plans() == 1
     (cold, expected), (warm, values) = found
     same_bits(expected, values)
     same_looks(cold, warm)
@@ -131,19 +131,19 @@ def step(name: str, first: float = 0.5) -> tuple[Any, Any]:
     return sg.compile([x], loss, {w: w - 0.1 * sg.grad(loss, w)}, name=f"step of {name}"), w
 
 
-def test_values_of_variables_are_no_part_of_an_image(images: Any) -> None:
+def test_values_of_variables_are_no_part_of_an_launch_plan(launch_plans: Any) -> None:
     x = np.ones((4, 3), "float32")
     (cold, v), (warm, w) = step("x"), step("x", -1.5)
-    assert images() == 1
+    assert launch_plans() == 1
     assert cold(x) == (1.5 - 12) ** 2
     assert warm(x) == (-4.5 - 12) ** 2
     assert not np.array_equal(v.value, w.value)
 
 
-def test_names_and_lines_are_those_of_this_process(images: Any) -> None:
+def test_names_and_lines_are_those_of_this_process(launch_plans: Any) -> None:
     step("x")
     warm, _ = step("z")
-    assert images() == 1
+    assert launch_plans() == 1
     assert repr(warm) == "<executable step of z(z: float32[z.0, 3])>"
     assert list(warm.variables) == ["w of z"]
     assert warm.plan.sizes == ("z.0",)
@@ -153,14 +153,14 @@ def test_names_and_lines_are_those_of_this_process(images: Any) -> None:
         warm(np.ones((2, 4), "float32"))
 
 
-def test_an_index_out_of_range_is_told_with_the_line_of_this_process(images: Any) -> None:
+def test_an_index_out_of_range_is_told_with_the_line_of_this_process(launch_plans: Any) -> None:
     runs = []
     for name in ("one", "other"):
         table = sg.placeholder("table", (name, 2))
         index = sg.placeholder("index", (None,), "int64")
         rows = sg.take(table, index, axis=0) if name == "one" else table[index]
         runs.append(sg.compile([table, index], rows))
-    assert images() == 1
+    assert launch_plans() == 1
     with pytest.raises(OutOfRangeError, match=r"index 5 .* size 3, of float32\[other, 2\]") as told:
         runs[1](np.ones((3, 2), "float32"), np.array([0, 5]))
     line = sys._getframe().f_code.co_firstlineno
@@ -168,24 +168,24 @@ def test_an_index_out_of_range_is_told_with_the_line_of_this_process(images: Any
     assert line < number < line + 8
 
 
-def test_sizes_that_do_not_fit_are_told_in_the_words_of_the_user(images: Any) -> None:
+def test_sizes_that_do_not_fit_are_told_in_the_words_of_the_user(launch_plans: Any) -> None:
     for name in ("x", "z"):
         a, b = sg.placeholder(name, (None,)), sg.placeholder("b", (None,))
         run = sg.compile([a, b], a + b)
-    assert images() == 1
-    with pytest.raises(ShapeError, match=r"add: .*\(.*test_image\.py:\d+\)"):
+    assert launch_plans() == 1
+    with pytest.raises(ShapeError, match=r"add: .*\(.*test_launch_plan\.py:\d+\)"):
         run(np.ones(3, "float32"), np.ones(4, "float32"))
     with pytest.raises(ShapeError, match=r"add: z\.0 = 3 and b\.0 = 1 differ"):
         run(np.ones(3, "float32"), np.ones(1, "float32"))
 
 
 def test_a_profile_and_a_trace_after_a_start_from_the_cache(
-    images: Any, monkeypatch: pytest.MonkeyPatch
+    launch_plans: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("compiler.inspect.profile.SECONDS", 0.01)
     x = np.ones((4, 3), "float32")
     cold, warm = (step("x")[0] for _ in range(2))
-    assert images() == 1
+    assert launch_plans() == 1
     assert [one.ops for one in warm.profile(x).steps] == [one.ops for one in cold.profile(x).steps]
     assert len(warm.trace(x).steps) == len(cold.trace(x).steps)
 
@@ -199,21 +199,21 @@ def test_a_kernel_that_is_not_the_one_that_runs_is_not_shown() -> None:
 
 
 def test_nothing_is_read_or_written_without_a_cache(
-    place: Path, images: Any, monkeypatch: pytest.MonkeyPatch
+    place: Path, launch_plans: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STATICGRAPH_CACHE", "0")
     for _ in range(2):
         step("x")[0](np.ones((4, 3), "float32"))
-    assert images() == 0
+    assert launch_plans() == 0
     assert not place.exists()
 
 
-def test_numba_compiles_anew(images: Any) -> None:
+def test_numba_compiles_anew(launch_plans: Any) -> None:
     x = sg.placeholder("x", (None,), "float64")
     for _ in range(2):
         run = sg.compile([x], x * 3, backend="numba")
         np.testing.assert_array_equal(run(np.arange(3.0)), [0, 3, 6])
-    assert images() == 0
+    assert launch_plans() == 0
 
 
 WARM = """
@@ -236,7 +236,7 @@ for n in (3, 7):
     results = [train(*batch), *pair(*[batch[0]] * 2), *loop(batch[0][:, :3])]
     print([one.tobytes().hex() for one in results])
 print(w.value.tobytes().hex())
-print(counts["images"])
+print(counts["launch_plans"])
 print([name for name in sys.argv[1:] if name in sys.modules])
 print(train.source + str(train.plan))
 """
@@ -253,7 +253,7 @@ y = dynamic.softmax(x / 100_000, 1)
 y.square().sum().backward()
 from compiler.runtime.cache.loader import counts
 print(*[sha256(one.numpy().tobytes()).hexdigest() for one in (y.detach(), x.grad)])
-print(counts["compiled"], counts["loaded"] - counts["images"], counts["images"])
+print(counts["compiled"], counts["loaded"] - counts["launch_plans"], counts["launch_plans"])
 print([name for name in sys.argv[1:] if name in sys.modules])
 """
 
@@ -282,6 +282,6 @@ def test_a_warm_start_loads_nothing_that_compiles() -> None:
 def test_large_eager_ops_load_nothing_that_compiles() -> None:
     cold, warm = (_lines(seed, LARGE) for seed in (1, 2))
     assert warm[0] == cold[0]
-    compiled, loaded, images = map(int, cold[1].split())
+    compiled, loaded, launch_plans = map(int, cold[1].split())
     assert compiled > 0
-    assert warm[1:] == [f"0 0 {compiled + loaded + images}", "[]"]
+    assert warm[1:] == [f"0 0 {compiled + loaded + launch_plans}", "[]"]

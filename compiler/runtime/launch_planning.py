@@ -1,15 +1,15 @@
-"""From a kernel to its image: what running it takes."""
+"""From a kernel to its launch plan: what running it takes."""
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from compiler.codegen.encoding import program_words, with_products
 from compiler.codegen.kernel import Kernel
 from compiler.codegen.memory import Slot
-from compiler.codegen.words import program_words, with_products
 from compiler.graph.definition import Definition
 from compiler.ops import leaves
-from compiler.runtime.image import Array, Image, Piece
+from compiler.runtime.launch_plan import Array, LaunchPlan, Piece
 from compiler.schedule.chunks import Cut
 
 
@@ -17,8 +17,8 @@ class _Unit(int):
     """A unit's number, which its class tells from the other words."""
 
 
-def image_of(kernel: Kernel, definition: Definition) -> Image:
-    """The image of the kernel of a definition."""
+def launch_plan_of(kernel: Kernel, definition: Definition) -> LaunchPlan:
+    """The launch plan of the kernel of a definition."""
     table = kernel.table
     words = program_words(kernel.program, list(map(_Unit, range(len(kernel.units)))), table.pool)
     if kernel.calls_blas:
@@ -35,7 +35,7 @@ def image_of(kernel: Kernel, definition: Definition) -> Image:
     sizes = [(at, one) for at, one in table.computed if not isinstance(one, Cut)]
     counts = [(at, one) for at, one in table.computed if isinstance(one, Cut)]
     variables, constants, folded = _leaves(kernel, definition)
-    return Image(
+    return LaunchPlan(
         words=tuple(map(int, words)),
         links=tuple(at for at, word in enumerate(words) if isinstance(word, _Unit)),
         units=len(kernel.units),

@@ -1,4 +1,4 @@
-"""What the entry of kernels is told by its `self`: words, and where the fields of objects are."""
+"""What the trampoline is told by its `self`: words, and where the fields of objects are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 ENTRY_SYMBOL, RUN_SYMBOL = "staticgraph_entry", "staticgraph_run"
 
-# Words of the entry's `self`: addresses, how many arrays, and a record per input and per output.
+# Words of its `self`: addresses, how many arrays, and a record per input and per output.
 PYTHON_FUNCTIONS = (
     "PyLong_FromLongLong", "PyList_New", "PyList_SetItem", "Py_IncRef", "Py_DecRef",
 )  # fmt: skip

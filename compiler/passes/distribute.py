@@ -1,4 +1,4 @@
-"""Lift: what a loop does to each slice, done to the stack of all slices outside.
+"""Distribute: what a loop does to each slice, done to the stack of all slices outside.
 
 The slices are examples, the stacks are batches, and the rules are those of the ops
 (`compiler.ops.batching`).
@@ -17,7 +17,7 @@ from compiler.ops.batching import Example
 from compiler.ops.control import item
 
 
-def lift(
+def distribute(
     wanted: Expression, known: Mapping[int, Example], length: Size, made: dict[int, Example | None]
 ) -> Example | None:
     """What stands outside for an expression of a body, given that for the values it starts from:
@@ -27,7 +27,7 @@ def lift(
         wanted: the expression.
         known: by the serials of expressions in the body; the rest is computed from them.
         length: the size of the new axis.
-        made: what was lifted before, which grows.
+        made: what was distributed before, which grows.
 
     Returns:
         None where there is no rule for an op, or a value is not known.

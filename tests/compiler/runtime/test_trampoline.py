@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.codegen.program import Call, Operand
-from compiler.codegen.words import program_words
+from compiler.codegen.bytecode import Call, TableOperand
+from compiler.codegen.encoding import program_words
 from compiler.ir.parse import parsed_function
-from compiler.runtime import entry
+from compiler.runtime import trampoline
 from compiler.runtime.cache import loader
 
 FLOAT32, INT64, BOOL = np.dtype("float32"), np.dtype("int64"), np.dtype("bool")
@@ -33,9 +33,9 @@ def unit_0(x: p_f32, y: p_i64, out: p_f32, rows: i64, columns: i64, status: i64)
         out[i] = total * f32(y[i])
     return 0
 """
-STEPS = [Call(0, tuple(map(Operand, (0, 3, 5, 1, 2, 7))))]
-INPUTS = (entry.Argument(0, 2, FLOAT32), entry.Argument(3, 1, INT64))
-OUTPUTS = (entry.Argument(5, 1, FLOAT32),)
+STEPS = [Call(0, tuple(map(TableOperand, (0, 3, 5, 1, 2, 7))))]
+INPUTS = (trampoline.Argument(0, 2, FLOAT32), trampoline.Argument(3, 1, INT64))
+OUTPUTS = (trampoline.Argument(5, 1, FLOAT32),)
 
 X = np.arange(6, dtype="float32").reshape(2, 3)
 Y = np.array([10, 100])
@@ -50,11 +50,11 @@ def sum_of_rows(request: Any) -> Any:
     """A kernel for float32[2, 3] and int64[2], called both ways."""
     code, _ = loader._units([parsed_function(SUM_OF_ROWS)], [SUM_OF_ROWS])
     program = program_words(STEPS, code.addresses)
-    native, run, _ = loader._entry_code().addresses
+    native, run, _ = loader._trampoline_code().addresses
     if request.param == "native":
-        yield entry.native_entry(native, program, 8, INPUTS, OUTPUTS)
+        yield trampoline.native_trampoline(native, program, 8, INPUTS, OUTPUTS)
     else:
-        yield entry.python_entry(run, program, 8, INPUTS, OUTPUTS)
+        yield trampoline.python_trampoline(run, program, 8, INPUTS, OUTPUTS)
 
 
 def _table(status: int = 0) -> Any:
@@ -82,12 +82,12 @@ def sum_into(request: Any) -> Any:
     """The same kernel for an output that is given."""
     code, _ = loader._units([parsed_function(SUM_OF_ROWS)], [SUM_OF_ROWS])
     program = program_words(STEPS, code.addresses)
-    native, run, _ = loader._entry_code().addresses
+    native, run, _ = loader._trampoline_code().addresses
     taken = (*INPUTS, dataclasses.replace(OUTPUTS[0], written=True))
     if request.param == "native":
-        yield entry.native_entry(native, program, 8, taken, ())
+        yield trampoline.native_trampoline(native, program, 8, taken, ())
     else:
-        yield entry.python_entry(run, program, 8, taken, ())
+        yield trampoline.python_trampoline(run, program, 8, taken, ())
 
 
 @pytest.mark.parametrize(("start", "is_apart"), [(-2, True), (-1, False), (5, False), (6, True)])
@@ -96,11 +96,11 @@ def test_it_writes_where_no_input_is(sum_into: Any, start: int, is_apart: bool) 
     x, out = memory[4:10].reshape(2, 3), memory[4 + start : 6 + start]
     x[...] = X
     if is_apart:
-        assert sum_into(_table(), x, Y) == entry.REJECTED
+        assert sum_into(_table(), x, Y) == trampoline.REJECTED
         assert sum_into(_table(), x, Y, out) == []
         np.testing.assert_array_equal(out, np.float32([30, 1200]))
     else:
-        assert sum_into(_table(), x, Y, out) == entry.REJECTED
+        assert sum_into(_table(), x, Y, out) == trampoline.REJECTED
         np.testing.assert_array_equal(x, X)
 
 
@@ -212,13 +212,13 @@ def test_outputs_that_do_not_fit_into_memory_raise(sum_of_rows: Any) -> None:
 
 
 def test_the_fields_are_where_they_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert entry.fields_are_right()
+    assert trampoline.fields_are_right()
     for name in ("data", "ndim", "shape", "descr", "flags", "kind", "itemsize"):
-        offset = getattr(entry.FIELDS, name) + (1 if name == "kind" else 8)
-        moved = dataclasses.replace(entry.FIELDS, **{name: offset})
+        offset = getattr(trampoline.FIELDS, name) + (1 if name == "kind" else 8)
+        moved = dataclasses.replace(trampoline.FIELDS, **{name: offset})
         with monkeypatch.context() as patch:
-            patch.setattr(entry, "FIELDS", moved)
-            assert not entry.fields_are_right.__wrapped__(), name
+            patch.setattr(trampoline, "FIELDS", moved)
+            assert not trampoline.fields_are_right.__wrapped__(), name
 
 
 def test_executables_do_without_the_native_entry(monkeypatch: pytest.MonkeyPatch) -> None:

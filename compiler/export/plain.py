@@ -1,0 +1,177 @@
+"""A kernel as plain Python in this process: the functions of an exported file, without Numba.
+
+The text has the units and `run`, with the user's names and lines; each call of a unit has a unit of
+its own, so that no line of it belongs to two of the user's. What they call (`fsum`, `sigmoid`,
+`flat`) is a module of its own, into which a debugger need not go.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import math
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from compiler.codegen.bytecode import HostCall
+from compiler.codegen.kernel import emit
+from compiler.codegen.naming import Names
+from compiler.core.dims import Unknown, evaluate
+from compiler.core.errors import OutOfRangeError, StaticGraphError
+from compiler.core.op import op_named
+from compiler.core.source import place_of
+from compiler.core.types import mapped
+from compiler.export.functions import all_names, definitions
+from compiler.export.hosts import host_name
+from compiler.export.kernel_file import KernelFile
+from compiler.graph.definition import Node
+
+if TYPE_CHECKING:
+    from compiler.runners.compiled import CompiledRunner
+
+LIBRARY = "staticgraph_kernel_library"
+"""What the module of the functions that units call is named, for debuggers that pass it over."""
+
+HEAD = '''"""The kernel of a compiled graph as plain Python, one function per group of ops.
+
+`run` calls them. An array is its elements in a row, in row-major order: of x with the sizes (n, 4)
+the element [i, j] is x[i * 4 + j]. What follows a statement is the op, or your name for its value,
+and your line.
+"""
+
+from __future__ import annotations
+
+import numpy as np'''
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plain:
+    """A kernel as a Python function.
+
+    Attributes:
+        run: the function: `run(*inputs, **variables)`, a tuple of arrays unless there is one.
+        file: the name under which its text is found, by tracebacks and debuggers.
+        rows: its lines, each with the node that it computes or None.
+        nodes: the nodes by these numbers.
+        names: what the user calls their values, of some.
+        variables: the names that `run` gives to the variables, in the order of the runner's.
+    """
+
+    run: Callable[..., Any]
+    file: str
+    rows: tuple[tuple[str, int | None], ...]
+    nodes: Mapping[int, Node]
+    names: Mapping[int, str]
+    variables: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(f"{line}\n" for line, _ in self.rows)
+
+    def forget(self) -> None:
+        """Its text need not be found any more."""
+        linecache.cache.pop(self.file, None)
+
+
+def plain(runner: CompiledRunner, sizes: Mapping[Unknown, int]) -> Plain:
+    """The kernel of a runner as plain Python, for inputs of these sizes."""
+    kernel = emit(runner.lowered, not runner.options.fuse, shared=False)
+    file = KernelFile(runner, kernel)
+    steps = {host_name(one): one for one in kernel.hosts}
+    calls = {one.at: f"{name}({{}})" for name, one in steps.items()}
+    driver = file.driver(calls, OutOfRangeError.__name__)
+    run = list(file.run(driver))
+    parts: list[Sequence[tuple[str, int | None]]] = [[(line, None) for line in HEAD.split("\n")]]
+    if driver.failing:
+        parts.append([(line, None) for line in file.failures(driver.failing)])
+    parts += [file.unit(i) for i in range(len(kernel.units))]
+    parts.append([(line, _computed(line, steps)) for line in run])
+    rows = tuple(_apart(parts))
+    nodes = file.comments.nodes
+    name = _free_name(runner.name)
+    text = "".join(f"{line}\n" for line, _ in rows)
+    module: dict[str, Any] = {**_library(), **dict(file.elements()), "__name__": name}
+    module[OutOfRangeError.__name__] = OutOfRangeError
+    module |= {key: _host(one, sizes, nodes[one.node]) for key, one in steps.items()}
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    exec(compile(text, name, "exec"), module)
+    weakref.finalize(module["run"], linecache.cache.pop, name, None)  # a traceback may hold it
+    return Plain(module["run"], name, rows, nodes, file.comments.names, tuple(file.variables))
+
+
+def _apart(
+    parts: Sequence[Sequence[tuple[str, int | None]]],
+) -> Iterator[tuple[str, int | None]]:
+    """The lines of definitions below one another, apart by two empty lines."""
+    for i, part in enumerate(parts):
+        yield from [("", None)] * (2 if i else 0)
+        yield from part
+
+
+def _computed(line: str, steps: Mapping[str, HostCall]) -> int | None:
+    """The node that a line of `run` computes: that of a host step that it calls."""
+    if line.lstrip().startswith("#"):
+        return None
+    return next((one.node for name, one in steps.items() if f"{name}(" in line), None)
+
+
+def _free_name(title: str) -> str:
+    """A name for a text that no other one has which is in use."""
+    name = Names(()).new(title, "compiled_function")
+    for number in itertools.count(1):
+        found = f"<kernel {name}>" if number == 1 else f"<kernel {name} {number}>"
+        if found not in linecache.cache:
+            return found
+    raise AssertionError("counting does not end")
+
+
+@cache
+def _library() -> Mapping[str, Any]:
+    """The functions that units call, as Python that is not compiled."""
+    module: dict[str, Any] = {
+        "np": np, "math": math, "sys": sys, "njit": _not_compiled, "objmode": nullcontext,
+        "__name__": LIBRARY,
+    }  # fmt: skip
+    file = f"<{LIBRARY}>"
+    text = definitions(all_names())
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    exec(compile(text, file, "exec"), module)
+    return module
+
+
+def _not_compiled(*_signature: str, **_options: object) -> Callable[[Any], Any]:
+    """What Numba's decorator is here: the function stays what it is."""
+    return lambda function: function
+
+
+def _host(call: HostCall, sizes: Mapping[Unknown, int], node: Node) -> Callable[..., Any]:
+    """A host step: the op's function of arrays with its attributes for some sizes."""
+    evaluated = op_named(call.op).evaluate
+    attrs = {name: mapped(value, lambda size: evaluate(size, sizes)) for name, value in call.attrs}
+
+    def step(*operands: Any) -> Any:
+        for one in operands:
+            one.setflags(write=False)  # an op is pure: what it reads, others read too
+        try:
+            return evaluated(*operands, **attrs)
+        except StaticGraphError as error:
+            raise type(error)(f"{error} ({node.source})") from error
+        except Exception as error:
+            error.add_note(f"in {call.op} ({node.source})")
+            raise
+
+    return step
+
+
+def comes_from(node: Node, line: str) -> bool:
+    """Whether a node is of the user's line, which is given as the end of `file:line`."""
+    place = place_of(node.source).replace("\\", "/")
+    return place == line or place.endswith("/" + line.replace("\\", "/"))

@@ -1,0 +1,205 @@
+"""`step`: a kernel run as plain Python under pdb, with breakpoints at the user's lines."""
+
+from __future__ import annotations
+
+import pdb
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+
+from compiler.core.arrays import row_major
+from compiler.core.errors import OptionError
+from compiler.core.source import place_of
+from compiler.core.values import Tree
+from compiler.export.plain import LIBRARY, Plain, comes_from, plain
+from compiler.graph.definition import LEAVES, Definition
+from compiler.graph.state import holding, write
+from compiler.runtime.arguments import as_inputs, in_order
+from compiler.runtime.sizes import check_sizes, sizes_of
+
+if TYPE_CHECKING:
+    from compiler.runners.compiled import CompiledRunner
+
+_LINE = re.compile(r".*:\d+", re.DOTALL)
+MOST = 12  # lines, ops or names that an error lists
+
+
+def step(
+    runner: CompiledRunner,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    break_at: object,
+    commands: Sequence[str] | None,
+    stdin: TextIO | None,
+    stdout: TextIO | None,
+    update: bool,
+) -> Tree:
+    """Run a kernel under pdb; see `Executable.step`. None if it was left with `quit`."""
+    if commands is not None and (isinstance(commands, str) or stdin is not None):
+        raise OptionError(
+            f"step: commands is a list of lines for pdb, instead of stdin; not {commands!r:.80}"
+        )
+    given = in_order(runner.name, runner.feeds, args, dict(kwargs)) if kwargs else args
+    inputs = list(map(row_major, as_inputs(runner.name, runner.feeds, given)))
+    sizes = sizes_of(runner.feeds, inputs)
+    check_sizes(runner.definition, sizes)
+    made = plain(runner, sizes)
+    stops = _stops(made, runner.definition, runner.name, break_at)
+    with holding(runner.states, changes=False):
+        copies = [state.array.copy() for state in runner.states]
+    debugger = _Debugger(made.file, stops, commands, stdin, stdout)
+    with np.errstate(all="ignore"):
+        found = debugger.runs(made.run, inputs, dict(zip(made.variables, copies, strict=True)))
+    made.forget()  # but for a traceback
+    if found is None:
+        return None
+    if update and runner.definition.updates:
+        with holding(runner.states, changes=True):
+            write(runner.states, copies)
+    return runner.restructure(list(found) if isinstance(found, tuple) else [found])
+
+
+def _stops(made: Plain, definition: Definition, name: str, break_at: object) -> list[int]:
+    """The lines of the text to stop at: where a stretch of statements begins that is asked for."""
+    wanted = [] if break_at is None else [break_at] if isinstance(break_at, str) else break_at
+    if not isinstance(wanted, list | tuple) or not all(isinstance(one, str) for one in wanted):
+        raise OptionError(
+            f"step: break_at is 'file.py:12', an op, the name of a value, or a list of such; "
+            f"not {break_at!r:.80}"
+        )
+    found: set[int] = set()
+    for one in wanted:
+        tried = (list(_beginnings(made, numbers)) for numbers in _matching(made, definition, one))
+        stops = next(filter(None, tried), [])
+        if not stops:
+            raise _nowhere(made, name, one)
+        found.update(stops)
+    return sorted(found)
+
+
+def _matching(made: Plain, definition: Definition, wanted: str) -> Iterator[set[int]]:
+    """The nodes of a kernel that are meant by a line, an op or the name of a value.
+
+    What has been rewritten, such as a composite or a loop, is found by the line where it was
+    written.
+    """
+    nodes = made.nodes
+    if _LINE.fullmatch(wanted):
+        yield {number for number, node in nodes.items() if comes_from(node, wanted)}
+        return
+    named = {number for number, name in made.names.items() if name == wanted}
+    yield named | {number for number, node in nodes.items() if node.op.name == wanted}
+    defined = (node for node in definition.nodes if wanted in (node.op.name, node.name))
+    places = {node.source for node in defined}
+    yield {number for number, node in nodes.items() if node.source in places}
+
+
+def _beginnings(made: Plain, numbers: set[int]) -> Iterator[int]:
+    """The first lines of the stretches that compute some nodes; what they read may be between."""
+    inside = False
+    for at, (line, node) in enumerate(made.rows, start=1):
+        is_read = node is not None and node not in numbers and made.nodes[node].op in LEAVES
+        if is_read or (node is None and not line.endswith(":")):
+            continue
+        matches = node in numbers
+        if matches and not inside:
+            yield at
+        inside = matches
+
+
+def _nowhere(made: Plain, name: str, wanted: str) -> OptionError:
+    """What is raised for a place that nothing in a kernel comes from."""
+    computed = [node for _, node in made.rows if node is not None]
+    if _LINE.fullmatch(wanted):
+        what, known = "lines", [PurePath(place_of(made.nodes[one].source)).name for one in computed]
+    else:
+        what, known = "ops and names", [made.names.get(one, "") for one in computed]
+        ops = (made.nodes[one].op for one in computed)
+        known += [op.name for op in ops if op not in LEAVES]
+    listed = sorted(filter(None, dict.fromkeys(known)), key=_by_number)
+    more = [f"{len(listed) - MOST} more"] if len(listed) > MOST else []
+    return OptionError(
+        f"step: {name}: no statement of the kernel comes from {wanted!r:.80}; it was folded, or is "
+        f"not there. The {what} are {', '.join([*listed[:MOST], *more])}"
+    )
+
+
+def _by_number(text: str) -> tuple[str, int]:
+    head, _, number = text.rpartition(":")
+    return (head, int(number)) if head and number.isdecimal() else (text, 0)
+
+
+class _Echoed:
+    """Lines as if somebody typed them: what is read is seen after the prompt."""
+
+    def __init__(self, lines: Sequence[str], shown: TextIO) -> None:
+        self._left = list(lines)[::-1]
+        self._shown = shown
+
+    def readline(self) -> str:
+        """The next line; empty after the last one."""
+        line = f"{self._left.pop()}\n" if self._left else ""
+        self._shown.write(line or "\n")
+        return line
+
+
+class _Debugger(pdb.Pdb):
+    """pdb over one text. It stops at lines that are given, or else at the first one."""
+
+    def __init__(
+        self,
+        file: str,
+        stops: Sequence[int],
+        commands: Sequence[str] | None,
+        stdin: TextIO | None,
+        stdout: TextIO | None,
+    ) -> None:
+        shown = sys.stdout if stdout is None else stdout
+        is_typed = commands is None and stdin is None
+        given: Any = stdin if commands is None else _Echoed(commands, shown)
+        super().__init__(
+            skip=[LIBRARY, "numpy", "numpy.*", "contextlib"],
+            stdin=given,
+            stdout=None if is_typed and stdout is None else shown,
+            nosigint=True,
+            readrc=is_typed,
+        )
+        self.use_rawinput = is_typed and stdout is None
+        self._file = file
+        self._stops = stops
+        self._waits = bool(stops)
+        self._goes_on = commands is not None
+
+    def runs(
+        self, function: Callable[..., Any], inputs: Sequence[object], named: Mapping[str, object]
+    ) -> Any:
+        """What the function returns; None if it was left."""
+        before = sys.gettrace()
+        for line in self._stops:
+            self.set_break(self._file, line)
+        try:
+            return self.runcall(function, *inputs, **named)
+        finally:
+            self.clear_all_file_breaks(self._file)
+            sys.settrace(before)
+
+    def user_line(self, frame: Any) -> None:
+        """Stop, but not at the first line if there are others to stop at."""
+        if self._waits:
+            self._waits = False
+            if not self.break_here(frame):
+                self.set_continue()
+                return
+        super().user_line(frame)
+
+    def do_EOF(self, arg: str) -> Any:  # noqa: N802 - the name is that of pdb
+        """After the last of the lines that were given as `commands`, run to the end."""
+        if not self._goes_on:
+            return super().do_EOF(arg)
+        self.clear_all_file_breaks(self._file)
+        self.set_continue()
+        return True

@@ -1,0 +1,266 @@
+"""What a captured function does beside computing its results: found once, and done at each call.
+
+A function that is captured may read tensors of its surroundings, draw random numbers, overwrite
+tensors that exist outside, run a reverse pass and step an optimizer. None of that is done while it
+is captured. What it reads and draws become operands behind those of the caller; what it changes
+are results behind those of the caller, with a list of steps that say where they go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.dims import Unknown, as_unknown, evaluate, substitute
+from compiler.core.errors import CaptureError
+from compiler.core.op import Attrs, Op
+from compiler.core.types import Shape, mapped
+from dynamic.tape.engine import run
+from dynamic.tape.grad_mode import no_grad, recording
+from dynamic.tensors.inplace import check_writable
+from dynamic.tensors.random_numbers import generator
+from dynamic.tensors.tensor import Tensor
+
+
+class Call(NamedTuple):
+    """A call of a captured function: its operands, all of them, and the tensors that it made."""
+
+    operands: Sequence[Any]
+    results: Sequence[Any]
+
+
+class Step(Protocol):
+    """What is done after a call."""
+
+    def __call__(self, call: Call) -> None:
+        """Do it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Random numbers: those that a method of a NumPy generator gives for a shape."""
+
+    method: str
+    args: tuple[Any, ...]
+    options: tuple[tuple[str, Any], ...]
+    shape: Shape
+
+    def array(self, sizes: dict[Unknown, int]) -> Any:
+        """The next ones of this thread's generator."""
+        shape = tuple([evaluate(size, sizes) for size in self.shape])
+        return np.asarray(
+            getattr(generator(), self.method)(*self.args, size=shape, **dict(self.options))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """An operand gets the values of a result, in its own memory."""
+
+    operand: int
+    result: int
+    recorded: bool
+
+    def __call__(self, call: Call) -> None:
+        """Overwrite it."""
+        target, values = call.operands[self.operand], call.results[self.result]
+        if not isinstance(target, Tensor):
+            np.copyto(target, values._array)
+        elif self.recorded:
+            target.copy_(values)
+        else:
+            with no_grad():
+                target.copy_(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """A table of a module gets a tensor under a name."""
+
+    table: dict[str, Any]
+    name: str
+    result: int
+
+    def __call__(self, call: Call) -> None:
+        """Put it there."""
+        self.table[self.name] = call.results[self.result]
+
+
+@dataclass(frozen=True, slots=True)
+class SetGrad:
+    """The gradient of an operand becomes a result, or None."""
+
+    operand: int
+    result: int | None
+
+    def __call__(self, call: Call) -> None:
+        """Set it."""
+        call.operands[self.operand].grad = (
+            None if self.result is None else call.results[self.result].detach()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Backward:
+    """A reverse pass goes on outside: from operands, with results as their cotangents."""
+
+    pairs: tuple[tuple[int, int], ...]
+    retain: bool
+
+    def __call__(self, call: Call) -> None:
+        """Run it."""
+        roots = [(call.operands[i]._node, call.results[j]._array) for i, j in self.pairs]
+        run(tuple(roots), self.retain, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """Something is called, such as the step of an optimizer."""
+
+    function: Callable[[], object]
+
+    def __call__(self, call: Call) -> None:
+        """Call it."""
+        self.function()
+
+
+class View(NamedTuple):
+    """A result that is no tensor of its own.
+
+    Attributes:
+        result: which one.
+        place: of the operand, if it is one from `outside`, or of an earlier result that it is, or
+            is a view of.
+        ops: what makes it of that.
+    """
+
+    result: int
+    place: int
+    outside: bool
+    ops: tuple[tuple[Op, Attrs], ...]
+
+
+class Effects:
+    """See the module.
+
+    Attributes:
+        inputs: the shapes of the caller's operands as they were captured.
+        lifted: tensors of the surroundings that are operands.
+        draws: the random numbers that are operands, behind those.
+        results: how many results are the caller's.
+        views: which of them are operands, or views.
+        freed: those whose graph a reverse pass has freed.
+        steps: what is done, in order.
+        required: operands of which it was asked whether they require grad, and the answers.
+        recording: whether the thread recorded, if that was asked; else None.
+        writes: the steps that overwrite an operand.
+        written: these operands.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Shape],
+        lifted: Sequence[Any],
+        draws: Sequence[Draw],
+        results: int,
+        views: Sequence[View],
+        freed: Sequence[int],
+        steps: Sequence[Step],
+        required: dict[int, bool],
+        recording: bool | None,
+    ) -> None:
+        self.inputs, self.lifted, self.draws = tuple(inputs), tuple(lifted), tuple(draws)
+        self.results, self.views, self.freed = results, tuple(views), frozenset(freed)
+        self.steps, self.required, self.recording = tuple(steps), required, recording
+        self.writes = tuple([step for step in steps if isinstance(step, Write)])
+        self.written = frozenset(step.operand for step in self.writes)
+        self._apart: list[Any] = []
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to do that a plain call does not."""
+        return bool(
+            self.lifted or self.draws or self.views or self.steps or self.asks or self.freed
+        )
+
+    @property
+    def asks(self) -> bool:
+        """Whether a call has to have the answers that the capture had."""
+        return bool(self.required) or self.recording is not None
+
+    def fits(self, operands: Sequence[Any]) -> bool:
+        """Whether what was asked when it was captured has the same answers for a call."""
+        if self.recording is not None and self.recording is not recording():
+            return False
+        given = (*operands, *self.lifted)
+        return all(requires(given[i]) is answer for i, answer in self.required.items())
+
+    def operands(self, given: Sequence[Any]) -> list[Any]:
+        """All operands of a call: the caller's, the surroundings, and random numbers."""
+        found = [*given, *self.lifted]
+        if self.draws:
+            sizes = self._sizes(given)
+            found += [draw.array(sizes) for draw in self.draws]
+        return found
+
+    def _sizes(self, given: Sequence[Any]) -> dict[Unknown, int]:
+        """The unknown sizes, as they are in a call."""
+        found: dict[Unknown, int] = {}
+        for shape, one in zip(self.inputs, given, strict=True):
+            for size, actual in zip(shape, one.shape, strict=True):
+                atom = as_unknown(size)
+                if atom is not None:
+                    found[atom] = int(actual)
+        return found
+
+    def check(self, operands: Sequence[Any]) -> None:
+        """Refuse a call in which what is overwritten is something else, too.
+
+        RuntimeError, PyTorch's, for a leaf that requires grad.
+        """
+        for step in self.writes:
+            if step.recorded and isinstance(operands[step.operand], Tensor):
+                check_writable(operands[step.operand])
+        arrays = [getattr(one, "_array", one) for one in operands]
+        before = self._apart or [None] * len(arrays)
+        for i, (array, known) in enumerate(zip(arrays, before, strict=True)):
+            if array is known or not isinstance(array, np.ndarray):
+                continue
+            for j in range(len(arrays)) if i in self.written else self.written:
+                if i != j and np.may_share_memory(array, arrays[j]):
+                    raise CaptureError(
+                        f"operands {min(i, j)} and {max(i, j)} of a captured function share "
+                        "memory, and it changes one of them in place: clone() the other"
+                    )
+        self._apart = arrays
+
+    def finish(
+        self, operands: Sequence[Any], results: list[Any], given: Sequence[Any]
+    ) -> list[Any]:
+        """Do the steps of a call; the results of the caller."""
+        call = Call(operands, results)
+        for step in self.steps:
+            step(call)
+        if self.views:
+            sizes = self._sizes(given)
+            for view in self.views:
+                base = operands[view.place] if view.outside else results[view.place]
+                for op, attrs in view.ops:
+                    if op is ops.stop_gradient:  # what stands for it in a graph
+                        base = base.detach()
+                        continue
+                    known = {
+                        name: mapped(value, lambda size: substitute(size, sizes))
+                        for name, value in attrs.items()
+                    }
+                    base = base.apply(op, (base,), known)
+                results[view.result] = base
+        return results[: self.results]
+
+
+def requires(operand: object) -> bool:
+    """Whether an operand requires grad: an array does not."""
+    return isinstance(operand, Tensor) and operand._node is not None

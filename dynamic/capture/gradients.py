@@ -1,0 +1,249 @@
+"""Reverse passes inside a function that is captured: they become a part of its graph.
+
+`backward()` and `autograd.grad` differentiate the expressions. A gradient that goes to a tensor
+from outside is set, or accumulated, by a step after each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.refusals import refuse
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import ancestors
+from compiler.transforms.autodiff import cotangents_of, depending_on
+from dynamic.capture.effects import Backward, SetGrad
+from dynamic.core.errors import AutogradError
+from dynamic.tape.grad_mode import record_if
+from dynamic.tape.nodes import FREED
+
+
+class _Grad:
+    """The gradient that a tensor has since the function set it or made it None.
+
+    Attributes:
+        tensor: the tensor.
+        value: a traced tensor, or None.
+        known: the value, and how often that had changed, when it was last made a step.
+    """
+
+    def __init__(self, tensor: Any, value: Any) -> None:
+        self.tensor, self.value = tensor, value
+        self.known: tuple[Any, int] | None = None
+
+    def state(self) -> tuple[Any, int]:
+        """What tells whether it changed."""
+        if self.value is not None:
+            self.value._current()
+        return self.value, 0 if self.value is None else self.value._stamp
+
+
+class Gradients:
+    """The gradients of the tensors of a function that is captured."""
+
+    def __init__(self, capture: Any) -> None:
+        self._capture = capture
+        self._grads: dict[int, _Grad] = {}
+        self._leaves: dict[int, Any] = {}
+        self._freed: set[int] = set()
+
+    def add_leaf(self, x: Any, expression: Expression) -> None:
+        """A tensor that was made inside requires grad: it has this expression of its own."""
+        self._leaves[expression.serial] = x
+
+    def of(self, x: Any) -> Any:
+        """The gradient of a leaf; refused if it is one of before the call."""
+        found = self._grads.get(id(x))
+        if found is not None:
+            return found.value
+        if self._capture.place_of(x) is not None:
+            refuse(
+                "reads the gradient that a tensor has before the function is called",
+                "set it to None first (zero_grad()), or read it outside",
+            )
+        if not any(one is x for one in self._leaves.values()):
+            refuse(
+                "reads the gradient of a tensor that is no leaf",
+                "use autograd.grad, which returns gradients",
+            )
+        return None
+
+    def put(self, x: Any, value: Any) -> None:
+        """A leaf gets a gradient, or None."""
+        self._grads[id(x)] = _Grad(x, value)
+
+    def is_leaf(self, serial: int) -> bool:
+        """Whether an expression is that of a leaf made inside."""
+        return serial in self._leaves
+
+    def requires(self, expression: Expression) -> bool:
+        """Whether a value depends, for gradients, on a leaf."""
+        if expression.dtype.kind != "f":
+            return False
+        nodes = ancestors([expression])
+        own = [node for node in nodes if node.serial in self._leaves]
+        if expression.serial in depending_on(nodes, own):
+            return True
+        found: bool = self._capture.outside_requires(expression)
+        return found
+
+    def pulled(
+        self,
+        outputs: Sequence[Any],
+        targets: Sequence[Expression],
+        seeds: Sequence[Any],
+        keep: bool,
+    ) -> list[Expression | None]:
+        """The cotangents of expressions; the graph is freed unless it is to `keep`.
+
+        RuntimeError, PyTorch's, if it was freed before.
+        """
+        roots = [one.expression for one in outputs]
+        nodes = ancestors(roots)
+        needed = depending_on(nodes, targets)
+        own = {target.serial for target in targets}
+        read = {
+            node.serial
+            for node in nodes
+            if node.serial in needed and node.serial not in own and any(node.op.saves)
+        }
+        if read & self._freed:
+            raise AutogradError(FREED)
+        if not keep:
+            self._freed |= read
+        return cotangents_of(roots, targets, [one.expression for one in seeds])
+
+    def is_freed(self, expression: Expression) -> bool:
+        """Whether a value has a graph of which a reverse pass has freed a part."""
+        nodes = ancestors([expression])
+        freed = [node for node in nodes if node.serial in self._freed]
+        return bool(freed) and expression.serial in depending_on(nodes, freed)
+
+    def backward(
+        self, tensors: Sequence[Any], given: Any, retain: bool | None, create: bool, inputs: Any
+    ) -> None:
+        """`backward` of traced tensors."""
+        capture = self._capture
+        if capture.body is not capture.top:
+            refuse(
+                "backward() in a branch, the body of a loop or one example of vmap",
+                "call it outside of that, or use sg.grad",
+            )
+        seeds = _seeds(tensors, given)
+        roots = [one.expression for one in tensors]
+        wanted = self._targets(ancestors(roots), {root.serial for root in roots}, inputs)
+        if not wanted:
+            raise AutogradError(
+                "element 0 of tensors does not require grad and does not have a grad_fn"
+            )
+        keep = create if retain is None else retain
+        found = self.pulled(tensors, [target for _, target in wanted], seeds, keep)
+        before = record_if(create)
+        pairs = []
+        try:
+            for (x, _), g in zip(wanted, found, strict=True):
+                if g is None:
+                    continue
+                made = capture.made(g if create else ops.stop_gradient(g))
+                state = self._grads.get(id(x))
+                place = capture.place_of(x)
+                if state is None and place is not None:
+                    pairs.append((place, capture.output(made.expression)))
+                elif state is None or state.value is None:
+                    self._accumulates(place)
+                    self.put(x, made)
+                else:
+                    self._accumulates(place)
+                    self.put(x, state.value + made)
+        finally:
+            record_if(before)
+        if pairs:
+            capture.add(Backward(tuple(pairs), bool(keep)))
+
+    def _accumulates(self, place: int | None) -> None:
+        """Refuse what hooks of a leaf would do."""
+        if place is None:
+            return
+        node = self._capture.tensor_at(place)._node
+        if node is not None and node.hooks is not None and _is_hooked(node.hooks):
+            refuse(
+                "backward() reaches a tensor that has hooks",
+                "remove them, or call backward() outside",
+            )
+
+    def _targets(
+        self, nodes: Sequence[Expression], roots: set[int], inputs: Any
+    ) -> list[tuple[Any, Expression]]:
+        """The leaves that a pass reaches, with their expressions."""
+        if inputs is not None:
+            listed = [inputs] if hasattr(inputs, "_array") else list(inputs)
+            if not listed:
+                raise AutogradError("`inputs` argument to `backward()` cannot be empty.")
+            given = [self._capture.lifted(one) for one in listed]
+            return [(one, self.target(one)) for one in given]
+        found = [(x, node) for node in nodes if (x := self._leaves.get(node.serial)) is not None]
+        for place, x in self._capture.floating_operands(nodes):
+            expression = self._capture.input_at(place)
+            if depending_on(nodes, [expression]) & roots and self._capture.requires(place):
+                found.append((x, expression))
+        return found
+
+    def target(self, x: Any) -> Expression:
+        """What is differentiated by where a tensor is meant."""
+        place = self._capture.place_of(x)
+        found: Expression = x.expression if place is None else self._capture.input_at(place)
+        for node in ancestors([found]):
+            if self._leaves.get(node.serial) is x:
+                return node
+        return found
+
+    def flush(self) -> None:
+        """Make steps of the gradients that were set since the last time."""
+        for one in self._grads.values():
+            place = self._capture.place_of(one.tensor)
+            state = one.state()
+            if place is None or (one.known is not None and _same(one.known, state)):
+                continue
+            one.known = state
+            result = None if one.value is None else self._capture.output(one.value.expression)
+            self._capture.add(SetGrad(place, result))
+
+
+def _same(one: tuple[Any, int], other: tuple[Any, int]) -> bool:
+    return one[0] is other[0] and one[1] == other[1]
+
+
+def _is_hooked(hooks: Any) -> bool:
+    return bool(hooks.tensor or hooks.accumulated or hooks.before or hooks.after)
+
+
+def _seeds(tensors: Sequence[Any], given: Any) -> list[Any]:
+    """The cotangents, 1 where none is given; PyTorch's errors where there is none."""
+    if given is None or hasattr(given, "_array"):
+        given = (given,) * len(tensors)
+    if len(given) != len(tensors):
+        raise AutogradError(f"got {len(tensors)} tensors and {len(given)} gradients for them")
+    seeds = []
+    for i, (tensor, seed) in enumerate(zip(tensors, given, strict=True)):
+        if not tensor.requires_grad:
+            raise AutogradError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn"
+            )
+        if seed is None:
+            if tensor.numel() != 1:
+                raise AutogradError("grad can be implicitly created only for scalar outputs")
+            one = tensor.constant(np.ones((), tensor._array.dtype))
+            seed = ops.broadcast_to(one, tuple(tensor.shape))
+        elif tuple(seed.shape) != tuple(tensor.shape):
+            raise AutogradError(
+                f"Mismatch in shape: grad_output[{i}] has a shape of {seed.shape} and output[{i}] "
+                f"has a shape of {tensor.shape}."
+            )
+        elif seed.dtype != tensor.dtype:
+            seed = ops.astype(seed, tensor.dtype)
+        seeds.append(seed)
+    return seeds
