@@ -59,8 +59,10 @@ class TracedArray(Expression):
             return _NUMBERS[self.dtype.kind]
         return np.ndarray if self.ndim or self.op is leaves.placeholder else self.dtype.type
 
-    def __bool__(self) -> bool:
+    def _truth(self) -> NoReturn:
         refuse_branch(self)
+
+    __bool__ = _truth
 
     def __hash__(self) -> int:
         if by_user():
@@ -90,10 +92,12 @@ class TracedArray(Expression):
             self._values("its text")
         return Expression.__repr__(self)
 
-    def __index__(self) -> int:
+    def _as_index(self) -> NoReturn:
         if not by_user():
             raise TypeError("'Expression' object cannot be interpreted as an integer")
         self._values("an index")
+
+    __index__ = _as_index
 
     def __getattr__(self, name: str) -> Any:
         if name in _OF_ARRAYS and not name.startswith("__") and by_user():
@@ -118,9 +122,9 @@ class TracedArray(Expression):
 
     def __array_function__(self, function: Any, types: object, args: Any, kwargs: Any) -> Any:
         """NumPy's other functions are refused, but for those of types alone."""
-        if function in _ASKED:
-            return function.__wrapped__(*args, **kwargs)
-        self._of_numpy(function.__name__)
+        if function not in _ASKED:
+            self._of_numpy(function.__name__)
+        return function.__wrapped__(*args, **kwargs)
 
     def _of_numpy(self, name: str) -> NoReturn:
         has = name in ops.PUBLIC

@@ -14,7 +14,6 @@ import datetime
 import gc
 import io
 import os
-import random
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -29,7 +28,7 @@ from compiler.core.errors import OptionError
 from compiler.core.refusals import is_library, refuse, refuse_effect, remembered
 from compiler.graph.expression import is_own, is_symbolic
 from staticgraph.tracing.code import type_questions
-from staticgraph.tracing.guards import Read, shown
+from staticgraph.tracing.guards import Guards, Read, reads_of_containers, shown
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.states import shared_states
 
@@ -62,24 +61,26 @@ _STREAM = frozenset(
     ("write", "writelines", "read", "readline", "readlines", "readinto", "seek", "truncate")
 )
 _TEXT_OF_ARRAYS: set[CodeType] = {
-    getattr(f, "__wrapped__", f).__code__
-    for f in (np.array_repr, np.array_str, np.array2string)
+    getattr(f, "__wrapped__", f).__code__ for f in (np.array_repr, np.array_str, np.array2string)
 }
 
 
 @contextmanager
-def watched(surroundings: Surroundings, again: Callable[[], object]) -> Iterator[None]:
+def watched(
+    surroundings: Surroundings, again: Callable[[], object], arguments: object
+) -> Iterator[None]:
     """Refuse the effects of the block: a call of a function on what stands for its arguments.
 
     Args:
         surroundings: what the function can read, as it is before the call.
         again: calls it once more.
+        arguments: what it is called with: lists and dicts in them must stay as they are.
 
     Raises:
         EffectError: at the user's line.
     """
     states = [*shared_states(), *surroundings.states]
-    guards = surroundings.guards
+    given = Guards(reads_of_containers(arguments, "a list or dict among the arguments"))
     before = sys.getprofile()
     if before is not None and not callable(before):
         before.disable()  # the profiler of the standard library
@@ -92,17 +93,17 @@ def watched(surroundings: Surroundings, again: Callable[[], object]) -> Iterator
             sys.setprofile(before)
         elif before is not None:
             before.enable()
-        changes = [] if guards.hold() else guards.changes()
+        changes = [*surroundings.guards.changes(), *given.changes()]
         moved = [one for one in states if one.changed()]
         cached = surroundings.cached
         if moved or any((id(read.owner), read.key) not in cached for read, _ in changes):
             _put_back(changes, moved)
-            place = _line_of(surroundings, again)
+            place = _line_of(surroundings, again, given)
             _put_back(changes, moved)
             if moved:
                 one = moved[0]
                 refuse_effect(f"moves {one.name} on, which a graph would not", one.instead, place)
-            read, now = changes[0]
+            read = changes[0][0]
             refuse_effect(
                 f"changes {read.name} ({shown(read.value)} before), which a graph would not",
                 "return the new value, and assign it outside",
@@ -120,7 +121,7 @@ def _put_back(changes: list[tuple[Read, Any]], moved: list[Any]) -> None:
         one.put_back()
 
 
-def _line_of(surroundings: Surroundings, again: Callable[[], object]) -> str | None:
+def _line_of(surroundings: Surroundings, again: Callable[[], object], given: Guards) -> str | None:
     """The line after which the surroundings are others; None under a debugger."""
     if sys.gettrace() is not None:
         return None
@@ -130,7 +131,9 @@ def _line_of(surroundings: Surroundings, again: Callable[[], object]) -> str | N
     at: dict[FrameType, int] = {}
 
     def changed() -> bool:
-        return not fresh.guards.hold() or any(one.changed() for one in states)
+        if not (fresh.guards.hold() and given.hold()):
+            return True
+        return any(one.changed() for one in states)
 
     def local(frame: FrameType, event: str, arg: object) -> Any:
         if not found and event in ("line", "return"):

@@ -1,4 +1,4 @@
-"""What `Function.explain` returns: traces, what is checked at each call, and why traces were made."""
+"""What `Function.explain` returns: traces, what each call checks, and why traces were made."""
 
 from __future__ import annotations
 
@@ -56,16 +56,15 @@ class Explanation:
 
     @property
     def cost(self) -> float:
-        """The seconds that checking takes in a call, measured now: of the trace with most guards."""
+        """The seconds that checking takes in a call, measured now; of several traces the most."""
         checks = {id(around): around.guards.check for around, _ in self.traces}
         return max([min(timeit.repeat(f, number=1000, repeat=5)) / 1000 for f in checks.values()],
                    default=0.0)  # fmt: skip
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {sum(len(traces) for _, traces in self.traces)} traces"]
-        for around, traces in self.traces:
+        for _, traces in self.traces:
             lines += [f"  {trace}" for trace in traces]
-
 
         guards = self.guards
         lines.append(f"{len(guards)} guards, {self.cost * 1e6:.2f} us a call")

@@ -9,6 +9,7 @@ import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -216,7 +217,8 @@ class Function:
         call, operands, state = self._find(found)
         if found.modules:
             return call.run(kind, operands)
-        if call.steady and not kwargs and not call.numbers and all(map(_is_array, args)):
+        fast = call.steady and not call.around.compares_identity
+        if fast and not kwargs and not call.numbers and all(map(_is_array, args)):
             run = call.direct(kind)
             around = call.around
             if self._own:
@@ -341,6 +343,8 @@ class Function:
             tuple(map(_identity, state)),
             tuple([_kind(x) for x in operands]),
         )
+        if around.compares_identity:
+            key = (*key[:-1], (*key[-2], *_aliases(found.arrays)), key[-1])
         call = self._calls.get(key)
         if call is None or not (call.steady or call.compiled.trace.fits(operands)):
             call = self._new_call(found, modules, tensors, key, operands, around)
@@ -365,18 +369,20 @@ class Function:
         """What the function can read beside arrays, as it is: known already, or followed now."""
         on_tensors = bool(self._own or found.modules) or any(map(_is_tensor, found.arrays))
         key = on_tensors, found.structure
+        args, kwargs = found.structure
+        leaves = [*parts(args), *parts(kwargs)]
+        statics = [one.value for one in leaves if isinstance(one, Static)]
         kept = self._around.get(key)
         if kept is None:
             if len(self._around) >= REMEMBERED:
                 self._around.clear()
             kept = self._around[key] = []
         for one in kept:
-            if one.guards.hold():
+            if one.guards.hold() and all(map(_same_static, one.statics, statics)):
                 return one
-        args, kwargs = found.structure
-        leaves = [*parts(args), *parts(kwargs)]
-        statics = [one.value for one in leaves if isinstance(one, Static)]
-        around = Surroundings([self._f, *self._own, *statics], on_tensors, self._own)
+        settings = _settings([*found.arrays, *self._own, *found.modules])
+        roots = [self._f, *self._own, *statics, *settings]
+        around = Surroundings(roots, on_tensors, self._own, statics)
         if kept:
             self._retraces.append(Retrace(around, kept[0].guards.changes()))
         if len(kept) >= KEPT:
@@ -421,6 +427,38 @@ def _is_array(x: object) -> bool:
     return type(x) is np.ndarray or isinstance(x, Operand)
 
 
+def _shared(
+    assemble: Callable[[Sequence[Any]], Any], outputs: Sequence[Expression]
+) -> Callable[[Sequence[Any]], Any]:
+    """The same where what is returned several times is one array, as it is eagerly."""
+    places = _aliases(outputs)
+    if places == [*range(len(outputs))]:
+        return assemble
+    return lambda leaves: assemble([leaves[i] for i in places])
+
+
+def _same_static(one: Any, other: Any) -> bool:
+    """Whether a static argument that equals another tells a function nothing else."""
+    if one is other or not hasattr(one, "__dict__") or type(one).__eq__ is object.__eq__:
+        return True
+    return is_dataclass(one)
+
+
+def _aliases(arrays: Sequence[object]) -> list[int]:
+    """Per array the first that is the same object."""
+    places: dict[int, int] = {}
+    return [places.setdefault(id(one), i) for i, one in enumerate(arrays)]
+
+
+def _settings(values: Sequence[Any]) -> list[Any]:
+    """The settings of the engine of which some values are."""
+    for one in values:
+        tensor = next(iter(one.parameters()), None) if is_module(one) else one
+        if _is_tensor(tensor):
+            return list(type(tensor).settings)
+    return []
+
+
 def _is_tensor(x: object) -> bool:
     return isinstance(x, Operand) and not isinstance(x, Expression)
 
@@ -453,7 +491,7 @@ class _Call:
         self.own: list[Any] = []
         self.effects = compiled.trace.effects
         self.steady = self.effects is None or not self.effects.asks
-        self.assemble = assembler(compiled.trace.structure)
+        self.assemble = _shared(assembler(compiled.trace.structure), compiled.trace.outputs)
 
     def run(self, kind: Any, operands: Sequence[object]) -> Any:
         """The result on operands, as tensors of an eager engine if `kind` is that of one."""
@@ -566,15 +604,18 @@ def _on_leaves(
 ) -> Callable[[list[Any]], Any]:
     """The function of a list of expressions, or what stands for them, one per operand."""
     structure, count, others = found.structure, len(found.arrays), list(found.modules)
+    places = _aliases(found.arrays) if around.compares_identity else range(count)
 
     def on_leaves(inputs: list[Any]) -> Any:
+        arrays = [inputs[i] for i in places]
+        args, kwargs = arguments_of(structure, iter(arrays), others)
+
         def called() -> Any:
-            args, kwargs = arguments_of(structure, iter(inputs[:count]), others)
             return function._f(*args, **kwargs)
 
         with (
             nullcontext() if tensors is None else tensors.replaced(inputs[count:]),
-            watched(around, called),
+            watched(around, called, (args, kwargs)),
         ):
             return called()
 

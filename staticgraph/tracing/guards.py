@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from operator import is_
 from typing import Any
 
@@ -32,6 +33,7 @@ _FORMS = {
     "each": "len(o{i}) == len(v{i}) and all(map(is_, o{i}, v{i}))",
     "values": "all(map(is_, o{i}.values(), v{i}))",
     "bytes": "o{i}.tobytes() == v{i}",
+    "pairs": "2 * len(o{i}) == len(v{i}) and all(map(is_, chain(o{i}.items()), v{i}))",
     "text": "bytes(o{i}) == v{i}",
     "memory": "same(o{i}, v{i})",
     "shape": "o{i}.shape == v{i}",
@@ -85,6 +87,8 @@ class Read:
                     return [*owner]
                 case "members":
                     return set(owner)
+                case "pairs":
+                    return [*chain.from_iterable(owner.items())]
                 case "values":
                     return [*owner.values()]
                 case "bytes" | "memory":
@@ -104,7 +108,7 @@ class Read:
             return now is _MISSING
         if now is self.value:
             return True
-        if self.kind in ("each", "values"):
+        if self.kind in ("each", "values", "pairs"):
             if now is _MISSING or len(now) != len(self.value):
                 return False
             return all(map(_alike, now, self.value))
@@ -135,6 +139,14 @@ class Read:
             case "members":
                 owner.clear()
                 owner.update(value)
+            case "pairs":
+                owner.clear()
+                owner.update(zip(value[::2], value[1::2], strict=True))
+            case "keys":
+                for key in [key for key in owner if key not in value]:
+                    del owner[key]
+            case "length":
+                del owner[value:]
             case "each" if not isinstance(owner, tuple):
                 owner.clear()
                 owner.extend(value)
@@ -175,6 +187,20 @@ def _unbound(cell: Any) -> bool:
     return False
 
 
+def reads_of_containers(value: Any, name: str) -> list[Read]:
+    """The reads of what the lists and dicts in a value hold."""
+    found: list[Read] = []
+    if isinstance(value, dict):
+        found.append(Read("pairs", value, None, [*chain.from_iterable(value.items())], name, "?"))
+        value = [*value.values()]
+    elif isinstance(value, list):
+        found.append(Read("each", value, None, [*value], name, "?"))
+    if isinstance(value, list | tuple):
+        for one in value:
+            found += reads_of_containers(one, name)
+    return found
+
+
 def reads_of_array(array: Any, name: str, place: str) -> list[Read]:
     """The reads of the contents of an array."""
     found = [
@@ -192,7 +218,7 @@ def _maker(kinds: tuple[str, ...]) -> Callable[..., Any]:
     names = [f"{letter}{i}" for i in range(len(kinds)) for letter in "okv"]
     tests = " and ".join([f"({_FORMS[kind].format(i=i)})" for i, kind in enumerate(kinds)])
     lines = [
-        "def make(is_, same, unbound, failing, parts):",
+        "def make(is_, chain, same, unbound, failing, parts):",
         f"    [{', '.join(names)}] = parts",
         "    def check():",
         "        try:",
@@ -214,7 +240,9 @@ _PER_FUNCTION = 64
 def _checking(reads: Sequence[Read]) -> Callable[[], bool]:
     parts = [part for one in reads for part in (one.owner, one.key, one.value)]
     make = _maker(tuple([one.kind for one in reads]))
-    made: Callable[[], bool] = make(is_, _same_memory, _unbound, _FAILING, parts)
+    made: Callable[[], bool] = make(
+        is_, chain.from_iterable, _same_memory, _unbound, _FAILING, parts
+    )
     return made
 
 

@@ -16,7 +16,13 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from types import (
-    BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType,
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    ModuleType,
 )  # fmt: skip
 from typing import Any
 
@@ -52,6 +58,7 @@ class Surroundings:
         on_tensors: whether it is called on tensors: then the values of tensors among what it can
             read are operands of the trace; else they are compared.
         own: modules whose parameters and buffers are operands.
+        statics: the static arguments, which are roots too.
 
     Attributes:
         guards: the reads.
@@ -60,8 +67,13 @@ class Surroundings:
     """
 
     def __init__(
-        self, roots: Sequence[Any], on_tensors: bool, own: Sequence[object] = ()
+        self,
+        roots: Sequence[Any],
+        on_tensors: bool,
+        own: Sequence[object] = (),
+        statics: Sequence[object] = (),
     ) -> None:
+        self.statics = statics
         self.roots = list(roots)
         self.on_tensors = on_tensors
         self.own = own

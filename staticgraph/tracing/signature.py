@@ -16,6 +16,7 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from compiler.core.op import Operand
+from compiler.core.refusals import user_place
 from staticgraph.tracing.modules import is_module
 
 LEAF = "*"
@@ -107,7 +108,7 @@ def _static(name: str, value: object) -> Static:
     except TypeError:
         raise OptionError(
             f"{name}: the argument {value!r} is of type {type(value).__name__}: neither an array "
-            "nor hashable, which static arguments have to be"
+            f"nor hashable, which static arguments have to be ({user_place()})"
         ) from None
     # 0.0 == -0.0, but a function may tell them apart
     return Static(type(value), value.hex() if type(value) is float else value, value)
