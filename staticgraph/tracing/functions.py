@@ -491,7 +491,10 @@ class _Call:
         self.own: list[Any] = []
         self.effects = compiled.trace.effects
         self.steady = self.effects is None or not self.effects.asks
-        self.assemble = _shared(assembler(compiled.trace.structure), compiled.trace.outputs)
+        trace = compiled.trace
+        self.assemble = assembler(trace.structure)
+        if trace.effects is None:
+            self.assemble = _shared(self.assemble, trace.outputs)
 
     def run(self, kind: Any, operands: Sequence[object]) -> Any:
         """The result on operands, as tensors of an eager engine if `kind` is that of one."""

@@ -267,7 +267,7 @@ class Guards:
         ]
         if len(groups) == 1:
             return groups[0]
-        return lambda: all([check() for check in groups])
+        return lambda: all(check() for check in groups)
 
     def hold(self) -> bool:
         """Whether nothing that could be told apart has changed.

@@ -46,6 +46,7 @@ _OF_CLASSES = frozenset(
      "__dataclass_params__", "__static_attributes__", "__firstlineno__", "__hash__", "__repr__",
      "__eq__", "__setattr__", "__delattr__")
 )  # fmt: skip
+_MAKING = frozenset(("__init__", "__new__", "__post_init__", "__del__"))
 FEW = 8
 """Items of lists and dicts that are compared one by one."""
 
@@ -92,7 +93,7 @@ class Surroundings:
             self.reads: list[Read] = []
             self.states: list[State] = []
             self._seen: dict[int, Any] = {}
-            self._classes: set[type] = set()
+            self._classes: set[tuple[type, bool]] = set()
             self.cached: set[tuple[int, str]] = set()
             for root in self.roots:
                 self._value(root, "the function", "?")
@@ -319,17 +320,22 @@ class Surroundings:
             else:
                 self._item(table, key, own, self._names[key])
 
-    def _class(self, kind: type, name: str, place: str) -> None:
-        """What the classes of the user's have that some code names, and their operators."""
-        if kind in self._classes:
+    def _class(self, kind: type, name: str, place: str, makes: bool = False) -> None:
+        """What the classes of the user's have that some code names, and their operators.
+
+        `makes`: whether code has the class itself, of which it may make objects.
+        """
+        if (kind, makes) in self._classes:
             return
-        self._classes.add(kind)
+        self._classes.add((kind, makes))
         order = [one for one in kind.__mro__ if not is_library(_file_of(one))]
         for place_of, one in enumerate(order):
             table = vars(one)
             for key in table:
                 special = key.startswith("__") and key.endswith("__") and key not in _OF_CLASSES
                 if not special and not self._reflects and key not in self._names:
+                    continue
+                if not makes and key in _MAKING:
                     continue
                 if key in _OF_CLASSES or isinstance(table[key], _DESCRIPTORS):
                     continue
@@ -431,7 +437,7 @@ _FOLLOWED: list[tuple[Any, Callable[[Surroundings, Any, str, str], None]]] = [
     ((staticmethod, classmethod, property, functools.cached_property), _S._wrapper),
     (type(functools.lru_cache(len)), _S._wrapper),
     (ModuleType, _S._module),
-    (type, lambda self, value, name, place: self._class(value, name, place)),
+    (type, lambda self, value, name, place: self._class(value, name, place, True)),
     (tuple, _S._tuple),
     ((list, deque), _S._list),
     (MappingProxyType, _S._dict),

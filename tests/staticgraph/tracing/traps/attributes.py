@@ -250,7 +250,7 @@ def a_dataclass(t: Any) -> Any:
 
 @trap()
 def a_namedtuple(t: Any) -> Any:
-    Pair = collections.namedtuple("Pair", ["k", "bias"])  # noqa: PYI024
+    Pair = collections.namedtuple("Pair", ["k", "bias"])
     pair = Pair(2.0, 1.0)
     f = t.capture(lambda x: x * pair.k + pair.bias)
     yield f(t.x)

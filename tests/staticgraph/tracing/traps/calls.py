@@ -136,7 +136,7 @@ def functions_in_a_dict(t: Any) -> Any:
 @trap()
 def by_map(t: Any) -> Any:
     k = 2.0
-    f = t.capture(lambda x: list(map(lambda one: one * k, [x, x])))
+    f = t.capture(lambda x: list(map(lambda one: one * k, [x, x])))  # noqa: C417
     yield f(t.x)
     k = 3.0
     yield f(t.x)

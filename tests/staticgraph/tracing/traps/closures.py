@@ -238,12 +238,12 @@ def a_function_that_it_calls_has_closed_over_it(t: Any) -> Any:
 
 @trap()
 def the_variable_of_a_loop(t: Any) -> Any:
-    functions = [t.capture(lambda x: x * k) for k in (1.0, 2.0)]
+    functions = [t.capture(lambda x: x * k) for k in (1.0, 2.0)]  # noqa: B023
     yield functions[0](t.x)
     for k in (3.0, 4.0):
         f = t.capture(lambda x: x * k)  # noqa: B023
         yield f(t.x)
-        k = 10.0  # noqa: PLW2901
+        k = 10.0
         yield f(t.x)
 
 

@@ -74,7 +74,7 @@ def a_counter_of_a_global(t: Any) -> Any:
     globals()["COUNT"] = 0
 
     def f(x: Any) -> Any:
-        global COUNT
+        global COUNT  # noqa: PLW0603
         COUNT += 1
         return x * 2
 

@@ -1,4 +1,4 @@
-"""The paradigms in which traps run: ours, and those of other frameworks where they are installed."""
+"""The paradigms in which traps run: ours, and those of other frameworks that are installed."""
 
 from __future__ import annotations
 
@@ -66,3 +66,15 @@ def _tensors(torch: Any) -> Any:
 
 def _numpy(tensor: Any) -> Any:
     return tensor.detach().numpy() if hasattr(tensor, "detach") else np.asarray(tensor)
+
+
+BY_DESIGN = {
+    ("arrays", "writes", "the_argument_that_is_returned_is_changed"): (
+        "what a function of arrays returns is new memory, also where it is its argument"
+    )
+}
+
+
+def by_design(one: Trap, form: str) -> str:
+    """Why a trap means something else when it is captured, where that is wanted; or nothing."""
+    return BY_DESIGN.get((form, one.subject, one.name), "")

@@ -54,14 +54,14 @@ def an_object_of_random(t: Any) -> Any:
 
 @trap()
 def numpy_random(t: Any) -> Any:
-    f = lambda x: x * float(np.random.rand())  # noqa: E731, NPY002
-    yield from _twice(t, f, lambda: np.random.seed(0))  # noqa: NPY002
+    f = lambda x: x * float(np.random.rand())  # noqa: E731
+    yield from _twice(t, f, lambda: np.random.seed(0))
 
 
 @trap()
 def numpy_normal(t: Any) -> Any:
-    f = lambda x: x + t.array(np.random.normal(size=3).astype("float32"))  # noqa: E731, NPY002
-    yield from _twice(t, f, lambda: np.random.seed(0))  # noqa: NPY002
+    f = lambda x: x + t.array(np.random.normal(size=3).astype("float32"))  # noqa: E731
+    yield from _twice(t, f, lambda: np.random.seed(0))
 
 
 @trap()

@@ -9,7 +9,6 @@ that the traps run in other frameworks' environments too.
 from __future__ import annotations
 
 import re
-import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -114,7 +113,11 @@ def _plain(value: Any, paradigm: Paradigm) -> Any:
         array = np.asarray(value)
     else:
         array = np.asarray(paradigm.numpy(value))
-    return array.dtype.name, array.shape, array.tobytes() if array.dtype.kind != "f" else array.copy()
+    return (
+        array.dtype.name,
+        array.shape,
+        array.tobytes() if array.dtype.kind != "f" else array.copy(),
+    )
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -150,8 +153,3 @@ def verdict(one: Trap, paradigm: Paradigm) -> tuple[Verdict, str]:
 def _has_line(message: str, one: Trap) -> bool:
     """Whether a message names a line of the trap's file."""
     return re.search(rf"{one.subject}\.py[:\",]+ ?(line )?\d+", message) is not None
-
-
-def told(error: Exception) -> str:
-    """An error as Python prints it."""
-    return "".join(traceback.format_exception(error))

@@ -264,7 +264,7 @@ def a_branch_that_is_left_by_finally(t: Any) -> Any:
         try:
             return x * 2 if x[0] > 0 else x
         finally:
-            return x * 100  # noqa: B012
+            return x * 100  # noqa: B012, SIM107
 
     yield from _both(t, f)
 
@@ -416,8 +416,3 @@ def the_dtype_in_a_branch(t: Any) -> Any:
     f = t.capture(lambda x: x / 2 if "float" in str(x.dtype) else x // 2)
     yield f(t.x)
     yield f(t.array(np.arange(3)))
-
-
-@trap()
-def compared_with_none(t: Any) -> Any:
-    yield from _both(t, lambda x: x * 2 if x == None else x)  # noqa: E711
