@@ -11,7 +11,7 @@ PYTHON_IS_NEW := import sys; sys.exit(sys.version_info < (3, 11))
 # The tests start a few hundred processes, which read bytecode instead of compiling every source.
 unexport PYTHONDONTWRITEBYTECODE
 CAMPAIGNS := graphs eager capture calls files cache
-.PHONY: help demo test test-all quick coverage lint typecheck bench compare clean
+.PHONY: help demo test test-all quick browser coverage lint typecheck bench compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ test-all: test ## the same, then a thousand random programs of every campaign, f
 
 quick: lint ## ruff, and the tests but for those marked slow, in about 2.5 minutes
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow'
+
+browser: $(VENV)/.installed-test ## the page of `view` in a headless browser; fails where there is none
+	STATICGRAPH_TEST_BROWSER=1 $(BIN)/python -m pytest tests/staticgraph/view
 
 coverage: $(VENV)/.installed-coverage ## which lines of the compiler and of the tape the tests run: at least 97 %
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --cov --cov-report=html:out/coverage --cov-report=term

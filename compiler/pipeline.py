@@ -17,6 +17,7 @@ from compiler.graph.strided import view_inputs
 from compiler.ops import leaves
 from compiler.ops.regions import checkpoint, recompute
 from compiler.passes.accumulate import accumulate_products
+from compiler.passes.exact import evaluated_by_numpy
 from compiler.passes.hoist import hoist_invariants, hoist_products
 from compiler.passes.loops import optimise_bodies
 from compiler.passes.matvec import sum_vector_products
@@ -28,7 +29,7 @@ from compiler.passes.sink import sink_products, sink_sums
 from compiler.schedule.layouts import arrange_rows
 from compiler.schedule.recompute import recompute_values
 
-NUMERICS = ("strict", "fast")
+NUMERICS = ("strict", "fast", "exact")
 _ALWAYS = (fold_constants, drop_broadcasts)
 _LAST = (sum_vector_products,)
 _AT_THE_END = (accumulate_products,)
@@ -44,7 +45,7 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
 
     Args:
         numerics: "strict" keeps to the exact and stable rules, "fast" adds rules that may round
-            differently.
+            differently, "exact" rewrites nothing and computes the bits of op-by-op evaluation.
         disabled: names of rules to leave out.
     """
     if numerics not in NUMERICS:
@@ -52,6 +53,12 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
     unknown = set(disabled) - rule_names()
     if unknown:
         raise OptionError(f"compile: no rewrite is named {_and_near(unknown)}")
+    if numerics == "exact":
+        steps = [open_regions, _keep_regions, evaluated_by_numpy]
+        return [
+            partial(replay, rules={}, always=steps), expand_composites,
+            partial(optimise_bodies, optimise=partial(optimise, numerics=numerics)),
+        ]  # fmt: skip
     kinds = ("exact", "stable", "fast") if numerics == "fast" else ("exact", "stable")
     chosen = [rule for rule in RULES if rule.kind in kinds and rule.name not in disabled]
     always = [rewrite for rewrite in _ALWAYS if rewrite.__name__ not in disabled]

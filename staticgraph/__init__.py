@@ -7,12 +7,16 @@ from compiler.core import fork as _fork
 from compiler.core.dims import Dim as Dim
 from compiler.core.errors import (
     CaptureError as CaptureError,
+    CheckError as CheckError,
     CompileError as CompileError,
     DTypeError as DTypeError,
     FeedError as FeedError,
     FormatError as FormatError,
     GraphError as GraphError,
     LinAlgError as LinAlgError,
+    LintError as LintError,
+    LintWarning as LintWarning,
+    NonFiniteError as NonFiniteError,
     NonFiniteWarning as NonFiniteWarning,
     OptionError as OptionError,
     OutOfRangeError as OutOfRangeError,
@@ -29,6 +33,7 @@ from compiler.runtime.threads import (
     set_num_threads as set_num_threads,
 )
 from compiler.transforms.control_flow import cond as cond, scan as scan, while_loop as while_loop
+from compiler.transforms.effects import check as check, print as print
 from staticgraph import linalg as linalg
 from staticgraph.leaves import (
     Variable as Variable,
@@ -44,6 +49,7 @@ from staticgraph.leaves import (
 if TYPE_CHECKING:
     from staticgraph import optim as optim
     from staticgraph.compilation import compile as compile, run as run
+    from staticgraph.differences.diff import diff as diff
     from staticgraph.executables.executable import Executable as Executable
     from staticgraph.executables.saving import save as save
     from staticgraph.loading import load as load
@@ -63,12 +69,13 @@ __version__ = "0.1.0"
 
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
-        "CaptureError", "CompileError", "DTypeError", "Dim", "Executable", "Expression",
-        "FeedError", "FormatError", "Function", "GraphError", "LinAlgError", "NonFiniteWarning",
-        "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError",
-        "Variable", "arange", "checkpoint", "compile", "cond", "constant", "full", "function",
+        "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "Executable",
+        "Expression", "FeedError", "FormatError", "Function", "GraphError", "LinAlgError",
+        "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning", "OptionError",
+        "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "Variable", "arange",
+        "check", "checkpoint", "compile", "cond", "constant", "diff", "full", "function",
         "get_num_threads", "grad", "hessian", "jacobian", "jvp", "linalg", "load", "ones", "optim",
-        "placeholder", "run", "save", "scan", "scope", "set_num_threads", "value_and_grad",
+        "placeholder", "print", "run", "save", "scan", "scope", "set_num_threads", "value_and_grad",
         "variable", "vjp", "vmap", "while_loop", "zeros",
         *_PUBLIC,
     ]  # fmt: skip
@@ -81,6 +88,7 @@ _LATER = {
     "tracing.functions": ("Function", "function"),
     "executables.saving": ("save",),
     "loading": ("load",),
+    "differences.diff": ("diff",),
     "transforms": ("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}

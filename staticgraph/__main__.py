@@ -20,6 +20,7 @@ BROKEN_PIPE = 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status, or 2 with a message if it cannot be done."""
     from staticgraph.compare.command import add_commands
+    from staticgraph.differences.command import add_commands as add_diff
     from staticgraph.fuzz.command import add_commands as add_fuzz
 
     parser = argparse.ArgumentParser("staticgraph", description="Tools for compiled graphs.")
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     environment.set_defaults(run=_show_environment)
     add_commands(commands)
     add_fuzz(commands)
+    add_diff(commands)
     given = parser.parse_args(arguments)
     try:
         status: int = given.run(given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,6 +62,10 @@ def _size(name: str, axis: int, size: object) -> Size:
     return int(size.__index__())
 
 
+READS: dict[tuple[str, int], str] = {}
+"""The lines that read the value of a variable, with what messages call it: for the lint."""
+
+
 class Variable(Expression):
     """State that lives between calls; made by `variable`. A copy has a value of its own."""
 
@@ -76,6 +81,8 @@ class Variable(Expression):
             >>> v.value
             array([3., 4.])
         """
+        frame = sys._getframe(1)
+        READS[frame.f_code.co_filename, frame.f_lineno] = self.state.label
         return self.state.copy()
 
     @value.setter

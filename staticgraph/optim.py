@@ -83,6 +83,7 @@ class Optimizer(ABC):
             >>> float(step()), float(step())
             (9.0, 2.25)
         """
+        implied = parameters is None
         if parameters is None:
             parameters = [
                 node
@@ -102,7 +103,8 @@ class Optimizer(ABC):
             seen.add(one.state)
         updates: Updates = {}
         self._begin(updates)
-        for parameter, gradient in zip(parameters, gradients(loss, parameters), strict=True):
+        found = gradients(loss, parameters, implied=implied)
+        for parameter, gradient in zip(parameters, found, strict=True):
             self._step(updates, parameter, gradient)
         self._minimized = True
         return updates

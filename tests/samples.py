@@ -13,6 +13,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Op
+from compiler.core.user_text import UserText
 from tests.values import (
     bools,
     byte,
@@ -830,6 +831,15 @@ SAMPLES: dict[str, list[Sample]] = {
         call(np.array([[[[0.0, 0.0, 3.0], [0.0, 0.0, 4.0]]]]), 2, 2, 1, order=1),
         call(integers(1, 2, 4, 4, low=1), 2.0, 2, order=0),
     ],
+    "after": [call(spread(2, 3), integers(4)), call(spread()), call(bools(3), order=0)],
+    "print": [
+        call(integers(1), spread(2), text=UserText("a {}"), batched=False, place=0, order=0),
+        call(integers(2), text=UserText("here"), batched=True, place=3, order=0),
+    ],
+    "check": [
+        call(integers(1), bools(2) | True, text=UserText("a"), batched=False, place=0, order=0),
+        call(integers(3), bools() | True, text=UserText("b"), batched=True, place=1, order=0),
+    ],
 }  # fmt: skip
 
 
@@ -845,6 +855,9 @@ WITHOUT = {
     "cofactor": "the slope of det, which is compared",
     "log_odds": "logit without its option, which is compared",
     "recompute": "x: a mark of the compiler's",
+    "after": "x: a mark of the compiler's",
+    "print": "a step with an effect: PyTorch has Python's",
+    "check": "a step with an effect: PyTorch has Python's assert",
     "checkpoint": "x: a mark of the compiler's",
     "overlap_add": "the adjoint of sliding_windows, which is compared with torch's as_strided; "
     "torch has it for two axes and one stride only (fold)",

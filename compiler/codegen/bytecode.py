@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from compiler.core.types import DType, Shape
     from compiler.schedule.chunks import Cut
 
+NOT_FINITE = -4
+"""The status of a program that `Stop` ends."""
+
 OF_A_CHUNK = ("first", "last", "chunk")
 """What a unit that does one chunk of a loop takes at last: its iterations and its number."""
 
@@ -36,6 +39,8 @@ class TableLayout(Record):
             threads may work, 0 for as many as are set.
         unlocks: the entry that says whether the kernel begins without the interpreter's lock; the
             next one holds the address of the words of its variables, 0 for none.
+        lost: the entry that says whether a value that is checked was not finite; the next one says
+            whether the kernel goes on then. None if nothing is checked.
         computed: entries that hold what the sizes of a call determine: what loops count, how many
             bytes they go on, and in how many chunks they are cut.
         length: the number of entries.
@@ -51,6 +56,7 @@ class TableLayout(Record):
     unlocks: int
     computed: tuple[tuple[int, Size | Cut], ...]
     length: int
+    lost: int | None = None
 
 
 @record
@@ -127,6 +133,17 @@ class Change(Step):
 
 
 @record
+class Stop(Step):
+    """The end of the program if the entry `lost` is not 0, and the next one is.
+
+    What `undo` does is done before: it gives variables the values that they had.
+    """
+
+    lost: int
+    undo: tuple[Instruction, ...]
+
+
+@record
 class Repeat(Step):
     """A body that runs as often as the entry `count` says.
 
@@ -162,4 +179,4 @@ class Branch(Step):
     no: tuple[Instruction, ...]
 
 
-Instruction: TypeAlias = "Call | Share | HostCall | Set | Change | Repeat | While | Branch"
+Instruction: TypeAlias = "Call | Share | HostCall | Set | Change | Stop | Repeat | While | Branch"

@@ -15,10 +15,12 @@ from compiler.codegen.bytecode import (
     Repeat,
     Set,
     Share,
+    Stop,
     TableLayout,
     TableOperand,
     While,
 )
+from compiler.codegen.finite import NONE, Checks
 from compiler.codegen.frame import Frame, TableEntries
 from compiler.codegen.region import Region
 from compiler.codegen.unit import Parameter, Unit, UnitBuilder, loop_units, product_units
@@ -47,12 +49,14 @@ class Calls:
         frames: Mapping[tuple[int, int], Frame],
         entries: TableEntries,
         shared: bool = True,
+        checks: Checks = NONE,
     ) -> None:
         self.table = table
         self.labels = labels
         self.frames = frames
         self.entries = entries
         self.shared = shared
+        self.checks = checks
         self.units: list[Function] = []
         self._texts: list[str] = []
         self._numbers: dict[str, int] = {}
@@ -66,12 +70,27 @@ class Calls:
 
     def program(self, root: Region) -> Iterator[Instruction]:
         """The instructions of the kernel's own groups, and those that update its variables."""
-        yield from self._groups(root)
+        lost, zero = self.table.lost, self.table.zero
+        if lost is not None:
+            yield Set(((lost, zero, zero),))
+        yield from self._groups(root, self.checks)
+        for node in self.checks.after:
+            yield self._call(root, self._builder(root).check(node), (node,))
+        if lost is not None:
+            undo = [self._copy_slot(root, *pair) for pair in root.memory.kept.items()]
+            yield Stop(lost, tuple(undo))
         for variable, new in root.memory.commits:
             yield from self._change(root, len(root.fusion.groups), (new,))
             yield self._call(root, self._builder(root).copy(variable, new), (new,))
 
-    def _groups(self, region: Region) -> Iterator[Instruction]:
+    def _copy_slot(self, region: Region, target: int, source: int) -> Instruction:
+        """The copy of a variable's memory, or back; `target` and `source` are slots."""
+        slots = region.memory.slots
+        variable = next(slots[at] for at in (target, source) if slots[at].kind == "variable")
+        node = variable.position - region.first
+        return self._call(region, self._builder(region).copy_slot(target, source, node), (node,))
+
+    def _groups(self, region: Region, checks: Checks = NONE) -> Iterator[Instruction]:
         for i, group in enumerate(region.fusion.groups):
             nodes = computed(group)
             yield from self._change(region, i, nodes)
@@ -82,7 +101,7 @@ class Calls:
             else:
                 parts = region.fusion.nodes, region.memory, self.labels, i
                 if isinstance(group, LoopGroup):
-                    units = loop_units(*parts, region.loops[i])
+                    units = loop_units(*parts, region.loops[i], checks.within.get(i, ()))
                 else:
                     units = product_units(*parts, group)
                 for unit in units:
@@ -92,6 +111,8 @@ class Calls:
         """Say so, once, if variables change from this group on."""
         if region.memory.change == index and not self._is_changing:
             self._is_changing = True
+            for variable, kept in region.memory.kept.items():
+                yield self._copy_slot(region, kept, variable)
             yield Change(nodes=_numbers(region, computed))
 
     def _builder(self, region: Region) -> UnitBuilder:
@@ -185,6 +206,9 @@ class Calls:
             return TableOperand(table.zero, region.first + key)
         if one.role == "failed":
             return TableOperand(table.own, 8 * table.failed)
+        if one.role == "lost":
+            assert table.lost is not None
+            return TableOperand(table.own, 8 * table.lost)
         if one.role == "entry":
             return TableOperand(key)
         # in a body, addresses change from step to step

@@ -42,9 +42,7 @@ class Comments:
 
     def __init__(self, kernel: Kernel) -> None:
         nodes = self.nodes = kernel.nodes()
-        # those that a file of a graph names may be anything: a device, or somebody's secrets
-        modules = (getattr(one, "__dict__", {}) for one in list(sys.modules.values()))
-        self.readable = {*linecache.cache, *(one.get("__file__") for one in modules)}
+        self.readable = readable_files()
         ((_, graph), *_) = kernel.graphs
         self.names = self._assigned({new for _, new in graph.graph["updates"]})
         self.names |= {number: node.name for number, node in nodes.items() if node.name}
@@ -146,6 +144,16 @@ class Comments:
         if file not in self.readable or not number.isdecimal():
             return ""
         return linecache.getline(file, int(number)).strip()[:WIDTH]
+
+
+def readable_files() -> set[str]:
+    """The files whose lines may be shown: those that this process has run.
+
+    Others that a file of a graph names may be anything: a device, or somebody's secrets.
+    """
+    modules = (getattr(one, "__dict__", {}) for one in list(sys.modules.values()))
+    files = (one.get("__file__") for one in modules)
+    return {*linecache.cache, *(one for one in files if isinstance(one, str))}
 
 
 def escaped(text: str) -> str:

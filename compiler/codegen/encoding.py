@@ -13,6 +13,8 @@ An instruction begins with its kind and with how many words it has. A body is in
             test: a body that computes the bool, a body
     PRODUCTS the entry of the pool, a body during which the BLAS uses one thread
     CHANGE  nothing: variables change from here on, so the program runs to its end
+    STOP    the entry that says whether a value was not finite, a body that runs before the end; the
+            next entry says whether the program goes on
     IF      the entry of the address of a bool, the words of the first body, a body for true, a body
             for false
 """
@@ -30,11 +32,13 @@ from compiler.codegen.bytecode import (
     Repeat,
     Set,
     Share,
+    Stop,
     TableOperand,
     While,
 )
 
-CALL, SHARE, SET, LOOP, WHILE, IF, PRODUCTS, CHANGE, HOST, END = 0, 1, 2, 3, 4, 5, 6, 7, 8, -1
+CALL, SHARE, SET, LOOP, WHILE, IF, PRODUCTS, CHANGE, HOST = 0, 1, 2, 3, 4, 5, 6, 7, 8
+STOP, END = 9, -1
 
 
 def program_words(
@@ -69,6 +73,8 @@ def _instruction(one: Instruction, addresses: Sequence[int], pool: int) -> tuple
             return SET, [len(one.sums), *_flat(one.sums)]
         case Change():
             return CHANGE, []
+        case Stop():
+            return STOP, [one.lost, *program_words(one.undo, addresses, pool)]
         case Repeat():
             body = program_words(one.body, addresses, pool)
             moves = [len(one.moves), *_flat(one.moves)]

@@ -14,6 +14,7 @@ import networkx as nx
 
 from compiler.codegen.bytecode import HostCall, Instruction, TableLayout
 from compiler.codegen.calls import Calls
+from compiler.codegen.finite import NONE, plan_checks
 from compiler.codegen.frame import Binder, TableEntries
 from compiler.codegen.matmul import BLAS_DTYPES
 from compiler.codegen.memory import MemoryPlan, Slot
@@ -91,13 +92,20 @@ class Kernel:
         }
 
 
-def emit(graph: nx.MultiDiGraph[int], separate: bool = False, shared: bool = True) -> Kernel:
+def emit(
+    graph: nx.MultiDiGraph[int],
+    separate: bool = False,
+    shared: bool = True,
+    checks: bool = False,
+) -> Kernel:
     """Fuse and plan a graph of primitive ops.
 
     Args:
         separate: keeps every node on its own.
         shared: whether groups that compute the same way share a unit; else each has its own, whose
             statements all have one line of the user's, and one name for each array.
+        checks: whether the kernel stops, and updates nothing, where an output or the new value of a
+            variable is not finite.
     """
     root = region_of(graph, separate)
     unknowns = _unknowns(root)
@@ -106,7 +114,7 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False, shared: bool = Tru
     def size(value: Size) -> Expr:
         return size_expression(value, labels)
 
-    place_region(root, size, separate)
+    place_region(root, size, separate, keeps=checks)
     arguments = tuple(
         sorted(
             (slot for slot in root.memory.slots if slot.kind in ("input", "output")),
@@ -117,7 +125,14 @@ def emit(graph: nx.MultiDiGraph[int], separate: bool = False, shared: bool = Tru
     table = _table(root, unknowns, entries)
     binder = Binder(entries)
     binder.bind(root)
-    calls = Calls(table, labels, binder.frames, entries, shared)
+    watched = NONE
+    if checks:
+        table = replace(table, lost=entries.new())
+        entries.new()
+        loops = {i: (one.body, one.nest, one.plan) for i, one in root.loops.items()}
+        roots = graph.graph["outputs"], [new for _, new in graph.graph["updates"]]
+        watched = plan_checks([*roots[0], *roots[1]], root.fusion.nodes, loops)
+    calls = Calls(table, labels, binder.frames, entries, shared, watched)
     program = tuple(calls.program(root))
     table = replace(table, computed=entries.sizes(), length=entries.new())
     return Kernel(

@@ -7,8 +7,10 @@ The argument of `kernel` is the table. `p_f32(t, 3)` is the address that entry 3
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from compiler.codegen.bytecode import (
+    NOT_FINITE,
     Branch,
     Call,
     Change,
@@ -17,6 +19,7 @@ from compiler.codegen.bytecode import (
     Repeat,
     Set,
     Share,
+    Stop,
     TableOperand,
     While,
 )
@@ -34,58 +37,98 @@ HEAD = """# A compiled graph: units, each a function of loops, and the kernel th
 """
 
 
+class Line(NamedTuple):
+    """A line of a listing, and the numbers of the nodes that it computes a part of."""
+
+    text: str
+    nodes: tuple[int, ...] = ()
+
+
 def listing(kernel: Kernel) -> str:
     """The text of a kernel."""
-    return _Listing(kernel).text()
+    return "".join(f"{line.text}\n" for line in listed(kernel))
+
+
+def listed(kernel: Kernel) -> list[Line]:
+    """The lines of the text of a kernel.
+
+    Groups that compute alike share a unit: its statements belong to the nodes of all of them, as
+    far as the same op is at the same place.
+    """
+    return list(_Listing(kernel).lines())
 
 
 class _Listing:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.table = kernel.table
+        self.nodes = kernel.nodes()
         self.comments = Comments(kernel)
         units = (one.name for one in kernel.units)
         names = Names([*RESERVED, *words(kernel), *kernel.labels.values(), *units])
         self.arrays = dict(zip(self.table.address, array_names(kernel, names), strict=True))
         self.sizes = {entry: kernel.labels[atom] for atom, entry in self.table.unknown.items()}
 
-    def text(self) -> str:
+    def lines(self) -> Iterator[Line]:
+        """All lines, in order."""
+        yield from map(Line, HEAD.splitlines())
         calls = calls_of(self.kernel.program)
-        units = []
         for number, unit in enumerate(self.kernel.units):
             shown = named(self.kernel, unit, calls[number], self.arrays, self.comments.names)
-            nodes = [node for call in calls[number] for node in call.nodes]
-            units.append(self.comments.unit(shown, nodes))
-        return "\n\n".join([HEAD, *units, "\n".join(self._kernel()) + "\n"])
+            nodes = tuple(node for call in calls[number] for node in call.nodes)
+            alike = self._alike(calls[number])
+            yield from (Line(""), Line(""))
+            for text, node in self.comments.rows(shown, nodes):
+                if node is not None:
+                    yield Line(text, alike.get(node, (node,)))
+                else:
+                    yield Line(text, nodes if text.startswith("def ") else ())
+        yield from (Line(""), Line(""))
+        yield from self._kernel()
 
-    def _kernel(self) -> Iterator[str]:
-        yield "def kernel(t):"
+    def _alike(self, calls: Sequence[Call | Share]) -> dict[int, tuple[int, ...]]:
+        """Per node of the first call of a unit, those at its place in all the calls."""
+        found: dict[int, dict[int, None]] = {}
+        first = calls[0].nodes
+        ops = [self.nodes[node].op for node in first]
+        for call in calls:
+            if [self.nodes[node].op for node in call.nodes] == ops:
+                for one, other in zip(first, call.nodes, strict=True):
+                    found.setdefault(one, {})[other] = None
+        return {node: tuple(others) for node, others in found.items()}
+
+    def _kernel(self) -> Iterator[Line]:
+        yield Line("def kernel(t):")
         for entry, label in self.sizes.items():
-            yield f"{INDENT}{label} = t[{entry}]"
+            yield Line(f"{INDENT}{label} = t[{entry}]")
         for entry, slot in zip(self.table.address, self.kernel.memory.slots, strict=True):
             labels = self.kernel.labels
             shape = ", ".join(expression(size_expression(size, labels)) for size in slot.shape)
             address = f"{pointer_type(slot.dtype)}(t, {entry})"
             kind = f"{slot.kind} {slot.dtype.name}[{shape}]"
-            yield f"{INDENT}{self.arrays[entry]} = {address}  # {kind}"
-        for line in self._body(self.kernel.program, 0):
-            yield INDENT + line if line else line
-        yield f"{INDENT}return 0"
+            yield Line(f"{INDENT}{self.arrays[entry]} = {address}  # {kind}")
+        yield from self._inside(self.kernel.program, -1)
+        yield Line(f"{INDENT}return 0")
 
-    def _body(self, program: Sequence[Instruction], depth: int) -> Iterator[str]:
+    def _body(self, program: Sequence[Instruction], depth: int) -> Iterator[Line]:
         """The lines of instructions, those of one group below what the user wrote."""
         shown: tuple[int, ...] | None = None
         for one in program:
             if one.nodes != shown:
-                yield ""
-                yield self.comments.step(one.nodes)
+                yield Line("")
+                head = self.comments.step(one.nodes) if one.nodes else "# inf and nan"
+                yield Line(head, one.nodes)
                 shown = one.nodes
-            yield from self._instruction(one, depth)
+            for line in self._instruction(one, depth):
+                yield line if isinstance(line, Line) else Line(line, one.nodes)
 
-    def _inside(self, program: Sequence[Instruction], depth: int) -> list[str]:
-        return [INDENT + line if line else line for line in self._body(program, depth + 1)]
+    def _inside(self, program: Sequence[Instruction], depth: int) -> list[Line]:
+        return [
+            Line(INDENT + text if text else text, nodes)
+            for text, nodes in self._body(program, depth + 1)
+        ]
 
-    def _instruction(self, one: Instruction, depth: int) -> Iterator[str]:
+    def _instruction(self, one: Instruction, depth: int) -> Iterator[str | Line]:
         match one:
             case Call():
                 yield from self._called(one, depth, ())
@@ -118,11 +161,15 @@ class _Listing:
                 yield from _swaps(one.swaps)
             case Branch():
                 yield f"if p_u8(t, {one.flag})[0] != 0:"
-                yield from self._inside(one.yes, depth) or [f"{INDENT}pass"]
+                yield from self._inside(one.yes, depth) or [Line(f"{INDENT}pass")]
                 yield "else:"
-                yield from self._inside(one.no, depth) or [f"{INDENT}pass"]
+                yield from self._inside(one.no, depth) or [Line(f"{INDENT}pass")]
             case Change():
                 pass
+            case Stop():
+                yield f"if t[{one.lost}] != 0 and t[{one.lost + 1}] == 0:"
+                yield from self._inside(one.undo, depth)
+                yield f"{INDENT}return {NOT_FINITE}"
 
     def _called(self, one: Call | Share, depth: int, chunk: Sequence[str]) -> Iterator[str]:
         unit = self.kernel.units[one.unit]

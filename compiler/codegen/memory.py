@@ -69,6 +69,8 @@ class MemoryPlan:
         change: the first group that changes a variable, the number of groups if only `commits` do;
             None if nothing does. No group from there on can fail, or be stopped.
         nested: the slots that loops and branches use inside, by group.
+        kept: by the slot of a variable that a group changes, one for the value that it had before,
+            if such values are kept.
     """
 
     slots: tuple[Slot, ...]
@@ -78,6 +80,7 @@ class MemoryPlan:
     ticks: tuple[int, ...]
     change: int | None = None
     nested: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    kept: Mapping[int, int] = field(default_factory=dict)
 
     def layout(self, sizes: Mapping[Unknown, int]) -> tuple[dict[int, int], int]:
         """The offset in bytes of each arena slot, and the arena's size."""
@@ -96,13 +99,15 @@ def plan_memory(
     updates: Sequence[tuple[int, int]],
     in_place: bool = True,
     nested: Mapping[int, Nest] | None = None,
+    keeps: bool = False,
 ) -> MemoryPlan:
     """Plan the memory of a fused graph; with `in_place` off, no two values share any.
 
-    `nested`: what loops and branches use inside, by group.
+    `nested`: what loops and branches use inside, by group. `keeps`: what variables were before a
+    group changes them has memory of its own.
     """
     return _Planner(
-        fusion, bodies, chunked, inputs, outputs, updates, in_place, nested or {}
+        fusion, bodies, chunked, inputs, outputs, updates, in_place, nested or {}, keeps
     ).plan()
 
 
@@ -117,7 +122,9 @@ class _Planner:
         updates: Sequence[tuple[int, int]],
         in_place: bool,
         nested: Mapping[int, Nest],
+        keeps: bool,
     ) -> None:
+        self.keeps = keeps
         self.fusion = fusion
         self.nodes = fusion.nodes
         self.bodies = bodies
@@ -296,6 +303,14 @@ class _Planner:
                 dtype = self._dtype(memory, plan, self.bodies.get(index))
                 chunks = plan.chunks if plan and memory[0] != "product" else None
                 slots.append(Slot("arena", 0, (size,), dtype, index, index, chunks))
+        kept: dict[int, int] = {}
+        for variable, new in self.updates if self.keeps else ():
+            if self.kind.get(new, ("", 0))[0] == "variable":
+                kept[place[variable]] = len(slots)
+                type, end = self.nodes[variable].type, len(self.fusion.groups)
+                change = self._change()
+                assert change is not None
+                slots.append(Slot("arena", 0, type.shape, type.dtype, change, end))
         ticks = self._ticks()
         slots = [
             replace(slot, begin=ticks[slot.first], end=(*ticks, ticks[-1] + 1)[slot.last + 1] - 1)
@@ -307,7 +322,8 @@ class _Planner:
             for slot in nest.slots:
                 begin, end = slot.begin + ticks[index], slot.end + ticks[index]
                 slots.append(replace(slot, first=index, last=index, begin=begin, end=end))
-        return MemoryPlan(tuple(slots), place, own, commits, ticks, self._change(), nested)
+        change = self._change()
+        return MemoryPlan(tuple(slots), place, own, commits, ticks, change, nested, kept)
 
     def _ticks(self) -> tuple[int, ...]:
         """When each group begins, and when the last one has ended."""

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from compiler.codegen.bytecode import Branch, Call, Instruction, Repeat, Share, While
+from compiler.codegen.bytecode import Branch, Call, Instruction, Repeat, Share, Stop, While
 from compiler.codegen.scalar import BYTES
 from compiler.ir.records import NOWHERE, Assign, Function, Load, Name
 from compiler.ir.walk import expressions, functions, renamed, statements, variables
@@ -94,6 +94,8 @@ def calls_of(program: Iterable[Instruction]) -> dict[int, list[Call | Share]]:
             pending += [*one.body[::-1], *one.test[::-1]]
         elif isinstance(one, Branch):
             pending += [*one.no[::-1], *one.yes[::-1]]
+        elif isinstance(one, Stop):
+            pending += one.undo[::-1]
     return found
 
 

@@ -99,8 +99,13 @@ def region_of(graph: nx.MultiDiGraph[int], separate: bool, first: int = 0) -> Re
     return region
 
 
-def place_region(region: Region, size: Callable[[Size], Expr], separate: bool) -> None:
-    """Find the statements of the groups, and the memory of the values, from the inside out."""
+def place_region(
+    region: Region, size: Callable[[Size], Expr], separate: bool, keeps: bool = False
+) -> None:
+    """Find the statements of the groups, and the memory of the values, from the inside out.
+
+    `keeps`: what variables were before they change has memory, too.
+    """
     nests: dict[int, Nest] = {}
     for index, regions in region.below.items():
         for one in regions:
@@ -121,6 +126,7 @@ def place_region(region: Region, size: Callable[[Size], Expr], separate: bool) -
         roots["updates"],
         not separate,
         nests,
+        keeps,
     )
     taken = {slot for indices in memory.nested.values() for slot in indices}
     region.memory = replace(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.codegen.chunks import ChunkPlan, flat_chunks
+from compiler.codegen.finite import look_over
 from compiler.codegen.loops import Nest
 from compiler.codegen.matmul import Product, matmul, product_of, sum_of_chunks
 from compiler.codegen.memory import MemoryPlan
@@ -30,7 +31,7 @@ from compiler.ir.records import (
     Stmt,
     Store,
 )
-from compiler.ir.sizes import size_expression
+from compiler.ir.sizes import size_expression, times
 from compiler.ir.walk import block_names
 from compiler.schedule.chunks import Cells, Cut
 from compiler.schedule.groups import MatmulGroup, computed
@@ -47,7 +48,7 @@ class GroupLoops:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a unit takes: `role` is slot, unknown, gemm, failed, node, entry, or chunks,
+    """What a unit takes: `role` is slot, unknown, gemm, failed, lost, node, entry, or chunks,
     down or across: a number of chunks.
 
     A slot's pointer is that of its element `first`; an entry is one of the table, for an address.
@@ -79,13 +80,17 @@ def loop_units(
     labels: Mapping[Unknown, str],
     index: int,
     part: GroupLoops,
+    checked: Sequence[tuple[int, Size]] = (),
 ) -> Iterator[Unit]:
-    """The units that compute the loops of a group, the `index`-th, one after the other."""
+    """The units that compute the loops of a group, the `index`-th, one after the other.
+
+    `checked`: the values that are checked for inf and nan, see `compiler.codegen.finite`.
+    """
     body, plan = part.body, part.plan
     for node, value in dict.fromkeys(body.fills):
         if plan is None or node not in plan.gathered:
             yield UnitBuilder(nodes, memory, labels).fill(node, value)
-    yield UnitBuilder(nodes, memory, labels).work(index, part)
+    yield UnitBuilder(nodes, memory, labels).work(index, part, checked)
     if plan is not None and (plan.totals or plan.gathered):
         yield UnitBuilder(nodes, memory, labels).finish(index, part)
 
@@ -137,10 +142,16 @@ class UnitBuilder:
     def _memory_pointer(self, index: int) -> Callable[[Memory, int], Name]:
         return lambda memory, first: self.pointer(self._slot(index, memory), first)
 
-    def work(self, index: int, part: GroupLoops) -> Unit:
+    def work(self, index: int, part: GroupLoops, checked: Sequence[tuple[int, Size]] = ()) -> Unit:
         """The loops of a group, or one chunk of them."""
         checks = part.body.checks
         block = [*self._nester(index, part).work(), *map(self._check, checks)]
+        for node, count in checked:
+            bounds: tuple[Expr, Expr] = ZERO, self.size(self.nodes[node].type.size)
+            if count != 0:
+                first, last = (times(Name(one), self.size(count)) for one in ("first", "last"))
+                bounds = first, last
+            block += self._look_over(self.memory.place[node], node, *bounds)
         chunks = part.plan.chunks if part.plan else None
         return self._made(block, computed(part.body.group)[0], chunks)
 
@@ -155,6 +166,23 @@ class UnitBuilder:
     def fill(self, node: int, value: Expr) -> Unit:
         """The unit that gives every element of a node a value."""
         return self._flat(self.nodes[node].type.size, self._node_pointer(node), value, node)
+
+    def check(self, node: int) -> Unit:
+        """The unit that checks a value for inf and nan."""
+        size = self.nodes[node].type.size
+        chunks = flat_chunks(size)
+        start, stop = (Name("first"), Name("last")) if chunks else (ZERO, self.size(size))
+        return self._made(self._look_over(self.memory.place[node], node, start, stop), node, chunks)
+
+    def _look_over(self, slot: int, node: int, start: Expr, stop: Expr) -> list[Stmt]:
+        flag = self._parameter("lost", 0, "p_i64")
+        dtype = self.nodes[node].type.dtype
+        return look_over(self.pointer(slot, 0), dtype, start, stop, flag)
+
+    def copy_slot(self, target: int, source: int, node: int) -> Unit:
+        """The unit that copies a piece of memory, of the value of a node, over another one."""
+        to, value = self.pointer(target, 0), Load(self.pointer(source, 0), Name("i"))
+        return self._flat(self.nodes[node].type.size, to, value, node)
 
     def copy(self, target: int, source: int) -> Unit:
         """The unit that copies the value of one node over that of another."""

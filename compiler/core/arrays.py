@@ -86,6 +86,6 @@ def _holds(made: Any, array: Any) -> bool:
     return array.dtype.kind == "f" and bool(np.array_equal(infinite, np.isinf(array)))
 
 
-def row_major(array: object) -> Any:
+def row_major(array: object) -> Array:
     """An array, copied unless it is row-major and aligned."""
     return np.require(array, requirements=["C", "A"])

@@ -60,7 +60,30 @@ class CompileError(StaticGraphError, RuntimeError):
 
 
 class NonFiniteWarning(RuntimeWarning):
-    """In debug mode: an op made inf or nan out of finite operands."""
+    """An op made inf or nan: in debug mode, or in a call with `on_nonfinite="warn"`."""
+
+
+class NonFiniteError(StaticGraphError, FloatingPointError):
+    """An output or update of a call is inf or nan; `report` says where that comes from."""
+
+    def __init__(self, message: str, report: object = None) -> None:
+        super().__init__(message, report)
+        self.report = report
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class LintError(GraphError):
+    """With `lint="error"`: a graph has what is most likely a slip."""
+
+
+class LintWarning(UserWarning):
+    """A graph has what is most likely a slip: the message names the rule, the op and the line."""
+
+
+class CheckError(StaticGraphError, ValueError):
+    """A `sg.check` does not hold; nothing was updated."""
 
 
 class MissingExtraError(StaticGraphError, ImportError):

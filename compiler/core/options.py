@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BACKENDS = ("llvm", "numba")
+ON_NONFINITE = ("raise", "warn", "report")
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,10 +13,13 @@ class Options:
     """How to compile.
 
     Attributes:
-        numerics: "strict" (every rewrite exact or more stable) or "fast" (may round differently).
+        numerics: "strict" (every rewrite exact or more stable), "fast" (may round differently), or
+            "exact" (the bits of evaluation op by op).
         disabled: names of rewrites to leave out.
         fuse: False gives every node a loop and memory of its own.
         threads: how many threads a call may use; None for as many as are set.
+        on_nonfinite: what is done where an output or update is inf or nan, one of `ON_NONFINITE`;
+            None checks nothing.
         backend: what lowers the emitted source to LLVM's IR: "llvm" (our own way) or "numba".
     """
 
@@ -24,3 +28,4 @@ class Options:
     fuse: bool = True
     backend: str = "llvm"
     threads: int | None = None
+    on_nonfinite: str | None = None

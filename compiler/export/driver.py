@@ -20,6 +20,7 @@ from compiler.codegen.bytecode import (
     Repeat,
     Set,
     Share,
+    Stop,
     TableOperand,
     While,
 )
@@ -134,7 +135,7 @@ class Driver:
                 yield from self._body(one.yes)
                 yield "else:"
                 yield from self._body(one.no)
-            case Change():
+            case Change() | Stop():  # of a kernel without checks: see `CompiledRunner.unchecked`
                 pass
 
     def _share(self, one: Share) -> Iterator[str]:

@@ -14,7 +14,7 @@ import numpy as np
 from compiler.core.arrays import row_major
 from compiler.core.errors import OptionError
 from compiler.core.source import place_of
-from compiler.core.values import Tree
+from compiler.core.values import Array
 from compiler.export.plain import LIBRARY, Plain, comes_from, plain
 from compiler.graph.definition import LEAVES, Definition
 from compiler.graph.state import holding, write
@@ -37,8 +37,8 @@ def step(
     stdin: TextIO | None,
     stdout: TextIO | None,
     update: bool,
-) -> Tree:
-    """Run a kernel under pdb; see `Executable.step`. None if it was left with `quit`."""
+) -> list[Array] | None:
+    """The results of a kernel run under pdb; see `Executable.step`. None if it was left."""
     if commands is not None and (isinstance(commands, str) or stdin is not None):
         raise OptionError(
             f"step: commands is a list of lines for pdb, instead of stdin; not {commands!r:.80}"
@@ -60,7 +60,7 @@ def step(
     if update and runner.definition.updates:
         with holding(runner.states, changes=True):
             write(runner.states, copies)
-    return runner.restructure(list(found) if isinstance(found, tuple) else [found])
+    return list(found) if isinstance(found, tuple) else [found]
 
 
 def _stops(made: Plain, definition: Definition, name: str, break_at: object) -> list[int]:

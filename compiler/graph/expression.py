@@ -23,6 +23,7 @@ from compiler.core.refusals import refuse, remembered
 from compiler.core.source import Scope, in_scope, scope_of
 from compiler.core.types import DType, Shape, TensorType, as_dtype
 from compiler.core.values import Tree, Value
+from compiler.graph.notes import Promoted, note
 from compiler.graph.scope import current_scope
 from compiler.graph.traversal import ancestors
 from compiler.ops import arithmetic, leaves
@@ -49,6 +50,7 @@ class Expression(Operators):
             file:line`.
         serial: a number that grows with every expression: operands come before what uses them.
         weak: whether it stands for a Python number, which takes the dtype of what it meets.
+        effects: of a leaf, what `compiler.graph.effects` keeps there, if anything.
 
     Example:
         >>> x = sg.placeholder("x", (3,))
@@ -57,8 +59,11 @@ class Expression(Operators):
     """
 
     __slots__ = (
-        "__weakref__", "attrs", "name", "op", "operands", "serial", "source", "type", "weak",
+        "__weakref__", "attrs", "effects", "name", "op", "operands", "serial", "source", "type",
+        "weak",
     )  # fmt: skip
+
+    effects: list[object]
 
     def __init__(
         self,
@@ -371,13 +376,43 @@ def promote(op: Op, operands: Sequence[object]) -> list[Expression]:
     """
     shared = range(len(operands))[op.promotes] if op.promotes else ()
     dtype = _common_dtype(op, [operands[i] for i in shared]) if len(shared) else None
-    converted = []
+    converted: list[Expression] = []
     for i, operand in enumerate(operands):
         wanted = dtype if i in shared else None
         if wanted is None and op.floating:
             wanted = _floating(_dtype_of(operand))
         converted.append(as_expression(op, operand, wanted))
+    if dtype == np.float64:
+        _note_promoted(op, operands, converted)
     return converted
+
+
+def _note_promoted(op: Op, operands: Sequence[Any], converted: Sequence[Expression]) -> None:
+    """Note the float32 values that become float64 because of a constant, or of integers."""
+    if any(_is_wide(one) and one.op is not leaves.constant for one in map(opened, operands)):
+        return  # somebody computes with float64
+    for before, after in zip(map(opened, operands), converted, strict=True):
+        if isinstance(before, Expression) and before.dtype == np.float32 and after is not before:
+            others = [one for one in map(opened, operands) if one is not before]
+            wide = [one for one in others if getattr(one, "dtype", None) == np.float64]
+            for other in [*wide, *(one for one in others if not _is_weak(one))][:1]:
+                value, culprit = _described(before), _described(other)
+                note(after, Promoted(op.name, value, culprit, bool(wide)))
+
+
+def _is_wide(operand: object) -> bool:
+    return isinstance(operand, Expression) and operand.dtype == np.float64
+
+
+def _described(operand: object) -> str:
+    """An operand as messages name it: its type, with its name or its value."""
+    if isinstance(operand, Expression):
+        if operand.op is leaves.constant:
+            return _described(operand.attrs["value"].array)
+        return f"{operand.op.name}{f' {operand.name!r}' if operand.name else ''} {operand.type}"
+    array = np.asarray(operand)
+    value = f" {array.item()!r}" if array.size == 1 else ""
+    return f"{array.dtype}{list(array.shape)}{value}"
 
 
 def as_expression(op: Op, operand: object, dtype: DType | None) -> Expression:

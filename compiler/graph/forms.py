@@ -17,6 +17,7 @@ from compiler.core import dims
 from compiler.core.dims import Dim, Size, Unknown
 from compiler.core.errors import FormatError
 from compiler.core.types import DType, TensorType, TupleType, as_dtype
+from compiler.core.user_text import UserText
 
 Form: TypeAlias = Any
 """What JSON has: None, bool, int, str, list, dict."""
@@ -65,6 +66,8 @@ class Encoder:
             return {"dtype": _name(value)}
         if isinstance(value, np.integer | np.bool_):
             return self.scalar(value)
+        if kind is UserText:
+            return {"text": value.text}
         if kind is TupleType:
             return {"tensors": [self._tensor(one) for one in value.items]}
         return self.other(value)
@@ -121,6 +124,8 @@ class Decoder:
             return dtype_of(content)
         if kind == "tensor":
             return self._tensor(content)
+        if kind == "text":
+            return UserText(str_of(content))
         if kind == "tensors":
             return TupleType(tuple([self._tensor(one) for one in list_of(content)]))
         return self.other(kind, content)

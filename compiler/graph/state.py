@@ -39,9 +39,10 @@ class State:
 
     Attributes:
         guard: which thread has it, and which one of Python waits for it or has it; 0 for none.
+        changes: whether a program updates it, or somebody assigned to it.
     """
 
-    __slots__ = ("__weakref__", "array", "guard", "name")
+    __slots__ = ("__weakref__", "array", "changes", "guard", "name")
 
     def __init__(self, value: object, name: str | None) -> None:
         value = as_array(value)
@@ -49,6 +50,7 @@ class State:
         self.array = np.array(value, order="C")
         self.guard = np.zeros(2, np.int64)
         self.name = name
+        self.changes = False
         _states.add(self)
 
     @property
@@ -88,6 +90,7 @@ class State:
                 f"{label}: {given.dtype.name} given, {self.array.dtype.name} expected: "
                 "cast it with astype"
             )
+        self.changes = True
         with holding((self,), changes=True), _assigning:
             self.array[...] = given
 

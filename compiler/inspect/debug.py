@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import NonFiniteWarning
-from compiler.core.source import place_of
+from compiler.core.source import gradient_of, place_of
 from compiler.core.types import type_of
 from compiler.core.values import Value
-from compiler.graph.definition import Definition
+from compiler.graph.definition import Definition, Node
 from compiler.graph.expression import Expression
+from compiler.inspect.bodies import NESTED, Iteration, observed
 from compiler.inspect.interpreted import Interpreted
 from compiler.runtime.sizes import Feed
 
@@ -29,6 +30,8 @@ class Step:
         source: the user's `file:line`; of a gradient, `gradient of OP at file:line`.
         operands, attrs: what it was applied to: arrays, and the op's options.
         value: what came out, an array.
+        iterations: in which iteration of which loop, or branch, it ran, the outermost first; empty
+            outside of them.
     """
 
     op: str
@@ -37,6 +40,13 @@ class Step:
     operands: tuple[Value, ...]
     attrs: Mapping[str, object]
     value: Value
+    iterations: tuple[Iteration, ...] = ()
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether it, or a loop that it runs in, is a part of a gradient."""
+        sources = [self.source, *(one.source for one in self.iterations)]
+        return any(map(gradient_of, sources))
 
     def __str__(self) -> str:
         operands = ", ".join(map(_typed, self.operands))
@@ -46,7 +56,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """The steps of one run, in order; `print(trace)` lists them."""
+    """The steps of one run, in order; `print(trace)` lists them, those of gradients at last.
+
+    What ran in loops and branches comes before the step of the loop or branch itself.
+    """
 
     steps: tuple[Step, ...]
 
@@ -63,8 +76,35 @@ class Trace:
         """The steps that come from a line, given as the end of `file:line`: `"train.py:12"`."""
         return [step for step in self.steps if step.source.endswith(line)]
 
+    @property
+    def forward(self) -> Trace:
+        """The steps of what the user wrote."""
+        return Trace(tuple(step for step in self.steps if not step.is_gradient))
+
+    @property
+    def gradient(self) -> Trace:
+        """The steps of gradients, with what these compute again."""
+        return Trace(tuple(step for step in self.steps if step.is_gradient))
+
     def __str__(self) -> str:
-        return "\n".join(map(str, self.steps))
+        lines = _indented(self.forward.steps)
+        gradient = _indented(self.gradient.steps)
+        return "\n".join([*lines, "gradient:", *gradient] if gradient else lines)
+
+
+def _indented(steps: Sequence[Step]) -> list[str]:
+    """The lines of steps; what runs in an iteration is indented below a line that names it."""
+    lines: list[str] = []
+    above: tuple[Iteration, ...] = ()
+    for step in steps:
+        here = step.iterations
+        start = 0
+        while start < min(len(here), len(above)) and here[start] == above[start]:
+            start += 1
+        lines += [f"{'  ' * i}{here[i]}:" for i in range(start, len(here))]
+        lines.append("  " * len(here) + str(step))
+        above = here
+    return lines
 
 
 def trace(
@@ -73,20 +113,36 @@ def trace(
     name: str,
     args: Sequence[object],
     kwargs: Mapping[str, object],
+    most: int | None = None,
 ) -> Trace:
-    """The steps of a graph's run on the arguments of a call; variables stay what they are."""
+    """The steps of a graph's run on the arguments of a call; variables stay what they are.
+
+    `most`: of how many iterations of each loop; None for all.
+    """
     steps: list[Step] = []
 
     def observe(node: Expression, operands: Sequence[object], value: object) -> None:
         steps.append(step_of(node, operands, value))
 
-    Interpreted(definition, feeds, list, name).watch(args, kwargs, observe)
+    def inside(
+        node: Node, operands: Sequence[Any], value: object, path: tuple[Iteration, ...]
+    ) -> None:
+        steps.append(step_of(node, operands, value, path))
+
+    run = observed(inside, most)
+    Interpreted(definition, feeds, list, name).watch(args, kwargs, observe, run)
     return Trace(tuple(steps))
 
 
-def step_of(node: Expression, operands: Sequence[object], value: object) -> Step:
+def step_of(
+    node: Expression | Node,
+    operands: Sequence[object],
+    value: object,
+    iterations: tuple[Iteration, ...] = (),
+) -> Step:
     """The record of an op that was run."""
-    return Step(node.op.name, node.name, node.source, tuple(operands), node.attrs, value)
+    parts = node.op.name, node.name, node.source, tuple(operands), node.attrs, value
+    return Step(*parts, iterations)
 
 
 class NonFinite:
@@ -94,16 +150,31 @@ class NonFinite:
 
     def __init__(self) -> None:
         self._known: set[str] = set()
+        self._below: list[tuple[Iteration, ...]] = []
 
-    def __call__(self, node: Expression, operands: Sequence[object], value: object) -> None:
-        """Look at an op that was run."""
+    def __call__(
+        self,
+        node: Expression | Node,
+        operands: Sequence[object],
+        value: object,
+        iterations: tuple[Iteration, ...] = (),
+    ) -> None:
+        """Look at an op that was run; those inside a loop or branch are shown before itself."""
+        depth = len(iterations)
+        is_told = node.op in NESTED and any(len(path) > depth for path in self._below)
+        if node.op in NESTED:
+            self._below = [path for path in self._below if len(path) <= depth]
         place = place_of(node.source)
-        if place in self._known or _finite(value) or not all(map(_finite, operands)):
+        if _finite(value) or not all(map(_finite, operands)):
             return
         if not operands:  # a constant of the user's
             return
+        self._below.append(iterations)
+        if place in self._known or is_told:
+            return
         file, _, line = place.rpartition(":")
-        warnings.warn_explicit(_message(node, operands, value), NonFiniteWarning, file, int(line))
+        message = ", ".join([_message(node, operands, value), *map(str, iterations)])
+        warnings.warn_explicit(message, NonFiniteWarning, file, int(line))
         self._known.add(place)
 
 
@@ -114,7 +185,7 @@ def _finite(value: object) -> bool:
     return array.dtype.kind != "f" or bool(np.isfinite(array).all())
 
 
-def _message(node: Expression, operands: Sequence[Any], value: object) -> str:
+def _message(node: Expression | Node, operands: Sequence[Any], value: object) -> str:
     types = ", ".join(map(_typed, operands))
     if isinstance(value, tuple):
         return f"{node.op.name}({types}) is not finite ({node.source})"

@@ -45,7 +45,7 @@ _LINE = re.compile(r".*:\d+")
 
 
 @dataclass(slots=True, eq=False)
-class _Marks:
+class Marks:
     """The nodes of a definition and of the bodies in it, by their marks.
 
     Attributes:
@@ -94,7 +94,7 @@ def explain(
     Raises:
         OptionError: there is nothing that was asked for, or a size is wrong.
     """
-    marks = _Marks()
+    marks = Marks()
     graph = graph_of(marks.definition(definition))
     with collecting() as reports:
         _, kernel = lower(graph)
@@ -107,7 +107,9 @@ def explain(
     numbers = {fact.text for one in chosen for fact in one.of("group")}
     groups = {at: text for at, text in group_texts(kernel, known).items() if at in numbers}
     text = {line: escaped(comments.text(line)) for line in {one.line for one in chosen}}
-    return Explanation(_title(name, ops, kernel, known), tuple(chosen), groups, text)
+    marked_nodes = {number: mark_of(node.source) for number, node in kernel.nodes().items()}
+    origins = {number: mark for number, mark in marked_nodes.items() if mark is not None}
+    return Explanation(_title(name, ops, kernel, known), tuple(chosen), groups, text, origins)
 
 
 def _title(name: str, ops: list[ExplainedOp], kernel: Kernel, sizes: Mapping[Unknown, int]) -> str:
@@ -118,7 +120,7 @@ def _title(name: str, ops: list[ExplainedOp], kernel: Kernel, sizes: Mapping[Unk
 
 
 def _explained(
-    marks: _Marks,
+    marks: Marks,
     definition: Definition,
     reports: list[Report],
     kernel: Kernel,

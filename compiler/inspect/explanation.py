@@ -115,12 +115,14 @@ class Explanation:
         groups: by number, each group that computes one of them: what it is, all that it computes,
             and how threads share it. `1.0` is the first group in the loop that is group 1.
         text: by `file:line` what the user wrote there, where it can be read.
+        origins: per node of the kernel the number of the op that it runs for, or stands for.
     """
 
     title: str
     ops: tuple[ExplainedOp, ...]
     groups: Mapping[str, str]
     text: Mapping[str, str]
+    origins: Mapping[int, int]
 
     def __iter__(self) -> Iterator[ExplainedOp]:
         return iter(self.ops)

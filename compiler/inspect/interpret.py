@@ -12,8 +12,10 @@ from compiler.core.dims import Unknown
 from compiler.core.errors import FeedError, GraphError, ShapeError, StaticGraphError
 from compiler.core.types import TupleType, Type, collecting_assumptions, mapped, type_of
 from compiler.core.values import Array
+from compiler.graph.body import Body
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import fold
+from compiler.inspect.bodies import NESTED, Run, run_nested
 
 Observer: TypeAlias = "Callable[[Expression, Sequence[Any], Any], None]"
 
@@ -22,6 +24,9 @@ def interpret(
     outputs: Sequence[Expression],
     feeds: Mapping[Expression, object],
     observe: Observer | None = None,
+    run: Run | None = None,
+    *,
+    ordered: bool = False,
 ) -> list[Array]:
     """The values of expressions, every node evaluated by its op's NumPy function.
 
@@ -30,6 +35,9 @@ def interpret(
         feeds: the value of every placeholder and variable that the outputs depend on; any other
             expression may be fed too, and is then not evaluated.
         observe: called with each node that was evaluated, the values of its operands, and its own.
+        run: what runs the bodies of loops and branches, see `compiler.inspect.bodies`.
+        ordered: whether each op gets row-major arrays. Else it may get views, of which NumPy adds
+            the elements in the order of memory.
 
     Returns:
         One array per output. Unknown sizes are those of the fed values. Each value is dropped when
@@ -52,12 +60,20 @@ def interpret(
     def step(node: Expression, arrays: tuple[object, ...]) -> Any:
         if assumes:
             _check_assumptions(node, sizes)
-        value = _evaluate(node, arrays, sizes)
+        given = tuple(map(_in_rows, arrays)) if ordered else arrays
+        value = _evaluate(node, given, sizes, run, ordered)
         if observe is not None:
             observe(node, arrays, value)
         return value
 
     return [np.asarray(value) for value in fold(outputs, fed, step)]
+
+
+def _in_rows(value: Any) -> Any:
+    """Copies, because an array of one element is row-major with any stride, but not to NumPy."""
+    if isinstance(value, tuple):
+        return tuple(map(_in_rows, value))
+    return np.array(value, order="C")
 
 
 def _check_kind(node: Expression, value: Array) -> None:
@@ -88,13 +104,36 @@ def _size(size: dims.Size, sizes: Mapping[Unknown, int], otherwise: int) -> int:
     return dims.evaluate(size, sizes) if dims.atoms([size]) <= sizes.keys() else otherwise
 
 
-def _evaluate(node: Expression, arrays: Sequence[object], sizes: Mapping[Unknown, int]) -> Any:
+class _OrderedBody:
+    """The body of a loop or a branch in which each op gets row-major arrays too."""
+
+    def __init__(self, body: Body) -> None:
+        self.outputs = body.outputs
+        self._inputs, self._results = body.expressions()
+
+    def __call__(self, *arrays: object) -> list[Array]:
+        return interpret(self._results, dict(zip(self._inputs, arrays, strict=True)), ordered=True)
+
+
+def _evaluate(
+    node: Expression,
+    arrays: Sequence[object],
+    sizes: Mapping[Unknown, int],
+    run: Run | None,
+    ordered: bool,
+) -> Any:
     if node.op.name in ("placeholder", "variable"):
         raise FeedError(f"{_place(node)} is not fed")
     attrs = {name: _known(value, sizes) for name, value in node.attrs.items()}
+    if ordered:
+        bodies = {name: one for name, one in attrs.items() if isinstance(one, Body)}
+        attrs |= {name: _OrderedBody(one) for name, one in bodies.items()}
     try:
         with np.errstate(all="ignore"):
-            value = node.op.evaluate(*arrays, **attrs)
+            if run is not None and node.op in NESTED:
+                value: Any = run_nested(node, arrays, attrs, run)
+            else:
+                value = node.op.evaluate(*arrays, **attrs)
     except StaticGraphError as error:
         raise type(error)(f"{error}, in {_place(node)}") from error
     except Exception as error:

@@ -12,12 +12,14 @@ import numpy as np
 from compiler.core import fork
 from compiler.core.arrays import row_major
 from compiler.core.dims import Unknown, evaluate
-from compiler.core.values import Tree
+from compiler.core.values import Array, Tree
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
 from compiler.graph.state import State, holding, write
+from compiler.inspect.bodies import Run
 from compiler.inspect.interpret import Observer, interpret
+from compiler.inspect.lost import Lost, is_finite
 from compiler.ops import leaves
 from compiler.runtime.arguments import (
     as_inputs,
@@ -30,6 +32,8 @@ from compiler.runtime.sizes import Feed, check_sizes, sizes_of
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from compiler.inspect.replay import Replay
 
 interpreting = threading.RLock()
 """Held by a call: what it reads of variables is not updated by another one meanwhile."""
@@ -48,6 +52,7 @@ class Interpreted:
     feeds: tuple[Feed, ...]
     restructure: Callable[[list[Tree]], Tree]
     name: str
+    lost: Lost | None = None
     _made: list[Expression] = field(init=False)
     _graph: nx.MultiDiGraph[int] | None = field(default=None, init=False)
     _checked: dict[Unknown, int] | None = None
@@ -62,18 +67,28 @@ class Interpreted:
             self._graph = graph_of(self.definition)
         return self._graph
 
+    def made(self, node: int) -> Expression:
+        """The expression that observers are shown for a node."""
+        return self._made[node]
+
     def over(self, definition: Definition) -> Interpreted:
         """The same over other variables."""
-        return Interpreted(definition, self.feeds, self.restructure, self.name)
+        lost = None if self.lost is None else Lost(self.lost.policy)
+        return Interpreted(definition, self.feeds, self.restructure, self.name, lost)
 
     def run(
-        self, args: Sequence[object], kwargs: Mapping[str, object], observe: Observer | None = None
+        self,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        observe: Observer | None = None,
+        run: Run | None = None,
     ) -> Tree:
         """The outputs, in new arrays; variables are updated when everything is computed.
 
         Args:
             args, kwargs: what the call was given.
             observe: called after each op.
+            run: what runs the bodies of loops and branches, see `compiler.inspect.bodies`.
         """
         updates = self.definition.updates
         named = dict(kwargs)
@@ -83,9 +98,11 @@ class Interpreted:
         taken = [*values, *arrays]  # the caller's, even of what is copied
         given = None if out is None else self._checked_outputs(out, taken, sizes)
         with interpreting, holding(self._states(), changes=bool(updates)):
-            found = self._values(arrays, self._variables(), observe)
+            found = self._values(arrays, self._variables(), observe, run)
             # copies: a value may be an input, a variable, or a view of one
             results = [np.array(value, order="C") for value in found]
+            if self.lost is not None and not all(map(is_finite, results)):
+                self.lost.tell(lambda: self.replay(arrays, {}))
             count = len(self.definition.outputs)
             write([self._made[one].attrs["key"] for one, _ in updates], results[count:])
         del results[count:]
@@ -94,15 +111,31 @@ class Interpreted:
                 array[...] = value
         return self.restructure(results if given is None else given)
 
+    def replay(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Replay:
+        """A call once more, op by op, on the variables as they are; nothing is updated."""
+        from compiler.inspect.replay import replay
+
+        return replay(self.definition, self.feeds, self.name, args, kwargs)
+
     def watch(
-        self, args: Sequence[object], kwargs: Mapping[str, object], observe: Observer
-    ) -> None:
-        """Compute everything, and update nothing."""
+        self,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        observe: Observer,
+        run: Run | None = None,
+    ) -> list[Array]:
+        """The outputs and the new values of variables, which are not updated.
+
+        Args:
+            args, kwargs: what the call was given.
+            observe: called after each op.
+            run: what runs the bodies of loops and branches, see `compiler.inspect.bodies`.
+        """
         arrays, _ = self._bound(in_order(self.name, self.feeds, args, kwargs))
         with interpreting, holding(self._states(), changes=False):
             # copies, since what the observer keeps must not change when a variable does
             variables = {node: value.copy() for node, value in self._variables().items()}
-            self._values(arrays, variables, observe)
+            return self._values(arrays, variables, observe, run)
 
     def _bound(self, values: Sequence[object]) -> tuple[list[Any], dict[Unknown, int]]:
         """The inputs as arrays, and the sizes that were unknown."""
@@ -136,10 +169,11 @@ class Interpreted:
         arrays: Sequence[object],
         variables: Mapping[Expression, object],
         observe: Observer | None,
+        run: Run | None = None,
     ) -> list[Any]:
         """The outputs and the new values of variables."""
         definition = self.definition
         inputs = [self._made[node] for node in definition.inputs]
         wanted = [*definition.outputs, *(new for _, new in definition.updates)]
         feeds = {**variables, **dict(zip(inputs, map(row_major, arrays), strict=True))}
-        return list(interpret([self._made[node] for node in wanted], feeds, observe))
+        return list(interpret([self._made[node] for node in wanted], feeds, observe, run))

@@ -70,9 +70,14 @@ def measure_limits(threads: int, seconds: float) -> Limits:
 
 def bound(limits: Limits, moved: int, flops: int, dtype: str) -> Bound:
     """The shortest time in which so many bytes are moved and operations done, in one call."""
+    return bound_of(limits, moved, {dtype: flops})
+
+
+def bound_of(limits: Limits, moved: int, flops: Mapping[str, int]) -> Bound:
+    """The same with operations in several dtypes."""
     times = {
         "memory": moved / bandwidth_at(limits, moved),
-        "arithmetic": flops / limits.flops[dtype],
+        "arithmetic": sum(count / limits.flops[dtype] for dtype, count in flops.items()),
         "call": limits.call,
     }
     by = max(times, key=lambda name: times[name])

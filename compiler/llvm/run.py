@@ -15,6 +15,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from compiler.codegen.bytecode import NOT_FINITE
 from compiler.codegen.encoding import (
     CALL,
     CHANGE,
@@ -25,6 +26,7 @@ from compiler.codegen.encoding import (
     PRODUCTS,
     SET,
     SHARE,
+    STOP,
     WHILE,
 )
 from compiler.ir.parse import function_of
@@ -105,6 +107,10 @@ def execute(program, t, watch):
                 return status
         elif kind == {CHANGE}:
             begun = begin_changes(watch)
+        elif kind == {STOP}:
+            if (t[at[2]] != 0) & (t[at[2] + 1] == 0):
+                undone = execute(offset(at, 3), t, watch)
+                return {NOT_FINITE}
         elif kind == {IF}:
             body = offset(at, 4)
             if byte(t[at[2]]) == 0:

@@ -213,7 +213,7 @@ power: Any = elementwise(
 pow = power
 
 
-def _flat(g: object, o: object, a: object) -> Any:
+def flat(g: object, o: object, a: object) -> Any:
     return zeros_like(g)
 
 
@@ -222,7 +222,7 @@ def _sign_of(g: object, o: object, a: object) -> Any:
 
 
 sign = elementwise(
-    "sign", np.sign, "sign_{k}({0})", arity=1, check=numeric, vjp=(_flat,),
+    "sign", np.sign, "sign_{k}({0})", arity=1, check=numeric, vjp=(flat,),
     saves=("",),
     smooth=False,
     exact=True,
@@ -357,17 +357,17 @@ lcm = elementwise(
     example=">>> sg.lcm(4, -6)\nnp.int64(12)",
 )  # fmt: skip
 floor = elementwise(
-    "floor", np.floor, "floor({0})", arity=1, floating=True, vjp=(_flat,),
+    "floor", np.floor, "floor({0})", arity=1, floating=True, vjp=(flat,),
     saves=("",), exact=True, doc="The largest integer not above a.",
     example=">>> sg.floor(np.array([1.7, -1.7]))\narray([ 1., -2.])",
 )  # fmt: skip
 ceil = elementwise(
-    "ceil", np.ceil, "ceil({0})", arity=1, floating=True, vjp=(_flat,),
+    "ceil", np.ceil, "ceil({0})", arity=1, floating=True, vjp=(flat,),
     saves=("",), exact=True, doc="The smallest integer not below a.",
     example=">>> sg.ceil(np.array([1.7, -1.7]))\narray([ 2., -1.])",
 )  # fmt: skip
 trunc: Op = elementwise(
-    "trunc", np.trunc, "trunc({0})", arity=1, floating=True, vjp=(_flat,),
+    "trunc", np.trunc, "trunc({0})", arity=1, floating=True, vjp=(flat,),
     saves=("",), exact=True, doc="a without its fraction.",
     example=">>> sg.trunc(np.array([1.7, -1.7]))\narray([ 1., -1.])",
 )  # fmt: skip
@@ -379,7 +379,7 @@ frac = elementwise(
     example=">>> sg.frac(np.array([2.5, -2.5]))\narray([ 0.5, -0.5])",
 )  # fmt: skip
 round = elementwise(
-    "round", np.rint, "rint({0})", arity=1, floating=True, vjp=(_flat,),
+    "round", np.rint, "rint({0})", arity=1, floating=True, vjp=(flat,),
     saves=("",), exact=True, doc="The nearest integer, halves to even.",
     example=">>> sg.round(np.array([0.5, 1.5, -1.7]))\narray([ 0.,  2., -2.])",
 )  # fmt: skip

@@ -398,13 +398,15 @@ def reciprocal_of_sqrt(a: Expression) -> Expression | None:
 
 @rule("fast", "divide")
 def divide_by_constant(a: Expression, b: Expression) -> Expression | None:
-    """x / c = x * (1 / c)."""
+    """x / c = x * (1 / c), unless 1 / c is infinite."""
     value = scalar_value(b)
     if value is None or value == 0 or not math.isfinite(value):
         return None
     if _unless_broadcast(a, b) is None:
         return None
-    return a * constant(np.array(1 / value, a.dtype))
+    with np.errstate(over="ignore"):
+        reciprocal = np.array(1 / value, a.dtype)
+    return a * constant(reciprocal) if np.isfinite(reciprocal) else None
 
 
 @rule("fast", "divide")

@@ -15,6 +15,9 @@ from compiler.runtime.background import Compilation
 if TYPE_CHECKING:
     import networkx as nx
 
+    from compiler.inspect.lost import Lost
+    from compiler.inspect.replay import Replay
+
 
 class BackgroundRunner:
     """Runs op by op while a thread compiles, and then settles as what was compiled.
@@ -50,7 +53,11 @@ class BackgroundRunner:
     @property
     def settled(self) -> Runner:
         """What was compiled, if it is there."""
-        return self._compilation.value() if self._compilation.ready else self
+        if not self._compilation.ready:
+            return self
+        compiled = self._compilation.value()
+        compiled.lost = self._interpreted.lost  # what it was told of goes on to be known
+        return compiled
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the kernel is there, or for some seconds; whether it is.
@@ -68,6 +75,15 @@ class BackgroundRunner:
         """
         self._compilation.tell()
         return self._interpreted.run(args, kwargs)
+
+    @property
+    def lost(self) -> Lost | None:
+        """Who is told of calls that give inf or nan, if the options say so."""
+        return self._interpreted.lost
+
+    def replay(self, args: Sequence[object], kwargs: dict[str, Tree]) -> Replay:
+        """A call once more, op by op, on the variables as they are; nothing is updated."""
+        return self._interpreted.replay(args, kwargs)
 
     def over(self, definition: Definition) -> Runner:
         """The same over other variables."""

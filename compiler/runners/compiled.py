@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from compiler.codegen.bytecode import NOT_FINITE
 from compiler.core import fork
 from compiler.core.arrays import row_major
 from compiler.core.dims import Unknown, atoms
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from compiler.codegen.kernel import Kernel
-    from compiler.inspect.plan import Plan
-    from compiler.inspect.profile import Profile
+    from compiler.inspect.lost import Lost
+    from compiler.inspect.replay import Replay
 
 REMEMBERED = 128  # layouts for different sizes
 
@@ -58,6 +59,10 @@ class Workspace:
     arena: Array | None = None
     layout: Layout | None = None
     hosts: Sequence[HostStep] = ()
+
+
+Told: TypeAlias = "tuple[CompiledRunner, Sequence[object]]"
+"""Whose call a kernel runs, and the inputs that it was given."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -76,6 +81,7 @@ class CompiledRunner:
         threads: how many threads a call may use, the BLAS included; None for as many as are set.
         call, fill: those of `native`, which limit the BLAS to `threads` if it has to be told.
         idle: the workspaces that no call uses.
+        lost: who is told of calls that give inf or nan, if `options` say so.
     """
 
     definition: Definition
@@ -99,6 +105,7 @@ class CompiledRunner:
         default_factory=dict
     )
     _fixed: list[Any] | None = None
+    lost: Lost | None = field(default=None, init=False)
     _guards: Any = field(init=False)  # how many variables there are, their guards' addresses
 
     def __post_init__(self) -> None:
@@ -107,6 +114,10 @@ class CompiledRunner:
         self._is_fed_out = is_fed_out(self.feeds)
         addresses = [state.guard.ctypes.data for state in self.states]
         self._guards = np.array([len(addresses), *addresses], np.int64)
+        if self.options.on_nonfinite is not None:
+            from compiler.inspect.lost import Lost
+
+            self.lost = Lost(self.options.on_nonfinite)
 
     @property
     def graph(self) -> nx.MultiDiGraph[int]:
@@ -140,28 +151,6 @@ class CompiledRunner:
                 )
             self._lowering = lowering
         return self._lowering
-
-    @property
-    def source(self) -> str:
-        """The kernel as Python, with the user's names, and of each statement its op and line."""
-        return self.kernel.source
-
-    @property
-    def plan(self) -> Plan:
-        """The buffers, and the bytes that they take for given sizes."""
-        from compiler.inspect.plan import Plan
-
-        return Plan(self.kernel.memory, self.kernel.fusion)
-
-    def profile(self, /, *args: object, **kwargs: object) -> Profile:
-        """How long each step of the kernel takes on some inputs; `print` shows a table.
-
-        Steps are fused ops; each is run by itself, in their order, for half a second in all. A loop
-        or branch is one step. Nothing is updated.
-        """
-        from compiler.inspect.profile import profile
-
-        return profile(self, args, kwargs)
 
     @property
     def mode(self) -> Mode:
@@ -231,10 +220,12 @@ class CompiledRunner:
         if not are_apart(given, arrays):  # it lies in the gaps of an input
             kernel, arrays = self, list(map(row_major, inputs))
             layout = self._layout_for(sizes_of(self.feeds, inputs))
-        kernel._run_with(layout, [*arrays, *given], into=True)
+        kernel._run_with(layout, [*arrays, *given], into=True, told=(self, inputs))
         return self.restructure(given)
 
-    def _run_with(self, layout: Layout, arrays: Sequence[object], into: bool) -> list[Any]:
+    def _run_with(
+        self, layout: Layout, arrays: Sequence[object], into: bool, told: Told
+    ) -> list[Any]:
         """Run on validated arrays, the last of which are written if `into`, in some workspace."""
         try:
             workspace = self.idle.pop()
@@ -242,7 +233,7 @@ class CompiledRunner:
             workspace = self.new_workspace()
         try:
             self._set_up(workspace, layout)
-            return self._entered(workspace, self.fill if into else self.call, arrays)
+            return self._entered(workspace, self.fill if into else self.call, arrays, told)
         finally:
             self.idle.append(workspace)
 
@@ -256,9 +247,9 @@ class CompiledRunner:
         kernel, arrays, sizes = self.suited(inputs)
         layout = kernel._layout_for(sizes)
         if kernel is not self:
-            return kernel._run_with(layout, arrays, into=False)
+            return kernel._run_with(layout, arrays, into=False, told=(self, inputs))
         self._set_up(workspace, layout)
-        return self.run_in(workspace, arrays)
+        return self._entered(workspace, self.call, arrays, (self, inputs))
 
     def suited(
         self, arrays: Sequence[Array]
@@ -295,6 +286,8 @@ class CompiledRunner:
         """A new workspace, set up for some sizes."""
         workspace = self.new_workspace()
         self._set_up(workspace, self._layout_for(sizes))
+        if self.launch_plan.lost is not None:  # what is measured runs to its end
+            workspace.table[self.launch_plan.lost + 1] = 1
         return workspace
 
     @property
@@ -303,22 +296,58 @@ class CompiledRunner:
         nodes = self.definition.nodes
         return [nodes[node].attrs["key"] for _, node in self.launch_plan.variables]
 
-    def run_in(self, workspace: Workspace, arrays: Sequence[object]) -> list[Array]:
-        """Run on validated inputs, in a workspace that is set up for their sizes."""
-        return self._entered(workspace, self.call, arrays)
-
     def run_held(self, workspace: Workspace, arrays: Sequence[object]) -> list[Array]:
         """The same in a thread that holds the variables."""
         return self._checked(workspace, self._unguarded(workspace, self.call, arrays))
 
     def _entered(
-        self, workspace: Workspace, trampoline: Trampoline, arrays: Sequence[object]
+        self, workspace: Workspace, trampoline: Trampoline, arrays: Sequence[object], told: Told
     ) -> list[Any]:
+        """Run on validated inputs, in a workspace that is set up for their sizes.
+
+        `told`: whose call it is, and its inputs.
+        """
         results = trampoline(workspace.table, *arrays)
         if isinstance(results, int) and results == BUSY:
             with holding(self.states, changes=bool(self.definition.updates)):
                 results = self._unguarded(workspace, trampoline, arrays)
+        if isinstance(results, int) and results == NOT_FINITE:
+            results = self._looked_into(workspace, trampoline, arrays, *told)
         return self._checked(workspace, results)
+
+    def _looked_into(
+        self,
+        workspace: Workspace,
+        trampoline: Trampoline,
+        arrays: Sequence[object],
+        asked: CompiledRunner,
+        inputs: Sequence[object],
+    ) -> Any:
+        """Run again what was not finite and stopped, and tell of it if it is so again."""
+        from compiler.inspect.interpreted import interpreting
+
+        at = self.launch_plan.lost
+        assert at is not None
+        assert asked.lost is not None
+        with interpreting, holding(self.states, changes=bool(self.definition.updates)):
+            results = self._unguarded(workspace, trampoline, arrays)
+            if not isinstance(results, int) or results != NOT_FINITE:
+                return results  # another thread has changed a variable
+            asked.lost.tell(lambda: asked.replay(inputs, {}))
+            asked.lost.mute(workspace.table, at + 1)
+            return self._unguarded(workspace, trampoline, arrays)
+
+    def replay(self, args: Sequence[object], kwargs: Mapping[str, Tree]) -> Replay:
+        """A call once more, op by op, on the variables as they are; nothing is updated."""
+        from compiler.runners.again import look_again
+
+        return look_again(self, args, kwargs)
+
+    def unchecked(self) -> CompiledRunner:
+        """What runs the same without looking for inf and nan."""
+        if self.launch_plan.lost is None:
+            return self
+        return self.compile(self.definition, self.name, replace(self.options, on_nonfinite=None))
 
     def _checked(self, workspace: Workspace, results: Any) -> list[Any]:
         if not isinstance(results, int):
@@ -383,6 +412,8 @@ class CompiledRunner:
                 self.fill = _limited(self.native.fill, self.threads)
             pool = pool if blas.is_native else 0
         words[launch_plan.own] = words.ctypes.data
+        if launch_plan.lost is not None:
+            words[launch_plan.lost + 1] = 0
         words[launch_plan.unlocks] = 0
         words[launch_plan.unlocks + 1] = self._guards.ctypes.data if launch_plan.variables else 0
         words[launch_plan.pool], words[launch_plan.pool + 1] = pool, self.threads or 0

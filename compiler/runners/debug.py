@@ -6,14 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from compiler.core.values import Tree
-from compiler.graph.definition import Definition
+from compiler.graph.definition import Definition, Node
 from compiler.graph.expression import Expression
+from compiler.inspect.bodies import Iteration, observed
 from compiler.inspect.debug import NonFinite, Step, step_of
 from compiler.inspect.interpreted import Interpreted
 from compiler.runners.runner import Mode
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from compiler.inspect.lost import Lost
+    from compiler.inspect.replay import Replay
 
 
 class DebugRunner:
@@ -59,7 +63,16 @@ class DebugRunner:
 
     def run(self, args: Sequence[object], kwargs: dict[str, Tree]) -> Tree:
         """The results of a call, op by op."""
-        return self._interpreted.run(args, kwargs, self._observe)
+        return self._interpreted.run(args, kwargs, self._observe, observed(self._observe))
+
+    @property
+    def lost(self) -> Lost | None:
+        """Who is told of calls that give inf or nan, if the options say so."""
+        return self._interpreted.lost
+
+    def replay(self, args: Sequence[object], kwargs: dict[str, Tree]) -> Replay:
+        """A call once more, op by op, on the variables as they are; nothing is updated."""
+        return self._interpreted.replay(args, kwargs)
 
     def over(self, definition: Definition) -> DebugRunner:
         """The same over other variables."""
@@ -76,7 +89,13 @@ class DebugRunner:
             f"{name} runs op by op (debug), without a kernel: no attribute {wanted!r}"
         )
 
-    def _observe(self, node: Expression, operands: Sequence[object], value: object) -> None:
+    def _observe(
+        self,
+        node: Expression | Node,
+        operands: Sequence[object],
+        value: object,
+        iterations: tuple[Iteration, ...] = (),
+    ) -> None:
         if self.show is not None:
-            self.show(step_of(node, operands, value))
-        self._not_finite(node, operands, value)
+            self.show(step_of(node, operands, value, iterations))
+        self._not_finite(node, operands, value, iterations)

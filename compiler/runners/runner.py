@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from compiler.inspect.debug import Step
+    from compiler.inspect.lost import Lost
+    from compiler.inspect.replay import Replay
     from compiler.runners.compiled import CompiledRunner
 
 
@@ -55,6 +57,13 @@ class Runner(Protocol):
 
     def run(self, args: Sequence[object], kwargs: dict[str, Tree]) -> Tree:
         """The results of a call with these arguments, `out` among them; `kwargs` is taken over."""
+
+    @property
+    def lost(self) -> Lost | None:
+        """Who is told of calls that give inf or nan, if the options say so."""
+
+    def replay(self, args: Sequence[object], kwargs: dict[str, Tree]) -> Replay:
+        """A call once more, op by op, on the variables as they are; nothing is updated."""
 
     def over(self, definition: Definition) -> Runner:
         """The same over other variables."""

@@ -9,13 +9,14 @@ import numpy as np
 
 from compiler.core.errors import DTypeError, FeedError, ShapeError
 from compiler.core.types import TensorType
+from compiler.core.values import Array as NdArray, Value
 from compiler.runtime.launch_plan import Array
 from compiler.runtime.sizes import Feed, as_input
 
 
 def in_order(
     name: str, feeds: Sequence[Feed], args: Sequence[object], kwargs: Mapping[str, object]
-) -> tuple[Any, ...]:
+) -> tuple[Value, ...]:
     """The values of a call that names some of them, in the order of the placeholders.
 
     Raises:
@@ -36,7 +37,7 @@ def in_order(
     return tuple(values)
 
 
-def as_inputs(name: str, feeds: Sequence[Feed], args: Sequence[object]) -> list[Any]:
+def as_inputs(name: str, feeds: Sequence[Feed], args: Sequence[object]) -> list[NdArray]:
     """The values of a call as arrays of the placeholders' dtypes and ranks.
 
     Raises:

@@ -93,6 +93,8 @@ class LaunchPlan:
             the address of.
         folded: the same for constants that the passes made.
         hosts: the steps that call NumPy functions.
+        lost: the entry that says whether a value that is checked was not finite; the next is
+            whether the program goes on then. None if nothing is checked.
     """
 
     words: tuple[int, ...]
@@ -114,6 +116,7 @@ class LaunchPlan:
     folded: tuple[tuple[int, Literal], ...]
     arena: tuple[Piece, ...]
     hosts: tuple[HostCall, ...]
+    lost: int | None = None
 
     def linked(self, addresses: Sequence[int]) -> list[int]:
         """The program's words with the addresses of the units' steps."""

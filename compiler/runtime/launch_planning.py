@@ -54,6 +54,7 @@ def launch_plan_of(kernel: Kernel, definition: Definition) -> LaunchPlan:
         constants=constants,
         folded=folded,
         hosts=kernel.hosts,
+        lost=table.lost,
         arena=tuple(
             _piece(at, slot)
             for at, slot in zip(table.address, kernel.memory.slots, strict=True)

@@ -21,13 +21,17 @@ from compiler.graph.expression import (
 from compiler.graph.traversal import ancestors
 from compiler.ops.declare import zeros_like
 from compiler.transforms.regions import close_region, copy_region, regions_of
+from compiler.transforms.zero_gradients import note_zeros
 
 Cotangent: TypeAlias = "Expression | dict[int, Expression]"
 """Of a tuple, that of each item which has one."""
 
 
 def gradients(
-    output: Expression, wrt: Sequence[Expression], seed: Expression | None = None
+    output: Expression,
+    wrt: Sequence[Expression],
+    seed: Expression | None = None,
+    implied: bool = False,
 ) -> list[Expression]:
     """The derivative of a scalar expression with respect to others, as expressions.
 
@@ -35,6 +39,7 @@ def gradients(
         output: a floating-point scalar, or of any shape if `seed` is given.
         wrt: floating-point expressions that `output` depends on.
         seed: the cotangent of `output`, of its shape and dtype; 1 if None.
+        implied: whether nobody named what is in `wrt`, for the lint of gradients that are zero.
 
     Returns:
         One expression per element of `wrt`, of its shape and dtype. Where the dependence goes
@@ -51,7 +56,9 @@ def gradients(
             raise GraphError(f"grad: {output} does not depend on {target} ({target.source})")
     if seed is None:
         seed = constant(np.ones((), output.dtype))
-    return pullback([output], wrt, [seed])
+    found = pullback([output], wrt, [seed])
+    note_zeros(output, wrt, nodes, found, implied)
+    return found
 
 
 def pullback(

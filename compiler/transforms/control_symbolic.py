@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from compiler import ops
 from compiler.core.dims import Size
-from compiler.core.errors import DTypeError
+from compiler.core.errors import DTypeError, GraphError
 from compiler.core.op import Op
 from compiler.core.pytree import leaves, mapped, rebuilt, structure
 from compiler.core.types import DType, TensorType
 from compiler.graph.body import Body
+from compiler.graph.effects import Effect, collecting, depth, first_token, in_order, keep
 from compiler.graph.expression import Expression, constant, construct, next_serial, promote
 from compiler.graph.loop import items_of
 from compiler.graph.traversal import cut
@@ -24,6 +26,7 @@ from compiler.transforms.control_gradients import stand_in
 
 _DTYPES = {"b": np.dtype(np.bool_), "i": np.dtype(np.int64), "f": np.dtype(np.float32)}
 """Of Python numbers that meet nothing else."""
+_TOKEN = np.dtype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,11 +37,13 @@ class Traced:
         inputs: the placeholders.
         result: the tree that it returned, with expressions as leaves.
         start: a serial below those of all expressions that the call made.
+        effects: the prints and checks that it made.
     """
 
     inputs: Sequence[Expression]
     result: Any
     start: int
+    effects: Sequence[Effect] = ()
 
     def around(self) -> dict[int, Expression]:
         """The expressions around the function that it reads, by serial."""
@@ -50,6 +55,19 @@ class Traced:
 
         _, border = cut(leaves(self.result), is_inside)
         return {node.serial: node for node in border}
+
+    def with_token(self, place: int, iterates: bool = False) -> Traced:
+        """The function that takes a token at `place`, and gives at last the one behind its effects.
+
+        Of a function of a loop that one counts an iteration more.
+        """
+        loops = depth() + iterates
+        token = stand_in(TensorType((1 + loops,), _TOKEN), "token")
+        inputs = [*self.inputs[:place], token, *self.inputs[place:]]
+        results, last = in_order(leaves(self.result), self.effects, token)
+        if iterates:
+            last = last + np.array([*[0] * loops, 1], _TOKEN)
+        return Traced(inputs, (rebuilt(self.result, results), last), self.start)
 
     def body(self, consts: Sequence[Expression]) -> Body:
         """The body that takes the consts and then the inputs."""
@@ -89,6 +107,13 @@ def scan(
         for i in numbers:
             first[i] = _expression(control.scan, leaves(init)[i], given[i].dtype)
     traced = _trace_step(step, (init, first), (xs, stacked), ())
+    tree = traced.result
+    count = len(first)
+    if traced.effects:
+        looped = traced.with_token(count, iterates=True)
+        (after, y), last = looped.result
+        traced = Traced(looped.inputs, ((after, last), y), traced.start)
+        first.append(_entered())
     consts = _consts([traced])
     attrs = {
         "body": traced.body(consts),
@@ -99,7 +124,21 @@ def scan(
     }
     node = construct(control.scan, (*consts, *first, *stacked), attrs)
     items = items_of(node, len(leaves(traced.result)))
-    return rebuilt(init, items[: len(first)]), rebuilt(traced.result[1], items[len(first) :])
+    if len(first) > count:
+        _left(first[count], items[count])
+    return rebuilt(init, items[:count]), rebuilt(tree[1], items[len(first) :])
+
+
+def _entered() -> Expression:
+    """The token with which a loop begins: it counts the iterations."""
+    zero = constant(np.zeros(1, _TOKEN))
+    entered: Expression = ops.concatenate([first_token(depth()), zero])
+    return entered
+
+
+def _left(entered: Expression, last: Expression) -> None:
+    """Keep the effects of a loop, whose last token is `last`."""
+    keep(Effect(entered, 0, last[:-1]))
 
 
 def _trace_step(
@@ -114,11 +153,12 @@ def _trace_step(
     for i in numbers:
         before[i].weak = True
     slices = _placeholders("x", xs[0], (TensorType(one.shape[1:], one.dtype) for one in xs[1]))
-    after, y = pair_of(step(rebuilt(carry[0], before), rebuilt(xs[0], slices)), step)
+    with collecting(depth() + 1) as found:
+        after, y = pair_of(step(rebuilt(carry[0], before), rebuilt(xs[0], slices)), step)
     after = _like_carry(control.scan, after, carry[0], before)
     require_same("scan: carry", rebuilt(carry[0], before), after, step, numbers)
     y = mapped(lambda leaf: _expression(control.scan, leaf), y)
-    return Traced([*before, *slices], (after, y), start)
+    return Traced([*before, *slices], (after, y), start, found.effects)
 
 
 def _like_carry(op: Op, after: object, tree: object, before: Sequence[Expression]) -> Any:
@@ -142,17 +182,31 @@ def while_loop(cond: Callable[..., object], body: Callable[..., object], init: o
     traced = _trace_body(body, init, first, ())
     start = next_serial()
     inputs = _placeholders("carry", init, (one.type for one in first))
-    answer = cond(rebuilt(init, inputs))
+    with collecting(depth() + 1) as found:
+        answer = cond(rebuilt(init, inputs))
+    if found.effects:
+        enter = found.effects[0].enter
+        raise GraphError(
+            f"while_loop: {enter.op.name} in the condition ({enter.source}): write it into the body"
+        )
     test = Traced(inputs, mapped(lambda leaf: _expression(op, leaf), answer), start)
     if structure(answer) != "*" or test.result.ndim or test.result.dtype.kind != "b":
         raise DTypeError(
             f"while_loop: the condition is {answer!r}, not bool[], by the function in "
             f"{line_of(cond)}"
         )
+    count = len(first)
+    if traced.effects:
+        test = Traced([*inputs, stand_in(_entered().type, "token")], test.result, start)
+        traced = traced.with_token(count, iterates=True)
+        first.append(_entered())
     consts = _consts([test, traced])
     attrs = {"test": test.body(consts), "body": traced.body(consts), "consts": len(consts)}
     node = construct(op, (*consts, *first), attrs)
-    return rebuilt(init, items_of(node, len(first)))
+    items = items_of(node, len(first))
+    if len(first) > count:
+        _left(first[count], items[count])
+    return rebuilt(init, items[:count])
 
 
 def _trace_body(
@@ -162,9 +216,11 @@ def _trace_body(
     before = _placeholders("carry", init, (one.type for one in first))
     for i in numbers:
         before[i].weak = True
-    after = _like_carry(control.while_loop, body(rebuilt(init, before)), init, before)
+    with collecting(depth() + 1) as found:
+        result = body(rebuilt(init, before))
+    after = _like_carry(control.while_loop, result, init, before)
     require_same("while_loop: carry", rebuilt(init, before), after, body, numbers)
-    return Traced(before, after, start)
+    return Traced(before, after, start, found.effects)
 
 
 def cond(
@@ -178,12 +234,20 @@ def cond(
         raise DTypeError(f"cond: the predicate is {pred.type}, not bool[]")
     given = [_expression(control.cond, leaf) for leaf in leaves(operands)]
     on_true, on_false = (_trace_branch(one, operands, given) for one in (true_fn, false_fn))
-    on_false = Traced(on_false.inputs, aligned(on_false.result, on_true.result), on_false.start)
+    aligned_result = aligned(on_false.result, on_true.result)
+    on_false = Traced(on_false.inputs, aligned_result, on_false.start, on_false.effects)
     require_same("cond: result", on_true.result, on_false.result, false_fn)
+    tree, has_effects = on_true.result, bool(on_true.effects or on_false.effects)
+    if has_effects:
+        on_true, on_false = (one.with_token(len(given)) for one in (on_true, on_false))
+        given.append(first_token(depth()))
     consts = _consts([on_true, on_false])
     attrs = {"on_true": on_true.body(consts), "on_false": on_false.body(consts)}
     node = construct(control.cond, (pred, *consts, *given), attrs)
-    return rebuilt(on_true.result, items_of(node, len(leaves(on_true.result))))
+    items = items_of(node, len(leaves(on_true.result)))
+    if has_effects:
+        keep(Effect(node, len(node.operands) - 1, items.pop()))
+    return rebuilt(tree, items)
 
 
 def _trace_branch(
@@ -191,7 +255,7 @@ def _trace_branch(
 ) -> Traced:
     start = next_serial()
     inputs = _placeholders("operand", operands, (one.type for one in given))
-    result = mapped(
-        lambda leaf: _expression(control.cond, leaf), branch(*rebuilt(operands, inputs))
-    )
-    return Traced(inputs, result, start)
+    with collecting(depth()) as found:
+        given_back = branch(*rebuilt(operands, inputs))
+    result = mapped(lambda leaf: _expression(control.cond, leaf), given_back)
+    return Traced(inputs, result, start, found.effects)

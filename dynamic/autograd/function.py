@@ -7,74 +7,15 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from dynamic.autograd.function_node import FunctionNode, SavedTensor, place_outputs
+from dynamic.autograd.context import FunctionCtx
+from dynamic.autograd.function_node import FunctionNode, place_outputs
 from dynamic.core.errors import ArgumentError, AutogradError, MissingMethodError
-from dynamic.tape.grad_mode import record_if
-from dynamic.tape.nodes import FREED, Failing
+from dynamic.tape.grad_mode import mode, record_if
+from dynamic.tape.nodes import Failing
 from dynamic.tape.observers import announce
 from dynamic.tensors.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
-
-
-class FunctionCtx:
-    """What forward leaves for backward; any attribute may be set on it as well.
-
-    Attributes:
-        needs_input_grad: per argument of `apply` whether it is a tensor that requires grad.
-    """
-
-    needs_input_grad: tuple[bool, ...]
-
-    def __init__(self) -> None:
-        self._saved: tuple[SavedTensor | None, ...] | None = ()
-        self._to_save: tuple[Any, ...] = ()
-        self._dirty: tuple[Any, ...] = ()
-        self._constant: tuple[Any, ...] = ()
-        self._materialize = True
-        self._node: Any = None
-
-    def save_for_backward(self, *tensors: object) -> None:
-        """Keep tensors, or None, for backward; TypeError for anything else."""
-        for i, tensor in enumerate(tensors):
-            if tensor is not None and not isinstance(tensor, Tensor):
-                raise ArgumentError(
-                    f"save_for_backward can only save variables, but argument {i} is of type "
-                    f"{type(tensor).__name__}"
-                )
-        self._to_save = tensors
-
-    def save_for_forward(self, *tensors: object) -> None:
-        """Keep tensors for `jvp`, as the attribute `saved_for_forward`."""
-        self.saved_for_forward = tensors
-
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` kept; RuntimeError once freed, or if modified in place."""
-        if self._saved is None:
-            raise AutogradError(FREED)
-        if self._node is None:
-            return self._to_save
-        node = self._node()
-        return tuple(None if one is None else one.tensor(node) for one in self._saved)
-
-    def mark_dirty(self, *tensors: object) -> None:
-        """Say which arguments forward modifies in place; it must return them."""
-        for i, tensor in enumerate(tensors):
-            if not isinstance(tensor, Tensor):
-                raise ArgumentError(
-                    f"mark_dirty can only accept variables, but argument {i} is of type "
-                    f"{type(tensor).__name__}"
-                )
-        self._dirty = tensors
-
-    def mark_non_differentiable(self, *tensors: object) -> None:
-        """Say which outputs have no gradient."""
-        self._constant = tensors
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward gets zeros (True) or None for outputs without a gradient."""
-        self._materialize = value
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,6 +28,10 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             results = backward(ctx, *gradients)
         finally:
             record_if(recording)
+        if mode.capture is not None:
+            from dynamic.autograd import captured_function  # with the capture: rarely
+
+            return captured_function.once(results, gradients, AutogradError(_TWICE))
         if not recording or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
             return results
         single = not isinstance(results, tuple)
@@ -96,14 +41,14 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+_TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
+
+
 def _undifferentiable(result: object) -> Any:
     if not isinstance(result, Tensor):
         return result
     marked = result.detach()
-    error = AutogradError(
-        "trying to differentiate twice a function that was marked with @once_differentiable"
-    )
-    marked._node = Failing(marked._array, error, "Error")
+    marked._node = Failing(marked._array, AutogradError(_TWICE), "Error")
     return marked
 
 
@@ -176,9 +121,14 @@ class Function:
         return cls.vjp if other else cls.backward
 
     @classmethod
+    def _sets_context_apart(cls) -> bool:
+        """Whether forward takes no ctx."""
+        return cls.setup_context is not Function.setup_context
+
+    @classmethod
     def apply(cls, *args: object, **kwargs: object) -> Any:
         """Call forward, and record it as one node if an argument requires grad."""
-        apart = cls.setup_context is not Function.setup_context
+        apart = cls._sets_context_apart()
         if apart:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()

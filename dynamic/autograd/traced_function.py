@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dynamic.autograd.captured_function import captured
 from dynamic.capture import Traced
 from dynamic.core import eager_ops
 from dynamic.core.errors import AutogradError
@@ -27,7 +28,7 @@ def apply_traced(function: Any, args: Sequence[object]) -> Any:
     if top is None:
         return function.apply(*values)
     if isinstance(top, Traced):
-        top.refuse_function(function.__name__)
+        return captured(function, values)
     rule = _batch if isinstance(top, Batched) else _dual
     return rule(function, values, top)
 

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.core.errors import CaptureError
 from compiler.core.protocols import CompiledFunction, CompiledPullback
 from dynamic.capture.effects import Effects, requires
-from dynamic.core.errors import AutogradError
+from dynamic.core.errors import AutogradError, DeferredError
 from dynamic.core.spec import Spec
 from dynamic.func.tracer import Tracer
 from dynamic.tape.grad_mode import mode, recording
@@ -45,7 +45,10 @@ def call(
     if not needed or not mode.enabled or mode.inference:
         return [wrap(result) for result in function.forward(values)]
     needs = tuple([i for i, edge in enumerate(edges) if edge is not None])
-    reverse = function.reverse(needs)
+    try:
+        reverse = function.reverse(needs)
+    except DeferredError as error:
+        return _failing(function, values, error.__cause__)
     if not reverse.floating:
         return [wrap(result) for result in function.forward(values)]
     results, kept = reverse.forward(values)
@@ -61,6 +64,15 @@ def call(
     announce(node)
     for i in reverse.floating:
         tensors[i]._node = node.head(i)
+    return tensors
+
+
+def _failing(function: CompiledFunction, values: Sequence[Any], error: Any) -> list[Any]:
+    """The results, whose derivatives are an error."""
+    tensors = [wrap(result) for result in function.forward(values)]
+    for one in tensors:
+        if one._array.dtype.kind == "f":
+            one._node = Failing(one._array, error, f"{function.name}Backward")
     return tensors
 
 

@@ -66,10 +66,12 @@ class Capture:
     def inside(self, module: Any) -> Iterator[None]:
         """Inside the block a module is called: what it makes is in the scope of its name.
 
-        That is what the module around it calls it, or its class.
+        That is what the module around it calls it, or its class; both, if that is a number.
         """
         around = self.modules[-1].named_modules() if self.modules else ()
         name = next((one for one, part in around if part is module and one), "")
+        if name.isdecimal():
+            name = f"{name} {type(module).__name__}"
         self.modules.append(module)
         try:
             with scope(name or type(module).__name__):

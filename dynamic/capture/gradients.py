@@ -17,7 +17,7 @@ from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.transforms.autodiff import cotangents_of, depending_on
 from dynamic.capture.effects import Backward, SetGrad
-from dynamic.core.errors import AutogradError
+from dynamic.core.errors import AutogradError, DeferredError
 from dynamic.tape.grad_mode import record_if
 from dynamic.tape.nodes import FREED
 
@@ -115,7 +115,11 @@ class Gradients:
             raise AutogradError(FREED)
         if not keep:
             self._freed |= read
-        return cotangents_of(roots, targets, [one.expression for one in seeds])
+        try:
+            return cotangents_of(roots, targets, [one.expression for one in seeds])
+        except DeferredError as error:
+            assert error.__cause__ is not None
+            raise error.__cause__ from None
 
     def is_freed(self, expression: Expression) -> bool:
         """Whether a value has a graph of which a reverse pass has freed a part."""

@@ -307,15 +307,6 @@ class Traced(Handle, Tracer, plain=False):
         array = self._array
         return array.values() if isinstance(array, Unknown) else array
 
-    def refuse_function(self, name: str) -> NoReturn:
-        """Refuse a user's Function on traced tensors."""
-        refuse(
-            f"{name}.apply: the backward of an autograd.Function is Python code, which a graph "
-            "does not contain",
-            "write its forward in ops, whose gradients are known, with detach() where a part has "
-            "none",
-        )
-
     @property
     def requires_grad(self) -> bool:
         """Whether a gradient flows to it; of an operand that is that of each call."""

@@ -21,5 +21,9 @@ class MissingMethodError(StaticGraphError, NotImplementedError):
     """A Function lacks the method that the call needs."""
 
 
+class DeferredError(Exception):
+    """An error, the cause, of whoever differentiates a part of a graph, not of who makes it."""
+
+
 class SizeError(ShapeError, RuntimeError):
     """The shapes of an op's operands do not fit; PyTorch raises RuntimeError."""

@@ -6,6 +6,8 @@ from dataclasses import KW_ONLY, InitVar
 from typing import Any, ClassVar
 
 from compiler.core.errors import OptionError
+from compiler.core.refusals import refuse
+from compiler.graph.expression import Expression
 from dynamic.core.dtypes import INT64
 from dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
@@ -178,6 +180,11 @@ class _BatchNorm(_RunningStatistics):
             raise OptionError(f"expected {wanted} input (got {input.ndim}D input)")
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.num_batches_tracked is not None:
+            if isinstance(input, Expression):
+                refuse(
+                    f"{self._get_name()}: running statistics change in place, which a graph cannot",
+                    "call eval() first, or make the layer with track_running_stats=False",
+                )
             self.num_batches_tracked.add_(1)
             if self.momentum is None:
                 count = self.num_batches_tracked

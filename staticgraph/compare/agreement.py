@@ -91,3 +91,59 @@ def _compare_array(
         relative = largest / scale if largest and scale else largest
         found[name] = Agreement(relative, largest <= limit * scale + spared)
     return found
+
+
+OWN_ERRORS = 8
+"""How many times its own rounding error the others may be from a reference."""
+
+
+def against(
+    reference: Sequence[Any], found: Sequence[Any], exact: Sequence[Any] | None = None
+) -> Agreement:
+    """How far arrays are from those of a reference, relative to the largest element of each.
+
+    Of the largest element of all of them one unit in the last place is allowed everywhere: what
+    cancels to zero keeps the rounding of what was cancelled. What is no floating-point number must
+    be equal; infinities and nans must be at the same places.
+
+    Args:
+        exact: the reference in higher precision. A result as ill-conditioned as the derivative of
+            tanh where it is nearly 1 is as far from it in the reference itself, and may be so in
+            others.
+    """
+    worst = Agreement(0.0, True)
+    if len(found) != len(reference):
+        return DIFFERENT
+    pairs = [(np.asarray(x), np.asarray(y)) for x, y in zip(reference, found, strict=True)]
+    if any(expected.shape != given.shape for expected, given in pairs):
+        return DIFFERENT
+    floating = [expected for expected, _ in pairs if expected.dtype.kind == "f"]
+    largest = max((_largest(one[np.isfinite(one)]) for one in floating), default=0.0)
+    for i, (expected, given) in enumerate(pairs):
+        spared = 0.0
+        if expected.dtype.kind == "f":
+            spared = float(np.finfo(expected.dtype).eps) * largest
+            if exact is not None and exact[i].shape == expected.shape:
+                error = expected - exact[i]
+                spared += OWN_ERRORS * _largest(error[np.isfinite(error)])
+        worst = _worse(worst, _against(expected, given, spared))
+    return worst
+
+
+def _against(expected: Any, given: Any, spared: float) -> Agreement:
+    if expected.dtype.kind != "f":
+        differ = float(np.count_nonzero(expected != given))
+        return Agreement(differ, differ == 0)
+    finite = np.isfinite(expected)
+    if not np.array_equal(expected[~finite], given[~finite], equal_nan=True):
+        return DIFFERENT
+    if not np.isfinite(given[finite]).all():
+        return DIFFERENT
+    one = expected[finite].astype(np.float64)
+    scale, apart = _largest(one), _largest(one - given[finite])
+    limit = TOLERANCE[expected.dtype.name] * scale + spared
+    return Agreement(apart / scale if apart and scale else apart, apart <= limit)
+
+
+def _largest(values: Any) -> float:
+    return float(np.max(np.abs(values), initial=0))

@@ -8,10 +8,15 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compiler.core.errors import MissingExtraError, OptionError
 from staticgraph.compare import INTERRUPTED
+from staticgraph.compare.own.subject import names_function
+
+if TYPE_CHECKING:
+    from staticgraph.compare.own.contest import Task
+    from staticgraph.compare.records import Settings
 
 ROUNDS, SECONDS, STARTS = 9, 0.3, 3
 
@@ -31,7 +36,17 @@ def _add_compare(commands: Any) -> None:
         "what was measured is kept.",
     )
     add = command.add_argument
-    add("workloads", nargs="*", metavar="workload", help="which ones; all if none is named")
+    add("workloads", nargs="*", metavar="workload",
+        help="which ones, all if none is named; or your own function: my.py:loss")  # fmt: skip
+    add("--inputs", metavar="SPEC",
+        help="arguments of your function: x=f32[n,64],y=i64[0..9][n],k=3")  # fmt: skip
+    add("--sweep", action="append", default=[], metavar="SIZES",
+        help="values of a size of the inputs: n=1..4096, or n=1,10,100; once for each")  # fmt: skip
+    add("--gradient", metavar="NAMES", help="by which inputs; all of floating point if not given")
+    add("--no-gradient", action="store_true", help="values alone")
+    add("--claims", type=Path, metavar="FILE",
+        help="measure what is said of static and dynamic graphs, and write a page; - prints; "
+        "names then choose claims")  # fmt: skip
     add("--list", action="store_true", help="print the workloads and end")
     add("--peers", metavar="NAMES", help="torch,jax,pytensor or none; those installed if not given")
     add("--peer", action="append", default=[], metavar="NAME=PYTHON",
@@ -49,6 +64,7 @@ def _add_compare(commands: Any) -> None:
         help="processes that are started with empty caches (%(default)s)")  # fmt: skip
     add("--json", type=Path, metavar="FILE", help="write everything that was measured")
     add("--markdown", type=Path, metavar="FILE", help="write a page with tables")
+    add("--html", type=Path, metavar="FILE", help="write a report, with everything in one file")
     add("--plot", type=Path, metavar="FILE", help="draw the times against the limits (.svg, .png)")
     command.set_defaults(run=run_compare)
 
@@ -73,6 +89,11 @@ def run_compare(given: argparse.Namespace) -> int:
             print(f"{name:18} {workload.TITLE}")
         return 0
     _require("rich", *(["matplotlib"] if given.plot else []))
+    if given.claims is not None:
+        return _run_claims(given)
+    if given.sweep or any(map(names_function, given.workloads)):
+        return _run_over_sizes(given)
+    _check_not_given(given)
     from staticgraph.compare.session import Plan, run
 
     return run(
@@ -86,7 +107,95 @@ def run_compare(given: argparse.Namespace) -> int:
             json=_writable(given.json),
             markdown=_writable(given.markdown),
             plot=_plot(given.plot),
+            html=_writable(given.html),
         )
+    )
+
+
+def _run_claims(given: argparse.Namespace) -> int:
+    """The page "static or dynamic?"."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    from staticgraph.compare.claims.page import chosen, write
+    from staticgraph.compare.claims.records import Setup
+
+    chosen(given.workloads)
+    path = None if given.claims == Path("-") else _writable(given.claims)
+    setup = Setup(
+        _positive("--seconds", given.seconds), _peers(given.peers, given.peer).get("torch")
+    )
+    console = Console(stderr=True)
+    try:
+        with console.status("claims") as status:
+            write(path, given.workloads, setup, lambda name: status.update(escape(name)))
+    except KeyboardInterrupt:
+        console.print("interrupted: nothing was written", style="yellow")
+        return INTERRUPTED
+    return 0
+
+
+def _run_over_sizes(given: argparse.Namespace) -> int:
+    """A function of the user's, or one workload over batch sizes."""
+    from staticgraph.compare.own.run import Output, run
+    from staticgraph.compare.own.tasks import task_of_workload
+
+    if len(given.workloads) != 1:
+        raise OptionError("compare: one function, or one workload, at a time has sizes or --inputs")
+    for option, value in (("--markdown", given.markdown), ("--plot", given.plot)):
+        if value is not None:
+            raise OptionError(f"compare: {option} is for workloads in one size: there is --html")
+    (name,) = given.workloads
+    if names_function(name):
+        task = _own_task(given, name)
+    else:
+        _check_not_given(given)
+        task = task_of_workload(name, given.sweep, _settings(given))
+    output = Output(_writable(given.json), _writable(given.html))
+    return run(task, _peers(given.peers, given.peer), output)
+
+
+def _own_task(given: argparse.Namespace, name: str) -> Task:
+    from staticgraph.compare.own.specs import read_inputs
+    from staticgraph.compare.own.subject import read_subject
+    from staticgraph.compare.own.tasks import task_of
+
+    subject = read_subject(name)
+    if given.inputs is None:
+        takes = ", ".join(subject.parameters or subject.required)
+        example = ",".join(f"{one}=f32[n,64]" for one in subject.required) or "x=f32[n,64]"
+        raise OptionError(
+            f"compare: what are the arguments of {subject.name}({takes})? --inputs '{example}'"
+        )
+    gradient: Sequence[str] | None = None
+    if given.no_gradient:
+        gradient = ()
+    elif given.gradient is not None:
+        gradient = [one for one in given.gradient.split(",") if one]
+    return task_of(subject, read_inputs(given.inputs), given.sweep, gradient, _settings(given))
+
+
+def _check_not_given(given: argparse.Namespace) -> None:
+    """OptionError for options that a workload has no use for."""
+    for option, value in (
+        ("--inputs", given.inputs),
+        ("--gradient", given.gradient),
+        ("--no-gradient", given.no_gradient or None),
+    ):
+        if value is not None:
+            raise OptionError(f"compare: {option} is for a function of your own: my.py:loss")
+
+
+def _settings(given: argparse.Namespace) -> Settings:
+    from staticgraph.compare.kinds import THREAD_VARIABLES
+    from staticgraph.compare.records import Settings
+
+    return Settings(
+        threads=_threads(given.threads),
+        seconds=_positive("--seconds", given.seconds),
+        rounds=int(_positive("--rounds", given.rounds)),
+        starts=int(_positive("--starts", given.starts)),
+        variables=THREAD_VARIABLES,
     )
 
 

@@ -82,6 +82,11 @@ class Process:
             raise ContenderError(self._last_words()) from None
         return self._receive(LONGEST_ANSWER + order.get("seconds", 0))[0]
 
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._child.pid
+
     def close(self) -> None:
         """End the process and whatever it started."""
         assert self._child.stdin is not None

@@ -44,7 +44,8 @@ class Taken:
 class Race:
     """The contenders on one workload; `taken` grows while it runs and outlives an interruption.
 
-    `watch` is told what is done next, once per step of `steps`.
+    `watch` is told what is done next, once per step of `steps`; `between` is called after each
+    round, for what is to be measured as often as the contenders.
     """
 
     def __init__(
@@ -54,11 +55,13 @@ class Race:
         settings: Settings,
         folder: Path,
         watch: Callable[[str], None],
+        between: Callable[[], None],
     ) -> None:
         self.workload = workload
         self.settings = settings
         self.folder = folder
         self.watch = watch
+        self.between = between
         self.taken = [Taken(contender) for contender in contenders]
         self._running: dict[int, Process] = {}
         self._caches: dict[str, Path] = {}
@@ -85,6 +88,7 @@ class Race:
             self._compare([arrays[name] for name in self.workload.PARAMETERS])
             for turn in range(self.settings.rounds):
                 self._each(f"round {turn + 1}", self._measure, turn)
+                self.between()
             self._each("profile", self._profile, of=_is_profiled)
         finally:
             for process in self._running.values():

@@ -15,7 +15,10 @@ and answers to lines that it reads:
     {"do": "profile"}                                -> {"steps": [[ops, seconds], ...]}
 
 A task that names a script and arguments asks for what its function `contender` gives: a report,
-which stands beside "ready", and steps, of which an order to measure names one (`scripts.py`).
+which stands beside "ready", and steps, of which an order to measure names one (`scripts.py`). A
+step that is no measurement is run by another order:
+
+    {"do": "run", "step": name, "arguments": [...]}  -> {"answer": what it returns}
 """
 
 from __future__ import annotations
@@ -165,7 +168,11 @@ def serve_script(task: Mapping[str, Any], reply: Callable[[Mapping[str, Any]], N
     reply({"stages": {}})
     for line in sys.stdin:
         order = json.loads(line)
-        reply(sample(steps[order["step"]], order["seconds"]))
+        step = steps[order["step"]]
+        if order["do"] == "run":
+            reply({"answer": step(*order["arguments"])})
+        else:
+            reply(sample(step, order["seconds"]))
 
 
 def main() -> None:

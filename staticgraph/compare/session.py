@@ -14,10 +14,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from compiler.inspect.limits import Limits, measure_limits, strongest
+from compiler.inspect.limits import Limits, strongest
 from staticgraph.compare import INTERRUPTED
 from staticgraph.compare.kinds import KINDS, THREAD_VARIABLES, Contender
 from staticgraph.compare.machine import this_machine
+from staticgraph.compare.meter import Meter, Need
 from staticgraph.compare.outcome import outcome
 from staticgraph.compare.race import Race, Taken
 from staticgraph.compare.records import Machine, Outcome, Report, Settings
@@ -26,7 +27,8 @@ from staticgraph.compare.report.table import print_limits, print_outcome, print_
 from staticgraph.compare.workloads import WORKLOADS
 
 FAILED = 1
-LIMIT_SECONDS = 0.05  # for each of some twenty quantities
+LIMIT_SECONDS = 0.05  # for each of some twenty quantities, before a workload
+TURN_SECONDS = 0.02  # for those that a workload needs, in each round
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class Plan:
     json: Path | None = None
     markdown: Path | None = None
     plot: Path | None = None
+    html: Path | None = None
 
     @property
     def settings(self) -> Settings:
@@ -86,11 +89,12 @@ class Session:
     def measure(self) -> None:
         """Measure everything; an interruption ends it, and `complete` stays False."""
         try:
-            for name in self.plan.workloads:
-                self._measure_limits()
-                with tempfile.TemporaryDirectory(prefix="staticgraph-compare-") as folder:
-                    self._measure_workload(name, Path(folder))
-                print_outcome(self.console, self.outcome(name))
+            with Meter({1, self.plan.threads}) as meter:
+                for name in self.plan.workloads:
+                    self._measure_limits(meter)
+                    with tempfile.TemporaryDirectory(prefix="staticgraph-compare-") as folder:
+                        self._measure_workload(name, Path(folder), meter)
+                    print_outcome(self.console, self.outcome(name))
             self.complete = True
         except KeyboardInterrupt:
             self.console.print("interrupted: this is what was measured", style="yellow")
@@ -111,20 +115,19 @@ class Session:
         limits = strongest(list(self.limits.values()))
         return outcome(name, WORKLOADS[name], self.taken[name], self.plan.missing(), limits)
 
-    def _measure_limits(self) -> None:
-        """Measure them before each workload, since the machine may be busy: the best counts."""
-        numbers = sorted({1, self.plan.threads})
+    def _measure_limits(self, meter: Meter) -> None:
+        """Measure all of them before each workload; what it needs, in each of its rounds too."""
         with _progress() as progress:
-            task = progress.add_task("the machine's limits", total=len(numbers))
-            for threads in numbers:
-                found = measure_limits(threads, min(LIMIT_SECONDS, self.plan.seconds))
-                best = strongest([found, self.limits.get(threads, found)])
-                assert best is not None
-                self.limits[threads] = best
-                progress.advance(task)
+            progress.add_task("the machine's limits", total=None)
+            meter.measure(min(LIMIT_SECONDS, self.plan.seconds))
+        self._note(meter)
 
-    def _measure_workload(self, name: str, folder: Path) -> None:
+    def _note(self, meter: Meter) -> None:
+        self.limits = {found.threads: found for found in meter.limits()}
+
+    def _measure_workload(self, name: str, folder: Path, meter: Meter) -> None:
         place = f"[{self.plan.workloads.index(name) + 1}/{len(self.plan.workloads)}] {name}"
+        workload = WORKLOADS[name]
         with _progress() as progress:
             task = progress.add_task(escape(place))
             announced = 0
@@ -134,10 +137,22 @@ class Session:
                 progress.update(task, completed=announced, description=escape(f"{place}: {what}"))
                 announced += 1
 
-            race = Race(WORKLOADS[name], self.plan.contenders(), self.plan.settings, folder, watch)
+            need = Need(workload.BYTES, {workload.DTYPE: workload.FLOPS})
+
+            def between() -> None:
+                meter.follow(min(TURN_SECONDS, self.plan.seconds), need)
+
+            race = Race(
+                workload, self.plan.contenders(), self.plan.settings, folder, watch, between
+            )
             progress.update(task, total=race.steps)
             self.taken[name] = race.taken
-            race.run()
+            try:
+                race.run()
+                progress.update(task, description=escape(f"{place}: the machine's limits"))
+                meter.until(lambda: min(one.minimum for one in race.taken), need)
+            finally:
+                self._note(meter)
 
 
 def _progress() -> Progress:
@@ -165,7 +180,7 @@ def run(plan: Plan) -> int:
         print_limits(console, limits)
     print_summary(console, report)
     _write(plan, report)
-    for path in (plan.json, plan.markdown, plan.plot):
+    for path in (plan.json, plan.markdown, plan.plot, plan.html):
         if path is not None:
             console.print(f"written: {path}", markup=False)
     if not session.complete:
@@ -180,6 +195,10 @@ def _write(plan: Plan, report: Report) -> None:
         from staticgraph.compare.report.plot import save_plot
 
         save_plot(report, plan.plot)
+    if plan.html is not None:
+        from staticgraph.compare.report.workload_page import page
+
+        plan.html.write_text(page(report), encoding="utf-8")
     if plan.markdown is not None:
         picture = None
         if plan.plot is not None:

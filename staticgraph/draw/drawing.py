@@ -20,7 +20,8 @@ from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.graph.view import nodes_of
 from compiler.viz.layout import Edge
-from staticgraph.draw.labels import is_number, label, one_line, roles_of
+from staticgraph.draw.folding import folded
+from staticgraph.draw.labels import Line, is_number, label, one_line, roles_of
 from staticgraph.draw.picture import Picture, Vertex, paint
 
 FORMATS = ("svg", "png", "pdf")
@@ -71,6 +72,7 @@ def draw(
     values: Mapping[Any, object] | None = None,
     gradients: Mapping[Any, object] | None = None,
     title: str | None = None,
+    fold: int | None = None,
 ) -> Drawing:
     """Draw a graph: leaves at the bottom, every node above its operands, these from left to right.
 
@@ -83,19 +85,28 @@ def draw(
         values: arrays to print on the nodes, in green; keys are nodes or expressions.
         gradients: arrays to print on the nodes, in blue.
         title: written above.
+        fold: how many levels of scopes (`sg.scope`) are opened; what is in a scope below is one
+            box, with its gradient and its updates as boxes of their own. 0: each outermost scope
+            is a box; None: all are opened.
 
     Raises:
-        OptionError: the path has another suffix.
+        OptionError: the path has another suffix, or `fold` is no such number.
         GraphError: `graph` is no graph, or a key of values or gradients is not in it.
         MissingExtraError: matplotlib is not installed.
     """
     if path is not None:
         _format_of(path)
     _require_matplotlib()
+    if fold is not None and (isinstance(fold, bool) or not isinstance(fold, int) or fold < 0):
+        raise OptionError(f"draw: fold is a number of levels from 0, or None, not {fold!r:.80}")
     dag = _graph_of(graph)
     shown = [_by_node(dag, given or {}) for given in (values, gradients)]
     with _settings():
-        figure = paint(_picture(dag, *shown), title, [values is not None, gradients is not None])
+        figure = paint(
+            _picture(dag, shown[0], shown[1], fold),
+            title,
+            [values is not None, gradients is not None],
+        )
     drawing = Drawing(figure, one_line(title or "computation graph"))
     if path is not None:
         drawing.save(path)
@@ -177,24 +188,44 @@ def _by_node(graph: nx.MultiDiGraph[int], given: Mapping[Any, object]) -> dict[i
 
 
 def _picture(
-    graph: nx.MultiDiGraph[int], values: Mapping[int, object], gradients: Mapping[int, object]
+    graph: nx.MultiDiGraph[int],
+    values: Mapping[int, object],
+    gradients: Mapping[int, object],
+    fold: int | None,
 ) -> Picture:
     nodes = nodes_of(graph)
     roles = roles_of(graph.graph, nodes)
+    boxes = {} if fold is None else folded(graph, fold)
     vertices: list[Vertex] = []
-    edges: list[Edge] = []
+    tails: list[list[int]] = []  # per vertex those that it is made of
     at: dict[int, int] = {}
 
-    def add(id: int) -> int:
-        lines = label(nodes[id], roles.get(id, []), values.get(id), gradients.get(id))
-        vertices.append(Vertex(lines, nodes[id].op.name, id in roles))
+    def add(lines: tuple[Line, ...], kind: str, is_output: bool) -> int:
+        vertices.append(Vertex(lines, kind, is_output))
+        tails.append([])
         return len(vertices) - 1
 
+    def add_node(id: int) -> int:
+        lines = label(nodes[id], roles.get(id, []), values.get(id), gradients.get(id))
+        return add(lines, nodes[id].op.name, id in roles)
+
+    for box in dict.fromkeys(boxes.values()):
+        head = add(box.lines(roles), "scope", any(id in roles for id in box.nodes))
+        at |= dict.fromkeys(box.nodes, head)
     for id, node in nodes.items():
         if is_number(node) and id not in roles and graph.out_degree(id):
             continue
-        operands = [at[operand] if operand in at else add(operand) for operand in node.operands]
-        at[id] = head = add(id)
-        count = len(operands)
-        edges += [Edge(tail, head, place, count) for place, tail in enumerate(operands)]
+        if id in boxes:
+            head = at[id]
+            outside = dict.fromkeys(at[one] for one in node.operands if at.get(one, head) != head)
+            tails[head] += [one for one in outside if one not in tails[head]]
+        else:
+            operands = [at[one] if one in at else add_node(one) for one in node.operands]
+            at[id] = head = add_node(id)
+            tails[head] += operands
+    edges = [
+        Edge(tail, head, place, len(found))
+        for head, found in enumerate(tails)
+        for place, tail in enumerate(found)
+    ]
     return Picture(tuple(vertices), tuple(edges))

@@ -32,6 +32,7 @@ FILLS = {
     "placeholder": "#fff1c2",
     "variable": "#d8e9ff",
     "constant": "#e6e8eb",
+    "scope": "#e9f5ec",
     "op": "#ffffff",
     "output": "#ffdfcc",
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO, final
 
 from compiler.compile import compile_graph, is_cached
 from compiler.core import fork
+from compiler.core.errors import OptionError
 from compiler.core.options import Options
 from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from compiler.inspect.explanation import Explanation
     from compiler.inspect.plan import Plan
     from compiler.inspect.profile import Profile
+    from compiler.inspect.replay import Replay
     from staticgraph.draw import Drawing
+    from staticgraph.view import Inputs, View
 
 
 def executable_of(
@@ -69,6 +72,7 @@ class Executable:
         options: how it was compiled.
         runner: what runs calls; of a `CompiledRunner` the direct path has also `_kernel`, itself,
             and `_idle`, its workspaces.
+        before_first_call: what the lint does then, or None.
 
     Example:
         >>> x = sg.placeholder("x", (None,), "float64")
@@ -78,7 +82,8 @@ class Executable:
     """
 
     __slots__ = (
-        "_idle", "_kernel", "definition", "name", "options", "restructure", "runner",
+        "_idle", "_kernel", "before_first_call", "definition", "name", "options", "restructure",
+        "runner",
     )  # fmt: skip
 
     def __init__(
@@ -95,6 +100,7 @@ class Executable:
         self.options = options
         self.runner = runner
         self._idle: list[Workspace] = []
+        self.before_first_call: Callable[[], None] | None = None
 
     def __call__(self, /, *args: object, **kwargs: object) -> Any:
         """Run on arrays, by position or by the placeholders' names.
@@ -138,6 +144,9 @@ class Executable:
 
     def _settled(self) -> Runner:
         """What runs calls from now on."""
+        if self.before_first_call is not None:
+            tell, self.before_first_call = self.before_first_call, None
+            tell()
         self.runner = self.runner.settled
         if isinstance(self.runner, CompiledRunner):
             self._kernel = self.runner
@@ -361,7 +370,7 @@ class Executable:
         """
         from compiler.export.kernel_file import export
 
-        runner = self.runner.compiled("export")
+        runner = self.runner.compiled("export").unchecked()
         export(runner, path, inputs, runner.over(self._copied(copy.copy)))
 
     def step(
@@ -412,8 +421,9 @@ class Executable:
         """
         from compiler.export.stepping import step
 
-        runner = self.runner.compiled("step")
-        return step(runner, args, kwargs, break_at, commands, stdin, stdout, update)
+        runner = self.runner.compiled("step").unchecked()
+        found = step(runner, args, kwargs, break_at, commands, stdin, stdout, update)
+        return None if found is None else self.restructure(found)
 
     @property
     def ready(self) -> bool:
@@ -441,11 +451,64 @@ class Executable:
         """
         return self.runner.wait(timeout)
 
-    def trace(self, /, *args: object, **kwargs: object) -> Trace:
+    def replay(self, /, *args: object, **kwargs: object) -> Replay:
+        """Where inf and nan come from, in a call that is run again op by op; `print` tells it.
+
+        Without arguments, what was found of the last call that `on_nonfinite` was told of: it was
+        run again on its inputs and on the variables as they were before it. With arguments, a call
+        with these inputs, on the variables as they are now. Nothing is updated. Both the graph as
+        it was defined and the one that ran, after all rewrites, are run with NumPy, into the bodies
+        of loops and branches, and a rewrite that stands between the two is named.
+
+        Returns:
+            A `Replay`: the outputs and updates that are not finite, and the `causes`, each with its
+            op, `file:line` ("gradient of exp at file:line" for what a gradient computes), the
+            ranges of its operands, the first place that is not finite, and in which iteration of
+            which loop. `intermediate` has what was inf or nan on the way, such as a mask, and of
+            which nothing came.
+
+        Raises:
+            OptionError: there are no arguments, and no call was found to be inf or nan.
+            FeedError, DTypeError, ShapeError: the inputs do not fit.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], sg.sum(sg.log(x)), name="f", on_nonfinite="raise")
+            >>> f(np.array([1.0, 0.0]))
+            Traceback (most recent call last):
+            ...
+            compiler.core.errors.NonFiniteError: f: not finite: output
+              log = float64[2]: 1 not finite, the first is -inf at [1], of 0  (...)
+                operand 0: float64[2] from 0 to 1
+            >>> f.replay().first.op, f.replay(np.array([1.0, 2.0])).causes
+            ('log', ())
+        """
+        runner = self._settled()
+        if args or kwargs:
+            return runner.replay(args, kwargs)
+        found = None if runner.lost is None else runner.lost.asked()
+        if found is not None:
+            return found
+        if self.feeds:
+            raise OptionError(
+                f"{self.name}: no call was inf or nan that compile(..., on_nonfinite=...) was told "
+                "of: give replay the inputs of a call"
+            )
+        return runner.replay((), {})
+
+    def trace(self, /, *args: object, **kwargs: Any) -> Trace:
         """Every intermediate value for some inputs, op by op with NumPy as in debug mode.
 
-        Nothing is updated. `print(executable.trace(...))` lists each op of the graph as it was
-        defined, with the type and range of its value and the line that it comes from.
+        Nothing is updated. `print(executable.trace(...))` lists each op with the type and range of
+        its value and the line that it comes from; what gradients compute comes at last (`forward`
+        and `gradient` have each alone). Ops in loops and branches are listed below the iteration,
+        or branch, in which they ran.
+
+        Args:
+            rewrites: unless a placeholder has this name: False for the graph as it was defined,
+                True for the one that runs, after all rewrites.
+            iterations: unless a placeholder has this name: of how many iterations of each loop the
+                steps are kept; 3 if it is not given, None for all.
 
         Example:
             >>> x = sg.placeholder("x", (None,), "float64")
@@ -453,16 +516,17 @@ class Executable:
             multiply(float64[1], float64[1]) = float64[1] [9.]  (...)
             sin(float64[1]) = float64[1] [0.412118]  (...)
         """
-        from compiler.inspect.debug import trace
+        from staticgraph.executables.traces import trace_of
 
-        return trace(self.definition, self.feeds, self.name, args, kwargs)
+        return trace_of(self.definition, lambda: self.lowered, self.name, args, kwargs)
 
     def draw(self, path: Any = None, **options: Any) -> Drawing:
         """Draw the graph as it was defined, to an SVG, PNG or PDF file if a path is given.
 
         Args:
             path: where to save; the suffix decides the format.
-            options: `values`, `gradients` and `title`, as `staticgraph.draw.draw` takes them.
+            options: `values`, `gradients`, `title` and `fold`, as `staticgraph.draw.draw` takes
+                them; with `fold=0` each outermost scope is one box.
 
         Raises:
             MissingExtraError: matplotlib is not installed (the extra `draw`).
@@ -474,6 +538,31 @@ class Executable:
         from staticgraph.draw import draw  # matplotlib is an extra, and slow to import
 
         return draw(self.graph, path, **options)
+
+    def view(self, path: str | os.PathLike[str] | None = None, *, inputs: Inputs = None) -> View:
+        """One page for a browser: your lines beside the graph beside the kernel, linked.
+
+        The graph is shown before and after the passes, with the gradient and the updates in lanes
+        of their own, and folded: scopes (`sg.scope`), lines, fused groups, loops and branches are
+        boxes that open. The page is one file without anything to load. Nothing is updated.
+
+        Args:
+            path: of the file to write, `.html`; None for none: the result shows itself in
+                notebooks, and has `save`.
+            inputs: what a call takes, as a tuple or a dict by names: to show each value, its range
+                and what is not finite, evaluated op by op with NumPy, and the time of each step.
+
+        Raises:
+            OptionError: the path has another suffix, or the inputs are neither.
+            FeedError, DTypeError, ShapeError: the inputs do not fit.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> page = sg.compile([x], x * x).view("square.html", inputs=(np.ones(3),))
+        """
+        from staticgraph.view import view_of
+
+        return view_of(self.name, self.definition, self._settled(), path, inputs)
 
     def _repr_svg_(self) -> str:
         return self.draw()._repr_svg_()

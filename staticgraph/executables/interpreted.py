@@ -11,6 +11,7 @@ from compiler.core.options import Options
 from compiler.graph.definition import Definition
 from compiler.inspect.debug import Step
 from compiler.inspect.interpreted import Interpreted
+from compiler.inspect.lost import Lost
 from compiler.pipeline import pipeline
 from compiler.runners.background import BackgroundRunner
 from compiler.runners.compiled import CompiledRunner
@@ -33,7 +34,8 @@ def run_op_by_op(
     if background and debug:
         raise OptionError("compile: debug compiles nothing that could be left to the background")
     pipeline(options.numerics, options.disabled)  # what it raises, it raises here
-    interpreted = Interpreted(definition, feeds_of(definition), restructure, name)
+    lost = None if options.on_nonfinite is None else Lost(options.on_nonfinite)
+    interpreted = Interpreted(definition, feeds_of(definition), restructure, name, lost)
     if debug:
         return DebugRunner(interpreted, debug if callable(debug) else None)
 

@@ -28,6 +28,7 @@ from staticgraph.executables.executable import Executable
 FORMAT = "staticgraph executables 1"
 GRAPH, HASHES = "graph.json", "sha256"
 OPTIONS = {"numerics", "disable", "fuse", "backend"}
+CHECKED = "on_nonfinite"  # is there if it was given
 
 
 def save(executables: Executable | Mapping[str, Executable], path: str | os.PathLike[str]) -> None:
@@ -91,6 +92,7 @@ def _record(writer: Writer, executable: Executable) -> Form:
             "disable": sorted(options.disabled),
             "fuse": options.fuse,
             "backend": options.backend,
+            **({} if options.on_nonfinite is None else {CHECKED: options.on_nonfinite}),
         },
         "graph": writer.graph(executable.graph),
         "structure": _write_structure(writer, structure),

@@ -133,7 +133,7 @@ class Reverse:
         outputs = tuple(found)
         self.pullback = Compiled(
             Trace(name, tuple(inputs), outputs, structure, (), define(inputs, outputs)),
-            function.options,
+            {**function.options, "lint": "off"},  # what is to say is said of the function
         )
         self.reads = frozenset(
             i - len(seeds) for i in needed_inputs(inputs, found, {}) if i >= len(seeds)

@@ -94,6 +94,8 @@ def watched(
         elif before is not None:
             before.enable()
         changes = [*surroundings.guards.changes(), *given.changes()]
+        if surroundings.on_tensors:
+            changes = [one for one in changes if id(one[0].owner) not in surroundings.tables]
         moved = [one for one in states if one.changed()]
         cached = surroundings.cached
         if moved or any((id(read.owner), read.key) not in cached for read, _ in changes):

@@ -6,11 +6,12 @@ import copy
 import functools
 import inspect
 import operator
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,7 +37,13 @@ from staticgraph.tracing.signature import (
 )
 from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
 
-_OPTIONS = frozenset({"numerics", "threads", "disable", "fuse", "backend", "background", "debug"})
+if TYPE_CHECKING:
+    from staticgraph.view import View
+
+_OPTIONS = frozenset((
+    "numerics", "threads", "disable", "fuse", "backend", "background", "debug", "lint", "checks",
+    "on_nonfinite",
+))  # fmt: skip
 
 _OF_STEP = frozenset({"break_at", "commands", "stdin", "stdout"})
 
@@ -268,8 +275,45 @@ class Function:
             >>> f.executable(np.array([1.0, 3.0]))
             <executable share(x: float64[x.0])>
         """
-        call, _, _ = self._find(take_apart(self.name, args, kwargs))
-        return call.compiled.part.executable
+        return self.captured(*args, **kwargs)[0].part.executable
+
+    @property
+    def plain(self) -> Callable[..., Any]:
+        """The function that was given.
+
+        Example:
+            >>> f = sg.function(abs)
+            >>> f.plain is abs
+            True
+        """
+        return self._f
+
+    def captured(self, /, *args: object, **kwargs: object) -> tuple[Compiled, list[Any]]:
+        """What serves a call with these arguments, and its operands, one per input of the trace:
+        arrays and tensors, then the tensors of modules.
+
+        Example:
+            >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
+            >>> compiled, operands = f.captured(np.array([1.0, 3.0]))
+            >>> print(compiled.trace, len(operands))
+            share(float64[x.0]) -> float64[x.0] 1
+        """
+        call, operands, _ = self._find(take_apart(self.name, args, kwargs))
+        return call.compiled, operands
+
+    def view(self, path: str | os.PathLike[str] | None = None, *, inputs: Sequence[object]) -> View:
+        """A page about what a call with these arguments runs: see `Executable.view`.
+
+        Example:
+            >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
+            >>> page = f.view("share.html", inputs=(np.array([1.0, 3.0]),))
+        """
+        call, operands, _ = self._find(take_apart(self.name, tuple(inputs), {}))
+        tensor = next((x for x in operands if isinstance(x, Operand)), None)
+        arrays = operands if tensor is None else list(tensor.arrays(operands))
+        part = call.compiled.part
+        needed = range(len(arrays)) if part.used is None else part.used
+        return part.executable.view(path, inputs=tuple([arrays[i] for i in needed]))
 
     def step(self, /, *args: object, **kwargs: Any) -> Any:
         """Run the kernel of a call as plain Python under pdb: see `Executable.step`.

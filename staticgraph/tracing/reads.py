@@ -65,6 +65,8 @@ class Surroundings:
         guards: the reads.
         states: what cannot be compared but by its state: generators of random numbers, iterators.
         codes: the code that was followed.
+        cached: where cached properties keep what they computed.
+        tables: those of modules, whose changes captures of tensors see themselves.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Surroundings:
             self._seen: dict[int, Any] = {}
             self._classes: set[tuple[type, bool]] = set()
             self.cached: set[tuple[int, str]] = set()
+            self.tables: set[int] = set()
             for root in self.roots:
                 self._value(root, "the function", "?")
             if (len(self._names), self._reflects) == before:
@@ -160,6 +163,7 @@ class Surroundings:
             user = not is_own(_file_of(type(part)))
             for key, value in vars(part).items():
                 if key in _OF_MODULES:
+                    self.tables.add(id(value))
                     if all(one is not module for one in self.own):
                         self._dict(value, own, place)
                     continue

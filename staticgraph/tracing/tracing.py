@@ -20,6 +20,7 @@ from compiler.core.errors import EffectError, FeedError, OptionError, ShapeError
 from compiler.core.refusals import ending_with_refusals
 from compiler.core.types import DType, TensorType
 from compiler.graph.definition import Definition, define
+from compiler.graph.effects import collecting, with_effects
 from compiler.graph.evaluate import evaluate
 from compiler.graph.expression import (
     Expression,
@@ -183,6 +184,7 @@ def trace(
         _capturing(kind, inputs, given, leaves) as capture,
         collecting_facts() as facts,
         collecting_casts() as casts,
+        collecting(loops=0) as shown,
     ):
         operands = [_operand(*pair) for pair in zip(leaves, inputs, strict=True)]
         structure, outputs = flatten_outputs(name, function(operands))
@@ -193,6 +195,7 @@ def trace(
         if capture is not None and effects is not None:
             more, results = capture.extra()
             inputs, made = [*inputs, *more], [*made, *results]
+        made = with_effects(name, made, shown.effects)
     definition = define(inputs, made)
     known = tuple([one for one in casts if not _has_sizes(one)])
     facts_of = tuple(dict.fromkeys(facts))

@@ -10,6 +10,7 @@ from compiler import ops
 from compiler.core.dims import Size, assume_equal
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.pytree import leaves, mapped, rebuilt, spread_over, structure
+from compiler.graph.effects import collecting, depth, emit_batched
 from compiler.graph.expression import Expression, handle_among
 from staticgraph.tracing.functions import Function
 from staticgraph.tracing.signature import is_array
@@ -58,13 +59,17 @@ def vmap(f: Callable[..., object], in_axes: object = 0, out_axes: object = 0) ->
             x if whole is None else example(whole) for x, whole in zip(given, wholes, strict=True)
         ]
         handle = handle_among(given)
-        with nullcontext() if handle is None else handle.in_body():
+        with (
+            nullcontext() if handle is None else handle.in_body(),
+            collecting(depth()) as effects,
+        ):
             positional, named = rebuilt((args, kwargs), as_given(examples, given))
             result = mapped(lambda one: as_output("vmap", one), f(*positional, **named))
         batches = {
             one: whole for one, whole in zip(examples, wholes, strict=True) if whole is not None
         }
         places = spread_over(out_axes, result, lambda: _misfit("out_axes", out_axes, result))
+        emit_batched(effects.effects, batched, batches, size)
         found = batched(leaves(result), batches, size)
         return rebuilt(
             result,

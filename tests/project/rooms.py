@@ -54,7 +54,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("runtime", "inputs, threads, the BLAS, the kernel cache"),
         _room("inspect", "interpreter, debugging, profiles, plans, explanations"),
         _room("export", "kernels as files that need NumPy and Numba only, and under pdb"),
-        _room("viz", "layout of graphs, SVG"),
+        _room("viz", "layout of graphs, what is folded into boxes, SVG"),
         _room(
             "root", "`compile_graph`, and the runners of executables",
             "", "compile", "driver", "dump", "pipeline", "runners",
@@ -85,6 +85,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
             "leaves", "linalg", "optim", "regions",
         ),
         _room("draw", "drawings of graphs"),
+        _room("view", "graphs as a page: lines, graph and kernel, linked"),
         _room("executables", "what `compile` returns, and how it is saved"),
         _room("compilation", "`compile`, `run`, `load`", "compilation", "loading"),
         _room("tracing", "`function`: graphs from Python functions"),
@@ -92,6 +93,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("root", "the public names, most of them loaded when they are asked for", ""),
         _room("compare", "the comparison with other frameworks"),
         _room("fuzz", "the campaigns of random programs"),
+        _room("differences", "`diff`: both paradigms on the same inputs, value by value"),
         _room("commands", "the command line", "__main__"),
     ),
 }  # fmt: skip

@@ -27,6 +27,7 @@ OTHERS = {
     "dynamic/nn/init.py": "gains of PyTorch's init.calculate_gain, by its own names",
     "dynamic/nn/recurrent_cells.py": "the two nonlinearities of an RNN cell, by PyTorch's names",
     "dynamic/nn/transformer.py": "activations that PyTorch takes by name",
+    "staticgraph/compare/own/ways/substitutes.py": "names that JAX lacks, where no project is",
     "staticgraph/draw/picture.py": "colours of leaves in a drawing",
 }
 ALLOWED = PYTORCH | OTHERS

@@ -33,7 +33,8 @@ def kernel_key(source: str) -> bytes:
 def launch_plan_key(canonical: str, options: Options) -> bytes:
     """The key of the launch plan of a definition in its canonical form; raises what that raises."""
     disabled = sorted(options.disabled, key=str)
-    chosen = repr((options.numerics, disabled, options.fuse, options.backend))
+    checks = options.on_nonfinite is not None
+    chosen = repr((options.numerics, disabled, options.fuse, options.backend, checks))
     return _digest("launch_plan", _toolchain(), *_settings(), chosen, canonical)
 
 

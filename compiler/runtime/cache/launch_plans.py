@@ -65,6 +65,7 @@ def write_launch_plan(
     form = {
         "code": code.hex(),
         **{name: getattr(launch_plan, name) for name in NUMBERS},
+        "lost": [] if launch_plan.lost is None else [launch_plan.lost],
         "words": launch_plan.words,
         "links": launch_plan.links,
         "gemm": launch_plan.gemm,
@@ -169,8 +170,14 @@ class _Reader(Decoder):
             folded=self._folded(),
             arena=tuple([self._piece(*one) for one in self._list("arena")]),
             hosts=tuple([self._host(*one) for one in self._list("hosts")]),
+            lost=self._lost(),
         )
         return launch_plan, code
+
+    def _lost(self) -> int | None:
+        found = [self._at(at, 1) for at in self._list("lost")]
+        _check(len(found) <= 1)
+        return found[0] if found else None
 
     def _list(self, name: str) -> list[Any]:
         found = self.form[name]

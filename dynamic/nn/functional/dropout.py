@@ -9,6 +9,8 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
+from compiler.core.refusals import refuse
+from compiler.graph.expression import Expression
 from dynamic.tensors.random_numbers import generator
 from dynamic.tensors.tensor import Tensor
 
@@ -24,8 +26,13 @@ def _refused(p: float) -> OptionError:
     return OptionError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _kept(input: Tensor, p: float, channels: int | None) -> Any:
+def _kept(input: Any, p: float, channels: int | None = None) -> Any:
     """Which elements stay, or which channels, with the axes from `channels` on of size 1."""
+    if isinstance(input, Expression):
+        refuse(
+            "dropout: a graph would repeat its random numbers",
+            "call eval() first, or take the mask as an argument",
+        )
     shape = tuple(input.shape)
     if channels is not None:
         shape = (*shape[:channels], *(1,) * (len(shape) - channels))
@@ -53,8 +60,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
         raise _refused(p)
     if not training or p == 0:
         return input
-    kept = generator().random(tuple(input.shape), np.float32) >= p
-    mask = _scaled(kept, p, np.dtype(input.dtype))
+    mask = _scaled(_kept(input, p), p, np.dtype(input.dtype))
     return input.mul_(input.constant(mask)) if inplace else input * input.constant(mask)
 
 

@@ -110,7 +110,7 @@ def _machine(report: Report) -> str:
     ]
     for limits in report.limits:
         rates = ", ".join(
-            f"{rate / 1e9:.0f} GB/s over {size >> 20} MiB"
+            f"{rate / 1e9:.0f} GB/s over {numbers.binary(size)}"
             for size, rate in limits.bandwidth.items()
         )
         flops = ", ".join(f"{rate / 1e9:.0f} GFLOP/s {name}" for name, rate in limits.flops.items())

@@ -40,6 +40,11 @@ def megabytes(size: int | None) -> str:
     return "-" if size is None else f"{size / 1e6:,.1f} MB"
 
 
+def binary(size: int) -> str:
+    """A size that is a multiple of a power of two."""
+    return f"{size >> 20} MiB" if size >= 2**20 else f"{size >> 10} KiB"
+
+
 def share(value: float | None) -> str:
     """A fraction in percent."""
     return "-" if value is None else f"{100 * value:.0f} %"

@@ -24,7 +24,8 @@ STARTS = ("", "start cold", "warm", "imports", "build", "passes", "compile", "fi
 def print_limits(console: Console, limits: Limits) -> None:
     """A line on what the machine can do."""
     rates = ", ".join(
-        f"{rate / 1e9:.0f} GB/s at {size >> 20} MiB" for size, rate in limits.bandwidth.items()
+        f"{rate / 1e9:.0f} GB/s at {numbers.binary(size)}"
+        for size, rate in limits.bandwidth.items()
     )
     flops = ", ".join(f"{rate / 1e9:.0f} GFLOP/s {name}" for name, rate in limits.flops.items())
     threads = f"{limits.threads} thread{'s' if limits.threads > 1 else ''}"

@@ -12,6 +12,7 @@ import numpy as np
 import staticgraph as sg
 from compiler.core.errors import StaticGraphError
 from compiler.core.values import Array
+from compiler.inspect.interpret import interpret
 from compiler.passes.rules import RULES
 from compiler.pipeline import rule_names
 from compiler.runners import strided
@@ -26,6 +27,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "with fast numerics": {"numerics": "fast"},
 }
 IN_PLACE = 0.25  # of the programs read small inputs where they lie
+EXACT = 0.25  # of the programs are compiled to the bits of the interpreter
 THREADS = (1, 2, 3)
 
 
@@ -42,6 +44,8 @@ def check_compiled(graph: Graph, cases: Sequence[Case]) -> None:
                 _check_call(name, executable, case, lenient, choose)
         if not options:
             _check_again(graph, executable, cases)
+    if choose.random() < EXACT:
+        _check_exact(graph, cases)
 
 
 @contextmanager
@@ -87,6 +91,23 @@ def _check_call(
                 _check_same(f"{name}: threads", found, _call(graph, case, executable, inputs))
         finally:
             sg.set_num_threads(threads)
+
+
+def _check_exact(graph: Graph, cases: Sequence[Case]) -> None:
+    """With exact numerics a kernel gives the bits of the interpreter on row-major arrays."""
+    executable = sg.compile(graph.inputs, graph.outputs, graph.updates, numerics="exact")
+    for case in cases:
+        if isinstance(case.expected, Exception):
+            continue
+        feeds = {leaf: np.array(array, order="C") for leaf, array in case.feeds.items()}
+        expected = interpret(graph.roots, feeds, ordered=True)
+        found = _call(graph, case, executable, [case.arrays[leaf.name] for leaf in graph.inputs])
+        _check_same("compiled exactly", *(list(map(_one_nan, x)) for x in (expected, found)))
+
+
+def _one_nan(value: Array) -> Array:
+    """A value in which each nan is the same one."""
+    return np.where(np.isnan(value), np.nan, value).astype(value.dtype, order="C")
 
 
 def _states(graph: Graph) -> list[Array]:

@@ -16,6 +16,7 @@ from compiler.graph.body import Body
 from compiler.graph.expression import Expression, abstract
 from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
+from compiler.ops.effects import EFFECTS
 from compiler.ops.regions import checkpoint
 from staticgraph.fuzz.graphs.matrices_reference import REFERENCE
 from staticgraph.fuzz.graphs.reference import EXACT
@@ -75,6 +76,9 @@ def _noisy(
         if node in feeds:
             continue
         given = [values[operand] for operand in node.operands]
+        if node.op in EFFECTS:  # what is checked need not hold of values that are moved
+            values[node] = given[0]
+            continue
         if node.op.name not in EXACT and node.op.name != "item":
             terms = _terms(node, given)
             move = _stirred if node.op.name in MATRICES else _moved

@@ -17,6 +17,7 @@ from hypothesis import given, settings, strategies as st
 
 import staticgraph as sg
 from compiler.codegen.comments import escaped
+from compiler.codegen.listing import listed
 from compiler.codegen.naming import LONGEST, Names
 from compiler.core.source import gradient_of, of_gradient, place_of
 from compiler.graph.expression import at_line
@@ -263,3 +264,27 @@ def test_the_interpreter_names_the_gradient() -> None:
     slope = sg.compile([x], sg.grad(sg.log(x), x), debug=True)
     with pytest.warns(sg.NonFiniteWarning, match=r"gradient of log at .*test_listing.py:\d+"):
         slope(np.float64(0.0))
+
+
+def test_lines_name_the_nodes_of_all_groups_that_share_a_unit() -> None:
+    x, y = sg.placeholder("x", (800,)), sg.placeholder("y", (800,))
+    executable = sg.compile([x, y], [sg.sin(x), sg.sin(y)], fuse=False)
+    lines = listed(executable.kernel)
+    assert "".join(f"{line.text}\n" for line in lines) == executable.source
+    sines = {i for i, node in executable.kernel.nodes().items() if node.op.name == "sin"}
+    assert len(sines) == 2
+    (statement,) = (line for line in lines if " = sin(" in line.text)
+    (head,) = (line for line in lines if line.text.startswith("def unit_0"))
+    assert set(statement.nodes) == set(head.nodes) == sines
+    calls = [line.nodes for line in lines if line.text.lstrip().startswith("unit_0(")]
+    assert sorted(calls) == sorted((node,) for node in sines)
+
+
+def test_lines_inside_a_loop_name_its_nodes() -> None:
+    xs = sg.placeholder("xs", (None, 3), "float64")
+    _, ys = sg.scan(lambda c, x: (sg.tanh(c + x), c), sg.zeros((3,), "float64"), xs)
+    kernel_ = sg.compile([xs], ys).kernel
+    tanh = next(i for i, node in kernel_.nodes().items() if node.op.name == "tanh")
+    found = [line.text for line in listed(kernel_) if tanh in line.nodes]
+    assert any("= tanh(" in text for text in found)
+    assert any(text.startswith("        unit_") for text in found)

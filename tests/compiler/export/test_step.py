@@ -284,3 +284,12 @@ def test_a_function_is_stepped_through() -> None:
     fast = sg.function(layer)
     value = fast.step(tensor.detach().float(), commands=[], stdout=io.StringIO())
     _close(value.numpy(), layer(tensor.detach().float()).detach().numpy())
+
+
+def test_a_kernel_with_checks_is_stepped_without_them() -> None:
+    x = sg.placeholder("x", (2,), "float64")
+    w = sg.variable(np.ones(2), "w")
+    f = sg.compile([x], sg.log(x * w).sum(), updates={w: w * x}, on_nonfinite="raise")
+    given = np.array([0.0, 1.0])
+    assert f.step(given, commands=[], stdout=io.StringIO(), update=True) == -np.inf
+    np.testing.assert_array_equal(w.value, given)

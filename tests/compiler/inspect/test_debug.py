@@ -145,7 +145,9 @@ def test_a_trace_has_every_value_with_its_line_and_updates_nothing(debug: bool) 
     assert [step.op for step in forward][:2] == ["matmul", "log"]
     assert_allclose(forward[1].value, np.log([2.0, 1.5]))
     assert len(trace) == len(list(trace))
-    assert str(trace).splitlines() == [str(step) for step in trace]
+    shown = [*trace.forward, "gradient:", *trace.gradient]
+    assert str(trace).splitlines() == [str(step) for step in shown]
+    assert set(map(id, trace)) == set(map(id, [*trace.forward, *trace.gradient]))
     assert trace[0] is next(iter(trace))
     product = next(step for step in trace if step.op == "matmul")
     run(INPUT)  # changes the variable, and not what the trace holds

@@ -264,7 +264,7 @@ NUMBERS = ("units", "length", "own", "failed", "pool", "unlocks")
 FIELDS = [
     "code", "units", "length", "own", "failed", "pool", "unlocks", "words", "links", "gemm",
     "unknowns", "computed", "chunks", "inputs", "outputs", "variables", "constants", "folded",
-    "arena", "hosts",
+    "arena", "hosts", "lost",
 ]  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from staticgraph.compare.adapters import compiled, eager
 from staticgraph.compare.records import SCHEMA, Limits, Report
 from staticgraph.compare.server import Stages, sample
 from staticgraph.compare.workloads import WORKLOADS, path_of
+from tests.staticgraph.compare.found_limits import FoundLimits
 
 QUICK = ["--seconds", "0.002", "--rounds", "2", "--starts", "1", "--threads", "1"]
 
@@ -65,7 +66,7 @@ def test_a_run_from_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     limits = Limits(1, {2**20: 1e10}, {"float32": 1e11, "float64": 1e11}, 2e-7)
-    monkeypatch.setattr(session, "measure_limits", lambda threads, seconds: limits)
+    monkeypatch.setattr(session, "Meter", lambda numbers: FoundLimits(limits))
     page, plot, file = (tmp_path / name for name in ("r.md", "r.svg", "r.json"))
     written = ["--json", str(file), "--markdown", str(page), "--plot", str(plot)]
     assert main(["compare", "seed", "--peers", "none", *QUICK, *written]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -12,7 +13,7 @@ from scipy import stats
 from compiler.core.errors import StaticGraphError
 from compiler.inspect import limits as limits_module, probe
 from compiler.inspect.limits import bandwidth_at, bound, measure_limits, strongest
-from staticgraph.compare import outcome
+from staticgraph.compare import meter, outcome
 from staticgraph.compare.agreement import Agreement, compare
 from staticgraph.compare.figures import (
     Ahead,
@@ -151,7 +152,7 @@ def test_the_limits_are_measured(
     script.write_text(
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
         "from compiler.inspect import probe\n"
-        "probe.SIZES, probe.WIDTH, probe.CALLS = (2**16, 2**18), 64, 10\n"
+        "probe.SIZES, probe.WIDTHS, probe.CALLS = (2**16, 2**18), (64,), 10\n"
         "probe.main()\n"
     )
     monkeypatch.setattr(limits_module, "PROBE", script)
@@ -162,6 +163,71 @@ def test_the_limits_are_measured(
     assert list(found.flops) == ["float32", "float64"]
     assert all(1e6 < rate < 1e13 for rate in found.flops.values())
     assert 1e-8 < found.call < 1e-2
+
+
+SMALL = """
+import sys
+sys.path.insert(0, {root!r})
+from compiler.inspect import probe
+probe.SIZES, probe.WIDTHS, probe.CALLS = (2**16, 2**18), (64,), 10
+contender = probe.contender
+"""
+
+
+@pytest.fixture
+def small_probe(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    """A probe that takes milliseconds."""
+    script = tmp_path / "small.py"
+    script.write_text(SMALL.format(root=str(ROOT)))
+    monkeypatch.setattr(meter, "PROBE", script)
+
+
+@pytest.mark.usefixtures("small_probe")
+def test_the_best_of_all_measurements_is_the_limit() -> None:
+    with meter.Meter([2, 1, 1]) as metered:
+        assert metered.limits() == []
+        found = []
+        for need in (None, meter.Need(2**16, {"float32": 1}), None):
+            metered.measure(0.001, need)
+            found.append(metered.limits())
+    assert [one.threads for one in found[0]] == [1, 2]
+    for before, after in itertools.pairwise(found):
+        assert [strongest([a, b]) for a, b in zip(before, after, strict=True)] == after
+    assert all(0 < one.call < 1e-2 for one in found[0])
+
+
+@pytest.mark.usefixtures("small_probe")
+def test_a_limit_that_was_exceeded_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine that was busy when the limits were measured, and is not any more."""
+    monkeypatch.setattr(meter, "RETRY_SECONDS", 0.001)
+    with meter.Meter([1]) as metered:
+        metered.measure(0.001)
+        metered._best[1]["flops", "float64"] = 1.0  # an operation a second
+        need = meter.Need(1, {"float64": 10**6})
+        least = metered.least(need)
+        assert least is not None
+        assert (least.by, least.seconds) == ("arithmetic", 1e6)
+        assert metered.until(lambda: 0.5, need)
+        assert metered.least(need).seconds <= 0.5
+        assert not metered.until(lambda: 0.0, need)  # tried so often, then reported
+
+
+def test_a_meter_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    script = tmp_path / "probe.py"
+    script.write_text("raise MemoryError('no room')")
+    monkeypatch.setattr(meter, "PROBE", script)
+    with pytest.raises(StaticGraphError, match="the machine's limits: MemoryError: no room"):
+        meter.Meter([1]).__enter__()
+
+
+def test_what_is_measured_again_is_what_the_bandwidth_is_interpolated_from() -> None:
+    sizes = probe.SIZES
+    for near in (1, 2**14, 2**15, 2**20, 3 * 2**20, 2**28, 2**33):
+        rates = dict.fromkeys(sizes, 1e9)
+        for size in sizes:
+            if meter._beside(size, near):
+                rates[size] = 5e9
+        assert bandwidth_at(Limits(1, rates, {}, 0.0), near) == pytest.approx(5e9)
 
 
 def test_the_probe_times_the_shortest_call() -> None:

@@ -14,6 +14,7 @@ from compiler.inspect.limits import Limits
 from staticgraph.compare import process, session
 from staticgraph.compare.kinds import Kind
 from staticgraph.compare.server import load_module
+from tests.staticgraph.compare.found_limits import FoundLimits
 
 pytestmark = pytest.mark.slow
 
@@ -94,7 +95,7 @@ def compared(
         monkeypatch.setattr(process, "PATIENCE", 0.2)
         monkeypatch.setattr(session, "KINDS", kinds)
         monkeypatch.setattr(session, "WORKLOADS", {"squares": load_module(str(source))})
-        monkeypatch.setattr(session, "measure_limits", lambda threads, seconds: LIMITS)
+        monkeypatch.setattr(session, "Meter", lambda numbers: FoundLimits(LIMITS))
         file = tmp_path / "out.json"
         status = session.run(
             session.Plan(("squares",), dict(peers or {}), 1, 0.002, rounds, 1, json=file)

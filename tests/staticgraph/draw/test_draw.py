@@ -351,3 +351,46 @@ def test_an_executable_draws_its_graph(tmp_path: Path) -> None:
     run.draw(tmp_path / "run.svg")
     assert "softmax" in (tmp_path / "run.svg").read_text()
     assert "softmax" in run._repr_svg_()
+
+
+def scoped_step() -> Any:
+    x, h = sg.placeholder("x", (None, 4)), sg.placeholder("h", (None, 4))
+    out: Any = x
+    for name in ("first", "second"):
+        with sg.scope(name):
+            w = sg.variable(np.ones((4, 4), "float32"), "w")
+            with sg.scope("inner"):
+                out = sg.tanh(out @ w)
+    loss = (out * h).sum()
+    return sg.compile([x, h], loss, sg.optim.Adam(lr=0.1).minimize(loss))
+
+
+def test_scopes_are_folded_to_boxes_as_deep_as_asked(tmp_path: Path) -> None:
+    step = scoped_step()
+    found = words(step, tmp_path, fold=0)
+    for name in ("first", "gradient of first", "update of first", "second", "x", "h", "sum"):
+        assert found[name] == 1, name
+    assert not {"tanh", "matmul", "w"} & set(found)
+    inner = words(step, tmp_path, fold=1)
+    assert inner["first / inner"] == inner["gradient of first / inner"] == 1
+    assert "first" not in inner
+    everything = words(step, tmp_path)
+    assert everything["tanh"] == 2
+    assert sum(words(step, tmp_path, fold=9).values()) == sum(everything.values())
+
+
+def test_boxes_that_would_lead_in_a_circle_are_opened(tmp_path: Path) -> None:
+    x = sg.placeholder("x", (3,), "float64")
+    with sg.scope("net"):
+        y = sg.tanh(x)
+        (gradient,) = sg.grad(y.sum(), [x])
+        penalty = sg.exp(gradient).sum()
+    (again,) = sg.grad(penalty, [x])
+    found = words(sg.compile([x], [penalty, again]), tmp_path, fold=0)
+    assert found["exp"] + found["net"] >= 1
+
+
+@pytest.mark.parametrize("fold", [-1, True, 1.5, "all"])
+def test_what_is_no_depth_is_refused(fold: Any) -> None:
+    with pytest.raises(OptionError, match="draw: fold is a number of levels from 0"):
+        draw(scoped_step(), fold=fold)

@@ -1,0 +1,88 @@
+"""Notes: what was known of an expression when it was made, and is not in its record.
+
+Nothing computes with a note: `compiler.inspect.lint` reads them. Few expressions have one.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from typing import Protocol, TypeAlias, TypeVar
+
+from compiler.core.record import Record, record
+
+
+class Noted(Protocol):
+    """An expression, as far as notes look at it."""
+
+    serial: int
+
+
+AnyNoted = TypeVar("AnyNoted", bound=Noted)
+
+
+@record
+class ZeroGradient(Record):
+    """A gradient that is zero everywhere.
+
+    Attributes:
+        output, target: what was differentiated, and by what.
+        blocks: the ops through which no gradient flows, each with the user's line.
+        implied: whether nobody named the target.
+    """
+
+    output: str
+    target: str
+    blocks: tuple[str, ...]
+    implied: bool
+
+
+@record
+class Promoted(Record):
+    """A float32 value that was cast to float64 because of another operand.
+
+    Attributes:
+        op: the op that cast it.
+        value: its type, and name if it has one.
+        other: the other operand.
+        is_constant: whether that is a float64 constant, not an integer tensor.
+    """
+
+    op: str
+    value: str
+    other: str
+    is_constant: bool
+
+
+@record
+class Sibling(Record):
+    """A gradient that was taken together with others.
+
+    Attributes:
+        serials: of all of them, this one among them.
+        targets: by what each of them was taken.
+    """
+
+    serials: tuple[int, ...]
+    targets: tuple[object, ...]
+
+
+Note: TypeAlias = "ZeroGradient | Promoted | Sibling"
+
+_notes: dict[int, list[Note]] = {}  # by the serial of the expression; dropped with it
+
+
+def note(expression: Noted, what: Note) -> None:
+    """Remember something about an expression, as long as it lives."""
+    known = _notes.get(expression.serial)
+    if known is None:
+        known = _notes[expression.serial] = []
+        weakref.finalize(expression, _notes.pop, expression.serial, None)
+    known.append(what)
+
+
+def notes_of(expressions: Iterable[AnyNoted]) -> list[tuple[AnyNoted, Note]]:
+    """The expressions about which something was noted, with that."""
+    if not _notes:
+        return []
+    return [(one, what) for one in expressions for what in _notes.get(one.serial, ())]

@@ -1,0 +1,197 @@
+"""Rules whose findings may be meant: `lint="warn"` looks for them too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from compiler.core.dims import Dim
+from compiler.core.source import place_of
+from compiler.graph.definition import Node
+from compiler.graph.notes import Promoted, ZeroGradient
+from compiler.inspect.lint.certain import (
+    float64_message,
+    is_stopped,
+    normalises_batch,
+    softmax_over_batch,
+    trains,
+)
+from compiler.inspect.lint.rules import (
+    RULES,
+    Program,
+    Table,
+    advice,
+    advice_of_all,
+    described,
+    is_gradient,
+)
+from compiler.ops import leaves
+
+
+@advice("softmax", "log_softmax")
+def softmax_over_first_axis(program: Program, node: Node) -> str | None:
+    """A softmax over an axis of unknown size that comes first, as batches do."""
+    if not normalises_batch(node) or is_gradient(node) or softmax_over_batch(program, node):
+        return None
+    return (
+        f"{node.op.name} over axis 0 of {described(node)}, of unknown size: if that is the batch, "
+        "write axis=-1"
+    )
+
+
+@advice("divide")
+def softmax_by_hand(program: Program, node: Node) -> str | None:
+    """exp(x) / sum(exp(x)), which overflows where x is large."""
+    above, below = program.operand(node, 0), program.operand(node, 1)
+    while below.op.name in ("broadcast_to", "expand_dims", "reshape"):
+        below = program.operand(below, 0)
+    if above.op.name != "exp" or below.op.name != "sum" or is_gradient(node):
+        return None
+    if program.operand(below, 0).id != above.id or _is_shifted(program, above):
+        return None
+    largest = np.log(np.finfo(node.type.dtype).max)
+    return (
+        f"divide: exp(x) / sum(exp(x)) of {described(program.operand(above, 0))} is inf / inf "
+        f"where x is above {largest:.0f}: write sg.softmax(x, axis={below.attrs['axes'][0]})"
+    )
+
+
+def _is_shifted(program: Program, exp: Node) -> bool:
+    """Whether the argument of an exp is a difference, as from a maximum."""
+    return program.operand(exp, 0).op.name == "subtract"
+
+
+@advice("where")
+def gradient_of_hidden_branch(program: Program, node: Node) -> str | None:
+    """where(x > 0, log(x), 0): its value is fine, and its gradient nan where x is 0."""
+    if is_gradient(node):
+        return None
+    for position in (1, 2):
+        side = program.operand(node, position)
+        if side.op.name in ("log", "sqrt", "divide", "reciprocal", "power", "rsqrt"):
+            of = place_of(side.source)
+            name = f"gradient of {side.op.name} at {of}"
+            if (
+                side.op.name in ("divide", "power")
+                and program.constant(program.operand(side, side.op.name == "divide")) is not None
+            ):
+                continue
+            if any(one.source == name for one in program.nodes):
+                return (
+                    f"where: the gradient goes through {described(side)} ({of}) also where it is "
+                    "not chosen, and 0 * inf is nan: choose its operand first, "
+                    f"{side.op.name}(where(mask, x, 1)), then the result"
+                )
+    return None
+
+
+@advice("where", "cond")
+def float_equality(program: Program, node: Node) -> str | None:
+    """A choice by == of floats that were computed, which rounding decides."""
+    test = program.operand(node, 0)
+    if test.op.name not in ("equal", "not_equal") or is_gradient(node):
+        return None
+    sides = [program.operand(test, 0), program.operand(test, 1)]
+    if any(one.type.dtype.kind != "f" or program.constant(one) is not None for one in sides):
+        return None
+    return (
+        f"{node.op.name}: {test.op.name} of the floats {described(sides[0])} and "
+        f"{described(sides[1])} is decided by rounding: write abs(a - b) <= tolerance"
+    )
+
+
+@advice("divide")
+def division_by_zero(program: Program, node: Node) -> str | None:
+    """A division by a constant that is 0."""
+    divisor = program.constant(program.operand(node, 1))
+    if divisor is None or not divisor.size or divisor.all() or is_gradient(node):
+        return None
+    return (
+        f"divide: {described(program.operand(node, 0))} by a constant that is 0 is inf or nan: "
+        "divide by what is not 0"
+    )
+
+
+@advice_of_all
+def never_updated(program: Program) -> Iterator[tuple[str, str]]:
+    """A variable of floats that a program which trains others reads, and nothing changes."""
+    updates = program.definition.updates
+    if not any(trains(program, new) for _, new in updates):
+        return
+    updated = {variable for variable, _ in updates}
+    first = described(program.nodes[min(updated)])
+    for node in program.nodes:
+        if node.op is not leaves.variable or node.type.dtype.kind != "f" or not node.type.ndim:
+            continue
+        changes = node.id in updated or node.attrs["key"].changes
+        if not changes and not _is_only_stopped(program, node):
+            yield (
+                f"{described(node)} is read and never updated, although {first} is: add it to "
+                "the updates; if it is to stay, write sg.constant, or sg.stop_gradient of it",
+                node.source,
+            )
+
+
+def _is_only_stopped(program: Program, node: Node) -> bool:
+    readers = program.readers(node)
+    return bool(readers) and all(one.op.name == "stop_gradient" for one in readers)
+
+
+@advice_of_all
+def stopped_gradient(program: Program) -> Iterator[tuple[str, str]]:
+    """A variable that is minimized over, and stands behind stop_gradient alone."""
+    for one, what in program.notes:
+        if isinstance(what, ZeroGradient) and is_stopped(what):
+            yield (
+                f"the gradient of {what.output} by {what.target} is zero: it flows only through "
+                f"{what.blocks[0]}: name the parameters in minimize, without it",
+                place_of(one.source),
+            )
+
+
+@advice_of_all
+def float64_by_integers(program: Program) -> Iterator[tuple[str, str]]:
+    """A float32 value that meets integers, or a float64 constant, and becomes float64."""
+    for one, what in program.notes:
+        if isinstance(what, Promoted) and not what.is_constant:
+            yield float64_message(what), place_of(one.source)
+
+
+@advice_of_all
+def output_without_inputs(program: Program) -> Iterator[tuple[str, str]]:
+    """An output that is the same for all inputs and values of variables."""
+    if not program.definition.inputs:
+        return
+    varies: set[int] = set()
+    for node in program.nodes:
+        fed = node.op in (leaves.placeholder, leaves.variable) or "size" in node.attrs
+        if fed or any(one in varies for one in node.operands):
+            varies.add(node.id)
+    for place, one in enumerate(program.definition.outputs):
+        node = program.nodes[one]
+        is_made = node.operands and node.op.name != "broadcast_to" and not is_gradient(node)
+        has_sizes = any(isinstance(size, Dim) for size in node.type.sizes)
+        if is_made and one not in varies and not has_sizes:
+            yield (
+                f"output {place}, {described(node)}, depends on no input and no variable: it is "
+                "the same in each call: compute it once, outside",
+                place_of(node.source),
+            )
+
+
+@advice_of_all
+def input_for_its_size(program: Program) -> Iterator[tuple[str, str]]:
+    """An input of which nothing is read but its size."""
+    roots = {*program.definition.outputs, *(new for _, new in program.definition.updates)}
+    for one in program.definition.inputs:
+        node = program.nodes[one]
+        if not program.readers(node) and one not in roots:
+            yield (
+                f"{described(node)}: no output depends on the values of this input, but for its "
+                "size: if it was to be used, it is not",
+                node.source,
+            )
+
+
+ALL = Table(RULES)

@@ -1,0 +1,316 @@
+"""Rules whose findings are slips wherever they are found: every compile looks for them."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from compiler.core.dims import Dim
+from compiler.core.source import place_of
+from compiler.graph.definition import Node
+from compiler.graph.expression import Expression
+from compiler.graph.notes import Promoted, Sibling, ZeroGradient
+from compiler.inspect.lint.rules import (
+    RULES,
+    Program,
+    Table,
+    certain,
+    certain_of_all,
+    described,
+    is_gradient,
+)
+from compiler.ops import leaves
+
+
+@certain("softmax", "log_softmax")
+def softmax_over_batch(program: Program, node: Node) -> str | None:
+    """Probabilities over the batch of what is then taken as probabilities of classes."""
+    if not normalises_batch(node) or is_gradient(node) or not _are_classes(program, node):
+        return None
+    return (
+        f"{node.op.name} over axis 0, the batch of unknown size, of "
+        f"{described(program.operand(node, 0))}, whose last "
+        f"axis is then read as classes: each column sums to 1 instead of each row: write axis=-1"
+    )
+
+
+def normalises_batch(node: Node) -> bool:
+    """Whether a softmax is over a first axis of unknown size, beside a last one that is known."""
+    shape = node.type.shape
+    return (
+        len(shape) > 1
+        and node.attrs["axis"] % len(shape) == 0
+        and isinstance(shape[0], Dim)
+        and not isinstance(shape[-1], Dim)
+        and shape[-1] > 1
+    )
+
+
+def _are_classes(program: Program, softmax: Node) -> bool:
+    """Whether the last axis is looked up, searched for the largest, or summed as a likelihood."""
+    last = len(softmax.type.shape) - 1
+    logs = {softmax.id} if softmax.op.name == "log_softmax" else set[int]()
+    stack, seen = [softmax], {softmax.id}
+    while stack:
+        node = stack.pop()
+        for reader in program.readers(node):
+            if is_gradient(reader) or reader.id in seen:
+                continue
+            name, attrs = reader.op.name, reader.attrs
+            if name == "take_along_axis" and attrs["axis"] == last:
+                return reader.operands[0] == node.id
+            likelihood = name in ("sum", "mean") and node.id in logs
+            if (name == "argmax" or likelihood) and attrs["axes"] == (last,):
+                return True
+            if name == "multiply" and node.id in logs and _is_one_hot(program, reader):
+                return True
+            if reader.op.elementwise and len(reader.type.shape) == last + 1:
+                seen.add(reader.id)
+                stack.append(reader)
+                if name == "log" or node.id in logs:
+                    logs.add(reader.id)
+    return False
+
+
+def _is_one_hot(program: Program, product: Node) -> bool:
+    """Whether a factor of a product is one-hot."""
+    for position in (0, 1):
+        factor = program.operand(product, position)
+        while factor.op.name == "astype":
+            factor = program.operand(factor, 0)
+        if factor.op.name == "one_hot":
+            return True
+    return False
+
+
+@certain("floor_divide", "remainder", "fmod")
+def integer_division_by_zero(program: Program, node: Node) -> str | None:
+    """Integers divided by a constant that is, or has, 0: the result there is 0, and no error."""
+    if node.type.dtype.kind not in "iu" or 0 in node.type.shape:
+        return None
+    divisor = program.constant(program.operand(node, 1))
+    if divisor is None or not divisor.size or divisor.all():
+        return None
+    what = "0" if divisor.size == 1 else f"{int((divisor == 0).sum())} zeros of {divisor.size}"
+    return (
+        f"{node.op.name} of {described(program.operand(node, 0))} by the constant {what} gives 0 "
+        "there, as in NumPy, and no error: divide by what is not 0, or choose with where"
+    )
+
+
+@certain("take", "take_along_axis")
+def index_out_of_range(program: Program, node: Node) -> str | None:
+    """A constant index that points outside its axis: every call would raise."""
+    index = program.constant(program.operand(node, 1))
+    whole = program.operand(node, 0)
+    size = whole.type.shape[node.attrs["axis"]]
+    if index is None or isinstance(size, Dim) or not index.size:
+        return None
+    for value in (int(index.max()), int(index.min())):
+        if not -size <= value < size:
+            return (
+                f"{node.op.name}: the constant index {value} is out of range for axis "
+                f"{node.attrs['axis']} of size {size}, of {described(whole)}: every call raises: "
+                f"write indices from {-size} to {size - 1}"
+            )
+    return None
+
+
+@certain_of_all
+def zero_gradient(program: Program) -> Iterator[tuple[str, str]]:
+    """A gradient that flows only through ops that hand none on: rounding, comparisons, casts."""
+    for one, what in program.notes:
+        if isinstance(what, ZeroGradient) and not is_stopped(what):
+            yield (
+                f"the gradient of {what.output} by {what.target} is zero everywhere: all ways "
+                f"lead through {' and '.join(what.blocks[:3])}, which has none: leave it out of "
+                "the gradients, or write something smooth (sigmoid for a comparison, "
+                "x + stop_gradient(round(x) - x) for a rounding)",
+                place_of(one.source),
+            )
+
+
+def is_stopped(what: ZeroGradient) -> bool:
+    """Whether a gradient is zero because of `stop_gradient` alone, for what nobody named."""
+    return what.implied and all(block.startswith("stop_gradient ") for block in what.blocks)
+
+
+@certain_of_all
+def float64_by_constant(program: Program) -> Iterator[tuple[str, str]]:
+    """A graph of float32 in which a float64 constant makes values float64."""
+    found = [(one, what) for one, what in program.notes if isinstance(what, Promoted)]
+    if found and not _is_of_float64(program):
+        for one, what in found:
+            if what.is_constant:
+                yield float64_message(what), place_of(one.source)
+
+
+def float64_message(what: Promoted) -> str:
+    """What to do about a float32 value that becomes float64."""
+    instead = "give it as a Python number, or cast it" if what.is_constant else "cast it"
+    return (
+        f"{what.op}: {what.value} becomes float64 because of {what.other}, in a graph of float32, "
+        f"and so does all that follows: {instead} with astype('float32')"
+    )
+
+
+def _is_of_float64(program: Program) -> bool:
+    """Whether an input or a variable is float64."""
+    return any(
+        node.type.dtype == np.float64
+        for node in program.nodes
+        if node.op in (leaves.placeholder, leaves.variable)
+    )
+
+
+@certain_of_all
+def gradient_not_used(program: Program) -> Iterator[tuple[str, str]]:
+    """A variable whose gradient was taken with those of others, which are updated: it is not."""
+    updated = {program.nodes[variable].attrs["key"] for variable, _ in program.definition.updates}
+    for _, what in program.notes:
+        if not isinstance(what, Sibling) or not updated:
+            continue
+        targets: Any = what.targets
+        used = [
+            target
+            for serial, target in zip(what.serials, targets, strict=True)
+            if serial in program.expressions and target.attrs["key"] in updated
+        ]
+        for serial, target in zip(what.serials, targets, strict=True):
+            if used and serial not in program.expressions and _is_forgotten(target, updated):
+                yield (
+                    f"{described(target)} is never updated: its gradient was taken together with "
+                    f"that of {described(used[0])}, which is updated, and is not used: add it to "
+                    "the updates, or take no gradient by it",
+                    target.source,
+                )
+
+
+@certain_of_all
+def bias_never_updated(program: Program) -> Iterator[tuple[str, str]]:
+    """A bias that is 0 everywhere and stays so, in a program that trains other variables."""
+    updates = program.definition.updates
+    if not updates or not any(trains(program, new) for _, new in updates):
+        return
+    updated = {variable for variable, _ in updates}
+    for node in program.nodes:
+        if node.op is leaves.variable and node.id not in updated and _is_bias(program, node):
+            state = node.attrs["key"]
+            if not state.changes and not state.array.any():
+                yield (
+                    f"{described(node)} is 0 everywhere, is added, and never updated, although "
+                    f"{described(program.nodes[min(updated)])} is updated: it stays 0: give it to "
+                    "minimize, or to the updates",
+                    node.source,
+                )
+
+
+def trains(program: Program, new: int) -> bool:
+    """Whether the next value of a variable is made of a gradient."""
+    stack, seen = [new], {new}
+    while stack:
+        node = program.nodes[stack.pop()]
+        if is_gradient(node):
+            return True
+        more = [one for one in node.operands if one not in seen]
+        seen.update(more)
+        stack += more
+    return False
+
+
+def _is_bias(program: Program, node: Node) -> bool:
+    """Whether a variable of floats with one axis is added to what has more, and only that."""
+    readers = [one for one in program.readers(node) if not is_gradient(one)]
+    return (
+        node.type.dtype.kind == "f"
+        and len(node.type.shape) == 1
+        and bool(readers)
+        and all(one.op.name == "add" and len(one.type.shape) > 1 for one in readers)
+    )
+
+
+def _is_forgotten(target: Expression, updated: set[object]) -> bool:
+    state = target.attrs["key"]
+    return state not in updated and not state.changes
+
+
+@certain_of_all
+def frozen_branch(program: Program) -> Iterator[tuple[str, str]]:
+    """A Python `if` on a variable's value, of which the graph has one side for good."""
+    for (file, line), label in program.reads.items():
+        for kind, first, last in branches_at(file, line):
+            compiles = program.line.startswith(f"{file}:") and first <= _line(program.line) <= last
+            if not compiles and _has_nodes(program, file, first, last):
+                yield (
+                    f"{kind} on the value of {label} was decided once, when the graph was defined: "
+                    "later values change nothing: write sg.cond or sg.where on the variable itself",
+                    f"{file}:{line}",
+                )
+
+
+def _line(place: str) -> int:
+    return int(place.rpartition(":")[2])
+
+
+def _has_nodes(program: Program, file: str, first: int, last: int) -> bool:
+    start = f"{file}:"
+    return any(
+        node.source.startswith(start) and first <= _line(node.source) <= last
+        for node in program.nodes
+        if node.operands
+    )
+
+
+_branches: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
+
+
+def branches_at(file: str, line: int) -> list[tuple[str, int, int]]:
+    """Branches of which the test reads `.value` in a line: their kind, first and last line."""
+    key = (file, line)
+    if key not in _branches:
+        text = linecache.getline(file, line)
+        could = any(word in text for word in ("if", "while", "and", "or")) or ".value" not in text
+        _branches[key] = _parsed(file, line) if could else []
+    return _branches[key]
+
+
+def _parsed(file: str, line: int) -> list[tuple[str, int, int]]:
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return []
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If | ast.While | ast.IfExp) and _reads_value(node.test, line):
+            kind = "while" if isinstance(node, ast.While) else "if"
+            body: Any = node.body
+            first = node.lineno if isinstance(node, ast.IfExp) else body[0].lineno
+            found.append((kind, first, node.end_lineno or node.lineno))
+    return found
+
+
+_STATIC = ("dtype", "ndim", "shape", "size", "itemsize", "nbytes")
+
+
+def _reads_value(test: ast.expr, line: int) -> bool:
+    """Whether a test reads `.value` in this line, and of that more than its shape or dtype."""
+    static = set()
+    for node in ast.walk(test):
+        if isinstance(node, ast.Attribute) and node.attr in _STATIC:
+            static.add(id(node.value))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("len", "isinstance"):
+            static.update(map(id, node.args))
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "value"
+        and node.lineno <= line <= (node.end_lineno or node.lineno)
+        and id(node) not in static
+        for node in ast.walk(test)
+    )
+
+
+CERTAIN = Table(rule for rule in RULES if rule.certain)

@@ -1,0 +1,95 @@
+"""Lint of a program that is compiled: warnings at the user's lines, or an error."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from compiler.core import fork
+from compiler.core.errors import LintError, LintWarning, OptionError
+from compiler.core.source import place_of
+from compiler.graph.definition import Definition
+from compiler.graph.expression import Expression, user_line
+from compiler.graph.notes import notes_of
+from compiler.graph.traversal import ancestors
+from compiler.inspect.lint.certain import CERTAIN
+from compiler.inspect.lint.rules import Finding, Program
+
+LEVELS = ("certain", "warn", "error", "off")
+LATER = frozenset(("bias_never_updated", "gradient_not_used"))
+"""Rules that speak at the first call: what is compiled until then may be what they miss."""
+
+_told: dict[Any, int] = {}  # the registry in which `warnings` keeps what it has shown
+
+
+def check_level(level: object) -> str:
+    """The level that `compile(lint=)` names; OptionError if there is none."""
+    if level is None:
+        return "off"
+    if level not in LEVELS:
+        raise OptionError(f"compile: lint is one of {LEVELS} or None, not {level!r}")
+    return str(level)
+
+
+def lint(
+    level: str,
+    definition: Definition,
+    roots: Iterable[Expression],
+    reads: Mapping[tuple[str, int], str],
+) -> Callable[[], None] | None:
+    """Look at a program, and warn.
+
+    Args:
+        level: "certain", "warn" or "error".
+        definition: the program.
+        roots: its outputs and the new values of its variables, as expressions.
+        reads: the lines that read a variable's value so far.
+
+    Returns:
+        What is to be called before the first call, if anything is.
+
+    Raises:
+        LintError: with the level "error", if anything is found.
+    """
+    expressions = ancestors(roots)
+    notes = notes_of(expressions)
+    serials = frozenset([one.serial for one in expressions]) if notes else frozenset[int]()
+    line = user_line() if reads else ""
+    program = Program(definition, notes, serials, dict(reads), line)
+    if level == "certain":
+        found = CERTAIN.findings(program)
+        later = [one for one in found if one.rule in LATER]
+        for one in found:
+            if one.rule not in LATER:
+                _warn(one)
+        return (lambda: _again(program, later)) if later else None
+    with fork.importing:
+        from compiler.inspect.lint.advice import ALL
+
+    found = ALL.findings(program)
+    if level == "error" and found:
+        raise LintError("\n".join(map(_written, found)))
+    for one in found:
+        _warn(one)
+    return None
+
+
+def _again(program: Program, later: list[Finding]) -> None:
+    """Warn of what is still so, once of each variable."""
+    found = {one.source: one for one in reversed(CERTAIN.findings(program)) if one in later}
+    for one in found.values():
+        _warn(one)
+
+
+def _written(found: Finding) -> str:
+    return f"{found.message} [{found.rule}] ({found.source})"
+
+
+def _warn(found: Finding) -> None:
+    file, _, line = place_of(found.source).rpartition(":")
+    text = f"{found.message} [{found.rule}]"
+    if line.isdigit():
+        warnings.warn_explicit(text, LintWarning, file, int(line), registry=_told)
+    else:
+        warnings.warn(_written(found), LintWarning, stacklevel=2)

@@ -1,0 +1,72 @@
+"""What is done where a call gives inf or nan: `compile(..., on_nonfinite=...)`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from compiler.core.errors import NonFiniteError, NonFiniteWarning
+from compiler.core.values import Array
+
+if TYPE_CHECKING:
+    from compiler.inspect.replay import Replay
+
+
+def is_finite(array: Array) -> bool:
+    """Whether no element is inf or nan."""
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+
+
+class Lost:
+    """Tells of the first call of which an output or update is not finite.
+
+    With "raise", that is every such call. With "warn" and "report", the calls after it go on as
+    they are, until the report has been asked for: what is not finite once mostly stays so, and to
+    look takes a thousand times as long as a call.
+
+    Attributes:
+        policy: "raise", "warn" or "report".
+        report: of the last call that was looked into.
+        is_looking: whether the next one is.
+    """
+
+    __slots__ = ("_muted", "is_looking", "policy", "report")
+
+    def __init__(self, policy: str) -> None:
+        self.policy = policy
+        self.report: Replay | None = None
+        self.is_looking = True
+        self._muted: list[tuple[Array, int]] = []
+
+    def tell(self, look: Callable[[], Replay]) -> None:
+        """Have a call looked into before it updates anything.
+
+        Raises:
+            NonFiniteError: so the policy wants it; else the call is to go on.
+        """
+        if not self.is_looking:
+            return
+        self.report = look()
+        if self.policy == "raise":
+            raise NonFiniteError(str(self.report), self.report)
+        self.is_looking = False
+        if self.policy == "warn":
+            first = self.report.first
+            file, _, line = ("<unknown>:0" if first is None else first.line).rpartition(":")
+            warnings.warn_explicit(str(self.report), NonFiniteWarning, file, int(line))
+
+    def mute(self, table: Array, at: int) -> None:
+        """Have programs go on, which the entry `at` of their table says, until `asked`."""
+        table[at] = 1
+        self._muted.append((table, at))
+
+    def asked(self) -> Replay | None:
+        """The report; the next call that is not finite is looked into again."""
+        self.is_looking = True
+        while self._muted:
+            table, at = self._muted.pop()
+            table[at] = 0
+        return self.report

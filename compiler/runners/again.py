@@ -1,0 +1,56 @@
+"""Calls of kernels once more, op by op, to find where inf and nan come from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from compiler.core import fork
+from compiler.core.options import Options
+from compiler.core.values import Tree
+from compiler.graph.definition import Definition
+from compiler.runtime.sizes import Feed
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from compiler.inspect.replay import Replay
+
+
+class Compiled(Protocol):
+    """What ran a kernel, as far as it is looked at."""
+
+    definition: Definition
+    feeds: tuple[Feed, ...]
+    name: str
+    options: Options
+
+    @property
+    def graph(self) -> nx.MultiDiGraph[int]:
+        """The graph as it was defined."""
+
+    @property
+    def lowered(self) -> nx.MultiDiGraph[int]:
+        """The graph after the passes."""
+
+
+def look_again(runner: Compiled, args: Sequence[object], kwargs: Mapping[str, Tree]) -> Replay:
+    """A call of a kernel once more, op by op: as it was defined, and as it was rewritten."""
+    with fork.importing:
+        from compiler.driver import lower
+        from compiler.graph.view import definition_of
+        from compiler.inspect.replay import replay
+        from compiler.pipeline import rule_names
+
+    options = runner.options
+
+    def lowered(without: Collection[str]) -> Definition:
+        if not without:
+            return definition_of(runner.lowered)
+        disabled = options.disabled.union(without)
+        return definition_of(lower(runner.graph, replace(options, disabled=disabled))[0])
+
+    rewrites = rule_names() - options.disabled
+    parts = runner.definition, runner.feeds, runner.name
+    return replay(*parts, args, kwargs, lowered, rewrites)

@@ -1,0 +1,221 @@
+"""What the figures of a comparison mean: when static pays here, and when not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from staticgraph.compare.kinds import COMPILED
+from staticgraph.compare.own.records import Comparison, Entry, Point
+from staticgraph.compare.own.specs import shown
+from staticgraph.compare.report.numbers import calls, duration, share
+
+EVEN = 1.1
+"""Below this ratio two times are called the same: runs differ by as much."""
+NOTABLE = 1e-4
+"""The relative difference above which it is said why it is rounding."""
+DOMINANT = 0.5
+"""The share from which one op is said to be where the time goes."""
+
+
+def verdict(found: Comparison) -> Iterator[str]:
+    """The sentences, the answer first."""
+    yield from _failures(found)
+    pairs = [
+        (point, ours, eager)
+        for point in found.points
+        if (ours := point.entry(COMPILED)) and (eager := point.entry("eager"))
+    ]
+    if pairs:
+        yield from _speed(pairs)
+        yield from _paying(found, pairs)
+        yield from _why(pairs)
+        yield from _limit(pairs)
+        yield from _decorator(pairs)
+        yield from _memory(pairs)
+    yield from _peers(found)
+    yield from _agreement(found)
+    if not found.complete:
+        yield "The run was interrupted: this is a part."
+
+
+Item = TypeVar("Item")
+
+
+def _ends(items: Sequence[Item]) -> Sequence[Item]:
+    """The first and the last."""
+    return items if len(items) < 2 else [items[0], items[-1]]
+
+
+def _ratio(ours: Entry, other: Entry) -> float:
+    assert ours.median is not None
+    assert other.median is not None
+    return other.median / ours.median
+
+
+def _at(point: Point) -> str:
+    return f"at {shown(point.sizes)}" if point.sizes else "here"
+
+
+def _times(ratio: float) -> str:
+    """How the first of two is against the second."""
+    if ratio >= EVEN:
+        return f"{ratio:.{0 if ratio >= 10 else 1}f} times as fast as eager"
+    if ratio > 1 / EVEN:
+        return "as fast as eager"
+    return f"slower than eager, by a factor of {1 / ratio:.1f},"
+
+
+def _failures(found: Comparison) -> Iterator[str]:
+    """Why one of ours has nothing: the first failure of each."""
+    for name in (COMPILED, "eager"):
+        failed = [
+            one.failure
+            for point in found.points
+            for one in point.entries
+            if one.contender == name and one.failure
+        ]
+        if failed:
+            yield f"{name} could not run it: {failed[0]}"
+
+
+def _speed(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
+    parts = []
+    for point, ours, eager in _ends(pairs):
+        parts.append(
+            f"{_times(_ratio(ours, eager))} {_at(point)} ({duration(ours.median)} against "
+            f"{duration(eager.median)})"
+        )
+    yield f"A compiled call is {', and '.join(parts)}."
+
+
+def _paying(found: Comparison, pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
+    """After how many calls, and for whom."""
+    if found.compile_cold is None:
+        return
+    warm = ""
+    if found.compile_warm is not None:
+        warm = f", {duration(found.compile_warm)} where the kernel cache has it"
+    kernels = "all sizes" if found.traces <= 1 else f"all sizes ({found.traces} graphs)"
+    yield f"Compiling takes {duration(found.compile_cold)} once, for {kernels}{warm}."
+    paid = [(point, eager) for point, _, eager in pairs if eager.ahead and eager.ahead.first]
+    if paid:
+        parts = []
+        for point, eager in _ends(paid):
+            cached = "" if eager.ahead_warm is None else f" (cached: {calls(eager.ahead_warm)})"
+            parts.append(f"{calls(eager.ahead)} calls {_at(point)}{cached}")
+        yield (
+            f"It is paid back after {', and after '.join(parts)}: static pays for whoever calls "
+            "the function more often than that, and eager takes less time in all for whoever does "
+            "not."
+        )
+    never = [point for point, _, eager in pairs if eager.ahead and eager.ahead.first is None]
+    if never:
+        where = "; ".join(_at(point) for point in never)
+        yield f"It never pays {where}: a compiled call is not faster there."
+
+
+def _why(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
+    """What eager spends its time on at both ends."""
+    first, last = pairs[0], pairs[-1]
+    small, large = first[2].median, last[2].median
+    if first is not last and small and large:
+        count = sum(op.calls for op in first[0].ops)
+        part = small / large
+        if part > DOMINANT:
+            yield (
+                f"Eager takes {share(part)} of its time {_at(last[0])} already {_at(first[0])}: "
+                f"what it pays for is each of its {count} ops (Python, the tape, a new array), not "
+                "their arithmetic, and that is what compiling saves."
+            )
+        elif count:
+            yield (
+                f"{_at(first[0]).capitalize()} eager pays for each of {count} ops (Python, the "
+                f"tape, a new array): {duration(small / count)} an op; {_at(last[0])} it computes."
+            )
+    steps = last[0].steps
+    whole = sum(step.seconds for step in steps)
+    longest = max(steps, key=lambda step: step.seconds, default=None)
+    if longest is not None and whole and longest.seconds / whole >= DOMINANT:
+        ops = ", ".join(dict.fromkeys(longest.ops))
+        yield f"{share(longest.seconds / whole)} of the compiled time {_at(last[0])} is {ops}."
+
+
+def _limit(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
+    point, ours, _ = pairs[-1]
+    if ours.fraction is None or point.limit is None:
+        return
+    if any(one.fraction is not None and one.fraction > 1 for one in point.entries):
+        yield (
+            f"A call {_at(point)} was faster than the limit that could be measured: the machine "
+            "did something else whenever its limits were measured. Measure again when it is idle."
+        )
+        return
+    yield (
+        f"The machine needs at least {duration(point.limit)} for it {_at(point)} (by "
+        f"{point.bound_by}); compiled reaches {share(ours.fraction)} of that."
+    )
+
+
+def _decorator(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
+    point, _, eager = pairs[-1]
+    function = point.entry("sg.function")
+    if function is not None and function.median and eager.median:
+        ratio = eager.median / function.median
+        yield (
+            f"One decorator, `sg.function` in the eager script as it stands, makes it "
+            f"{_times(ratio)} {_at(point)}."
+        )
+
+
+def _memory(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
+    point, ours, eager = pairs[-1]
+    if len(pairs) < 2 or ours.memory is None or eager.memory is None:
+        return  # at the first size the memory of compiling is in it
+    yield (
+        f"Memory grew by {ours.memory / 1e6:,.1f} MB compiled and by {eager.memory / 1e6:,.1f} MB "
+        f"eager {_at(point)}."
+    )
+
+
+def _peers(found: Comparison) -> Iterator[str]:
+    names = ("torch", "torch.compile", "jax")
+    for point in _ends(found.points):
+        ours = point.entry(COMPILED)
+        peers = [one for name in names if (one := point.entry(name))]
+        if ours is None or not peers:
+            continue
+        best = min(peers, key=lambda one: one.median or 0.0)
+        ratio = 1 / _ratio(ours, best)
+        said = f"compiled takes {ratio:.2g} of its time"
+        if 1 / EVEN < ratio < EVEN:
+            said = "compiled takes as long"
+        yield (
+            f"The fastest peer {_at(point)} is {best.contender} with {duration(best.median)}; "
+            f"{said}."
+        )
+    failed = {
+        one.contender: one.failure
+        for point in found.points
+        for one in point.entries
+        if one.contender in names and one.failure
+    }
+    for name, failure in failed.items():
+        yield f"{name} did not run it: {failure}"
+
+
+def _agreement(found: Comparison) -> Iterator[str]:
+    compared = [one for point in found.points for one in point.entries if one.agrees is not None]
+    wrong = list(dict.fromkeys(one.contender for one in compared if not one.agrees))
+    what = "values and gradients" if found.gradient else "values"
+    if wrong:
+        yield f"MISMATCH: {', '.join(wrong)} and eager differ in {what} by more than rounding."
+    elif compared:
+        largest = max((one.difference or 0.0 for one in compared), default=0.0)
+        note = f", to {largest:.0e} of the largest element"
+        if largest > NOTABLE:
+            note = (
+                f": they differ by up to {largest:.0e} of the largest element where eager itself "
+                "is as far from its value in float64"
+            )
+        yield f"All agree with eager in {what}{note}."

@@ -1,0 +1,1 @@
+"""Both paradigms on the same inputs, value by value: `staticgraph.diff`."""

@@ -1,0 +1,186 @@
+"""`diff`: both paradigms on the same inputs, value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+import dynamic
+from compiler.core.errors import OptionError
+from compiler.core.source import place_of
+from compiler.core.types import TensorType, type_of
+from compiler.core.values import Array
+from compiler.graph.definition import LEAVES
+from compiler.graph.evaluate import evaluate
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import ancestors
+from compiler.inspect.interpret import interpret
+from compiler.ops.effects import EFFECTS, after, quiet
+from dynamic.kernels import native
+from staticgraph.differences.distance import distance
+from staticgraph.differences.programs import Program, program_of
+from staticgraph.differences.records import Diff, Row
+from staticgraph.fuzz.graphs.rounding import spread, tight
+from staticgraph.tracing.compiled import Part
+
+BOUND = 1.0
+"""How many times as far apart as rounding explains values may be."""
+RUNS = 3
+"""How often everything is evaluated with other roundings for that estimate."""
+
+
+def diff(
+    f: object,
+    /,
+    *inputs: object,
+    gradient: bool = False,
+    exact: bool = False,
+    bound: float = BOUND,
+    **named: Any,
+) -> Diff:
+    """Run a function in both paradigms on the same inputs, and compare value by value.
+
+    The function is run eagerly, on tensors; it is captured as `function` does it, and each op of
+    its graph computed by the eager engine and compiled: with all values as outputs of one program,
+    and with its results alone, as it is compiled usually. Of an executable the graph is that which
+    it was compiled of, and nothing is updated.
+
+    Args:
+        f: a function of arrays or tensors, a module, what `function` made, or an executable.
+        inputs, named: its arguments, as a call takes them; arrays become tensors.
+        gradient: whether to compare the gradient of the sum of all outputs by all floating inputs
+            and parameters, and what it is computed of, too.
+        exact: whether to compile with `numerics="exact"`, and to evaluate op by op on row-major
+            arrays: then every bit of every value has to be the same.
+        bound: how far apart values may be, as a multiple of what rounding explains: of how far they
+            move when everything that an op computes is moved at random by up to 3 units in the last
+            place, inputs of sums too (Parker, Monte Carlo Arithmetic, 1997).
+
+    Returns:
+        A record whose `values` and `results` have a row each; `print` shows them in a table with a
+        verdict, `divergence` is the first row that is farther apart than the bound.
+
+    Raises:
+        CaptureError: no graph can be made of the function.
+        OptionError: `f` is neither a function nor an executable, the gradient of an executable is
+            asked for, or there is nothing to differentiate.
+        What the function raises, if it does.
+
+    Example:
+        >>> def energy(x, w):
+        ...     return (sg.tanh(x @ w) ** 2).sum()
+        >>> found = sg.diff(energy, np.ones((2, 3)), np.ones((3, 1)), exact=True)
+        >>> [row.op for row in found.values], found.divergence
+        (['matmul', 'tanh', 'power', 'sum'], None)
+        >>> print(found.verdict)
+        energy: equal bits in 4 values, 1 result
+    """
+    if not isinstance(bound, int | float) or not bound >= 0:
+        raise OptionError(f"diff: the bound is a number of units, not {bound!r:.80}")
+    with _by_numpy(exact):
+        program = program_of(f, inputs, named, gradient)
+        eager = None if program.eager is None else program.eager()
+        nodes = _computed(program)
+        roots = [one for _, one in program.outputs]
+        wanted = [*nodes, *roots]
+        options = {**program.options, "lint": None, **({"numerics": "exact"} if exact else {})}
+        with quiet():  # the eager run has printed and checked
+            evaluated = _evaluated(program, wanted, exact)
+            explained = [
+                max(np.max(one, initial=0.0), np.max(tight(value), initial=0.0))
+                for one, value in zip(spread(wanted, program.inputs, RUNS), evaluated, strict=True)
+            ]
+            values = _compiled(program, nodes, options) if nodes else []
+            if program.compiled is None or exact:
+                results = _compiled(program, roots, options)
+            else:
+                results = program.compiled()
+    op_by_op = evaluated[len(nodes) :]
+    alone = op_by_op if eager is None or exact else eager
+    captured: tuple[Row, ...] = ()
+    if eager is not None:
+        captured = _of_results(program, eager, op_by_op, explained[len(nodes) :])
+    return Diff(
+        program.name,
+        tuple(
+            _row(node.op.name, node.name, node.source, *found)
+            for node, *found in zip(nodes, evaluated, values, explained, strict=False)
+        ),
+        _of_results(program, alone, results, explained[len(nodes) :]),
+        captured,
+        exact,
+        float(bound),
+    )
+
+
+def _computed(program: Program) -> list[Expression]:
+    """The tensors that the results are computed of, and they, in order."""
+    roots = [one for _, one in program.outputs]
+    return [
+        node
+        for node in ancestors(roots)
+        if isinstance(node.type, TensorType) and node.op not in (*LEAVES, *EFFECTS, after)
+    ]
+
+
+def _evaluated(program: Program, wanted: Sequence[Expression], exact: bool) -> list[Array]:
+    """Values op by op: by the eager engine, or on row-major arrays with NumPy."""
+    if exact:
+        return interpret(wanted, program.inputs, ordered=True)
+    tensors: Mapping[Expression, Any] = {
+        one: dynamic.tensor(array) for one, array in program.inputs.items()
+    }
+    with dynamic.no_grad():
+        found = evaluate(wanted, tensors)
+    return [one.numpy() if isinstance(one, dynamic.Tensor) else np.asarray(one) for one in found]
+
+
+def _compiled(
+    program: Program, wanted: Sequence[Expression], options: Mapping[str, object]
+) -> list[Array]:
+    """Values by one compiled program."""
+    placeholders = program.placeholders
+    arrays = [program.inputs[one] for one in placeholders]
+    found: list[Array] = Part(program.name, placeholders, list(wanted), options)(arrays)
+    return found
+
+
+def _of_results(
+    program: Program,
+    eager: Sequence[Array],
+    compiled: Sequence[Array],
+    explained: Sequence[float],
+) -> tuple[Row, ...]:
+    return tuple(
+        _row(title, None, place_of(node.source), one, other, most)
+        for (title, node), one, other, most in zip(
+            program.outputs, eager, compiled, explained, strict=True
+        )
+    )
+
+
+def _row(
+    title: str, name: str | None, source: str, eager: Any, compiled: Any, explained: Any
+) -> Row:
+    """What is said of a value; `explained` is how far apart rounding may take it."""
+    found = distance(eager, compiled)
+    share = found.gap / explained if explained and found.gap < np.inf else found.gap
+    share = share if explained or not found.gap else np.inf
+    if found.gap == explained == np.inf:  # rounding decides whether it is finite
+        share = 0.0
+    types = str(type_of(eager)), str(type_of(compiled))
+    return Row(title, name, source, types, found.equal, found.ulp, share, found.where, found.values)
+
+
+@contextmanager
+def _by_numpy(exact: bool) -> Iterator[None]:
+    """If `exact`, the eager engine leaves large arrays to NumPy, whose function each op has."""
+    before = native.state.enabled
+    native.state.enabled = before and not exact
+    try:
+        yield
+    finally:
+        native.state.enabled = before

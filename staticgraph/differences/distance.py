@@ -1,0 +1,83 @@
+"""How far apart two arrays are, in units in the last place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.core.values import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """How far an array is from another one.
+
+    Attributes:
+        equal: whether all bits are; one nan is as good as another.
+        ulp: the largest distance of two elements: how many numbers of the dtype they are apart,
+            for integers their difference; inf where one alone is nan, or the types differ.
+        gap: the largest difference of two elements; inf where one alone is finite, or the types
+            differ.
+        where: the place of the elements that differ most; None if all are equal, or the types
+            differ.
+        values: these two elements.
+    """
+
+    equal: bool
+    ulp: float
+    gap: float
+    where: tuple[int, ...] | None = None
+    values: tuple[float, float] | None = None
+
+
+SAME = Distance(True, 0.0, 0.0)
+
+
+def distance(one: Array, other: Array) -> Distance:
+    """How far apart two arrays are."""
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return Distance(False, np.inf, np.inf)
+    if not one.size:
+        return SAME
+    shape = one.shape
+    one, other = one.reshape(-1), other.reshape(-1)
+    gaps = _gaps(one, other)
+    at = int(np.argmax(gaps))
+    if not gaps[at]:
+        return SAME if _have_equal_signs(one, other) else Distance(False, 0.0, 0.0)
+    ulp = float(np.max(_ulps(one, other))) if one.dtype.kind == "f" else float(gaps[at])
+    where = tuple(map(int, np.unravel_index(at, shape)))
+    return Distance(False, ulp, float(gaps[at]), where, (one[at].item(), other[at].item()))
+
+
+def _gaps(one: Array, other: Array) -> Array:
+    """|one - other|: 0 of two nan or the same infinity, inf where one alone is finite."""
+    with np.errstate(all="ignore"):
+        found = np.abs(np.subtract(one, other, dtype=np.longdouble)).astype(np.float64)
+    same = (one == other) | ((one != one) & (other != other))
+    return np.where(same, 0.0, np.where(np.isnan(found), np.inf, found))
+
+
+def _have_equal_signs(one: Array, other: Array) -> bool:
+    """Whether zeros have the same sign in equal arrays."""
+    if one.dtype.kind != "f":
+        return True
+    return not np.any((np.signbit(one) != np.signbit(other)) & (one == 0))
+
+
+def _ulps(one: Array, other: Array) -> Array:
+    """Per element how many numbers lie between, and one; 0 of two nan, inf of one."""
+    signed = np.dtype(f"i{one.dtype.itemsize}")
+    left, right = (_ordered(np.ascontiguousarray(x).view(signed)) for x in (one, other))
+    with np.errstate(over="ignore"):
+        apart = (np.maximum(left, right) - np.minimum(left, right)).view(f"u{signed.itemsize}")
+    found = apart.astype(np.float64)
+    nans = np.isnan(one), np.isnan(other)
+    found = np.where(nans[0] | nans[1], np.where(nans[0] & nans[1], 0.0, np.inf), found)
+    return np.asarray(found)
+
+
+def _ordered(bits: Array) -> Array:
+    """Integers in the order of the numbers, next to each other for neighbours; both zeros are 0."""
+    return np.asarray(np.where(bits < 0, np.iinfo(bits.dtype).min - bits, bits))

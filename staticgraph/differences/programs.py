@@ -1,0 +1,215 @@
+"""What is compared: a graph with its inputs, and both ways to get its results.
+
+A function is captured as `staticgraph.function` captures it, with tensors as arguments, so that
+its methods mean what they mean eagerly. An executable is compared with the graph that it was
+compiled of.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import dynamic
+from compiler.core.arrays import row_major
+from compiler.core.errors import CaptureError, OptionError, StaticGraphError
+from compiler.core.pytree import leaves, mapped
+from compiler.core.values import Array
+from compiler.graph.expression import Expression
+from compiler.graph.state import holding
+from compiler.graph.traversal import ancestors
+from compiler.ops import leaves as leaf_ops
+from compiler.runtime.arguments import as_inputs, in_order
+from compiler.transforms.autodiff import pullback
+from staticgraph.executables.executable import Executable
+from staticgraph.leaves import placeholder
+from staticgraph.tracing.functions import Function, function
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A graph, its inputs, and how it is run in both paradigms.
+
+    Attributes:
+        name: of the function.
+        inputs: the leaves with their values: placeholders and variables.
+        outputs: the results with what they are called.
+        options: how it is compiled.
+        eager: the results of the function itself, run eagerly; None of an executable, whose
+            graph is all that there is.
+        compiled: the results of an executable as it is; None of a function, which is compiled.
+    """
+
+    name: str
+    inputs: Mapping[Expression, Array]
+    outputs: tuple[tuple[str, Expression], ...]
+    options: Mapping[str, object]
+    eager: Callable[[], list[Array]] | None
+    compiled: Callable[[], list[Array]] | None
+
+    @property
+    def placeholders(self) -> list[Expression]:
+        """The inputs but for variables."""
+        return [one for one in self.inputs if one.op is leaf_ops.placeholder]
+
+
+def program_of(
+    f: object, args: tuple[object, ...], kwargs: dict[str, Any], gradient: bool
+) -> Program:
+    """What is compared of a function or an executable on some arguments.
+
+    Raises:
+        CaptureError: the function runs eagerly, but no graph can be made of it.
+        OptionError: it is no function, or the gradient of an executable is asked for.
+    """
+    if isinstance(f, Executable):
+        if gradient:
+            raise OptionError(
+                f"diff: {f.name} is compiled: its gradients are compared if they are among its "
+                "outputs, or if it updates variables by them"
+            )
+        return _of_executable(f, args, kwargs)
+    if not callable(f):
+        raise OptionError(f"diff: {f!r:.80} is neither a function nor an executable")
+    return _of_function(f, args, kwargs, gradient)
+
+
+def _of_executable(f: Executable, args: Sequence[object], kwargs: dict[str, Any]) -> Program:
+    given = in_order(f.name, f.feeds, args, kwargs) if kwargs else args
+    arrays = list(map(row_major, as_inputs(f.name, f.feeds, given)))
+    definition = f.definition
+    made = definition.expressions()
+    inputs = dict(zip([made[i] for i in definition.inputs], arrays, strict=True))
+    variables = [node for node in made if node.op is leaf_ops.variable]
+    with holding([one.attrs["key"] for one in variables], changes=False):
+        inputs |= {one: one.attrs["key"].array.copy() for one in variables}
+    outputs = [(f"output {i}", made[node]) for i, node in enumerate(definition.outputs)]
+    for variable, new in definition.updates:
+        outputs.append((f"update of {made[variable].name or 'a variable'}", made[new]))
+
+    def compiled() -> list[Array]:
+        own = copy.copy(f)  # its variables are its own
+        results = [np.asarray(one) for one in leaves(own(*arrays))]
+        states = [own.definition.nodes[node].attrs["key"] for node, _ in own.definition.updates]
+        return [*results, *(state.array for state in states)]
+
+    chosen = f.options
+    options = {
+        "numerics": chosen.numerics, "disable": chosen.disabled, "fuse": chosen.fuse,
+        "backend": chosen.backend, "threads": chosen.threads,
+    }  # fmt: skip
+    return Program(f.name, inputs, tuple(outputs), options, None, compiled)
+
+
+def _of_function(
+    f: Callable[..., Any], args: tuple[object, ...], kwargs: dict[str, Any], gradient: bool
+) -> Program:
+    fast = f if isinstance(f, Function) else function(f)
+    plain = fast.plain
+    given, named = _on_tensors((args, kwargs), gradient)
+    with dynamic.set_grad_enabled(gradient):
+        first = plain(*given, **named)  # what it raises is its own
+    compiled, operands = _captured(fast, given, named)
+    trace = compiled.trace
+    made = trace.definition.expressions()
+    placeholders = [made[i] for i in trace.definition.inputs]
+    outputs = [made[i] for i in trace.definition.outputs]
+    values = leaves(first)
+    found = [(f"output {i}", one) for i, one in enumerate(outputs)]
+    seeds = _seeds(trace.name, outputs, values) if gradient else []
+    floating = [one for one, *_ in seeds]
+    read = {node.serial for node in ancestors(floating)}
+    wrt = [
+        i
+        for i, (one, operand) in enumerate(zip(placeholders, operands, strict=True))
+        if one.serial in read and getattr(operand, "requires_grad", False)
+    ]
+    if gradient and not wrt:
+        raise OptionError(f"diff: {trace.name}: no output depends on a floating-point input")
+    slopes = pullback(floating, [placeholders[i] for i in wrt], [seed for _, seed, *_ in seeds])
+    found += [(f"gradient by {placeholders[i].name}", x) for i, x in zip(wrt, slopes, strict=True)]
+    arrays = [row_major(_array(one)) for one in operands]
+
+    def eager() -> list[Array]:
+        results = list(map(_array, values))
+        if wrt:
+            tensors = [operands[i] for i in wrt]
+            taken = dynamic.autograd.grad(
+                [values[i] for _, _, i, _ in seeds if values[i].requires_grad],
+                tensors,
+                [dynamic.tensor(x) for _, _, i, x in seeds if values[i].requires_grad],
+                allow_unused=True,
+            )
+            for i, slope in zip(wrt, taken, strict=True):
+                results.append(np.zeros_like(arrays[i]) if slope is None else _array(slope))
+        return results
+
+    inputs = dict(zip(placeholders, arrays, strict=True))
+    inputs |= {seed: array for _, seed, _, array in seeds}
+    variables = [node for node in made if node.op is leaf_ops.variable]
+    inputs |= {one: one.attrs["key"].array.copy() for one in variables}
+    options = {key: one for key, one in compiled.options.items() if key not in _OTHER_WAYS}
+    return Program(trace.name, inputs, tuple(found), options, eager, None)
+
+
+_OTHER_WAYS = frozenset({"background", "debug"})
+"""Options that say when and whether something is compiled, not how."""
+
+
+def _on_tensors(tree: Any, gradient: bool) -> Any:
+    """Arguments in which arrays are tensors of their own, to differentiate by if `gradient`."""
+
+    def lifted(one: Any) -> Any:
+        if isinstance(one, np.ndarray | np.generic):
+            one = dynamic.tensor(one)
+        elif isinstance(one, dynamic.Tensor):
+            one = one.detach().clone()
+        else:
+            return one
+        return one.requires_grad_(gradient and one.is_floating_point())
+
+    return mapped(lifted, tree)
+
+
+def _captured(
+    fast: Function, args: Sequence[object], kwargs: Mapping[str, object]
+) -> tuple[Any, list[Any]]:
+    try:
+        return fast.captured(*args, **kwargs)
+    except StaticGraphError:
+        raise
+    except Exception as error:
+        raise CaptureError(
+            f"diff: {fast.name} runs eagerly, but no graph can be made of it: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _seeds(name: str, outputs: Sequence[Expression], values: Sequence[Any]) -> list[Any]:
+    """Per floating output its cotangent: 1 of a scalar, else numbers between 0.5 and 1.5.
+
+    With 1 for each element the gradient of a softmax, say, would be nothing but rounding.
+    """
+    rng = np.random.default_rng(0)
+    found: list[Any] = []
+    for i, (one, value) in enumerate(zip(outputs, values, strict=True)):
+        if one.dtype.kind == "f":
+            array = rng.uniform(0.5, 1.5, value.shape) if value.ndim else np.ones(())
+            seed = placeholder(f"cotangent {i} of {name}", one.shape, one.dtype)
+            found.append((one, seed, i, array.astype(one.dtype)))
+    if not found:
+        raise OptionError(f"diff: {name}: no output is a floating-point array to differentiate")
+    return found
+
+
+def _is_floating(value: Any) -> bool:
+    return isinstance(value, dynamic.Tensor) and value.is_floating_point()
+
+
+def _array(value: Any) -> Array:
+    """A tensor, an array or a number as an array."""
+    return value.detach().numpy() if isinstance(value, dynamic.Tensor) else np.asarray(value)

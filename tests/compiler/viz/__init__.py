@@ -1,0 +1,1 @@
+"""Layouts, blocks and lanes."""
