@@ -24,7 +24,7 @@ _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 _OF_ARRAYS = frozenset(dir(np.ndarray))
 _ASKED = frozenset((np.ndim, np.shape, np.size, np.iscomplexobj, np.result_type))
 """NumPy's functions of types alone."""
-_HELD = 4
+_HELD = 3
 """The references to what `y += 1` is called on: the name, the stack, `self`, the count's own."""
 
 
@@ -108,7 +108,9 @@ class TracedArray(Expression):
             )
         raise AttributeError(f"'Expression' object has no attribute {name!r}")
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(  # type: ignore[override]
+        self, ufunc: Any, method: str, *inputs: Any, **options: Any
+    ) -> Any:
         """NumPy's elementwise functions are the ops of the same names."""
         if options.get("out") is not None:
             refuse(
@@ -138,53 +140,32 @@ class TracedArray(Expression):
             "make a new one, with sg.where, sg.concatenate or sg.index_put",
         )
 
-    def _in_place(self, other: object, op: str) -> Any:
-        """`y += x` as `y = y + x`, where nobody could tell them apart."""
+
+def _in_place(sign: str) -> Any:
+    """`y += x` as `y = y + x`, where nobody could tell them apart."""
+
+    def method(self: TracedArray, other: object) -> Any:
         if self.op is leaves.placeholder:
             refuse(
                 "changes an argument in place, which a compiled function does not",
-                f"write y = y {op} ..., and return it",
+                f"write y = y {sign} ..., and return it",
             )
         held = sys.getrefcount(self) - 1 - self.uses
         if held > _HELD or self.viewed or isinstance(self.op.lowering, Alias | IndexMap):
             refuse(
                 "changes in place what other names, or views, may share",
-                f"write y = y {op} ..., where the others are to be as they were",
+                f"write y = y {sign} ..., where the others are to be as they were",
             )
         return NotImplemented
 
-    def __iadd__(self, other: object) -> Any:
-        return self._in_place(other, "+")
+    return method
 
-    def __isub__(self, other: object) -> Any:
-        return self._in_place(other, "-")
 
-    def __imul__(self, other: object) -> Any:
-        return self._in_place(other, "*")
-
-    def __itruediv__(self, other: object) -> Any:
-        return self._in_place(other, "/")
-
-    def __ifloordiv__(self, other: object) -> Any:
-        return self._in_place(other, "//")
-
-    def __imod__(self, other: object) -> Any:
-        return self._in_place(other, "%")
-
-    def __ipow__(self, other: object) -> Any:
-        return self._in_place(other, "**")
-
-    def __imatmul__(self, other: object) -> Any:
-        return self._in_place(other, "@")
-
-    def __iand__(self, other: object) -> Any:
-        return self._in_place(other, "&")
-
-    def __ior__(self, other: object) -> Any:
-        return self._in_place(other, "|")
-
-    def __ixor__(self, other: object) -> Any:
-        return self._in_place(other, "^")
+for _name, _sign in {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+    "matmul": "@", "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}.items():  # fmt: skip
+    setattr(TracedArray, f"__i{_name}__", _in_place(_sign))
 
 
 def made(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Expression:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 import operator
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,24 +16,20 @@ import numpy as np
 from compiler.core.errors import DTypeError, FeedError, OptionError, ShapeError
 from compiler.core.op import Operand
 from compiler.core.pytree import mapped
-from compiler.core.types import DType, as_dtype
 from compiler.graph.expression import Expression, closed, handle_among
 from staticgraph.executables.executable import Executable
+from staticgraph.tracing.calls import NUMBERS, Call, Captured, Shapes, Signature, aliases
 from staticgraph.tracing.compiled import Compiled
-from staticgraph.tracing.effects import watched
 from staticgraph.tracing.explained import Explanation, Retrace
 from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.signature import (
     Arguments,
     Static,
-    arguments_of,
-    assembler,
-    leaf_names,
     parts,
     take_apart,
 )
-from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
+from staticgraph.tracing.tracing import Trace
 
 if TYPE_CHECKING:
     from staticgraph.view import View
@@ -52,12 +46,6 @@ KEPT = 8
 
 REMEMBERED = 4096
 """Kinds of calls (types and shapes of the arguments) whose trace is found at once."""
-
-_NUMBERS: dict[type, DType] = {
-    bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float64)
-}  # fmt: skip
-
-Shapes = Mapping[str, Sequence[int | str | None]]
 
 
 def function(
@@ -140,17 +128,6 @@ def _modules_of(f: object) -> list[Any]:
     return [owner] if is_module(owner) else []
 
 
-def _parameters(f: Any) -> list[str]:
-    """The names of the positional parameters, as far as there are any."""
-    called = f.forward if is_module(f) and hasattr(f, "forward") else f
-    try:
-        signature = inspect.signature(called)
-    except (TypeError, ValueError):
-        return []
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [one.name for one in signature.parameters.values() if one.kind in kinds]
-
-
 class Function:
     """A function compiled when it is called; made by `function`."""
 
@@ -170,8 +147,8 @@ class Function:
         self._shapes = shapes
         self._options = options
         self._known: dict[Any, Callable[..., Any]] = {}
-        self._calls: dict[Any, _Call] = {}
-        self._signatures: dict[Any, _Signature] = {}
+        self._calls: dict[Any, Call] = {}
+        self._signatures: dict[Any, Signature] = {}
         self._around: dict[Any, list[Surroundings]] = {}
         self._retraces: list[Retrace] = []
         self._tensors: dict[tuple[int, ...], ModuleTensors] = {}
@@ -248,7 +225,7 @@ class Function:
 
     def _with_own(
         self,
-        call: _Call,
+        call: Call,
         kind: object,
         tensors: ModuleTensors,
         state: object,
@@ -374,7 +351,7 @@ class Function:
             tuple(self._retraces),
         )
 
-    def _find(self, found: Arguments) -> tuple[_Call, list[Any], Any]:
+    def _find(self, found: Arguments) -> tuple[Call, list[Any], Any]:
         """What serves a call, its operands (arrays, then tensors of modules), and the state."""
         around = self._surroundings(found)
         modules = [*self._own, *found.modules]
@@ -385,10 +362,9 @@ class Function:
             found.structure,
             tuple(map(id, modules)),
             tuple(map(_identity, state)),
+            tuple(aliases(found.arrays)) if around.compares_identity else None,
             tuple([_kind(x) for x in operands]),
         )
-        if around.compares_identity:
-            key = (*key[:-1], (*key[-2], *_aliases(found.arrays)), key[-1])
         call = self._calls.get(key)
         if call is None or not (call.steady or call.compiled.trace.fits(operands)):
             call = self._new_call(found, modules, tensors, key, operands, around)
@@ -405,7 +381,7 @@ class Function:
     def _number(self, value: object) -> Any:
         """A Python number as an array; FeedError for an int of more than 64 bits."""
         try:
-            return np.asarray(value, _NUMBERS[type(value)])
+            return np.asarray(value, NUMBERS[type(value)])
         except OverflowError:
             raise FeedError(f"{self.name}: the number {value} is out of bounds for int64") from None
 
@@ -456,13 +432,14 @@ class Function:
         key: Any,
         operands: Sequence[object],
         around: Surroundings,
-    ) -> _Call:
+    ) -> Call:
         *rest, kinds = key
         count = len(found.arrays)  # of the tensors of modules all sizes are known
         ranks = (*rest, tuple([(*kind[:2], len(kind)) for kind in kinds[:count]]), kinds[count:])
         signature = self._signatures.get(ranks)
         if signature is None:
-            signature = _Signature(self, found, modules, tensors, operands, around)
+            captured = Captured(self.name, self._f, self._shapes, self._options)
+            signature = Signature(captured, found, modules, tensors, operands, around)
             self._signatures[ranks] = signature
         return signature.call(operands)
 
@@ -471,35 +448,17 @@ def _is_array(x: object) -> bool:
     return type(x) is np.ndarray or isinstance(x, Operand)
 
 
-def _shared(
-    assemble: Callable[[Sequence[Any]], Any], outputs: Sequence[Expression]
-) -> Callable[[Sequence[Any]], Any]:
-    """The same where what is returned several times is one array, as it is eagerly."""
-    places = _aliases(outputs)
-    if places == [*range(len(outputs))]:
-        return assemble
-    return lambda leaves: assemble([leaves[i] for i in places])
-
-
 def _same_static(one: Any, other: Any) -> bool:
     """Whether a static argument that equals another tells a function nothing else."""
-    if one is other or not hasattr(one, "__dict__") or type(one).__eq__ is object.__eq__:
-        return True
-    return is_dataclass(one)
-
-
-def _aliases(arrays: Sequence[object]) -> list[int]:
-    """Per array the first that is the same object."""
-    places: dict[int, int] = {}
-    return [places.setdefault(id(one), i) for i, one in enumerate(arrays)]
+    return one is other or not hasattr(one, "__dict__") or is_dataclass(one)
 
 
 def _settings(values: Sequence[Any]) -> list[Any]:
     """The settings of the engine of which some values are."""
     for one in values:
-        tensor = next(iter(one.parameters()), None) if is_module(one) else one
+        tensor: Any = next(iter(one.parameters()), None) if is_module(one) else one
         if _is_tensor(tensor):
-            return list(type(tensor).settings)
+            return list(tensor.settings)
     return []
 
 
@@ -520,160 +479,3 @@ def _remember(table: dict[Any, Any], key: object, call: object) -> None:
     if len(table) >= REMEMBERED:
         table.clear()
     table[key] = call
-
-
-class _Call:
-    """What a call of known types and shapes runs."""
-
-    __slots__ = ("around", "assemble", "compiled", "effects", "numbers", "own", "steady")
-
-    around: Surroundings
-
-    def __init__(self, compiled: Compiled, numbers: tuple[int, ...]) -> None:
-        self.compiled = compiled
-        self.numbers = numbers
-        self.own: list[Any] = []
-        self.effects = compiled.trace.effects
-        self.steady = self.effects is None or not self.effects.asks
-        trace = compiled.trace
-        self.assemble = assembler(trace.structure)
-        if trace.effects is None:
-            self.assemble = _shared(self.assemble, trace.outputs)
-
-    def run(self, kind: Any, operands: Sequence[object]) -> Any:
-        """The result on operands, as tensors of an eager engine if `kind` is that of one."""
-        if kind is not None:
-            return self._on_tensors(kind, operands)
-        tensor: Any = next((x for x in operands if isinstance(x, Operand)), None)
-        if tensor is None:
-            return self.on_arrays(*operands)
-        if self.effects is not None:
-            kind = type(tensor)
-            return self.assemble(tensor.arrays(kind.perform(self.compiled, self.effects, operands)))
-        return self.on_arrays(*tensor.arrays(operands))
-
-    def _on_tensors(self, kind: Any, operands: Sequence[object]) -> Any:
-        """The result as tensors."""
-        if self.effects is None:
-            return self.assemble(kind.call(self.compiled, operands))
-        return self.assemble(kind.perform(self.compiled, self.effects, operands))
-
-    def on_arrays(self, *arrays: object) -> Any:
-        """The result on arrays, as arrays."""
-        results = self.compiled.part(arrays)
-        return results if self.compiled.single else self.assemble(results)
-
-    def direct(self, kind: Any) -> Callable[..., Any]:
-        """What runs the call with the least around it: if it can, the executable itself."""
-        if kind is not None:
-            if self.effects is not None:
-                return lambda *operands: self._on_tensors(kind, operands)
-            return lambda *operands: self.assemble(kind.call(self.compiled, operands))
-        part = self.compiled.part
-        return part.executable if self.compiled.single and part.used is None else self.on_arrays
-
-
-class _Signature:
-    """The traces of a function for arguments of one structure, dtypes and ranks, compiled."""
-
-    def __init__(
-        self,
-        function: Function,
-        found: Arguments,
-        modules: list[Any],
-        tensors: ModuleTensors | None,
-        operands: Sequence[Any],
-        around: Surroundings,
-    ) -> None:
-        self.around = around
-        self._held = (modules, tensors)  # their identities are keys
-        self._numbers = tuple(i for i, x in enumerate(operands) if type(x) in (bool, int, float))
-        names = _unique(leaf_names(found.structure, _parameters(function._f)))
-        count = len(names)
-        own = [] if tensors is None else tensors.names
-        kind = next((type(x) for x in operands if isinstance(x, Operand)), None)
-        leaves = [
-            Leaf(
-                name,
-                _dtype_of(x, name),
-                i in self._numbers or (kind is not None and isinstance(x, np.generic)),
-                _kind_of(x, kind, bool(modules)),
-                i >= count,
-            )
-            for i, (name, x) in enumerate(zip(_unique([*names, *own]), operands, strict=True))
-        ]  # fmt: skip
-        for name in function._shapes.keys() - set(names):
-            raise OptionError(
-                f"{function.name}: no array is named {name!r}, which is declared: {names}"
-            )
-        declared = [
-            declared_axes(function.name, leaf.name, function._shapes.get(leaf.name), np.ndim(x))
-            if i < count
-            else tuple(x.shape)
-            for i, (leaf, x) in enumerate(zip(leaves, operands, strict=True))
-        ]
-        self._traces = Traces(
-            function.name,
-            _on_leaves(function, found, tensors, around),
-            leaves,
-            declared,
-            functools.partial(Compiled, options=function._options),
-        )
-
-    def traces(self) -> list[Trace]:
-        """The traces, in the order in which they were made."""
-        return [compiled.trace for compiled in self._traces.kept()]
-
-    def call(self, operands: Sequence[Any]) -> _Call:
-        """What serves operands of these shapes."""
-        shapes = [() if i in self._numbers else tuple(x.shape) for i, x in enumerate(operands)]
-        return _Call(self._traces.fitting(shapes, operands), self._numbers)
-
-
-def _kind_of(x: object, kind: object, on_tensors: bool) -> Any:
-    """The class of tensors whose methods an argument has where `kind` is that of the tensors.
-
-    An array beside tensors stays one, unless it goes into a module, whose code is about tensors.
-    """
-    if isinstance(x, Operand):
-        return type(x)
-    return None if isinstance(x, np.ndarray) and not on_tensors else kind
-
-
-def _dtype_of(x: Any, name: str) -> DType:
-    if type(x) in _NUMBERS:
-        return _NUMBERS[type(x)]
-    return as_dtype(np.dtype(x.dtype).newbyteorder("="), name)
-
-
-def _on_leaves(
-    function: Function, found: Arguments, tensors: ModuleTensors | None, around: Surroundings
-) -> Callable[[list[Any]], Any]:
-    """The function of a list of expressions, or what stands for them, one per operand."""
-    structure, count, others = found.structure, len(found.arrays), list(found.modules)
-    places = _aliases(found.arrays) if around.compares_identity else range(count)
-
-    def on_leaves(inputs: list[Any]) -> Any:
-        arrays = [inputs[i] for i in places]
-        args, kwargs = arguments_of(structure, iter(arrays), others)
-
-        def called() -> Any:
-            return function._f(*args, **kwargs)
-
-        with (
-            nullcontext() if tensors is None else tensors.replaced(inputs[count:]),
-            watched(around, called, (args, kwargs)),
-        ):
-            return called()
-
-    return on_leaves
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    """The names, with a number behind those that came before."""
-    seen: dict[str, int] = {}
-    result = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return result

@@ -415,15 +415,19 @@ def _hooks(module: Any) -> list[Any]:
     ]
 
 
-@functools.lru_cache(4096)
+_files: dict[type, str] = {}
+
+
 def _file_of(kind: type) -> str:
     """The file of a class; of Python's own that of a library."""
-    module = sys.modules.get(kind.__module__)
-    found = getattr(module, "__file__", None)
-    return found or ("" if kind.__module__ not in sys.builtin_module_names else "<frozen")
+    found = _files.get(kind)
+    if found is None:
+        own = kind.__module__ in sys.builtin_module_names
+        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+        found = _files[kind] = file or ("<frozen" if own else "")
+    return found
 
 
-@functools.lru_cache(4096)
 def _slots_of(kind: type) -> tuple[str, ...]:
     found: list[str] = []
     for one in kind.__mro__:

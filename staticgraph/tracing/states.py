@@ -83,9 +83,9 @@ def _of_bits(bits: Any, name: str, place: str) -> State:
 
 def shared_states() -> list[State]:
     """Those of the functions of `random` and `numpy.random`."""
-    inst: Any = random._inst  # type: ignore[attr-defined]
+    inst: Any = random._inst
     found = [state_of(inst, "random", "?")]
     if "numpy.random" in sys.modules:
-        legacy: Any = sys.modules["numpy.random"].mtrand._rand  # type: ignore[attr-defined]
+        legacy: Any = sys.modules["numpy.random"].mtrand._rand
         found.append(state_of(legacy, "numpy.random", "?"))
     return [one for one in found if one is not None]
