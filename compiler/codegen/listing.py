@@ -98,6 +98,8 @@ class _Listing:
         return {node: tuple(others) for node, others in found.items()}
 
     def _kernel(self) -> Iterator[Line]:
+        told = "# What runs when. The table t has addresses and sizes: p_f32(t, 3) is that in t[3]."
+        yield Line(told)
         yield Line("def kernel(t):")
         for entry, label in self.sizes.items():
             yield Line(f"{INDENT}{label} = t[{entry}]")

@@ -17,17 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import field
 from typing import TypeAlias
-
-from compiler.core.record import Record, record
 
 Named: TypeAlias = "tuple[str, str]"
 """An op's name and the source of a node that applies it."""
 
 
-@record
-class Report(Record):
+class Report:
     """What a pass did to a node, or why it did not.
 
     Attributes:
@@ -39,12 +35,24 @@ class Report(Record):
         others: the nodes that it has to do with: what it was merged with, or not fused with.
     """
 
-    kind: str
-    source: str
-    op: str
-    by: str
-    text: str = ""
-    others: tuple[Named, ...] = field(default=())
+    __slots__ = ("by", "kind", "op", "others", "source", "text")
+
+    # written out, since every start makes the class: a dataclass takes a hundred times as long
+    def __init__(
+        self,
+        kind: str,
+        source: str,
+        op: str,
+        by: str,
+        text: str = "",
+        others: tuple[Named, ...] = (),
+    ) -> None:
+        self.kind = kind
+        self.source = source
+        self.op = op
+        self.by = by
+        self.text = text
+        self.others = others
 
 
 _collector: ContextVar[list[Report] | None] = ContextVar("reports", default=None)

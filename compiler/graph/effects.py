@@ -210,7 +210,7 @@ def with_effects(
     return [tied, *made[1:]]
 
 
-def quiet(body: Any) -> Any:
+def without_effects(body: Any) -> Any:
     """A body without its effects: what repeats a body to differentiate it must not repeat them."""
     if not is_loud(body):
         return body
@@ -220,7 +220,8 @@ def quiet(body: Any) -> Any:
         if node.op in EFFECTS:
             return operands[0]
         attrs = {
-            key: quiet(value) if _is_body(value) else value for key, value in node.attrs.items()
+            key: without_effects(value) if _is_body(value) else value
+            for key, value in node.attrs.items()
         }
         if not operands and attrs == node.attrs:
             return node

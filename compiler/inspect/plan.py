@@ -153,11 +153,12 @@ class Plan:
         return {known[name]: value for name, value in given.items()}
 
     def __str__(self) -> str:
-        lines = []
+        lines = [f"{'slot':<5} {'kind':<9} {'holds':<28} lives"]
         for i, slot in enumerate(self.memory.slots):
-            span = f"groups {slot.first}-{slot.last}" if slot.kind == "arena" else ""
+            arena = slot.kind == "arena"
+            span = f"groups {slot.first}-{slot.last}" if arena else "outside of calls"
             type = TensorType(slot.shape, slot.dtype)
-            lines.append(f"b{i:<4} {slot.kind:<9} {type!s:<28} {span}".rstrip())
+            lines.append(f"b{i:<4} {slot.kind:<9} {type!s:<28} {span}")
         lines.append(f"{len(self.fusion.groups)} groups of loops and products, in this order")
         return "\n".join([*lines, *self._totals()])
 
@@ -170,6 +171,7 @@ class Plan:
         if peak is None or not peak.bytes:
             return
         yield f"most is in use in group {peak.group} ({peak.ops[-1]}, {peak.source}): {peak.bytes}"
+        yield f"{'slot':<5} {'bytes':>12} value"
         for one in peak.buffers[:SHOWN]:
             yield f"b{one.slot:<4} {one.bytes:>12} {one.op} ({one.source})"
 

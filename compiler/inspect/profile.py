@@ -1,63 +1,33 @@
-"""Profiles: how long each step of a kernel takes, and which lines of the user it comes from."""
+"""Profiles: how long each step of a kernel takes, inside loops too, and what it does meanwhile."""
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from compiler.codegen.bytecode import Instruction
 from compiler.core.source import place_of
 from compiler.graph.state import State, holding, write
+from compiler.graph.view import Node
+from compiler.inspect.costs import Cost, costs
+from compiler.inspect.opened import Opened, bodies
+from compiler.inspect.profile_table import NodeTime, Profile, StepTime
+from compiler.ops.effects import quiet
 from compiler.runtime.arguments import as_inputs, in_order
-from compiler.runtime.cache.loader import load_steps
+from compiler.schedule.groups import computed
 
 if TYPE_CHECKING:
     from compiler.codegen.kernel import Kernel
+    from compiler.core.dims import Unknown
     from compiler.runners.compiled import CompiledRunner
+
+__all__ = ["NodeTime", "Profile", "StepTime", "profile"]
 
 LEAST = 5  # runs
 SECONDS = 0.5
-WIDTH = 20  # characters of the longest bar
-
-
-@dataclass(frozen=True, slots=True)
-class StepTime:
-    """One step: the ops that it computes, their lines, its median time in seconds and its share."""
-
-    ops: tuple[str, ...]
-    lines: tuple[str, ...]
-    seconds: float
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """The steps of a kernel in their order; `print` shows a table.
-
-    Attributes:
-        seconds: the sum of the medians of all steps.
-        runs: how often each was measured.
-    """
-
-    steps: tuple[StepTime, ...]
-    seconds: float
-    runs: int
-
-    def __str__(self) -> str:
-        lines = [f"{self.seconds * 1e6:10.1f} µs in all, medians of {self.runs} runs"]
-        longest = max((step.share for step in self.steps), default=1) or 1
-        for step in self.steps:
-            bar = "#" * round(WIDTH * step.share / longest)
-            text = f"{', '.join(_counted(step.ops))}  <- {', '.join(step.lines)}"
-            lines.append(
-                f"{step.seconds * 1e6:10.1f} µs {step.share:6.1%} {bar:<{WIDTH}} {text}".rstrip()
-            )
-        return "\n".join(lines)
 
 
 def profile(
@@ -70,20 +40,29 @@ def profile(
     kernel = runner.kernel
     states = runner.states
     workspace = runner.workspace_for(sizes)
-    steps, owner = load_steps(kernel)
-    table = workspace.table.ctypes.data
-    times: list[list[float]] = [[] for _ in steps]
-    with holding(states, changes=True), _restored(states) as restore:
+    opened = Opened(kernel)
+    with holding(states, changes=True), _restored(states) as restore, quiet():
         results = runner.run_held(workspace, arrays)
-        end = time.perf_counter() + SECONDS
-        while steps and (len(times[0]) < LEAST or time.perf_counter() < end):
+        _repeat([restore, partial(opened.run, workspace.table)], LEAST)
+        runs = min(map(len, opened.clocked.values()))
+        if opened.nests:
             restore()
-            for step, found in zip(steps, times, strict=True):
-                start = time.perf_counter()
-                step(table)
-                found.append(time.perf_counter() - start)
-    del results, owner  # the steps used their memory until now
-    return _profile(kernel, times)
+            opened.count(workspace.table)
+            restore()
+            acts = opened.run_untimed, opened.alone().run
+            _repeat([restore, *(partial(act, workspace.table) for act in acts)], LEAST)
+    del results  # the steps used their memory until now
+    return _Reader(kernel, sizes, opened).profile(runs)
+
+
+def _repeat(acts: Sequence[Callable[[], object]], least: int) -> None:
+    """Act for `SECONDS`, and a number of times at least."""
+    end = time.perf_counter() + SECONDS
+    done = 0
+    while done < least or time.perf_counter() < end:
+        for act in acts:
+            act()
+        done += 1
 
 
 @contextmanager
@@ -96,26 +75,76 @@ def _restored(states: Sequence[State]) -> Iterator[Callable[[], None]]:
         restore()
 
 
-def _profile(kernel: Kernel, times: Sequence[Sequence[float]]) -> Profile:
-    """One entry for the neighbours that come from the same nodes."""
-    medians = [statistics.median(found) for found in times]
-    total = sum(medians)
-    merged: list[tuple[tuple[int, ...], float]] = []
-    for one, seconds in zip(kernel.program, medians, strict=True):
-        if merged and merged[-1][0] == one.nodes:
-            merged[-1] = one.nodes, merged[-1][1] + seconds
-        else:
-            merged.append((one.nodes, seconds))
-    known = kernel.nodes()
-    steps = []
-    for numbers, seconds in merged:
-        nodes = [known[number] for number in numbers]
-        ops = tuple(node.op.name for node in nodes)
-        lines = tuple(dict.fromkeys(place_of(node.source) for node in nodes))
-        steps.append(StepTime(ops, lines, seconds, seconds / (total or 1)))
-    return Profile(tuple(steps), total, len(times[0]) if times else 0)
+class _Reader:
+    """Makes the records of what was measured."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        sizes: Mapping[Unknown, int],
+        opened: Opened,
+    ) -> None:
+        self.program = kernel.program
+        self.nodes = kernel.nodes()
+        self.opened = opened
+        self.costs = {
+            tuple([region.first + node for node in computed(group)]): found
+            for region in kernel.root.all()
+            for group, found in costs(region, sizes)
+        }
+
+    def profile(self, runs: int) -> Profile:
+        """The records of the steps, and of what is inside them."""
+        total = sum(map(self.opened.seconds, self.program))
+        steps = tuple(self._steps(self.program, total))
+        return Profile(steps, total, runs, self.opened.overhead)
+
+    def _steps(self, program: Sequence[Instruction], total: float) -> Iterator[StepTime]:
+        """One record for the neighbours that come from the same nodes."""
+        parts: list[list[Instruction]] = []
+        for one in program:
+            if parts and parts[-1][0].nodes == one.nodes:
+                parts[-1].append(one)
+            else:
+                parts.append([one])
+        for part in parts:
+            yield self._step(part, total)
+
+    def _step(self, part: Sequence[Instruction], total: float) -> StepTime:
+        seconds = sum(map(self.opened.seconds, part))
+        below = [found for one in part for found in bodies(one)]
+        inside = tuple(self._steps(below, total))
+        runs = max(self.opened.runs.get(id(one), 0) for one in part)
+        found = [] if below else self.costs.get(part[0].nodes, [])
+        nodes = [self.nodes[number] for number in part[0].nodes]
+        counted = None if any(one.flops is None for one in found) else found
+        flops = None if counted is None else sum(one.flops or 0 for one in counted) * runs
+        moved = sum(one.bytes for one in found) * runs
+        if inside:
+            flops = sum(step.flops or 0 for step in inside)
+            moved = sum(step.bytes for step in inside)
+        return StepTime(
+            tuple([node.op.name for node in nodes]),
+            tuple(dict.fromkeys(place_of(node.source) for node in nodes)),
+            seconds,
+            seconds / (total or 1),
+            runs,
+            moved,
+            flops,
+            _dtype(nodes),
+            tuple(self._node(one, found, seconds, runs) for one in found),
+            inside,
+        )
+
+    def _node(self, one: Cost, all: Sequence[Cost], seconds: float, runs: int) -> NodeTime:
+        share = one.work / (sum(each.work for each in all) or 1)
+        node = self.nodes[one.node]
+        flops = None if one.flops is None else one.flops * runs
+        op = f"reading {node.op.name}" if one.reads else node.op.name
+        line = place_of(node.source)
+        return NodeTime(op, line, seconds * share, share, one.bytes * runs, flops)
 
 
-def _counted(ops: Sequence[str]) -> list[str]:
-    """Each op once, with how many there are."""
-    return [op if count == 1 else f"{op} x {count}" for op, count in Counter(ops).items()]
+def _dtype(nodes: Sequence[Node]) -> str:
+    """The float dtype that a step computes in: float64 if anything is."""
+    return "float64" if any(str(node.type).startswith("float64") for node in nodes) else "float32"

@@ -98,7 +98,7 @@ _is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Nothing is printed inside the block: a call is run again, which has printed already."""
+    """Nothing is printed inside the block: a call is run again, or many times to be measured."""
     token = _is_quiet.set(True)
     try:
         yield

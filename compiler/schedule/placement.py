@@ -203,9 +203,7 @@ class Placement:
     def _report(self, node: Node, read: int, reason: str) -> None:
         assert self.reports is not None
         others = ((self.nodes[read].op.name, self.nodes[read].source),)
-        report = Report("apart", node.source, node.op.name, "fuse", reason, others)
-        if report not in self.reports[-4:]:  # it may read a value at several places
-            self.reports.append(report)
+        self.reports.append(Report("apart", node.source, node.op.name, "fuse", reason, others))
 
     def new_loops(self, domain: Shape, split: int | None, at_front: bool = False) -> LoopGroup:
         """A new group of loops over a domain."""

@@ -17,7 +17,7 @@ from compiler.core.dims import atoms, evaluate
 from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue
 from compiler.core.types import TensorType
 from compiler.graph.body import Body
-from compiler.graph.effects import quiet
+from compiler.graph.effects import without_effects
 from compiler.graph.expression import Expression, construct, next_serial
 from compiler.graph.loop import Carry, OpenLoop, items_of, open_loop
 from compiler.graph.traversal import between, cut
@@ -44,7 +44,7 @@ def scan_cotangents(
     **attrs: object,
 ) -> list[Any]:
     """The cotangents of the operands of a scan at `positions`, given those of its items."""
-    loop = open_loop(operands, {**attrs, "body": quiet(attrs["body"])})
+    loop = open_loop(operands, {**attrs, "body": without_effects(attrs["body"])})
     reverse = _reverse_of(loop, positions, gs)
     if any(node.op is ops.checkpoint for node in loop.nodes):
         kept = _reverse_of(loop, positions, gs, regions=False)
@@ -265,7 +265,7 @@ def cond_cotangents(
     """The cotangents of the operands of a cond at `positions`: a cond of those of the branches."""
     given = [i for i, g in enumerate(gs) if g is not None]
     branches = []
-    for body in (quiet(on_true), quiet(on_false)):
+    for body in (without_effects(on_true), without_effects(on_false)):
         inputs, outputs = body.expressions()
         seeds = [stand_in(outputs[i].type, "cotangent") for i in given]
         wrt = [inputs[i - 1] for i in positions]

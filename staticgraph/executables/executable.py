@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from compiler.codegen.kernel import Kernel
     from compiler.inspect.debug import Step, Trace
     from compiler.inspect.explanation import Explanation
+    from compiler.inspect.lost import Keeper
     from compiler.inspect.plan import Plan
-    from compiler.inspect.profile import Profile
+    from compiler.inspect.profile_table import Profile
     from compiler.inspect.replay import Replay
     from staticgraph.draw import Drawing
     from staticgraph.view import Inputs, View
@@ -127,12 +128,12 @@ class Executable:
         another.
         """
         if kwargs:
-            runner = self._kernel if self._idle else self._settled()
+            runner = self._kernel if self._idle else self._caller()
             return runner.run(args, kwargs)
         try:
             workspace = self._idle.pop()
         except IndexError:  # all are in use, or there was no call yet, or there is no kernel
-            return self._settled().run(args, kwargs)
+            return self._caller().run(args, kwargs)
         # as `CompiledRunner.run`, without that call: a tenth of the time of a small kernel
         try:
             results = self._kernel.call(workspace.table, *args)
@@ -142,13 +143,22 @@ class Executable:
             self._idle.append(workspace)
         return self.restructure(results)
 
+    def _caller(self) -> Runner | Keeper:
+        """What runs a call that does not take the direct path."""
+        runner = self._settled()
+        if self.options.on_nonfinite != "report":
+            return runner
+        from compiler.inspect.lost import Keeper
+
+        return Keeper(runner)
+
     def _settled(self) -> Runner:
         """What runs calls from now on."""
         if self.before_first_call is not None:
             tell, self.before_first_call = self.before_first_call, None
             tell()
         self.runner = self.runner.settled
-        if isinstance(self.runner, CompiledRunner):
+        if isinstance(self.runner, CompiledRunner) and self.options.on_nonfinite != "report":
             self._kernel = self.runner
             self._idle = self.runner.idle
         return self.runner
@@ -246,8 +256,9 @@ class Executable:
         Example:
             >>> x = sg.placeholder("x", (None,), "float64")
             >>> print(sg.compile([x], x * x).plan)
-            b0    input     float64[x.0]
-            b1    output    float64[x.0]
+            slot  kind      holds                        lives
+            b0    input     float64[x.0]                 outside of calls
+            b1    output    float64[x.0]                 outside of calls
             1 groups of loops and products, in this order
             arena 0 bytes, in all 8192 bytes, x.0 = 1024
         """
@@ -298,8 +309,11 @@ class Executable:
     def profile(self, /, *args: object, **kwargs: object) -> Profile:
         """How long each step of the kernel takes on some inputs; `print` shows a table.
 
-        Steps are fused ops; each is run by itself, in their order, for half a second in all. A loop
-        or branch is one step. Nothing is updated.
+        Steps are fused ops; each is run by itself, in their order, for half a second in all, and
+        what timing takes is subtracted. A loop or branch is a step too, and has the steps `inside`,
+        timed for another half second. `nodes` divides a step among its ops, by an estimate. Bytes
+        and flops are the least that each has to move and compute; `against_limits()` compares them
+        with what the machine can do. Nothing is updated.
 
         Example:
             >>> x = sg.placeholder("x", (None,), "float64")
@@ -455,8 +469,10 @@ class Executable:
         """Where inf and nan come from, in a call that is run again op by op; `print` tells it.
 
         Without arguments, what was found of the last call that `on_nonfinite` was told of: it was
-        run again on its inputs and on the variables as they were before it. With arguments, a call
-        with these inputs, on the variables as they are now. Nothing is updated. Both the graph as
+        run again on its inputs and on the variables as they were before it; with "report", which
+        keeps the inputs of the last call (the arrays themselves), that call if none was told of
+        since. With arguments, a call with these inputs. Variables are then as they are now, after
+        their updates. Nothing is updated. Both the graph as
         it was defined and the one that ran, after all rewrites, are run with NumPy, into the bodies
         of loops and branches, and a rewrite that stands between the two is named.
 
@@ -486,7 +502,10 @@ class Executable:
         runner = self._settled()
         if args or kwargs:
             return runner.replay(args, kwargs)
-        found = None if runner.lost is None else runner.lost.asked()
+        lost = runner.lost
+        if lost is not None and lost.last is not None and lost.is_looking:
+            return runner.replay(*lost.last)
+        found = None if lost is None else lost.asked()
         if found is not None:
             return found
         if self.feeds:

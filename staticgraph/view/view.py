@@ -16,7 +16,8 @@ from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.inspect.explain import explain
 from compiler.inspect.given import given_inputs
-from compiler.inspect.profile import Profile, profile as profiled
+from compiler.inspect.profile import profile as profiled
+from compiler.inspect.profile_table import Profile
 from compiler.ops import leaves
 from compiler.runners.compiled import CompiledRunner
 from compiler.runners.runner import Runner

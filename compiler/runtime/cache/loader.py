@@ -124,12 +124,18 @@ def load_with_numba(kernel: Kernel, launch_plan: LaunchPlan) -> Trampolines:
     return _trampolines(launch_plan.linked(code.addresses), launch_plan, code)
 
 
-def load_steps(kernel: Kernel) -> tuple[list[Callable[[int], int]], Any]:
-    """Each instruction as a function of the table's address, and what keeps them in memory."""
+def load_steps(
+    kernel: Kernel, programs: Sequence[Sequence[Instruction]]
+) -> tuple[list[Callable[[int], int]], Any]:
+    """Each of some programs of a kernel's units as a function of the table's address.
+
+    Returns:
+        The functions, and what keeps them in memory.
+    """
     code, _ = _units(kernel.units, kernel.texts)
     # what a step calls may raise: ctypes asks that of functions that are called with the lock
     run = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(_trampoline_code().addresses[1])
-    words = [np.array(_words([one], code, kernel), np.int64) for one in kernel.program]
+    words = [np.array(_words(one, code, kernel), np.int64) for one in programs]
     fresh = words_of_a_call(unlocks=1, process=process_address())
     watch = fresh.copy()
 

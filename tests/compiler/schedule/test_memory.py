@@ -268,11 +268,13 @@ def test_plan_names_the_group_that_needs_most_and_what_is_live_there() -> None:
         assert {one.source for one in peak.buffers} == {line}
         assert peak.bytes == sum(one.bytes for one in peak.buffers) <= plan.arena_bytes(n=n)
     text = str(plan).splitlines()
+    assert text[0].split() == ["slot", "kind", "holds", "lives"]
     last = next(i for i, one in enumerate(text) if "groups of loops" in one)
     inside, held = 1024 * 320 * 8, 8 * (1024 * 64 + 64 * 64 + 192 * 128)
     assert text[last + 1 :] == [
         f"arena {inside} bytes, in all {inside + held} bytes, n = 1024",
         f"most is in use in group {peak.group} (matmul, {line}): {inside}",
+        "slot         bytes value",
         f"b{peak.buffers[0].slot:<4} {1024 * 192 * 8:>12} concatenate ({line})",
         f"b{peak.buffers[1].slot:<4} {1024 * 128 * 8:>12} matmul ({line})",
     ]

@@ -227,6 +227,15 @@ def test_what_is_refused() -> None:
         )
 
 
+def test_what_runs_often_to_be_measured_prints_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    x = sg.placeholder("x", (None,), "float64")
+    f = sg.compile([x], sg.print("x", x * 2))
+    assert [step.ops for step in f.profile(XS).steps if "print" in step.ops] == [("print",)]
+    assert not told(capsys)
+
+
 def test_texts() -> None:
     assert formatted("a {:d}", [np.float64(1.5)]) == "a 1.5"  # a format of another kind
     assert formatted("a {:.1f}", [np.array([1.25, 2.0])]) == "a [1.2 2.0]"

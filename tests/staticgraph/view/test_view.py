@@ -149,7 +149,8 @@ def test_values_times_and_places_are_those_of_the_run() -> None:
     assert float(loss["value"]["low"]) == pytest.approx(expected, rel=1e-4)
     after = graphs["after"]["nodes"][graphs["after"]["outputs"][0]]
     assert float(after["value"]["low"]) == pytest.approx(expected, rel=1e-4)
-    assert all(seconds > 0 for _, seconds in graphs["after"]["steps"])
+    taken = [seconds for _, seconds in graphs["after"]["steps"]]
+    assert min(taken) >= 0 < sum(taken)  # what timing takes is subtracted
     assert after["memory"] == "output"
     assert {node["memory"] for node in graphs["after"]["nodes"]} >= {
         "",
