@@ -29,6 +29,14 @@ KEPT = ROOT / "docs" / "traps.json"
 PAGE = ROOT / "docs" / "traps.md"
 COLUMNS = {"arrays": "ours, arrays", "tensors": "ours, tensors", "jax": "jax.jit",
            "torch": "torch.compile"}  # fmt: skip
+INTRODUCTION = """# Traps of captures
+
+What a captured function does where eager code reads its surroundings, has effects, asks for values,
+changes arrays in place. Each trap is a program that calls a function several times and changes
+things in between (`tests/staticgraph/tracing/traps`); it is run as it is, and captured, and what it
+yields is compared. *Refused* is an error that names the user's file and line. Made by
+`benchmarks/traps.py`; torch.compile with `backend="eager"`; a cell is empty where a trap cannot be
+stated, or eager code itself fails."""
 VERDICTS = ("right", "refused", "refused without a line", "silently wrong", "ended after 20 s")
 
 
@@ -64,13 +72,7 @@ def measured(name: str) -> dict[str, str]:
 def table(kept: dict[str, dict[str, str]]) -> str:
     """The page."""
     lines = [
-        "# Traps of captures", "",
-        "What a captured function does where eager code reads its surroundings, has effects, asks",
-        "for values, changes arrays in place. Each trap is a program that calls a function several",
-        "times and changes things in between (`tests/staticgraph/tracing/traps`); it is run as it is,",
-        "and captured, and what it yields is compared. *Refused* is an error that names the user's",
-        "file and line. Made by `benchmarks/traps.py`; torch.compile with `backend=\"eager\"`; a cell",
-        "is empty where a trap cannot be stated, or eager code itself fails.", "",
+        INTRODUCTION, "",
         "| | " + " | ".join(COLUMNS.values()) + " |", "|---" * (len(COLUMNS) + 1) + "|",
     ]  # fmt: skip
     counts = {column: Counter(kept.get(column, {}).values()) for column in COLUMNS}

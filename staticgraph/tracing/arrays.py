@@ -161,11 +161,13 @@ def _in_place(sign: str) -> Any:
     return method
 
 
-for _name, _sign in {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
-    "matmul": "@", "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
-}.items():  # fmt: skip
-    setattr(TracedArray, f"__i{_name}__", _in_place(_sign))
+for _method, _sign in (
+    ("__iadd__", "+"), ("__isub__", "-"), ("__imul__", "*"), ("__itruediv__", "/"),
+    ("__ifloordiv__", "//"), ("__imod__", "%"), ("__ipow__", "**"), ("__imatmul__", "@"),
+    ("__iand__", "&"), ("__ior__", "|"), ("__ixor__", "^"), ("__ilshift__", "<<"),
+    ("__irshift__", ">>"),
+):  # fmt: skip
+    setattr(TracedArray, _method, _in_place(_sign))
 
 
 def made(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Expression:

@@ -48,10 +48,10 @@ class Explanation:
     @property
     def guards(self) -> list[Read]:
         """What is checked at each call, of all traces, each once."""
-        found: dict[tuple[int, str, str], Read] = {}
+        found: dict[tuple[int, str, str, int], Read] = {}
         for around, _ in self.traces:
             for one in around.guards.reads:
-                found.setdefault((id(one.owner), one.kind, str(one.key)), one)
+                found.setdefault((id(one.owner), one.kind, str(one.key), id(one.value)), one)
         return list(found.values())
 
     @property
