@@ -145,8 +145,10 @@ class Read:
             case "keys":
                 for key in [key for key in owner if key not in value]:
                     del owner[key]
-            case "length":
+            case "length" if isinstance(owner, list):
                 del owner[value:]
+            case "length":
+                owner.clear()
             case "each" if not isinstance(owner, tuple):
                 owner.clear()
                 owner.extend(value)

@@ -167,6 +167,8 @@ class Surroundings:
                     if all(one is not module for one in self.own):
                         self._dict(value, own, place)
                     continue
+                if not user and key.startswith("_"):
+                    continue
                 if user and not self._reflects and key not in self._names and key != "training":
                     continue
                 self._item(vars(part), key, f"{own}.{key}", self._names.get(key, place))
@@ -280,11 +282,14 @@ class Surroundings:
             self._object(value, name, place)
 
     def _dict(self, value: Any, name: str, place: str) -> None:
-        self._read("keys", value, None, [*value], f"the keys of {name}", place)
+        if not value:
+            self._read("length", value, None, 0, f"len({name})", place)
+        else:
+            self._read("keys", value, None, [*value], f"the keys of {name}", place)
         if len(value) <= FEW and type(value) is dict:
             for key in value:
                 self._item(value, key, f"{name}[{key!r}]", place)
-        else:
+        elif value:
             self._read("values", value, None, [*value.values()], name, place)
             for key, one in value.items():
                 self._value(one, f"{name}[{key!r}]", place)
