@@ -7,7 +7,7 @@ from harness import main, tools
 
 import staticgraph as sg
 
-OPTIONS = {"on_nonfinite": "raise", "lint": "warn"} if tools() else {}
+OPTIONS = {"on_nonfinite": "raise", "lint": "warn", "checks": "int"} if tools() else {}
 
 
 def nan_from_log():

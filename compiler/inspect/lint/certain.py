@@ -237,13 +237,13 @@ def trains(program: Program, new: int) -> bool:
 
 
 def _is_bias(program: Program, node: Node) -> bool:
-    """Whether a variable of floats with one axis is added to what has more, and only that."""
+    """Whether a variable of floats with one axis is broadcast to be added, and only that."""
     readers = [one for one in program.readers(node) if not is_gradient(one)]
     return (
         node.type.dtype.kind == "f"
         and len(node.type.shape) == 1
         and bool(readers)
-        and all(one.op.name == "add" and len(one.type.shape) > 1 for one in readers)
+        and all(one.op.name == "add" and one.type.shape != node.type.shape for one in readers)
     )
 
 

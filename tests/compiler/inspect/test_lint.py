@@ -135,6 +135,13 @@ def never_trained() -> Program:
     return lambda: sg.compile([X, Y], loss, updates=updates, debug=True)(ROWS, CLASSES)
 
 
+def never_trained_alone() -> Program:
+    w, b = variable(5), sg.variable(np.zeros(1, "float32"), "b")
+    loss = sg.mean((X @ w + b) ** 2)
+    updates = sg.optim.SGD().minimize(loss, [w])
+    return lambda: sg.compile([X], loss, updates=updates, debug=True)(ROWS)
+
+
 def frozen() -> Program:
     gate = variable(name="gate")
     if gate.value > 0:
@@ -170,6 +177,7 @@ SLIPS = [
     ("index_out_of_range", beyond_in_a_scan, "the constant index 7 .* of size 3"),
     ("gradient_not_used", forgotten, r"variable 'b' float32\[\] is never updated: .* 'w'"),
     ("bias_never_updated", never_trained, r"variable 'b' float32\[3\] is 0 everywhere, is added"),
+    ("bias_never_updated", never_trained_alone, r"variable 'b' float32\[1\]"),
     ("frozen_branch", frozen, "if on the value of variable 'gate' was decided once"),
     ("frozen_branch", frozen_in_a_line, "write sg.cond or sg.where"),
 ]
