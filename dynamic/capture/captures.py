@@ -308,7 +308,9 @@ class Capture:
                         "returns a view that depends on a size",
                         "return a copy, made with clone()",
                     )
-                chain.append((one._link.op, one._link.attrs))
+                value = one._value
+                recorded = not (isinstance(value, Expression) and value.op is ops.stop_gradient)
+                chain.append((one._link.op, one._link.attrs, recorded))
                 one = one._link.parent
         return found
 
