@@ -98,7 +98,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """Import what is not there yet."""
         with _fork.importing:
-            if name in ("draw", "optim"):
+            if name in ("draw", "optim", "view"):
                 return import_module(f"staticgraph.{name}")
             if name not in _MODULE_OF:
                 raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from compiler.core.errors import NonFiniteError, NonFiniteWarning
-from compiler.core.values import Array
+from compiler.core.values import Array, Tree
 
 if TYPE_CHECKING:
     from compiler.inspect.replay import Replay
@@ -31,14 +31,16 @@ class Lost:
         policy: "raise", "warn" or "report".
         report: of the last call that was looked into.
         is_looking: whether the next one is.
+        last: the arguments of the last call, which "report" keeps.
     """
 
-    __slots__ = ("_muted", "is_looking", "policy", "report")
+    __slots__ = ("_muted", "is_looking", "last", "policy", "report")
 
     def __init__(self, policy: str) -> None:
         self.policy = policy
         self.report: Replay | None = None
         self.is_looking = True
+        self.last: tuple[Sequence[object], dict[str, Tree]] | None = None
         self._muted: list[tuple[Array, int]] = []
 
     def tell(self, look: Callable[[], Replay]) -> None:
@@ -70,3 +72,30 @@ class Lost:
             table, at = self._muted.pop()
             table[at] = 0
         return self.report
+
+
+class Called(Protocol):
+    """What runs calls."""
+
+    @property
+    def lost(self) -> Lost | None:
+        """Who is told of calls that give inf or nan."""
+
+    def run(self, args: Sequence[object], kwargs: dict[str, Tree]) -> Tree:
+        """The results of a call."""
+
+
+class Keeper:
+    """Runs calls, and keeps the arguments of the last one for a replay."""
+
+    __slots__ = ("_runner",)
+
+    def __init__(self, runner: Called) -> None:
+        self._runner = runner
+
+    def run(self, args: Sequence[object], kwargs: dict[str, Tree]) -> Tree:
+        """The results of a call."""
+        if self._runner.lost is not None:
+            given = {name: value for name, value in kwargs.items() if name != "out"}
+            self._runner.lost.last = args, given
+        return self._runner.run(args, kwargs)

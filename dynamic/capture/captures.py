@@ -138,12 +138,16 @@ class Capture:
                 "draws random numbers in a branch, the body of a loop or one example of vmap",
                 "draw them before, and pass them in",
             )
-        if any(isinstance(one, Traced) for one in args):
+        if any(isinstance(one, Traced) for one in (*args, *shape)):
             refuse(
                 "draws random numbers from a distribution that a tensor gives",
                 "draw uniform or normal numbers, and transform them with ops",
             )
-        sample = getattr(np.random.default_rng(0), method)(*args, size=1, **options)
+        source = np.random.default_rng(0)
+        if method == "permutation":
+            sample = source.permutation(1)
+        else:
+            sample = getattr(source, method)(*args, size=1, **options)
         attrs = leaves.leaf_attrs(shape, sample.dtype, leaves.next_key())
         name = f"random numbers {len(self._draws)}"
         made = Expression(leaves.placeholder, (), attrs, name)

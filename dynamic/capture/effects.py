@@ -52,6 +52,8 @@ class Draw:
     def array(self, sizes: dict[Unknown, int]) -> Any:
         """The next ones of this thread's generator."""
         shape = tuple([evaluate(size, sizes) for size in self.shape])
+        if self.method == "permutation":
+            return generator().permutation(*shape)
         return np.asarray(
             getattr(generator(), self.method)(*self.args, size=shape, **dict(self.options))
         )

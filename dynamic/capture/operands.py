@@ -28,6 +28,10 @@ _OF_NUMBERS = frozenset(
 """The ops that mean of Python numbers what Python means."""
 
 
+_LOGICAL = (ops.logical_and, ops.logical_not, ops.logical_or, ops.logical_xor)
+"""The ops that take of a tensor whether it is 0."""
+
+
 def operand(op: Op, value: object) -> Any:
     """An operand as a traced tensor, or a Python number."""
     if isinstance(value, Handle | bool | int | float):
@@ -58,6 +62,8 @@ def of_numbers(op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
 
 def promoted(op: Op, operands: Sequence[Any]) -> list[Any]:
     """The operands as tensors, cast to one dtype where the op wants it (PyTorch's promotion)."""
+    if op in _LOGICAL:
+        operands = [_as_bool(one) for one in operands]
     shared = range(len(operands))[op.promotes] if op.promotes else range(0)
     dtype = None
     if len(shared):
@@ -76,6 +82,12 @@ def promoted(op: Op, operands: Sequence[Any]) -> list[Any]:
             value = _cast(op, value, wanted)
         tensors.append(value)
     return tensors
+
+
+def _as_bool(value: Any) -> Any:
+    if isinstance(value, bool | int | float):
+        return bool(value)
+    return value if value._array.dtype.kind == "b" else ops.not_equal(value, 0)
 
 
 def _standing(value: Any) -> Any:

@@ -15,6 +15,8 @@ from compiler.core.types import is_static
 from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
 from compiler.ops.control import items
 from compiler.ops.regions import gradient_to
+from dynamic.capture.indexing import by_values, fill_where, is_mask, parts, positions
+from dynamic.capture.on_tape import OnTape, refuse_tape
 from dynamic.capture.operands import of_numbers, operand, promoted
 from dynamic.capture.unknown import Unknown, refuse_values
 from dynamic.capture.written import written
@@ -46,7 +48,7 @@ class Link(NamedTuple):
     sure: bool
 
 
-class Traced(Handle, Tracer, plain=False):
+class Traced(Handle, OnTape, Tracer, plain=False):
     """A tensor of a function that is captured: see the module.
 
     Attributes:
@@ -133,7 +135,7 @@ class Traced(Handle, Tracer, plain=False):
     @property
     def _held(self) -> Any:
         self._current()
-        _refuse_tape("a transform of dynamic.func")
+        refuse_tape("a transform of dynamic.func")
 
     @property
     def _weak(self) -> bool:
@@ -297,6 +299,22 @@ class Traced(Handle, Tracer, plain=False):
             taken.as_view_of(self)
         return taken
 
+    def __setitem__(self, key: Any, value: object) -> None:
+        if any(map(is_mask, key if isinstance(key, tuple) else (key,))) and by_values(key):
+            fill_where(self, key, value)
+        else:
+            super().__setitem__(key, value)
+
+    def _parts(self, key: object) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
+        return parts(self, key) if by_values(key) else super()._parts(key)
+
+    def _places(self, key: tuple[object, ...]) -> Any:
+        return positions(self, key) if by_values(key) else super()._places(key)
+
+    def _is_unknown(self) -> bool:
+        """Whether its values are not known."""
+        return isinstance(self._current(), Expression)
+
     @staticmethod
     def constant(array: object) -> Any:
         """A known tensor; what is traced already as it is."""
@@ -306,95 +324,6 @@ class Traced(Handle, Tracer, plain=False):
         """The array, if it is known."""
         array = self._array
         return array.values() if isinstance(array, Unknown) else array
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether a gradient flows to it; of an operand that is that of each call."""
-        value = self._current()
-        if not isinstance(value, Expression) or value.dtype.kind != "f":
-            return False
-        capture = mode.capture
-        place = capture.place_of(self)
-        if place is not None and value is capture.input_at(place):
-            return bool(capture.requires(place))
-        return bool(capture.gradients.requires(value)) and bool(capture.records())
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Itself, a leaf that requires grad; PyTorch's errors where it cannot be."""
-        had = self.requires_grad
-        if bool(requires_grad) is had:
-            return self
-        if self._outside:
-            refuse(
-                "changes whether a tensor from outside requires grad",
-                "change it before the call, or use detach()",
-            )
-        if had:
-            raise AutogradError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a "
-                "computed variable in a subgraph that doesn't require differentiation use "
-                "var_no_grad = var.detach()."
-            )
-        if self._array.dtype.kind != "f":
-            raise AutogradError("only Tensors of floating point dtype can require gradients")
-        leaf = ops.stop_gradient(self.expression)
-        self._value = leaf
-        mode.capture.gradients.add_leaf(self, leaf)
-        return self
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether nothing that is recorded made it: an operand has to be one at each call."""
-        capture, value = mode.capture, self._current()
-        place = capture.place_of(self)
-        if place is not None and value is capture.input_at(place):
-            if capture.requires(place) and not capture.tensor_at(place).is_leaf:
-                _refuse_tape("is_leaf")
-            return True
-        if isinstance(value, Expression) and capture.gradients.is_leaf(value.serial):
-            return True
-        return not self.requires_grad
-
-    @property
-    def grad(self) -> Any:
-        """The gradient that the function has set or computed."""
-        return mode.capture.gradients.of(self)
-
-    @grad.setter
-    def grad(self, value: object) -> None:
-        mode.capture.gradients.put(self, None if value is None else mode.capture.lifted(value))
-
-    def backward(
-        self,
-        gradient: object = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: object = None,
-        *,
-        retain_variables: bool | None = None,
-    ) -> None:
-        """The derivatives of this tensor, added to the gradients of the leaves."""
-        retain_graph = retain_graph if retain_variables is None else retain_variables
-        mode.capture.gradients.backward([self], gradient, retain_graph, create_graph, inputs)
-
-    def _pulled(
-        self,
-        outputs: Sequence[Any],
-        inputs: Sequence[Any],
-        cotangents: Sequence[Any],
-        record: bool | None,
-    ) -> list[Any]:
-        capture = mode.capture
-        targets = [capture.gradients.target(capture.lifted(one)) for one in inputs]
-        seeds = [capture.lifted(one) for one in cotangents]
-        found = capture.gradients.pulled(outputs, targets, seeds, True)
-        if record is False:
-            found = [None if g is None else ops.stop_gradient(g) for g in found]
-        return [None if g is None else Traced.made(g) for g in found]
 
     def __iter__(self) -> Iterator[Any]:
         if self._weak:  # a number that is looked through for axes
@@ -422,23 +351,16 @@ def _has_no_gradient(x: Traced) -> bool:
     )
 
 
-def _refuse_tape(what: str) -> NoReturn:
-    refuse(
-        f"{what} asks the tape, which knows nothing of what is captured",
-        "ask outside, and differentiate the function with sg.grad or sg.vjp",
-    )
-
-
 def _of_tape(name: str, known: bool) -> property:
     """An attribute of tensors on the tape, None if `known` and there is no gradient."""
 
     def get(self: Any) -> Any:
         if known and _has_no_gradient(self):
             return None
-        _refuse_tape("this")
+        refuse_tape("this")
 
     def set(self: object, value: object) -> None:
-        _refuse_tape("this")
+        refuse_tape("this")
 
     return property(get, set)
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.graph.expression import Handle
 from dynamic.core import provided
 from dynamic.core.errors import AutogradError
 from dynamic.func.tracer import Tracer, evaluated, innermost, zeros_of
@@ -28,7 +29,7 @@ def lifted(x: Any) -> Any:
     It keeps the history of x if recording is on; else it is a leaf.
     """
     if isinstance(x, Tracer):
-        return x._with(lifted(x._held))
+        return x._variable() if isinstance(x, Handle) else x._with(lifted(x._held))
     if not x.is_floating_point():
         raise AutogradError("only Tensors of floating point dtype can require gradients")
     if x._node is None or not mode.enabled:
@@ -151,6 +152,8 @@ def depends_on_more(outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:
 def released(x: Any, inputs: Sequence[object]) -> Any:
     """A result without the history that only these inputs gave it."""
     if isinstance(x, Tracer):
+        if isinstance(x, Handle):  # what it depends on beside the inputs is what they are made of
+            return x
         return x._inside(lambda held: released(held, inputs))
     inputs = [_plain(one) for one in inputs]
     if x._node is None or (mode.enabled and depends_on_more([x], inputs)):

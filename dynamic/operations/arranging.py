@@ -19,7 +19,14 @@ from dynamic.core.results import sizes_of
 from dynamic.tensors import strided
 from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.dims import axis_of
-from dynamic.tensors.tensor import PLAIN, Tensor, as_one_node, strided_view, wrap
+from dynamic.tensors.tensor import (
+    PLAIN,
+    Tensor,
+    as_one_node,
+    has_values,
+    strided_view,
+    wrap,
+)
 from dynamic.tensors.views import computed
 
 __all__ = [
@@ -228,6 +235,8 @@ def repeat(input: Any, *repeats: object) -> Any:
     grown = [size for pair in zip(times, shape, strict=True) for size in pair]
     whole = ops.broadcast_to(ops.reshape(input, tuple(apart)), tuple(grown))
     result = ops.reshape(whole, tuple(t * size for t, size in zip(times, shape, strict=True)))
+    if not has_values(result):
+        return result.clone()
     if result._array.flags.writeable:
         return result
     return result.apply(eager_ops.contiguous, (result,), {})  # a view of what was expanded

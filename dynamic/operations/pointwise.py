@@ -14,7 +14,7 @@ from compiler.ops.declare import unbroadcast
 from dynamic.core.dtypes import require_dtype, result_type
 from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.tensors.inplace_methods import as_weight
-from dynamic.tensors.tensor import PLAIN, Tensor, wrap
+from dynamic.tensors.tensor import PLAIN, Tensor, has_values, wrap
 
 __all__ = [
     "absolute", "addcdiv", "addcmul", "allclose", "arccos", "arccosh", "arcsin", "arcsinh",
@@ -145,7 +145,19 @@ def isclose(
 ) -> Any:
     """Per element whether |a - b| <= atol + rtol |b|."""
     _same_dtype(input, other)
+    if not (has_values(input) and has_values(other)):
+        return _is_close(input.detach(), other.detach(), rtol, atol, equal_nan)
     return wrap(np.asarray(np.isclose(input._array, other._array, rtol, atol, equal_nan)))
+
+
+def _is_close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    """`isclose` of tensors whose values are not known yet."""
+    if a.dtype.kind == "f":
+        near = ops.absolute(a - b) <= atol + rtol * ops.absolute(b)
+        close = ops.logical_or(ops.equal(a, b), ops.logical_and(near, ops.isfinite(b)))
+        both = ops.logical_and(ops.isnan(a), ops.isnan(b))
+        return ops.logical_or(close, both) if equal_nan else close
+    return _is_close(a.double(), b.double(), rtol, atol, equal_nan)
 
 
 def allclose(

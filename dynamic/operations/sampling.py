@@ -6,17 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from compiler import ops
 from dynamic.core.dtypes import INT64, get_default_dtype
 from dynamic.core.errors import AutogradError
 from dynamic.tensors import creation
 from dynamic.tensors.random_numbers import source_of
-from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.tensors.tensor import Tensor, has_values, wrap
 
 __all__ = ["bernoulli", "multinomial", "normal", "poisson"]
 
 
 def bernoulli(input: Any, p: float | None = None, *, generator: object = None) -> Any:
     """1 with the probability that each element is (or `p` of all), else 0."""
+    if not has_values(input):  # of which the probabilities are not known
+        drawn = source_of(generator).random(tuple(input.shape))
+        return ops.astype(drawn < (input if p is None else p), input.dtype)
     chance = input._array if p is None else p
     if np.any((np.asarray(chance) < 0) | (np.asarray(chance) > 1)):
         raise AutogradError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
@@ -37,6 +41,8 @@ def multinomial(
         raise AutogradError(
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
         )
+    if not has_values(input):
+        return _drawn_by_weights(input, num_samples, replacement, source_of(generator))
     if not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise AutogradError("probability tensor contains either `inf`, `nan` or element < 0")
     rows = weights.reshape(-1, weights.shape[-1]).astype(np.float64)
@@ -59,6 +65,20 @@ def multinomial(
     return wrap(np.asarray(drawn, INT64).reshape(*weights.shape[:-1], num_samples))
 
 
+def _drawn_by_weights(input: Any, count: int, replacement: bool, source: Any) -> Any:
+    """`multinomial` of weights whose values are not known yet."""
+    rows = input.detach().reshape(-1, input.shape[-1]).double()
+    if replacement:
+        ends = ops.cumsum(rows / rows.sum(1, True), 1)
+        points = source.random((rows.shape[0], count))
+        # as in a search among the ends, of which the last counts as 1
+        drawn = (ends[:, :-1].unsqueeze(1) <= points.unsqueeze(2)).sum(2)
+    else:
+        keys = ops.log(rows) + source.gumbel(size=tuple(rows.shape))
+        drawn = ops.argsort(-keys, 1)[:, :count]
+    return drawn.reshape(*tuple(input.shape)[:-1], count)
+
+
 def normal(
     mean: Any = 0.0,
     std: Any = 1.0,
@@ -69,6 +89,11 @@ def normal(
     requires_grad: bool = False,
 ) -> Any:
     """Normal numbers; mean and standard deviation are numbers, with `size`, or tensors."""
+    if size is None and not all(has_values(one) for one in (mean, std) if isinstance(one, Tensor)):
+        given = [one.dtype for one in (mean, std) if isinstance(one, Tensor)]
+        shape = (mean * 0 + std * 0).shape
+        drawn = creation.randn(tuple(shape), generator=generator, dtype=given[0])
+        return (drawn * std + mean).detach()
     centre, spread = (one._array if isinstance(one, Tensor) else one for one in (mean, std))
     if np.any(np.asarray(spread) < 0):
         raise AutogradError(f"normal expects std >= 0.0, but found std {np.min(spread):g}")

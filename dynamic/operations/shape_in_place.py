@@ -9,9 +9,11 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Attrs, Op
+from compiler.core.refusals import refuse
 from dynamic.core import eager_ops
 from dynamic.core.errors import AutogradError
 from dynamic.tape.accumulate_grad import AccumulateGrad
+from dynamic.tape.grad_mode import mode, paused
 from dynamic.tape.tape import new_node, recipe
 from dynamic.tensors.dims import axes_of, axis_of, exchanged
 from dynamic.tensors.inplace import check_writable, touch
@@ -25,6 +27,11 @@ def _become(tensor: Any, op: Op, described: Callable[[], Attrs]) -> Any:
     A leaf, which only may be changed without grad mode, stays a leaf. `described` gives the op's
     attributes, or raises: after what the tape forbids.
     """
+    if paused and mode.capture is not None:
+        refuse(
+            "changes the shape of a tensor in place",
+            "bind the name to the view: x = x.transpose(0, 1)",
+        )
     check_writable(tensor, overlapping=True)
     attrs = described()
     array = op.evaluate(tensor._array, **attrs)

@@ -13,7 +13,7 @@ from dynamic.core.results import named
 from dynamic.operations.sorting import argsort
 from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.dims import along, axis_of
-from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.tensors.tensor import Tensor, has_values, wrap
 from dynamic.tensors.views import computed
 
 __all__ = [
@@ -76,6 +76,8 @@ def _quantile(
 
 def _between(rows: Any, levels: Any, interpolation: str, skip: bool) -> Any:
     """The quantiles of rows in order, nan last: a new first axis, and the last one gone."""
+    if not has_values(rows):
+        return _between_traced(rows, levels, interpolation, skip)
     missing = np.isnan(rows._array)
     counts = (~missing).sum(-1) if skip else np.full(rows.shape[:-1], rows.shape[-1])
     ranks = levels.reshape(-1, *(1,) * counts.ndim) * np.maximum(counts - 1, 0)
@@ -92,6 +94,26 @@ def _between(rows: Any, levels: Any, interpolation: str, skip: bool) -> Any:
         return low
     part = np.full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - below
     return low.lerp(_at(rows, np.ceil(ranks)), wrap(part))
+
+
+def _between_traced(rows: Any, levels: Any, interpolation: str, skip: bool) -> Any:
+    """`_between` of rows whose values are not known yet."""
+    missing, last = ops.isnan(rows), rows.shape[-1] - 1
+    given = rows.constant(levels.reshape(-1, *(1,) * (rows.ndim - 1)))
+    if skip:
+        ranks = given * ops.maximum((~missing).sum(-1) - 1, 0).to(rows.dtype)
+    else:
+        top = rows.constant(levels.dtype.type(last))
+        ranks = ops.where(missing[..., -1], top, given * last)
+    ranks = ranks.detach()
+    rounded = {"nearest": ops.round, "higher": ops.ceil}.get(interpolation, ops.floor)
+    below = rounded(ranks)
+    low = ops.take_along_axis(rows, below.long().movedim(0, -1), -1).movedim(-1, 0)
+    if interpolation in ("lower", "higher", "nearest"):
+        return low
+    part = 0.5 if interpolation == "midpoint" else ranks - below
+    high = ops.take_along_axis(rows, ops.ceil(ranks).long().movedim(0, -1), -1).movedim(-1, 0)
+    return low.lerp(high, part)
 
 
 def _at(rows: object, places: Any) -> Any:
@@ -138,8 +160,8 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         return flat.values
     axis = axis_of("nanmedian", dim, input.ndim)
     order = argsort(input, axis)
-    counts = (~np.isnan(input._array)).sum(axis, keepdims=True)
-    rank = wrap(np.maximum((counts - 1) // 2, 0))
+    counts = (~ops.isnan(input)).sum(axis, True)
+    rank = ops.maximum((counts - 1) // 2, 0)
     places = ops.take_along_axis(order, rank, axis)
     values = ops.take_along_axis(input, places, axis)
     if keepdim:
@@ -239,6 +261,8 @@ def searchsorted(
             "torch.searchsorted(): side can only be 'left' or 'right' but got " + side
         )
     where: Any = "right" if right or side == "right" else "left"
+    if any(isinstance(one, Tensor) and not has_values(one) for one in (sorted_sequence, input)):
+        return _places_among(sorted_sequence, input, where, sorter, out_int32)
     rows = sorted_sequence._array
     if sorter is not None:
         rows = np.take_along_axis(rows, sorter._array, -1)
@@ -258,6 +282,25 @@ def searchsorted(
         found = np.stack([np.searchsorted(row, value, where) for row, value in flat])
         found = found.reshape(values.shape)
     return wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
+
+
+def _places_among(rows: Any, values: Any, where: str, sorter: Any, small: bool) -> Any:
+    """`searchsorted` where values are not known yet: how many elements of a row come before."""
+    if sorter is not None:
+        rows = ops.take_along_axis(rows, sorter, -1)
+    values = values if isinstance(values, Tensor) else rows.constant(np.asarray(values))
+    if rows.ndim == 1:
+        rows = ops.reshape(rows, (1,) * values.ndim + (rows.shape[0],))
+    else:
+        rows = ops.expand_dims(rows, -2)
+    wanted = ops.expand_dims(values, -1)
+    before = rows < wanted if where == "left" else rows <= wanted
+    if wanted.dtype.kind == "f":  # nan is the last
+        last = ops.isnan(wanted)
+        if where == "left" and rows.dtype.kind == "f":
+            last = ops.logical_and(last, ~ops.isnan(rows))
+        before = ops.logical_or(before, last)
+    return before.sum(-1).to(np.dtype(np.int32 if small else np.int64))
 
 
 def bucketize(

@@ -369,7 +369,7 @@ def randperm(
     """The integers from 0 to n - 1 in random order."""
     _check("randperm", options)
     wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
-    return _leaf(source_of(generator).permutation(n).astype(wanted), requires_grad)
+    return _leaf(ops.astype(source_of(generator).permutation(n), wanted), requires_grad)
 
 
 rand_like, randn_like = _like(rand), _like(randn)

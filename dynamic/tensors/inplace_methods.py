@@ -181,6 +181,12 @@ class InPlace(Operand):
             "masked_scatter: expected self and source to have same dtypes but got {0} and {1}",
             self, source,
         )  # fmt: skip
+        if self._overwritten is not None:
+            held = ops.broadcast_to(mask, tuple(self.shape))
+            order = ops.cumsum(ops.reshape(held, (-1,)).long(), 0) - 1
+            flat = ops.reshape(source, (-1,))
+            values = ops.take(flat, ops.clip(order, 0, flat.shape[0] - 1), 0)
+            return self.copy_(ops.where(held, ops.reshape(values, tuple(self.shape)), self))
         places = np.flatnonzero(np.broadcast_to(mask._array, self._array.shape))
         values = ops.reshape(source, (-1,))[: len(places)]
         return overwrite(self, ops.put, (values, self.constant(places)))

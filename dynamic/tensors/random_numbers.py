@@ -36,6 +36,8 @@ class _Captured:
     def __getattr__(self, name: str) -> Any:
         def draw(*args: Any, **options: Any) -> Any:
             """The numbers, of the shape that is the option `size` or the last argument."""
+            if name == "permutation":
+                return mode.capture.draw(name, (), args, options)
             if "size" in options:
                 shape = options.pop("size")
             elif name in _TAKES_SIZE_FIRST:

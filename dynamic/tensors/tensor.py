@@ -20,7 +20,7 @@ from dynamic.core.eager_ops import clone
 from dynamic.core.errors import AutogradError, SizeError
 from dynamic.core.pytorch import PLACING, VIEWS
 from dynamic.kernels.dispatch import evaluate
-from dynamic.tape.grad_mode import mode, paused, recording
+from dynamic.tape.grad_mode import copying, mode, paused, recording
 from dynamic.tape.several import record_several
 from dynamic.tape.tape import Recipe, new_node, recipe, record, record_one, record_pair
 from dynamic.tape.versions import UNTRACKED
@@ -191,16 +191,18 @@ def new_value(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Ten
 
     `array` has memory of its own; `plan` is the recipe for an operand that requires grad.
     """
-    if paused and mode.capture is not None:
-        captured: Tensor = mode.capture.apply(plan.op, (operand,), attrs)
-        return captured
     result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None
-    if paused and not recording():
-        if mode.inference:
-            result._cell = UNTRACKED
-    elif plan.steps:
+    if paused:
+        if copying and mode.capture is not None:
+            captured: Tensor = mode.capture.apply(plan.op, (operand,), attrs)
+            return captured
+        if not recording():
+            if mode.inference:
+                result._cell = UNTRACKED
+            return result
+    if plan.steps:
         edge = operand._maker if operand._note is None else operand._node
         if edge is not None:
             if plan.holds:
@@ -218,18 +220,18 @@ def new_value_of_two(
     plans: Plans, left: Tensor | None, right: Tensor | None, x: object, y: object, array: object
 ) -> Tensor:
     """`new_value` of two operands, `x` and `y` on arrays: plain tensors, or None for a number."""
-    if paused and mode.capture is not None:
-        op = plans[True, True].op
-        pair = (x if left is None else left, y if right is None else right)
-        captured: Tensor = mode.capture.apply(op, pair, _NO_ATTRS)
-        return captured
     result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None
-    if paused and not recording():
-        if mode.inference:
-            result._cell = UNTRACKED
-        return result
+    if paused:
+        if copying and mode.capture is not None:
+            pair = (x if left is None else left, y if right is None else right)
+            captured: Tensor = mode.capture.apply(plans[True, True].op, pair, _NO_ATTRS)
+            return captured
+        if not recording():
+            if mode.inference:
+                result._cell = UNTRACKED
+            return result
     first = second = None
     if left is not None:
         first = left._maker if left._note is None else left._node
@@ -245,9 +247,6 @@ def new_value_of_two(
 
 def new_view(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tensor:
     """The tensor of `array`, which an op makes on the memory of a plain tensor: see `new_value`."""
-    if paused and mode.capture is not None:
-        captured: Tensor = mode.capture.apply(plan.op, (operand,), attrs)
-        return captured
     result = _new(Tensor)
     result._array = array
     result._home = result._maker = None
@@ -256,6 +255,9 @@ def new_view(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tens
         result._note = (operand, None, cell[0])
         edge = operand._maker
     else:
+        if copying and mode.capture is not None:
+            captured: Tensor = mode.capture.apply(plan.op, (operand,), attrs)
+            return captured
         result._note = view_note(operand)
         edge = operand._node
     if edge is not None and not (paused and not recording()):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
@@ -20,9 +20,11 @@ from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.graph.view import nodes_of
 from compiler.viz.layout import Edge
-from staticgraph.draw.folding import folded
 from staticgraph.draw.labels import Line, is_number, label, one_line, roles_of
 from staticgraph.draw.picture import Picture, Vertex, paint
+
+if TYPE_CHECKING:
+    from staticgraph.draw.folding import Box
 
 FORMATS = ("svg", "png", "pdf")
 DOTS_PER_INCH = 144.0
@@ -195,7 +197,11 @@ def _picture(
 ) -> Picture:
     nodes = nodes_of(graph)
     roles = roles_of(graph.graph, nodes)
-    boxes = {} if fold is None else folded(graph, fold)
+    boxes: dict[int, Box] = {}
+    if fold is not None:
+        from staticgraph.draw.folding import folded  # which needs what fuses graphs
+
+        boxes = folded(graph, fold)
     vertices: list[Vertex] = []
     tails: list[list[int]] = []  # per vertex those that it is made of
     at: dict[int, int] = {}

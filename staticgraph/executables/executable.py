@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from compiler.codegen.kernel import Kernel
     from compiler.inspect.debug import Step, Trace
     from compiler.inspect.explanation import Explanation
+    from compiler.inspect.lost import Keeper
     from compiler.inspect.plan import Plan
     from compiler.inspect.profile_table import Profile
     from compiler.inspect.replay import Replay
@@ -127,12 +128,12 @@ class Executable:
         another.
         """
         if kwargs:
-            runner = self._kernel if self._idle else self._settled()
+            runner = self._kernel if self._idle else self._caller()
             return runner.run(args, kwargs)
         try:
             workspace = self._idle.pop()
         except IndexError:  # all are in use, or there was no call yet, or there is no kernel
-            return self._settled().run(args, kwargs)
+            return self._caller().run(args, kwargs)
         # as `CompiledRunner.run`, without that call: a tenth of the time of a small kernel
         try:
             results = self._kernel.call(workspace.table, *args)
@@ -142,13 +143,22 @@ class Executable:
             self._idle.append(workspace)
         return self.restructure(results)
 
+    def _caller(self) -> Runner | Keeper:
+        """What runs a call that does not take the direct path."""
+        runner = self._settled()
+        if self.options.on_nonfinite != "report":
+            return runner
+        from compiler.inspect.lost import Keeper
+
+        return Keeper(runner)
+
     def _settled(self) -> Runner:
         """What runs calls from now on."""
         if self.before_first_call is not None:
             tell, self.before_first_call = self.before_first_call, None
             tell()
         self.runner = self.runner.settled
-        if isinstance(self.runner, CompiledRunner):
+        if isinstance(self.runner, CompiledRunner) and self.options.on_nonfinite != "report":
             self._kernel = self.runner
             self._idle = self.runner.idle
         return self.runner
@@ -459,8 +469,10 @@ class Executable:
         """Where inf and nan come from, in a call that is run again op by op; `print` tells it.
 
         Without arguments, what was found of the last call that `on_nonfinite` was told of: it was
-        run again on its inputs and on the variables as they were before it. With arguments, a call
-        with these inputs, on the variables as they are now. Nothing is updated. Both the graph as
+        run again on its inputs and on the variables as they were before it; with "report", which
+        keeps the inputs of the last call (the arrays themselves), that call if none was told of
+        since. With arguments, a call with these inputs. Variables are then as they are now, after
+        their updates. Nothing is updated. Both the graph as
         it was defined and the one that ran, after all rewrites, are run with NumPy, into the bodies
         of loops and branches, and a rewrite that stands between the two is named.
 
@@ -490,7 +502,10 @@ class Executable:
         runner = self._settled()
         if args or kwargs:
             return runner.replay(args, kwargs)
-        found = None if runner.lost is None else runner.lost.asked()
+        lost = runner.lost
+        if lost is not None and lost.last is not None and lost.is_looking:
+            return runner.replay(*lost.last)
+        found = None if lost is None else lost.asked()
         if found is not None:
             return found
         if self.feeds:

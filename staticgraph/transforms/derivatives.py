@@ -11,8 +11,10 @@ from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.core.pytree import leaves, rebuilt, structure
 from compiler.graph.expression import Expression, constant
+from compiler.graph.traversal import ancestors
 from compiler.ops.declare import zeros_like
 from compiler.transforms.autodiff import pullback, pushforward
+from compiler.transforms.zero_gradients import note_zeros
 from staticgraph.compilation import grad as grad_of_expression
 from staticgraph.leaves import arange
 from staticgraph.tracing.functions import Function
@@ -96,7 +98,9 @@ def _differentiated(
     result, aux = partial.output(has_aux)
     value = scalar(name, result)
     one = constant(np.ones((), value.dtype))
-    return value, aux, partial.structured(pullback([value], partial.variables, [one]))
+    found = pullback([value], partial.variables, [one])
+    note_zeros(value, partial.variables, ancestors([value]), found, implied=True)
+    return value, aux, partial.structured(found)
 
 
 def vjp(f: Callable[..., object], *primals: object, has_aux: bool = False) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from compiler.core.source import place_of
 from compiler.graph.definition import Node
 from compiler.graph.notes import Promoted, ZeroGradient
 from compiler.inspect.lint.certain import (
+    becomes_float64,
     float64_message,
     is_stopped,
     normalises_batch,
@@ -34,6 +35,8 @@ def softmax_over_first_axis(program: Program, node: Node) -> str | None:
     """A softmax over an axis of unknown size that comes first, as batches do."""
     if not normalises_batch(node) or is_gradient(node) or softmax_over_batch(program, node):
         return None
+    if isinstance(node.type.shape[-1], Dim):
+        return None  # any of its axes may be the batch
     return (
         f"{node.op.name} over axis 0 of {described(node)}, of unknown size: if that is the batch, "
         "write axis=-1"
@@ -151,10 +154,11 @@ def stopped_gradient(program: Program) -> Iterator[tuple[str, str]]:
 
 
 @advice_of_all
-def float64_by_integers(program: Program) -> Iterator[tuple[str, str]]:
-    """A float32 value that meets integers, or a float64 constant, and becomes float64."""
+def float64_between(program: Program) -> Iterator[tuple[str, str]]:
+    """A float32 value that becomes float64, by integers, or where no output shows it."""
+    is_told = becomes_float64(program)
     for one, what in program.notes:
-        if isinstance(what, Promoted) and not what.is_constant:
+        if isinstance(what, Promoted) and not (what.is_constant and is_told):
             yield float64_message(what), place_of(one.source)
 
 

@@ -39,14 +39,13 @@ def softmax_over_batch(program: Program, node: Node) -> str | None:
 
 
 def normalises_batch(node: Node) -> bool:
-    """Whether a softmax is over a first axis of unknown size, beside a last one that is known."""
+    """Whether a softmax is over a first axis of unknown size, and not the last one."""
     shape = node.type.shape
     return (
         len(shape) > 1
         and node.attrs["axis"] % len(shape) == 0
         and isinstance(shape[0], Dim)
-        and not isinstance(shape[-1], Dim)
-        and shape[-1] > 1
+        and shape[-1] not in (1, shape[0])
     )
 
 
@@ -62,7 +61,7 @@ def _are_classes(program: Program, softmax: Node) -> bool:
                 continue
             name, attrs = reader.op.name, reader.attrs
             if name == "take_along_axis" and attrs["axis"] == last:
-                return reader.operands[0] == node.id
+                return reader.operands[0] == node.id and _is_fed(program, reader.operands[1])
             likelihood = name in ("sum", "mean") and node.id in logs
             if (name == "argmax" or likelihood) and attrs["axes"] == (last,):
                 return True
@@ -73,6 +72,19 @@ def _are_classes(program: Program, softmax: Node) -> bool:
                 stack.append(reader)
                 if name == "log" or node.id in logs:
                     logs.add(reader.id)
+    return False
+
+
+def _is_fed(program: Program, wanted: int) -> bool:
+    """Whether a value, such as the classes of examples, depends on an input or a variable."""
+    stack, seen = [wanted], {wanted}
+    while stack:
+        node = program.nodes[stack.pop()]
+        if node.op in (leaves.placeholder, leaves.variable):
+            return True
+        more = [one for one in node.operands if one not in seen]
+        seen.update(more)
+        stack += more
     return False
 
 
@@ -141,9 +153,9 @@ def is_stopped(what: ZeroGradient) -> bool:
 
 @certain_of_all
 def float64_by_constant(program: Program) -> Iterator[tuple[str, str]]:
-    """A graph of float32 in which a float64 constant makes values float64."""
+    """A graph of float32 in which a float64 constant makes an output float64."""
     found = [(one, what) for one, what in program.notes if isinstance(what, Promoted)]
-    if found and not _is_of_float64(program):
+    if found and becomes_float64(program):
         for one, what in found:
             if what.is_constant:
                 yield float64_message(what), place_of(one.source)
@@ -158,13 +170,15 @@ def float64_message(what: Promoted) -> str:
     )
 
 
-def _is_of_float64(program: Program) -> bool:
-    """Whether an input or a variable is float64."""
-    return any(
-        node.type.dtype == np.float64
-        for node in program.nodes
-        if node.op in (leaves.placeholder, leaves.variable)
-    )
+def becomes_float64(program: Program) -> bool:
+    """Whether an output is float64, and no input and no variable is."""
+    fed = (node for node in program.nodes if node.op in (leaves.placeholder, leaves.variable))
+    given = (program.nodes[output] for output in program.definition.outputs)
+    return any(map(_is_float64, given)) and not any(map(_is_float64, fed))
+
+
+def _is_float64(node: Node) -> bool:
+    return getattr(node.type, "dtype", None) == np.float64
 
 
 @certain_of_all
@@ -223,13 +237,13 @@ def trains(program: Program, new: int) -> bool:
 
 
 def _is_bias(program: Program, node: Node) -> bool:
-    """Whether a variable of floats with one axis is added to what has more, and only that."""
+    """Whether a variable of floats with one axis is broadcast to be added, and only that."""
     readers = [one for one in program.readers(node) if not is_gradient(one)]
     return (
         node.type.dtype.kind == "f"
         and len(node.type.shape) == 1
         and bool(readers)
-        and all(one.op.name == "add" and len(one.type.shape) > 1 for one in readers)
+        and all(one.op.name == "add" and one.type.shape != node.type.shape for one in readers)
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from compiler import ops
 from dynamic.core.errors import AutogradError
 from dynamic.nn.functional.windows import listed
-from dynamic.tensors.tensor import wrap
+from dynamic.tensors.tensor import has_values, wrap
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
@@ -89,8 +89,11 @@ def _maxima(axes: int, input: Any, wanted: object, return_indices: bool) -> Any:
             _part(i, size, count) for i, size, count in zip(index, spatial, parts, strict=True)
         )
         inside = places[part].reshape(-1)
-        chosen.append(inside[np.argmax(flat._array[..., inside], -1)])
-    indices = wrap(np.stack(chosen, -1))
+        if has_values(flat):
+            chosen.append(inside[np.argmax(flat._array[..., inside], -1)])
+        else:
+            chosen.append(ops.take(flat.constant(inside), ops.argmax(flat[..., inside], -1), 0))
+    indices = wrap(np.stack(chosen, -1)) if has_values(flat) else ops.stack(chosen, -1)
     shape = (*input.shape[: input.ndim - axes], *parts)
     values = ops.reshape(ops.take_along_axis(flat, indices, -1), shape)
     return (values, ops.reshape(indices, shape)) if return_indices else values

@@ -11,6 +11,7 @@ from compiler import ops
 from compiler.core.errors import OptionError
 from dynamic.core.errors import AutogradError
 from dynamic.nn.functional.windows import per_axis
+from dynamic.tensors.tensor import has_values
 
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 
@@ -44,7 +45,7 @@ def _max_unpool(
     flat = ops.reshape(input, (*input.shape[:lead], -1))
     places = ops.reshape(indices, (*input.shape[:lead], -1))
     count = math.prod(shape)
-    if places._array.size and places._array.max() >= count:
+    if has_values(places) and places._array.size and places._array.max() >= count:
         raise AutogradError(
             f"Found an invalid max index: {places._array.max()} (output volumes are of size "
             f"{'x'.join(map(str, shape))}"

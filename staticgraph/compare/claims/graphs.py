@@ -88,7 +88,7 @@ def _told(act: Callable[[], object]) -> str:
     """What is raised or warned, in a line, without the folder of the file."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        text = raised(act)
+        text = raised(act, whole=True)
     text = text or "; ".join(str(one.message).splitlines()[0] for one in caught)
     return re.sub(r"[^ (`]*/planted\.py", "planted.py", text)
 
@@ -146,8 +146,9 @@ def _debugging(broken: Callable[[Any], Any]) -> Finding:
     out = broken(placed)
     plain = sg.compile([placed], out)
     told = _told(lambda: sg.compile([placed], out, debug=True)(array))
+    watched = _told(lambda: sg.compile([placed], out, on_nonfinite="raise")(array))
     wide = sg.placeholder("w", (3, 4))
-    named = BROKEN in told
+    named = BROKEN in told and BROKEN in watched
     return Finding(
         PARTLY if named else TRUE,
         (
@@ -155,6 +156,7 @@ def _debugging(broken: Callable[[Any], Any]) -> Finding:
             ("eager, in detect_anomaly", _told(anomaly) or NOTHING),
             ("compiled: a nan comes out, and is said", _told(lambda: plain(array)) or NOTHING),
             ("compiled with debug=True", told or NOTHING),
+            ('compiled with on_nonfinite="raise", in native code', watched or NOTHING),
             ("the line stands in the kernel's text", "yes" if BROKEN in plain.source else "no"),
             ("wrong shapes, static: when it is defined", raised(lambda: wide @ wide)),
             (
@@ -165,7 +167,11 @@ def _debugging(broken: Callable[[Any], Any]) -> Finding:
         "Eager code can be stepped through with any debugger, and its traceback is the program's "
         "own; but a nan travels on there as well, at best with a warning that names no line. The "
         "graph here keeps the user's line with every node, "
-        + ("and debug=True names it, with the op" if named else "but debug=True did not name it")
+        + (
+            "and debug=True or on_nonfinite names it, with the op"
+            if named
+            else "but it was not named"
+        )
         + "; wrong shapes are found before anything runs. That a static graph is a black box is a "
         "property of frameworks that lose those lines ([debugging](debugging.md)).",
     )

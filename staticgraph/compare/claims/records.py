@@ -82,12 +82,14 @@ def held() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-def raised(act: Callable[[], object]) -> str:
-    """The text of the error that something raises; "" if it raises none."""
+def raised(act: Callable[[], object], whole: bool = False) -> str:
+    """The first line of the error that something raises, or all in one; "" if it raises none."""
     try:
         act()
     except Exception as error:
-        return f"{type(error).__name__}: {str(error).splitlines()[0]}"
+        lines = str(error).splitlines()
+        text = " ".join(" ".join(lines).split()) if whole else lines[0]
+        return f"{type(error).__name__}: {text}"
     return ""
 
 

@@ -77,7 +77,7 @@ class Details {
     this.passes(list, node);
     const box = node.parent && node.parent.kind === "group" ? node.parent : null;
     if (box) this.row(list, "fused", `group ${box.label}, with ${box.many - 1} more`);
-    if (node.seconds) this.row(list, "time", node.shares > 1 ? `${seconds(node.seconds * node.shares)}, its step with ${node.shares - 1} more` : seconds(node.seconds));
+    if (node.step) this.row(list, "time", `${seconds(node.step.seconds)}${node.step.others ? `, its step with ${node.step.others} more` : ""}`);
     const value = node.value;
     const held = value ? value.bytes : node.bytes;
     const where = { "": "in registers: never in memory", arena: "in the arena" }[node.memory] || node.memory;

@@ -189,6 +189,7 @@ class Drawing {
 
   move(transform) {
     this.transform = transform;
+    this.isFitted = false;
     this.scene.setAttribute("transform", `translate(${round(transform.x)},${round(transform.y)}) scale(${transform.k})`);
   }
 
@@ -210,6 +211,7 @@ class Drawing {
     let k = this.scaleFor(this.layout);
     if (k < 0.42 && width < 600) k = Math.max(k, Math.min(0.42, (width - 16) / (w || 1) * 2));
     this.move({ x: Math.max((width - w * k) / 2, 8), y: Math.max((height - h * k) / 2 + 8, 30), k });
+    this.isFitted = true;
   }
 
   /** Bring an item into view, if it is not, with as little movement as will do. */

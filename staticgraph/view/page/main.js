@@ -206,7 +206,7 @@ function switchTo(name) {
   state.chosen = null;
   draw();
   drawing.fit();
-  source_.heat(GRAPHS.after && GRAPHS.after.timed ? GRAPHS.after : graphOf());
+  source_.heat(graphOf());
   const { same, near } = twins(from, ids, graphOf());
   const kept = same.length ? same : near;
   if (kept.length) chooseIds(kept);
@@ -455,7 +455,14 @@ function start() {
   }
   tab("graph");
   listen();
-  switchTo("before");
+  // in a notebook there is no size yet; later it may change
+  const show = () => {
+    if (!svg.getBoundingClientRect().width) return;
+    if (!drawing.layout) switchTo("before");
+    else if (drawing.isFitted) drawing.fit();
+  };
+  new ResizeObserver(show).observe(byId("graph"));
+  show();
 }
 
 start();

@@ -81,8 +81,9 @@ class Graph {
   /** Divide the time of a step among what it computes. */
   time(nodes, seconds) {
     for (const id of nodes) {
-      this.nodes[id].seconds += seconds / nodes.length;
-      this.nodes[id].shares = nodes.length;
+      const node = this.nodes[id];
+      node.seconds += seconds / nodes.length;
+      node.step = { seconds, others: new Set(nodes).size - 1 };
     }
   }
 
@@ -133,6 +134,12 @@ function put(map, key, value) {
   map.get(key).push(value);
 }
 
+/** The steps of the kernel by the nodes before the passes that they are of. */
+function stepsBefore({ nodes, steps }) {
+  return steps && steps.map(([ids, time]) => [ids.map((id) => nodes[id].origin).filter((id) => id !== undefined), time]);
+}
+
+if (DATA.graphs.after) DATA.graphs.before.steps = stepsBefore(DATA.graphs.after);
 const GRAPHS = {};
 for (const name of Object.keys(DATA.graphs)) GRAPHS[name] = new Graph(name, DATA.graphs[name]);
 

@@ -51,6 +51,25 @@ def softmax_of_batch_all() -> Program:
     return compiled([X, Y], -sg.mean(sg.one_hot(Y, 3) * sg.log(p)))
 
 
+def softmax_of_batch_captured() -> Program:
+    def loss(x: Any, w: Any, y: Any) -> Any:
+        p = sg.softmax(x @ w, axis=0)
+        return -sg.mean(sg.take_along_axis(sg.log(p), y[:, None], axis=1))
+
+    f = sg.function(loss, debug=True)
+    return lambda: f(ROWS, np.ones((5, 3), "float32"), CLASSES)
+
+
+def rounded_captured() -> Program:
+    f = sg.grad(lambda x: sg.sum(sg.round(x)))
+    return lambda: f(ROWS)
+
+
+def wide_captured() -> Program:
+    f = sg.function(lambda x: sg.sum(x * np.sqrt(2.0)), debug=True)
+    return lambda: f(ROWS)
+
+
 def softmax_of_batch_predicts() -> Program:
     return compiled([X], sg.argmax(sg.softmax(X, axis=-2), axis=-1))
 
@@ -116,6 +135,13 @@ def never_trained() -> Program:
     return lambda: sg.compile([X, Y], loss, updates=updates, debug=True)(ROWS, CLASSES)
 
 
+def never_trained_alone() -> Program:
+    w, b = variable(5), sg.variable(np.zeros(1, "float32"), "b")
+    loss = sg.mean((X @ w + b) ** 2)
+    updates = sg.optim.SGD().minimize(loss, [w])
+    return lambda: sg.compile([X], loss, updates=updates, debug=True)(ROWS)
+
+
 def frozen() -> Program:
     gate = variable(name="gate")
     if gate.value > 0:
@@ -135,6 +161,9 @@ SLIPS = [
     ("softmax_over_batch", softmax_of_batch, "matmul float32.x.0, 3., whose last axis"),
     ("softmax_over_batch", softmax_of_batch_one_hot, "log_softmax over axis 0, the batch"),
     ("softmax_over_batch", softmax_of_batch_all, "softmax over axis 0, the batch"),
+    ("softmax_over_batch", softmax_of_batch_captured, "write axis=-1"),
+    ("zero_gradient", rounded_captured, "through round at"),
+    ("float64_by_constant", wide_captured, "give it as a Python number"),
     ("softmax_over_batch", softmax_of_batch_predicts, "write axis=-1"),
     ("zero_gradient", rounded, r"by variable 'w' .* through round at .*test_lint.py:\d+, which"),
     ("zero_gradient", compared, "through greater at"),
@@ -148,6 +177,7 @@ SLIPS = [
     ("index_out_of_range", beyond_in_a_scan, "the constant index 7 .* of size 3"),
     ("gradient_not_used", forgotten, r"variable 'b' float32\[\] is never updated: .* 'w'"),
     ("bias_never_updated", never_trained, r"variable 'b' float32\[3\] is 0 everywhere, is added"),
+    ("bias_never_updated", never_trained_alone, r"variable 'b' float32\[1\]"),
     ("frozen_branch", frozen, "if on the value of variable 'gate' was decided once"),
     ("frozen_branch", frozen_in_a_line, "write sg.cond or sg.where"),
 ]
@@ -177,8 +207,9 @@ def pooled() -> Program:
 
 
 def contrasted() -> Program:
-    logits = X @ X.T
-    return compiled([X], sg.mean(chosen_rows(sg.log_softmax(logits, axis=0))))
+    other = sg.placeholder("other", (None, 5))
+    losses = [chosen_rows(sg.log_softmax(X @ one.T, axis=0)) for one in (X, other)]
+    return compiled([X, other], sg.mean(losses[0]) + sg.mean(losses[1]))
 
 
 def chosen_rows(logits: Any) -> Any:
@@ -275,6 +306,10 @@ def masked_division() -> Program:
     return compiled([Y], sg.where(Y == 0, 0, 6 // sg.where(Y == 0, 1, Y)))
 
 
+def cast_back() -> Program:
+    return compiled([X], (X * np.sqrt(2.0)).astype("float32"))
+
+
 def counted_from_the_end() -> Program:
     return compiled([X], sg.take(X, np.array([-5, 4]), axis=1))
 
@@ -282,7 +317,7 @@ def counted_from_the_end() -> Program:
 FINE = [
     pooled, contrasted, straight_through, second_derivative, target_network, meant_to_be_wide,
     cast_by_hand, alternating, assigned, trained_by_another, state_of_zeros, chosen_by_shape,
-    compiled_in_a_branch, masked_division, counted_from_the_end,
+    compiled_in_a_branch, masked_division, cast_back, counted_from_the_end,
 ]  # fmt: skip
 
 
@@ -348,7 +383,7 @@ ADVICE = [
     ("division_by_zero", _by_nothing, "by a constant that is 0"),
     ("never_updated", _never, "variable 'b' .* although variable 'w'"),
     ("stopped_gradient", _target, "flows only through stop_gradient"),
-    ("float64_by_integers", _integers, "becomes float64 because of"),
+    ("float64_between", _integers, "becomes float64 because of"),
     ("output_without_inputs", _same, "output 1, multiply"),
     ("input_for_its_size", _sized, "placeholder 'x' .* but for its size"),
 ]

@@ -237,3 +237,19 @@ def test_debug_mode_names_the_iteration_and_warns_once() -> None:
     assert "in iteration 1 of scan" in message
     assert "in the true branch of cond" in message
     assert [one.index for one in steps[-3].iterations] or any(step.iterations for step in steps)
+
+
+def test_report_keeps_the_inputs_of_the_last_call() -> None:
+    x = sg.placeholder("x", (None,), "float64")
+    w = sg.variable(np.array(1.0), "w")
+    run = sg.compile([x], sg.sum(sg.sqrt(x) * w), {w: w / 0.5}, on_nonfinite="report")
+    run([4.0])
+    assert not run.replay().causes
+    run(x=[-1.0], out=np.zeros(()))
+    assert [one.op for one in run.replay().causes] == ["sqrt"]
+    run([1.0])
+    assert not run.replay().causes
+    hidden = sg.compile([x], sg.exp(-sg.reciprocal(x)), on_nonfinite="report")
+    assert hidden([0.0]) == 0
+    report = hidden.replay()
+    assert (report.lost, [one.op for one in report.intermediate]) == ((), ["reciprocal"])

@@ -12,6 +12,7 @@ import staticgraph as sg
 from compiler import ops
 from compiler.core.pytree import leaves, rebuilt
 from compiler.inspect.interpret import interpret
+from compiler.ops.effects import EFFECTS
 from tests.samples import Sample
 from tests.trace import each_sample
 
@@ -58,6 +59,10 @@ def _moved(array: Any, i: int) -> Any:
 def test_vmap_is_a_loop(name: str, sample: Sample) -> None:
     function, arrays = _function(name, sample, floating=False)
     batches = [np.stack([_moved(array, i) for i in range(BATCH)]) for array in arrays]
+    if getattr(ops, name) in EFFECTS:  # of each example it would be another effect
+        with pytest.raises(sg.GraphError, match=f"vmap: {name} inside"):
+            sg.vmap(function)(*batches)
+        return
     for which in itertools.product((0, None), repeat=len(arrays)):
         if 0 not in which:
             continue

@@ -47,7 +47,7 @@ REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "math": (lambda x: x * math.sin(x.sum()), VALUES),
     "format": (lambda x: x * float(f"{x.sum():.2f}"), VALUES),
     "sorted": (lambda x: sorted(x.flatten())[0], VALUES),
-    "mask": (lambda x: x[x > 0], VALUES),
+    "mask": (lambda x: x[x > 0], "takes the elements where a mask holds"),
     "swallowed": (swallowing, VALUES),
     "generator": (
         lambda x: x + torch.empty(4).normal_(generator=np.random.default_rng(0)), "draws from a",
@@ -65,7 +65,6 @@ REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "hook": (lambda x: (x * 2).register_hook(print), TAPE),
     "retain_grad": (lambda x: (x * 2).retain_grad(), TAPE),
     "version": (lambda x: x * x._version, TAPE),
-    "func": (lambda x: torch.func.grad(lambda v: v.sum())(x), "a transform of dynamic.func asks"),
     "inference": (lambda x: x * torch.is_inference_mode_enabled(), "is_inference_mode_enabled"),
     "memory": (lambda x: x * x.is_contiguous(), "depends on how a tensor lies in memory"),
     "stride": (lambda x: x * x.stride(0), "depends on how a tensor lies in memory"),

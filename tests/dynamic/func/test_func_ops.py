@@ -9,7 +9,9 @@ import pytest
 
 import dynamic as torch
 from compiler import ops
+from compiler.core.errors import GraphError
 from compiler.core.pytree import leaves, rebuilt
+from compiler.ops.effects import EFFECTS
 from dynamic.func import grad, jvp, vjp, vmap
 from tests.trace import each_sample
 
@@ -49,6 +51,10 @@ def test_vmap_is_a_loop(name, sample):
     batches = [
         torch.tensor(np.stack([moved(values[p].numpy(), i) for i in range(BATCH)])) for p in places
     ]
+    if getattr(ops, name) in EFFECTS:  # of each example it would be another effect
+        with pytest.raises(GraphError, match=f"vmap: {name} inside"):
+            vmap(function)(*batches)
+        return
     for which in itertools.product((0, None), repeat=len(places)):
         if not any(dim == 0 for dim in which):
             continue

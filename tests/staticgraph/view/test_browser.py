@@ -257,7 +257,6 @@ def test_values_are_shown(opened: Opener) -> None:
 
 def test_time_and_memory_are_colours(opened: Opener) -> None:
     shown = opened("step")
-    shown.press("b")
     fills = "[...document.querySelectorAll('g.box > .frame')].map((one) => one.style.fill)"
     assert set(shown.js(fills)) == {""}
     for colour in ("time", "memory", "size"):
@@ -301,6 +300,19 @@ def test_a_phone_shows_one_pane_at_a_time(opened: Opener) -> None:
     shown.tap(*shown.centre("document.querySelector('#tabs button[value=source]')"))
     wait_for(shown, f"{visible}[0] === 'source'")
     assert rows(shown, "source")
+
+
+def test_a_notebook_shows_it_in_a_frame(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!DOCTYPE html><h1>cell</h1>{page('step')._repr_html_()}")
+    shown = browser.open(path)
+    wait_for(shown, "document.querySelector('iframe').clientHeight > 400")
+    shown.click(700, 500)  # the keys go to the frame
+    shown.press("?")
+    shown.screenshot(tmp_path / "before.png")
+    shown.press("b")
+    assert shown.errors == []
+    assert shown.js("document.querySelector('iframe').contentDocument") is None  # it is apart
 
 
 def test_dark_is_what_the_system_says(opened: Opener) -> None:

@@ -95,6 +95,7 @@ def test_messages_are_told_in_a_line() -> None:
         raise ValueError("one\ntwo")
 
     assert raised(act) == "ValueError: one"
+    assert raised(act, whole=True) == "ValueError: one two"
     assert raised(lambda: None) == ""
     assert len(shortened("x" * 1000)) == 130
     assert shortened("short") == "short"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,6 +24,7 @@ from staticgraph.compare.own import run
 from staticgraph.compare.own.records import SCHEMA, Comparison, Entry
 from staticgraph.compare.own.verdict import verdict
 from staticgraph.compare.own.work import least_work
+from staticgraph.compare.process import SERVER
 from staticgraph.compare.report.own_page import page
 from tests.staticgraph.compare.found_limits import FoundLimits
 
@@ -274,3 +276,33 @@ def test_what_cannot_be_done_is_said_at_once(
     file.write_text("def f(x, k=2):\n    return x\n")
     assert main(["compare", *(one.format(file=file) for one in arguments)]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_an_interruption_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "Meter", lambda numbers: FoundLimits(LIMITS))
+    seen: list[str] = []
+
+    def watch(what: str) -> None:
+        seen.append(what)
+        if what == "n = 9: eager, 1 thread: round 1":
+            raise KeyboardInterrupt
+
+    found = compare_functions(lambda x: sg.sum(x), "x=f64[n]", sweep="n=4,9,20",
+                              watch=watch, **QUICK)  # fmt: skip
+    assert not found.complete
+    assert [point.sizes["n"] for point in found.points] == [4, 9]
+    assert all(one.median is not None for one in found.points[0].entries)
+    assert found.points[1].entries[-1].median is None
+    assert "The run was interrupted: this is a part." in found.verdict
+    assert seen[-1] == "interrupted"
+    assert page(found)
+    assert str(found)
+
+
+def test_a_file_that_compares_while_it_is_loaded_is_told_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In the process of a contender it would start contenders, and these again."""
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(SERVER), raising=False)
+    with pytest.raises(OptionError, match="put the call under if __name__ == '__main__'"):
+        compare_functions(lambda x: x, "x=f32[3]", **QUICK)

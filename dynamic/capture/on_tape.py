@@ -1,0 +1,132 @@
+"""What a traced tensor knows of the tape: whether it requires grad, gradients, reverse passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from compiler import ops
+from compiler.core.refusals import refuse
+from compiler.graph.expression import Expression, Handle, construct
+from compiler.ops.arithmetic import copy
+from dynamic.core.errors import AutogradError
+from dynamic.tape.grad_mode import mode, recording
+
+
+class OnTape:
+    """The part of a traced tensor that is about gradients."""
+
+    __slots__ = ()
+
+    dtype: Any
+    expression: Any
+    detach: Any
+    _array: Any
+    _current: Any
+    _outside: bool
+    _value: Any
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient flows to it; of an operand that is that of each call."""
+        value = self._current()
+        if not isinstance(value, Expression) or value.dtype.kind != "f":
+            return False
+        capture = mode.capture
+        place = capture.place_of(self)
+        if place is not None and value is capture.input_at(place):
+            return bool(capture.requires(place))
+        return bool(capture.gradients.requires(value)) and bool(capture.records())
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Itself, a leaf that requires grad; PyTorch's errors where it cannot be."""
+        had = self.requires_grad
+        if bool(requires_grad) is had:
+            return self
+        if self._outside:
+            refuse(
+                "changes whether a tensor from outside requires grad",
+                "change it before the call, or use detach()",
+            )
+        if had:
+            raise AutogradError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+        if self._array.dtype.kind != "f":
+            raise AutogradError("only Tensors of floating point dtype can require gradients")
+        leaf = ops.stop_gradient(self.expression)
+        self._value = leaf
+        mode.capture.gradients.add_leaf(self, leaf)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether nothing that is recorded made it: an operand has to be one at each call."""
+        capture, value = mode.capture, self._current()
+        place = capture.place_of(self)
+        if place is not None and value is capture.input_at(place):
+            if capture.requires(place) and not capture.tensor_at(place).is_leaf:
+                refuse_tape("is_leaf")
+            return True
+        if isinstance(value, Expression) and capture.gradients.is_leaf(value.serial):
+            return True
+        return not self.requires_grad
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that the function has set or computed."""
+        return mode.capture.gradients.of(self)
+
+    @grad.setter
+    def grad(self, value: object) -> None:
+        mode.capture.gradients.put(self, None if value is None else mode.capture.lifted(value))
+
+    def backward(
+        self,
+        gradient: object = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: object = None,
+        *,
+        retain_variables: bool | None = None,
+    ) -> None:
+        """The derivatives of this tensor, added to the gradients of the leaves."""
+        retain_graph = retain_graph if retain_variables is None else retain_variables
+        mode.capture.gradients.backward([self], gradient, retain_graph, create_graph, inputs)
+
+    def _variable(self) -> Any:
+        """A variable to differentiate by, with the history that it has if that is recorded."""
+        if not recording():
+            return self.detach().requires_grad_()
+        return mode.capture.made(construct(copy, (self.expression,), {}))
+
+    def _pulled(
+        self,
+        outputs: Sequence[Any],
+        inputs: Sequence[Any],
+        cotangents: Sequence[Any],
+        record: bool | None,
+    ) -> list[Any]:
+        capture = mode.capture
+        targets = [capture.gradients.target(capture.lifted(one)) for one in inputs]
+        seeds = [capture.lifted(one) for one in cotangents]
+        if not all(isinstance(one, Handle) for one in seeds):
+            refuse("takes derivatives in many directions at once", "use sg.jacobian or sg.hessian")
+        found = capture.gradients.pulled(outputs, targets, seeds, True)
+        if record is False:
+            found = [None if g is None else ops.stop_gradient(g) for g in found]
+        return [None if g is None else mode.capture.made(g) for g in found]
+
+
+def refuse_tape(what: str) -> NoReturn:
+    """Refuse what only the tape knows."""
+    refuse(
+        f"{what} asks the tape, which knows nothing of what is captured",
+        "ask outside, and differentiate the function with sg.grad or sg.vjp",
+    )
