@@ -34,8 +34,12 @@ def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGrap
         if not takes_less:
             lowered, reports = kept, reports_of_kept
     accept(reports)
-    checks = options.on_nonfinite is not None
-    return lowered, emit(lowered, separate=not options.fuse, checks=checks)
+    return lowered, emit(
+        lowered,
+        separate=not options.fuse,
+        checks=options.on_nonfinite is not None,
+        blas_alone=options.numerics == "exact",
+    )
 
 
 def _rewritten(

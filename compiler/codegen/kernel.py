@@ -38,6 +38,8 @@ class Kernel:
         labels: the names of the unknown sizes.
         hosts: the instructions that call NumPy functions, those of bodies too.
         root: the graph in groups, and below it the bodies of its loops and branches.
+        blas_alone: whether the BLAS keeps the threads that it has in eager calls: with another
+            number of them it gives other bits.
     """
 
     units: tuple[Function, ...]
@@ -48,6 +50,7 @@ class Kernel:
     table: TableLayout
     labels: dict[Unknown, str]
     root: Region
+    blas_alone: bool = False
 
     @property
     def memory(self) -> MemoryPlan:
@@ -74,7 +77,7 @@ class Kernel:
     @property
     def calls_blas(self) -> bool:
         """Whether a step may call the BLAS, which then uses one thread."""
-        return bool(self.table.gemm or self.hosts)
+        return not self.blas_alone and bool(self.table.gemm or self.hosts)
 
     def located(self, number: int) -> tuple[nx.MultiDiGraph[int], int]:
         """The graph in which a node of the kernel is, and its number there."""
@@ -97,6 +100,7 @@ def emit(
     separate: bool = False,
     shared: bool = True,
     checks: bool = False,
+    blas_alone: bool = False,
 ) -> Kernel:
     """Fuse and plan a graph of primitive ops.
 
@@ -106,6 +110,7 @@ def emit(
             statements all have one line of the user's, and one name for each array.
         checks: whether the kernel stops, and updates nothing, where an output or the new value of a
             variable is not finite.
+        blas_alone: see `Kernel`.
     """
     root = region_of(graph, separate)
     unknowns = _unknowns(root)
@@ -144,6 +149,7 @@ def emit(
         table,
         labels,
         root,
+        blas_alone,
     )
 
 

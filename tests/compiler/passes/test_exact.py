@@ -175,6 +175,16 @@ def test_sizes_threads_and_files_change_no_bit(tmp_path: Any) -> None:
             assert have_equal_bits(np.asarray(one), np.asarray(other))
 
 
+def test_large_products_have_the_threads_of_the_blas_that_eager_ones_have() -> None:
+    rng = np.random.default_rng(3)
+    x, y = sg.placeholder("x", (None, None)), sg.placeholder("y", (None, None))
+    f = sg.compile([x, y], x @ y, numerics="exact")
+    for shape in ((256, 784, 512), (50, 100_000, 2), (333, 777, 111)):
+        m, k, n = shape
+        given = rng.normal(size=(m, k)).astype("f4"), rng.normal(size=(k, n)).astype("f4")
+        assert have_equal_bits(f(*given), np.matmul(*given))
+
+
 def test_what_rounds_otherwise_is_no_loop() -> None:
     kept = {op.name for op in all_ops() if is_rounded_once(op) and not op.exact}
     assert kept == {
