@@ -302,7 +302,9 @@ class Capture:
                     break
                 if one._link is None or one._link.op is None:
                     break
-                chain.append((one._link.op, one._link.attrs))
+                value = one._value
+                recorded = not (isinstance(value, Expression) and value.op is ops.stop_gradient)
+                chain.append((one._link.op, one._link.attrs, recorded))
                 one = one._link.parent
         return found
 

@@ -263,7 +263,7 @@ class Function:
             share(float64[x.0]) -> float64[x.0] 1
         """
         call, operands, _ = self._find(take_apart(self.name, args, kwargs))
-        return call.compiled, operands
+        return call.compiled, call.compiled.complete(operands)
 
     def view(self, path: str | os.PathLike[str] | None = None, *, inputs: Sequence[object]) -> View:
         """A page about what a call with these arguments runs: see `Executable.view`.
@@ -273,6 +273,7 @@ class Function:
             >>> page = f.view("share.html", inputs=(np.array([1.0, 3.0]),))
         """
         call, operands, _ = self._find(take_apart(self.name, tuple(inputs), {}))
+        operands = call.compiled.complete(operands)
         tensor = next((x for x in operands if isinstance(x, Operand)), None)
         arrays = operands if tensor is None else list(tensor.arrays(operands))
         part = call.compiled.part
@@ -299,6 +300,7 @@ class Function:
         """
         options = {name: kwargs.pop(name) for name in _OF_STEP & kwargs.keys()}
         call, operands, _ = self._find(take_apart(self.name, args, kwargs))
+        operands = call.compiled.complete(operands)
         tensor = next((x for x in operands if isinstance(x, Operand)), None)
         arrays = operands if tensor is None else tensor.arrays(operands)
         part = call.compiled.part
