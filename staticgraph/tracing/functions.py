@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -144,6 +145,8 @@ class Function:
         self.name = name
         self._f = f
         self._own = _modules_of(f if of is None else of)
+        self._root: Any = f if isinstance(f, FunctionType) else _name_of
+        self._code = self._root.__code__
         self._shapes = shapes
         self._options = options
         self._known: dict[Any, Callable[..., Any]] = {}
@@ -163,7 +166,7 @@ class Function:
                 run = self._known.get(tuple([(type(x), x.dtype, x.shape) for x in args]))
             except (AttributeError, TypeError):
                 run = None
-            if run is not None:
+            if run is not None and self._root.__code__ is self._code:
                 return run(*args)
         return self._call(args, kwargs)
 
@@ -190,6 +193,9 @@ class Function:
         return self if instance is None else functools.partial(self, instance)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._root.__code__ is not self._code:
+            self._known.clear()
+            self._code = self._root.__code__
         found = take_apart(self.name, args, kwargs)
         first = next((x for x in found.arrays if isinstance(x, Operand)), None)
         handle = handle_among(found.arrays)
@@ -208,7 +214,9 @@ class Function:
             if self._own:
                 tensors = self._tensors[tuple(map(id, self._own))]
                 run = functools.partial(self._with_own, call, kind, tensors, state)
-            elif around.guards.reads:
+            elif any(
+                one.owner is not self._root or one.kind != "code" for one in around.guards.reads
+            ):
                 run = self._guarded(run, around)
             _remember(self._known, tuple([(type(x), x.dtype, x.shape) for x in args]), run)
         return call.run(kind, operands)
