@@ -299,6 +299,11 @@ class Function:
         """
         options = {name: kwargs.pop(name) for name in _OF_STEP & kwargs.keys()}
         call, operands, _ = self._find(take_apart(self.name, args, kwargs))
+        if len(operands) < len(call.compiled.trace.inputs):
+            raise OptionError(
+                f"step: {self.name} reads tensors that are not its arguments: give it those, or "
+                "the module that they belong to"
+            )
         tensor = next((x for x in operands if isinstance(x, Operand)), None)
         arrays = operands if tensor is None else tensor.arrays(operands)
         part = call.compiled.part

@@ -286,6 +286,13 @@ def test_a_function_is_stepped_through() -> None:
     _close(value.numpy(), layer(tensor.detach().float()).detach().numpy())
 
 
+def test_tensors_that_are_no_arguments_are_refused() -> None:
+    layer = dynamic.nn.Linear(2, 2)
+    fast = sg.function(lambda x: layer(x))
+    with pytest.raises(sg.OptionError, match=r"step: .* reads tensors that are not"):
+        fast.step(dynamic.ones(3, 2), commands=[])
+
+
 def test_a_kernel_with_checks_is_stepped_without_them() -> None:
     x = sg.placeholder("x", (2,), "float64")
     w = sg.variable(np.ones(2), "w")

@@ -188,6 +188,21 @@ def test_prints_and_checks_happen_in_the_eager_run_alone(capsys: Any) -> None:
     assert not {"print", "check", "after"} & {row.op for row in found.values}
 
 
+def test_functions_that_change_something_are_refused_before_they_run() -> None:
+    def writes(x: Any) -> Any:
+        x += 1
+        return x * 2
+
+    layer = dynamic.nn.BatchNorm1d(8)
+    for f in (writes, layer):
+        with pytest.raises(sg.OptionError, match=r"diff: \w+ changes an argument, a parameter or"):
+            sg.diff(f, X)
+    assert not layer.running_mean.numpy().any()
+    with pytest.raises(sg.OptionError, match=r"diff: .* reads tensors that are not its arguments"):
+        sg.diff(lambda x: layer.eval()(x), X)
+    assert sg.diff(layer.eval(), X).agrees
+
+
 def test_inputs_are_left_alone() -> None:
     given = dynamic.tensor(X, requires_grad=True)
 
