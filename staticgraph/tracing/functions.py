@@ -254,7 +254,7 @@ class Function:
 
     def captured(self, /, *args: object, **kwargs: object) -> tuple[Compiled, list[Any]]:
         """What serves a call with these arguments, and its operands, one per input of the trace:
-        arrays and tensors, then the tensors of modules.
+        arrays and tensors, then the tensors of modules, of the surroundings, and random numbers.
 
         Example:
             >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
@@ -263,6 +263,8 @@ class Function:
             share(float64[x.0]) -> float64[x.0] 1
         """
         call, operands, _ = self._find(take_apart(self.name, args, kwargs))
+        if call.effects is not None:
+            operands = call.effects.operands(operands)
         return call.compiled, operands
 
     def view(self, path: str | os.PathLike[str] | None = None, *, inputs: Sequence[object]) -> View:
@@ -299,11 +301,8 @@ class Function:
         """
         options = {name: kwargs.pop(name) for name in _OF_STEP & kwargs.keys()}
         call, operands, _ = self._find(take_apart(self.name, args, kwargs))
-        if len(operands) < len(call.compiled.trace.inputs):
-            raise OptionError(
-                f"step: {self.name} reads tensors that are not its arguments: give it those, or "
-                "the module that they belong to"
-            )
+        if call.effects is not None:
+            operands = call.effects.operands(operands)
         tensor = next((x for x in operands if isinstance(x, Operand)), None)
         arrays = operands if tensor is None else tensor.arrays(operands)
         part = call.compiled.part
