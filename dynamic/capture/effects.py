@@ -9,6 +9,7 @@ are results behind those of the caller, with a list of steps that say where they
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -137,13 +138,13 @@ class View(NamedTuple):
         result: which one.
         place: of the operand, if it is one from `outside`, or of an earlier result that it is, or
             is a view of.
-        ops: what makes it of that.
+        ops: what makes it of that: each with its attributes, and whether it is recorded.
     """
 
     result: int
     place: int
     outside: bool
-    ops: tuple[tuple[Op, Attrs], ...]
+    ops: tuple[tuple[Op, Attrs, bool], ...]
 
 
 class Effects:
@@ -250,7 +251,7 @@ class Effects:
             sizes = self._sizes(given)
             for view in self.views:
                 base = operands[view.place] if view.outside else results[view.place]
-                for op, attrs in view.ops:
+                for op, attrs, recorded in view.ops:
                     if op is ops.stop_gradient:  # what stands for it in a graph
                         base = base.detach()
                         continue
@@ -258,7 +259,8 @@ class Effects:
                         name: mapped(value, lambda size: substitute(size, sizes))
                         for name, value in attrs.items()
                     }
-                    base = base.apply(op, (base,), known)
+                    with nullcontext() if recorded else no_grad():
+                        base = base.apply(op, (base,), known)
                 results[view.result] = base
         return results[: self.results]
 

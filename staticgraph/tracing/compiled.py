@@ -81,6 +81,11 @@ class Compiled:
         roots = outputs[0] if self.single else outputs
         return Part(self.name, self.trace.inputs, roots, self.options)
 
+    def complete(self, operands: list[Any]) -> list[Any]:
+        """All operands of a call, given the caller's: those of its effects come behind them."""
+        effects = self.trace.effects
+        return operands if effects is None else list(effects.operands(operands))
+
     def forward(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs as arrays."""
         results = self.part(arrays)

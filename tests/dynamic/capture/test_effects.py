@@ -334,6 +334,12 @@ def _views(x: Any) -> Any:
     return x, x[0], x.t(), y, y[1:], y, x.detach(), x.reshape(-1)
 
 
+def _views_unrecorded(x: Any) -> Any:
+    with torch.no_grad():
+        y, z = x[0], x.t()
+    return y, z, x[0].detach(), x[1:]
+
+
 def _buffer(x: Any) -> Any:
     buffer = torch.zeros(x.shape[0], 4, dtype=torch.float64)
     buffer[0] = x[1]
@@ -341,7 +347,9 @@ def _buffer(x: Any) -> Any:
     return buffer
 
 
-@pytest.mark.parametrize("function", [_arguments_written, _recorded, _views, _buffer])
+@pytest.mark.parametrize(
+    "function", [_arguments_written, _recorded, _views, _views_unrecorded, _buffer]
+)
 def test_memory(function: Any) -> None:
     same(lambda: (function, []), ROWS)
 
@@ -459,3 +467,16 @@ def test_what_is_refused_names_the_line(name: str) -> None:
     make, text = REFUSALS[name]
     with pytest.raises(sg.CaptureError, match=HERE + f".*({text})"):
         sg.function(make(nn.Linear(4, 4)), debug=True)(torch.ones(3, 4))
+
+
+def test_what_is_looked_into_has_all_operands() -> None:
+    scale = torch.tensor([2.0, 3.0])
+    captured = sg.function(lambda x: functional.dropout(x, 0.5) * scale, name="f")
+    x = torch.ones(2)
+    compiled, operands = captured.captured(x)
+    assert len(operands) == len(compiled.trace.inputs) == 3
+    assert captured.executable(x).definition.inputs
+    torch.manual_seed(0)
+    found = captured.step(x, commands=["continue"])
+    torch.manual_seed(0)
+    np.testing.assert_array_equal(found, captured(x))
