@@ -275,7 +275,7 @@ class Function:
 
     def captured(self, /, *args: object, **kwargs: object) -> tuple[Compiled, list[Any]]:
         """What serves a call with these arguments, and its operands, one per input of the trace:
-        arrays and tensors, then the tensors of modules.
+        arrays and tensors, then the tensors of modules, of the surroundings, and random numbers.
 
         Example:
             >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
