@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from compiler.core.protocols import CompiledFunction
+from dynamic.core.dtypes import _default
 from dynamic.tensors.tensor import Tensor
 
 
@@ -60,5 +61,6 @@ METHODS: dict[str, Any] = {
     "arrays": staticmethod(arrays),
     "traced": classmethod(traced),
     "capturing": staticmethod(capturing),
+    "settings": (_default,),
 }
 """Methods of Tensor, whose room is below the capture."""

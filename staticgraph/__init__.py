@@ -10,6 +10,7 @@ from compiler.core.errors import (
     CheckError as CheckError,
     CompileError as CompileError,
     DTypeError as DTypeError,
+    EffectError as EffectError,
     FeedError as FeedError,
     FormatError as FormatError,
     GraphError as GraphError,
@@ -69,7 +70,8 @@ __version__ = "0.1.0"
 
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
-        "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "Executable",
+        "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "EffectError",
+        "Executable",
         "Expression", "FeedError", "FormatError", "Function", "GraphError", "LinAlgError",
         "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning", "OptionError",
         "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "Variable", "arange",

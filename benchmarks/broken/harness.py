@@ -35,6 +35,7 @@ def _said(program: Callable[[], bool | None]) -> dict[str, Any]:
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", DeprecationWarning)  # of frameworks, about themselves
         try:
             right = program()
         except Exception:  # whatever a framework raises is what it says

@@ -67,14 +67,10 @@ def product_cells(cells: Cells) -> Cells | None:
 def plan_chunks(nodes: Mapping[int, Node], body: Body, nest: Nest) -> ChunkPlan | None:
     """The plan for a group; None if it is little work, or its iterations depend on each other."""
     loop = nest.outermost
-    if loop is None or not (nest.rows or _is_one_pass(body)):
-        return None
-    if not all(_moves(loop, body, target) for target in body.placed):
+    if loop is None or obstacle(nodes, body, nest):
         return None
     gathered = [node for node in body.gathered if not _keeps(loop, nodes[node])]
     sizes = {node: nodes[node].type.size for node in gathered}
-    if any(isinstance(size, int) and size > MOST_GATHERED for size in sizes.values()):
-        return None
     # of a size that is not known, many rows are summed before the chunks' sums are added
     least = 1 if all(isinstance(size, int) for size in sizes.values()) else LEAST_SUMMED
     cost = sum(_cost(line.value) for part in body.passes for line in part)
@@ -87,6 +83,22 @@ def plan_chunks(nodes: Mapping[int, Node], body: Body, nest: Nest) -> ChunkPlan 
     memory |= {("partial", node): padded(size) for node, size in sizes.items()}
     memory |= {("total", i): 1 for i in range(len(totals))}
     return ChunkPlan(chunks, totals, memory, tuple(gathered))
+
+
+def obstacle(nodes: Mapping[int, Node], body: Body, nest: Nest) -> str:
+    """Why a group cannot be computed in chunks, however much work it is; empty if it can."""
+    loop = nest.outermost
+    if loop is None:
+        return "there is no loop"
+    if not (nest.rows or _is_one_pass(body)):
+        return "each loop needs all of the one before"
+    if not all(_moves(loop, body, target) for target in body.placed):
+        return "iterations may write to one place"
+    summed = [node for node in body.gathered if not _keeps(loop, nodes[node])]
+    sizes = [nodes[node].type.size for node in summed]
+    if any(isinstance(size, int) and size > MOST_GATHERED for size in sizes):
+        return "what each thread would sum on its own is too large"
+    return ""
 
 
 def padded(size: Size) -> Size:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, NoReturn, TypeAlias
 
@@ -25,6 +25,10 @@ _serials = itertools.count()
 _facts: ContextVar[list[Fact] | None] = ContextVar("facts", default=None)
 COMPARED = 16
 """The comparisons of unknown sizes in one trace: more are those of a loop that may not end."""
+BOUNDED = 12
+"""Divisions and maxima of a size of which bounds are looked for: each doubles what that takes."""
+NESTED = 64
+"""Divisions and maxima within one size of a trace: more are those of a recursion."""
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 _COMPILER = tuple(_ROOT + name + os.sep for name in ("compiler", "staticgraph"))
@@ -64,6 +68,13 @@ class Opaque:
 
     function: str
     arguments: tuple[Size, ...]
+    weight: int = field(init=False, compare=False, default=1)
+
+    def __post_init__(self) -> None:
+        inner = [one for one in self.arguments if isinstance(one, Dim)]
+        atoms = [atom for one in inner for atoms, _ in one.terms for atom in atoms]
+        weights = [atom.weight for atom in atoms if isinstance(atom, Opaque)]
+        object.__setattr__(self, "weight", 1 + sum(weights))
 
     def __str__(self) -> str:
         left, right = self.arguments
@@ -160,7 +171,7 @@ class Dim:
 
     def _refusal(self, why: str) -> OptionError:
         """The error, which ends a trace: that is made again with the size known."""
-        return remembered(OptionError(f"the size {self} is unknown until run time: {why}"))
+        return remembered(OptionError(f"the size {self._text()} is unknown until run time: {why}"))
 
     __lt__ = __le__ = __gt__ = __ge__ = _compared
 
@@ -208,6 +219,12 @@ class Dim:
         return floor_divide(other, self)
 
     def __str__(self) -> str:
+        # an int has another text
+        if _facts.get() is not None and not _is_called_by(_OWN):
+            self._refuse("made a text")
+        return self._text()
+
+    def _text(self) -> str:
         parts = []
         for monomial, coefficient in self.terms:
             factors = [str(atom) for atom in monomial]
@@ -233,12 +250,13 @@ class Dim:
 
 
 _SIZE = (Dim, Integral)
+_CALLED_WITHIN = ("__hash__", "__eq__", "__str__", "__repr__", "__format__")
 
 
 def _is_called_by(packages: tuple[str, ...]) -> bool:
     """Whether the caller of the caller, or of the dataclass or tuple that calls it, is of these."""
     frame = sys._getframe(2)
-    while frame.f_code.co_name in ("__hash__", "__eq__") and frame.f_back is not None:
+    while frame.f_code.co_name in _CALLED_WITHIN and frame.f_back is not None:
         frame = frame.f_back
     return frame.f_code.co_filename.startswith(packages)
 
@@ -386,6 +404,11 @@ def is_nonnegative(size: Size) -> bool:
     terms = [term for term in _terms(size) if term[1]]
     if all(factor > 0 and all(map(_atom_is_nonnegative, atoms)) for atoms, factor in terms):
         return True
+    if (
+        sum(atom.weight for atoms, _ in terms for atom in atoms if isinstance(atom, Opaque))
+        > BOUNDED
+    ):
+        return False
     return any(
         _is_nonnegative_with(size - Dim(((atoms, factor),)), factor, atoms[0])
         for atoms, factor in terms
@@ -421,7 +444,11 @@ def as_unknown(size: Size) -> Unknown | None:
 
 
 def _opaque(function: str, left: Size, right: Size) -> Size:
-    return Dim((((Opaque(function, (left, right)),), 1),))
+    made = Opaque(function, (left, right))
+    result = Dim((((made,), 1),))
+    if made.weight > NESTED and _facts.get() is not None:
+        raise result._refusal("it is made of too many divisions")
+    return result
 
 
 def product(sizes: Sequence[Size]) -> Size:

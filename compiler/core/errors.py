@@ -27,6 +27,10 @@ class CaptureError(GraphError):
     """A captured function needs what is not there before it runs: values, memory, or the tape."""
 
 
+class EffectError(CaptureError):
+    """A captured function does what a graph would not repeat: it prints, counts, draws numbers."""
+
+
 class OutputError(GraphError, TypeError):
     """What a function returns is not what a transform of it needs."""
 

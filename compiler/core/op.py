@@ -59,6 +59,9 @@ class Operand:
     capturing: Callable[[], AbstractContextManager[None]]
     """`capturing()`: a context in which a function of handles of this kind is captured."""
 
+    settings: Sequence[list[Value]]
+    """Settings of the engine that what is captured depends on, each in a list of one."""
+
     shape: Value
     dtype: Value
 

@@ -6,24 +6,40 @@ something else than it does on values; so the trace remembers the first refusal,
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
+import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
 from typing import NoReturn, TypeVar
 
-from compiler.core.errors import CaptureError, StaticGraphError
+from compiler.core.errors import CaptureError, EffectError, StaticGraphError
 
 Refusal = TypeVar("Refusal", bound=StaticGraphError)
 
 _found: ContextVar[list[StaticGraphError] | None] = ContextVar("found", default=None)
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 _OWN = tuple(_ROOT + name + os.sep for name in ("compiler", "staticgraph", "dynamic"))
-_BETWEEN = (f"{os.sep}numpy{os.sep}", "<string>", "<frozen")
-"""Code that calls back into the project's on behalf of the user's."""
+_LIBRARIES = (
+    *{sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")},
+    "<frozen", "<__array_function__",
+)  # fmt: skip
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+
+@functools.lru_cache(4096)
+def is_library(file: str) -> bool:
+    """Whether code of a file is Python's, of an installed package, or the project's."""
+    return file.startswith(_LIBRARIES + _OWN) or any(part in file for part in _INSTALLED)
+
+
+def by_user(depth: int = 1) -> bool:
+    """Whether the caller of who asks, or one so much further out, is code of the user's."""
+    return not is_library(sys._getframe(depth + 1).f_code.co_filename)
 
 
 @contextmanager
@@ -61,6 +77,11 @@ def refuse(what: str, instead: str, place: str | None = None) -> NoReturn:
     raise remembered(CaptureError(f"{place or user_place()}: {what}: {instead}"))
 
 
+def refuse_effect(what: str, instead: str, place: str | None = None) -> NoReturn:
+    """Raise an EffectError at the user's line: what is done there, and what to write."""
+    raise remembered(EffectError(f"{place or user_place()}: {what}: {instead}"))
+
+
 def _place_of(error: Exception) -> str:
     """The user's line that was last on the way to an error."""
     place = "?"
@@ -88,4 +109,4 @@ def _written(file: str, line: int) -> str:
 
 def _is_between(frame: FrameType) -> bool:
     file = frame.f_code.co_filename
-    return file.startswith(_OWN) or any(part in file for part in _BETWEEN)
+    return file == "<string>" or is_library(file)

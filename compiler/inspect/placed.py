@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from compiler.codegen.chunks import obstacle
 from compiler.codegen.comments import escaped
 from compiler.codegen.kernel import Kernel
 from compiler.codegen.matmul import product_of
@@ -189,17 +190,17 @@ class _Places:
 
     def _threads(self, index: int, group: Group) -> str:
         cut: Cut | None = None
+        reason = "too little work"
         if isinstance(group, LoopGroup):
-            plan = self.region.loops[index].plan
-            cut = None if plan is None else plan.chunks
+            loops = self.region.loops[index]
+            cut = None if loops.plan is None else loops.plan.chunks
+            reason = obstacle(self.nodes, loops.body, loops.nest) or reason
         elif isinstance(group, MatmulGroup):
             cut = product_of(self.nodes, group).chunks
         else:
             return ""
         if cut is None:
-            chained = isinstance(group, LoopGroup)
-            more = ", or iterations that need each other" if chained else ""
-            return f"one thread: too little work{more}"
+            return f"one thread: {reason}"
         count = cut.count(self.sizes)
         return f"{count} chunks, which threads share" if count > 1 else "one thread at these sizes"
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
 
 from compiler import ops
-from compiler.core.refusals import refuse, user_place
-from compiler.core.types import Shape
+from compiler.core.dims import Dim, Size
+from compiler.core.refusals import refuse, refuse_effect, user_place
+from compiler.core.types import Shape, mapped
 from compiler.graph.expression import Expression
 from compiler.graph.scope import scope
 from compiler.graph.traversal import ancestors
@@ -302,6 +303,11 @@ class Capture:
                     break
                 if one._link is None or one._link.op is None:
                     break
+                if not _is_known(one._link.attrs):
+                    refuse(
+                        "returns a view that depends on a size",
+                        "return a copy, made with clone()",
+                    )
                 value = one._value
                 recorded = not (isinstance(value, Expression) and value.op is ops.stop_gradient)
                 chain.append((one._link.op, one._link.attrs, recorded))
@@ -343,6 +349,21 @@ class Capture:
         refuse(f"{what} asks for the mode of each call", "ask outside, and pass it by keyword")
 
 
+def _is_known(attrs: Mapping[str, object]) -> bool:
+    """Whether there is no unknown size in some attributes."""
+    found: list[Size] = []
+
+    def keep(size: Dim) -> Size:
+        found.append(size)
+        return size
+
+    for value in attrs.values():
+        for one in value if isinstance(value, tuple) else (value,):
+            sliced = isinstance(one, slice)
+            mapped((one.start, one.stop, one.step) if sliced else one, keep)
+    return not found
+
+
 @contextmanager
 def capturing(
     inputs: Sequence[Expression], given: Sequence[Any], held: Sequence[bool]
@@ -355,6 +376,11 @@ def capturing(
     copying.append(None)  # no in-place operation takes a short way
     try:
         yield capture
+        if not mode.enabled:
+            refuse_effect(
+                "switches gradients off for good, which a graph would not",
+                "switch them off in a with block, or outside",
+            )
     finally:
         capture.close()
         copying.pop()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 from compiler import ops
 from compiler.core.errors import OutOfRangeError, ShapeError, StaticGraphError
 from compiler.core.op import Attrs, Op, is_registered
-from compiler.core.refusals import refuse, remembered, user_place
+from compiler.core.refusals import by_user, refuse, remembered, user_place
 from compiler.core.types import is_static
 from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
 from compiler.ops.control import items
@@ -331,13 +331,27 @@ class Traced(Handle, OnTape, Tracer, plain=False):
         return super().__iter__()
 
     def __format__(self, spec: str) -> str:
-        if spec and not _is_known(self):
+        if not _is_known(self) and (spec or by_user()):
             refuse_values()
         return super().__format__(spec) if _is_known(self) else repr(self)
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What `isinstance` is told: to the user's code a number that was given is a number."""
+        kind = type(self)
+        if self._weak and by_user():
+            return _PYTHON[self._value.dtype.kind]
+        return kind
+
     def __repr__(self) -> str:
+        if by_user() and not _is_known(self):
+            refuse_values()
         value = self._value
         return f"traced({value.type if isinstance(value, Expression) else value!r})"
+
+
+_PYTHON: dict[str, type] = {"b": bool, "i": int, "f": float}
+"""The Python numbers that are given by position, by the kind of their dtypes."""
 
 
 def _is_known(x: Any) -> bool:

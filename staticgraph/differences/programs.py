@@ -111,10 +111,15 @@ def _of_function(
     fast = f if isinstance(f, Function) else function(f)
     plain = fast.plain
     given, named = _on_tensors((args, kwargs), gradient)
-    with dynamic.set_grad_enabled(gradient):
-        first = plain(*given, **named)  # what it raises is its own
     compiled, operands = _captured(fast, given, named)
     trace = compiled.trace
+    if trace.effects is not None and (trace.effects.steps or trace.effects.draws):
+        raise OptionError(
+            f"diff: {trace.name} changes an argument, a parameter or a buffer, or draws random "
+            "numbers, so that no two calls are the same: compare what it is made of"
+        )
+    with dynamic.set_grad_enabled(gradient):
+        first = plain(*given, **named)
     made = trace.definition.expressions()
     placeholders = [made[i] for i in trace.definition.inputs]
     outputs = [made[i] for i in trace.definition.outputs]
@@ -183,6 +188,7 @@ def _captured(
     except StaticGraphError:
         raise
     except Exception as error:
+        fast.plain(*args, **kwargs)  # what it raises is its own
         raise CaptureError(
             f"diff: {fast.name} runs eagerly, but no graph can be made of it: "
             f"{type(error).__name__}: {error}"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 import operator
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,19 +17,20 @@ import numpy as np
 from compiler.core.errors import DTypeError, FeedError, OptionError, ShapeError
 from compiler.core.op import Operand
 from compiler.core.pytree import mapped
-from compiler.core.types import DType, as_dtype
 from compiler.graph.expression import Expression, closed, handle_among
 from staticgraph.executables.executable import Executable
+from staticgraph.tracing.calls import NUMBERS, Call, Captured, Shapes, Signature, aliases
 from staticgraph.tracing.compiled import Compiled
+from staticgraph.tracing.explained import Explanation, Retrace
 from staticgraph.tracing.modules import ModuleTensors, is_module
+from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.signature import (
     Arguments,
-    arguments_of,
-    assembler,
-    leaf_names,
+    Static,
+    parts,
     take_apart,
 )
-from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
+from staticgraph.tracing.tracing import Trace
 
 if TYPE_CHECKING:
     from staticgraph.view import View
@@ -40,14 +42,11 @@ _OPTIONS = frozenset((
 
 _OF_STEP = frozenset({"break_at", "commands", "stdin", "stdout"})
 
+KEPT = 8
+"""The surroundings of which traces are kept at the same time, per structure of the arguments."""
+
 REMEMBERED = 4096
 """Kinds of calls (types and shapes of the arguments) whose trace is found at once."""
-
-_NUMBERS: dict[type, DType] = {
-    bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float64)
-}  # fmt: skip
-
-Shapes = Mapping[str, Sequence[int | str | None]]
 
 
 def function(
@@ -76,12 +75,18 @@ def function(
     function has to know them it is traced again, with as few known as will do: those that are 1,
     because they broadcast; those that are equal as equal; all. Python numbers given by position
     are arrays, which take the dtype of what they meet; by keyword, and everything else that is
-    no array, they are static: part of the key, and hashable. What f reads beside its arguments
-    is read when it is traced.
+    no array, they are static: part of the key, and hashable.
+
+    What f reads beside its arguments (what it has closed over, globals, attributes, arrays,
+    defaults) is checked at each call, and where it changed f is traced again; `explain` says why.
+    On tensors, tensors and modules among that are operands, read at each call.
 
     Raises:
         OptionError: a static argument has no hash, what f returns is no array, or `shapes` do not
             fit the arguments.
+        CaptureError: f needs values before it runs, such as in a branch; the message has the line.
+        EffectError: f does what a graph would not repeat: it prints, counts, draws random numbers,
+            or changes what is not its own.
 
     Example:
         >>> f = sg.function(lambda x: x / sg.sum(x))
@@ -124,17 +129,6 @@ def _modules_of(f: object) -> list[Any]:
     return [owner] if is_module(owner) else []
 
 
-def _parameters(f: Any) -> list[str]:
-    """The names of the positional parameters, as far as there are any."""
-    called = f.forward if is_module(f) and hasattr(f, "forward") else f
-    try:
-        signature = inspect.signature(called)
-    except (TypeError, ValueError):
-        return []
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [one.name for one in signature.parameters.values() if one.kind in kinds]
-
-
 class Function:
     """A function compiled when it is called; made by `function`."""
 
@@ -151,11 +145,15 @@ class Function:
         self.name = name
         self._f = f
         self._own = _modules_of(f if of is None else of)
+        self._root: Any = f if isinstance(f, FunctionType) else _name_of
+        self._code = self._root.__code__
         self._shapes = shapes
         self._options = options
         self._known: dict[Any, Callable[..., Any]] = {}
-        self._calls: dict[Any, _Call] = {}
-        self._signatures: dict[Any, _Signature] = {}
+        self._calls: dict[Any, Call] = {}
+        self._signatures: dict[Any, Signature] = {}
+        self._around: dict[Any, list[Surroundings]] = {}
+        self._retraces: list[Retrace] = []
         self._tensors: dict[tuple[int, ...], ModuleTensors] = {}
 
     def __repr__(self) -> str:
@@ -168,7 +166,7 @@ class Function:
                 run = self._known.get(tuple([(type(x), x.dtype, x.shape) for x in args]))
             except (AttributeError, TypeError):
                 run = None
-            if run is not None:
+            if run is not None and self._root.__code__ is self._code:
                 return run(*args)
         return self._call(args, kwargs)
 
@@ -195,6 +193,9 @@ class Function:
         return self if instance is None else functools.partial(self, instance)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._root.__code__ is not self._code:
+            self._known.clear()
+            self._code = self._root.__code__
         found = take_apart(self.name, args, kwargs)
         first = next((x for x in found.arrays if isinstance(x, Operand)), None)
         handle = handle_among(found.arrays)
@@ -206,17 +207,33 @@ class Function:
         call, operands, state = self._find(found)
         if found.modules:
             return call.run(kind, operands)
-        if call.steady and not kwargs and not call.numbers and all(map(_is_array, args)):
+        fast = call.steady and not call.around.compares_identity
+        if fast and not kwargs and not call.numbers and all(map(_is_array, args)):
             run = call.direct(kind)
+            around = call.around
             if self._own:
                 tensors = self._tensors[tuple(map(id, self._own))]
                 run = functools.partial(self._with_own, call, kind, tensors, state)
+            elif any(
+                one.owner is not self._root or one.kind != "code" for one in around.guards.reads
+            ):
+                run = self._guarded(run, around)
             _remember(self._known, tuple([(type(x), x.dtype, x.shape) for x in args]), run)
         return call.run(kind, operands)
 
+    def _guarded(self, run: Callable[..., Any], around: Surroundings) -> Callable[..., Any]:
+        """What runs a call if the surroundings are as they were."""
+
+        def guarded(*args: object) -> Any:
+            if around.guards.check():
+                return run(*args)
+            return self._call(args, {})
+
+        return guarded
+
     def _with_own(
         self,
-        call: _Call,
+        call: Call,
         kind: object,
         tensors: ModuleTensors,
         state: object,
@@ -224,7 +241,11 @@ class Function:
     ) -> Any:
         """A call with arrays that are known already, if the module is as it was."""
         own = tensors.current()
-        if tensors.state() == state and all(map(operator.is_, own, call.own)):
+        if (
+            all(map(operator.is_, own, call.own))
+            and call.around.guards.check()
+            and tensors.state() == state
+        ):
             try:
                 return call.run(kind, [*args, *own])
             except (DTypeError, ShapeError):
@@ -254,7 +275,7 @@ class Function:
 
     def captured(self, /, *args: object, **kwargs: object) -> tuple[Compiled, list[Any]]:
         """What serves a call with these arguments, and its operands, one per input of the trace:
-        arrays and tensors, then the tensors of modules.
+        arrays and tensors, then the tensors of modules, of the surroundings, and random numbers.
 
         Example:
             >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
@@ -323,20 +344,41 @@ class Function:
         """
         return [trace for one in self._signatures.values() for trace in one.traces()]
 
-    def _find(self, found: Arguments) -> tuple[_Call, list[Any], Any]:
+    def explain(self) -> Explanation:
+        """What was traced, what is checked at each call, and why it was traced again.
+
+        Example:
+            >>> rate = [0.5]
+            >>> f = sg.function(lambda x: x * rate[0], name="scaled")
+            >>> f(np.ones(1)), rate.append(1), f(np.ones(1))
+            (array([0.5]), None, array([0.5]))
+            >>> len(f.explain().retraces)
+            1
+        """
+        return Explanation(
+            self.name,
+            tuple([(one.around, tuple(one.traces())) for one in self._signatures.values()]),
+            tuple(self._retraces),
+        )
+
+    def _find(self, found: Arguments) -> tuple[Call, list[Any], Any]:
         """What serves a call, its operands (arrays, then tensors of modules), and the state."""
+        around = self._surroundings(found)
         modules = [*self._own, *found.modules]
         tensors, state = self._tensors_of(modules) if modules else (None, [])
         operands = found.arrays if tensors is None else [*found.arrays, *tensors.current()]
         key = (
+            id(around),
             found.structure,
             tuple(map(id, modules)),
             tuple(map(_identity, state)),
+            tuple(aliases(found.arrays)) if around.compares_identity else None,
             tuple([_kind(x) for x in operands]),
         )
         call = self._calls.get(key)
         if call is None or not (call.steady or call.compiled.trace.fits(operands)):
-            call = self._new_call(found, modules, tensors, key, operands)
+            call = self._new_call(found, modules, tensors, key, operands, around)
+            call.around = around
             _remember(self._calls, key, call)
         for i in call.numbers:
             operands[i] = self._number(operands[i])
@@ -349,9 +391,41 @@ class Function:
     def _number(self, value: object) -> Any:
         """A Python number as an array; FeedError for an int of more than 64 bits."""
         try:
-            return np.asarray(value, _NUMBERS[type(value)])
+            return np.asarray(value, NUMBERS[type(value)])
         except OverflowError:
             raise FeedError(f"{self.name}: the number {value} is out of bounds for int64") from None
+
+    def _surroundings(self, found: Arguments) -> Surroundings:
+        """What the function can read beside arrays, as it is: known already, or followed now."""
+        on_tensors = bool(self._own or found.modules) or any(map(_is_tensor, found.arrays))
+        key = on_tensors, found.structure
+        args, kwargs = found.structure
+        leaves = [*parts(args), *parts(kwargs)]
+        statics = [one.value for one in leaves if isinstance(one, Static)]
+        kept = self._around.get(key)
+        if kept is None:
+            if len(self._around) >= REMEMBERED:
+                self._around.clear()
+            kept = self._around[key] = []
+        for one in kept:
+            if one.guards.hold() and all(map(_same_static, one.statics, statics)):
+                return one
+        settings = _settings([*found.arrays, *self._own, *found.modules])
+        roots = [self._f, *self._own, *statics, *settings]
+        around = Surroundings(roots, on_tensors, self._own, statics)
+        if kept:
+            self._retraces.append(Retrace(around, kept[0].guards.changes()))
+        if len(kept) >= KEPT:
+            self._forget(kept.pop())
+        kept.insert(0, around)
+        return around
+
+    def _forget(self, around: Surroundings) -> None:
+        """Drop what was traced with these surroundings."""
+        self._known.clear()
+        for table in (self._calls, self._signatures):
+            for key in [key for key in table if key[0] == id(around)]:
+                del table[key]
 
     def _tensors_of(self, modules: Sequence[object]) -> tuple[ModuleTensors, list[Any]]:
         key = tuple(map(id, modules))
@@ -367,19 +441,39 @@ class Function:
         tensors: ModuleTensors | None,
         key: Any,
         operands: Sequence[object],
-    ) -> _Call:
+        around: Surroundings,
+    ) -> Call:
         *rest, kinds = key
         count = len(found.arrays)  # of the tensors of modules all sizes are known
         ranks = (*rest, tuple([(*kind[:2], len(kind)) for kind in kinds[:count]]), kinds[count:])
         signature = self._signatures.get(ranks)
         if signature is None:
-            signature = _Signature(self, found, modules, tensors, operands)
+            captured = Captured(self.name, self._f, self._shapes, self._options)
+            signature = Signature(captured, found, modules, tensors, operands, around)
             self._signatures[ranks] = signature
         return signature.call(operands)
 
 
 def _is_array(x: object) -> bool:
     return type(x) is np.ndarray or isinstance(x, Operand)
+
+
+def _same_static(one: Any, other: Any) -> bool:
+    """Whether a static argument that equals another tells a function nothing else."""
+    return one is other or not hasattr(one, "__dict__") or is_dataclass(one)
+
+
+def _settings(values: Sequence[Any]) -> list[Any]:
+    """The settings of the engine of which some values are."""
+    for one in values:
+        tensor: Any = next(iter(one.parameters()), None) if is_module(one) else one
+        if _is_tensor(tensor):
+            return list(tensor.settings)
+    return []
+
+
+def _is_tensor(x: object) -> bool:
+    return isinstance(x, Operand) and not isinstance(x, Expression)
 
 
 def _kind(x: Any) -> tuple[Any, ...]:
@@ -395,146 +489,3 @@ def _remember(table: dict[Any, Any], key: object, call: object) -> None:
     if len(table) >= REMEMBERED:
         table.clear()
     table[key] = call
-
-
-class _Call:
-    """What a call of known types and shapes runs."""
-
-    __slots__ = ("assemble", "compiled", "effects", "numbers", "own", "steady")
-
-    def __init__(self, compiled: Compiled, numbers: tuple[int, ...]) -> None:
-        self.compiled = compiled
-        self.numbers = numbers
-        self.own: list[Any] = []
-        self.effects = compiled.trace.effects
-        self.steady = self.effects is None or not self.effects.asks
-        self.assemble = assembler(compiled.trace.structure)
-
-    def run(self, kind: Any, operands: Sequence[object]) -> Any:
-        """The result on operands, as tensors of an eager engine if `kind` is that of one."""
-        if kind is not None:
-            return self._on_tensors(kind, operands)
-        tensor: Any = next((x for x in operands if isinstance(x, Operand)), None)
-        if tensor is None:
-            return self.on_arrays(*operands)
-        if self.effects is not None:
-            kind = type(tensor)
-            return self.assemble(tensor.arrays(kind.perform(self.compiled, self.effects, operands)))
-        return self.on_arrays(*tensor.arrays(operands))
-
-    def _on_tensors(self, kind: Any, operands: Sequence[object]) -> Any:
-        """The result as tensors."""
-        if self.effects is None:
-            return self.assemble(kind.call(self.compiled, operands))
-        return self.assemble(kind.perform(self.compiled, self.effects, operands))
-
-    def on_arrays(self, *arrays: object) -> Any:
-        """The result on arrays, as arrays."""
-        results = self.compiled.part(arrays)
-        return results if self.compiled.single else self.assemble(results)
-
-    def direct(self, kind: Any) -> Callable[..., Any]:
-        """What runs the call with the least around it: if it can, the executable itself."""
-        if kind is not None:
-            if self.effects is not None:
-                return lambda *operands: self._on_tensors(kind, operands)
-            return lambda *operands: self.assemble(kind.call(self.compiled, operands))
-        part = self.compiled.part
-        return part.executable if self.compiled.single and part.used is None else self.on_arrays
-
-
-class _Signature:
-    """The traces of a function for arguments of one structure, dtypes and ranks, compiled."""
-
-    def __init__(
-        self,
-        function: Function,
-        found: Arguments,
-        modules: list[Any],
-        tensors: ModuleTensors | None,
-        operands: Sequence[Any],
-    ) -> None:
-        self._held = (modules, tensors)  # their identities are keys
-        self._numbers = tuple(i for i, x in enumerate(operands) if type(x) in (bool, int, float))
-        names = _unique(leaf_names(found.structure, _parameters(function._f)))
-        count = len(names)
-        own = [] if tensors is None else tensors.names
-        kind = next((type(x) for x in operands if isinstance(x, Operand)), None)
-        leaves = [
-            Leaf(
-                name,
-                _dtype_of(x, name),
-                i in self._numbers or (kind is not None and isinstance(x, np.generic)),
-                _kind_of(x, kind, bool(modules)),
-                i >= count,
-            )
-            for i, (name, x) in enumerate(zip(_unique([*names, *own]), operands, strict=True))
-        ]  # fmt: skip
-        for name in function._shapes.keys() - set(names):
-            raise OptionError(
-                f"{function.name}: no array is named {name!r}, which is declared: {names}"
-            )
-        declared = [
-            declared_axes(function.name, leaf.name, function._shapes.get(leaf.name), np.ndim(x))
-            if i < count
-            else tuple(x.shape)
-            for i, (leaf, x) in enumerate(zip(leaves, operands, strict=True))
-        ]
-        self._traces = Traces(
-            function.name,
-            _on_leaves(function, found, tensors),
-            leaves,
-            declared,
-            functools.partial(Compiled, options=function._options),
-        )
-
-    def traces(self) -> list[Trace]:
-        """The traces, in the order in which they were made."""
-        return [compiled.trace for compiled in self._traces.kept()]
-
-    def call(self, operands: Sequence[Any]) -> _Call:
-        """What serves operands of these shapes."""
-        shapes = [() if i in self._numbers else tuple(x.shape) for i, x in enumerate(operands)]
-        return _Call(self._traces.fitting(shapes, operands), self._numbers)
-
-
-def _kind_of(x: object, kind: object, on_tensors: bool) -> Any:
-    """The class of tensors whose methods an argument has where `kind` is that of the tensors.
-
-    An array beside tensors stays one, unless it goes into a module, whose code is about tensors.
-    """
-    if isinstance(x, Operand):
-        return type(x)
-    return None if isinstance(x, np.ndarray) and not on_tensors else kind
-
-
-def _dtype_of(x: Any, name: str) -> DType:
-    if type(x) in _NUMBERS:
-        return _NUMBERS[type(x)]
-    return as_dtype(np.dtype(x.dtype).newbyteorder("="), name)
-
-
-def _on_leaves(
-    function: Function, found: Arguments, tensors: ModuleTensors | None
-) -> Callable[[list[Any]], Any]:
-    """The function of a list of expressions, or what stands for them, one per operand."""
-    structure, count, others = found.structure, len(found.arrays), list(found.modules)
-
-    def on_leaves(inputs: list[Any]) -> Any:
-        args, kwargs = arguments_of(structure, iter(inputs[:count]), others)
-        if tensors is None:
-            return function._f(*args, **kwargs)
-        with tensors.replaced(inputs[count:]):
-            return function._f(*args, **kwargs)
-
-    return on_leaves
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    """The names, with a number behind those that came before."""
-    seen: dict[str, int] = {}
-    result = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return result

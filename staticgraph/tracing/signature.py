@@ -16,6 +16,7 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from compiler.core.op import Operand
+from compiler.core.refusals import user_place
 from staticgraph.tracing.modules import is_module
 
 LEAF = "*"
@@ -107,7 +108,7 @@ def _static(name: str, value: object) -> Static:
     except TypeError:
         raise OptionError(
             f"{name}: the argument {value!r} is of type {type(value).__name__}: neither an array "
-            "nor hashable, which static arguments have to be"
+            f"nor hashable, which static arguments have to be ({user_place()})"
         ) from None
     # 0.0 == -0.0, but a function may tell them apart
     return Static(type(value), value.hex() if type(value) is float else value, value)
@@ -121,7 +122,7 @@ def flatten_outputs(name: str, value: object) -> tuple[Structure, list[Any]]:
     """
     found = Arguments(None, [], [])
     structure = _flatten(name, value, found, True)
-    for part in _parts(structure):
+    for part in parts(structure):
         if isinstance(part, Static | ModuleAt):
             label = part.type.__name__ if isinstance(part, Static) else "module"
             raise OptionError(
@@ -131,10 +132,11 @@ def flatten_outputs(name: str, value: object) -> tuple[Structure, list[Any]]:
     return structure, found.arrays
 
 
-def _parts(structure: Structure) -> Iterator[Structure]:
+def parts(structure: Structure) -> Iterator[Structure]:
+    """The leaves of a structure: arrays, None, static values and modules."""
     if isinstance(structure, tuple):
         for part in structure[2]:
-            yield from _parts(part)
+            yield from parts(part)
     else:
         yield structure
 

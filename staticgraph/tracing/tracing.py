@@ -9,14 +9,14 @@ whose sizes it fits, which is checked with the sizes of the call before anything
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from compiler.core.dims import Dim, Fact, collecting_facts
-from compiler.core.errors import FeedError, OptionError, ShapeError
+from compiler.core.errors import EffectError, FeedError, OptionError, ShapeError
 from compiler.core.refusals import ending_with_refusals
 from compiler.core.types import DType, TensorType
 from compiler.graph.definition import Definition, define
@@ -28,12 +28,14 @@ from compiler.graph.expression import (
     collecting_casts,
     constant,
     construct,
+    constructing,
 )
 from compiler.graph.traversal import ancestors
 from compiler.ops import leaves
 from compiler.ops.declare import BOOL
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from staticgraph.leaves import placeholder
+from staticgraph.tracing import arrays
 from staticgraph.tracing.signature import Structure, flatten_outputs
 
 KEPT = 256
@@ -173,8 +175,10 @@ def trace(
         CaptureError: the function did what cannot be traced, even if it caught that.
         Whatever the function raises.
     """
-    inputs = [_placeholder(leaf, axes) for leaf, axes in zip(leaves, pattern, strict=True)]
     kind = next((leaf.kind for leaf in leaves if leaf.kind is not None), None)
+    inputs = [_placeholder(leaf, axes) for leaf, axes in zip(leaves, pattern, strict=True)]
+    if kind is None:
+        inputs = list(map(arrays.argument, inputs))
     with (
         ending_with_refusals(),
         _capturing(kind, inputs, given, leaves) as capture,
@@ -201,9 +205,9 @@ def trace(
 def _capturing(
     kind: Any, inputs: Sequence[Expression], given: Sequence[object], leaves: Sequence[Leaf]
 ) -> AbstractContextManager[Any]:
-    """The context of a function of tensors of an engine; of arrays there is none."""
+    """The context of a function of tensors of an engine, or of arrays."""
     if kind is None:
-        return nullcontext()
+        return constructing(arrays.made)
     context: AbstractContextManager[Any] = kind.capturing(
         inputs, given, [leaf.held for leaf in leaves]
     )
@@ -276,6 +280,8 @@ class Traces(Generic[Made]):
                 continue
             try:
                 return self._checked(pattern, shapes, given)
+            except EffectError:  # each attempt would have it once more
+                raise
             except Exception:  # whatever it is, it is raised again when all sizes are known
                 if pattern not in self._made:
                     self._failed.add(pattern)

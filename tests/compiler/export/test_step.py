@@ -286,6 +286,13 @@ def test_a_function_is_stepped_through() -> None:
     _close(value.numpy(), layer(tensor.detach().float()).detach().numpy())
 
 
+def test_tensors_that_are_no_arguments_are_read() -> None:
+    layer = dynamic.nn.Linear(2, 2)
+    fast, given = sg.function(lambda x: layer(x)), dynamic.ones(3, 2)
+    found = fast.step(given, commands=[], stdout=io.StringIO())
+    _close(found.numpy(), layer(given).detach().numpy())
+
+
 def test_a_kernel_with_checks_is_stepped_without_them() -> None:
     x = sg.placeholder("x", (2,), "float64")
     w = sg.variable(np.ones(2), "w")

@@ -296,7 +296,15 @@ def test_threads_share_chunks() -> None:
     assert fact.text.endswith(" chunks, which threads share")
     x = vector("x", 20)
     (one,) = sg.compile([x], sg.exp(x)).explain("exp")
-    assert one.of("threads")[0].text.startswith("one thread: too little work")
+    assert one.of("threads")[0].text == "one thread: too little work"
+    (one,) = sg.compile([x], sg.sum(x + sg.constant(np.float64(1.0)))).explain("add")
+    assert one.of("threads") == ()  # it is computed where it is read
+    x = vector("x", 3000)
+    index = sg.placeholder("index", (3000,), "int64")
+    found = sg.compile([x, index], sg.grad(sg.sum(sg.square(sg.take(x, index, 0))), x)).explain()
+    assert "one thread: iterations may write to one place" in {
+        fact.text for one in found for fact in one.of("threads")
+    }
 
 
 def test_the_text_has_the_users_lines_and_the_groups() -> None:

@@ -294,11 +294,15 @@ def test_a_size_that_is_asked_for_in_a_try_is_known() -> None:
 
 
 def test_a_traced_tensor_that_outlives_its_function_is_refused() -> None:
-    kept: list[Any] = []
-    sg.function(lambda x: kept.append(x) or x * 2)(leaf(3))
+    def thrown(x: Any) -> Any:
+        raise KeyError(x)
+
+    with pytest.raises(KeyError) as error:
+        sg.function(thrown)(leaf(3))
+    kept = error.value.args[0]
     with pytest.raises(sg.CaptureError, match="outlived the function that it belongs to"):
-        kept[0] + 1
-    _refused(lambda x: x + kept[0], leaf(3), match=".*outlived")
+        kept + 1
+    _refused(lambda x: x + kept, leaf(3), match=".*outlived")
 
 
 def test_numbers_by_position_are_arrays_and_by_keyword_static() -> None:

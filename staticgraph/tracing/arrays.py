@@ -1,0 +1,182 @@
+"""Traced arrays: the expressions of a function on NumPy's arrays while it is traced.
+
+They answer what Python and NumPy ask of arrays as an array would, or refuse it at the user's line:
+an expression outside of a trace does not need to, and is not slowed down by it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.lowering import Alias, IndexMap
+from compiler.core.op import Attrs, Op
+from compiler.core.refusals import by_user, refuse
+from compiler.graph.expression import Expression
+from compiler.ops import leaves
+from staticgraph.tracing.dependence import refuse_branch
+
+_NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
+_OF_ARRAYS = frozenset(dir(np.ndarray))
+_ASKED = frozenset((np.ndim, np.shape, np.size, np.iscomplexobj, np.result_type))
+"""NumPy's functions of types alone."""
+_HELD = 3
+"""The references to what `y += 1` is called on: the name, the stack, `self`, the count's own."""
+
+
+class TracedArray(Expression):
+    """An expression that stands for an array in a function that is traced.
+
+    Attributes:
+        uses: how many operands of other expressions it is.
+        viewed: whether a view of it was made.
+    """
+
+    __slots__ = ("uses", "viewed")
+
+    def __init__(
+        self, op: Op, operands: tuple[Expression, ...], attrs: Attrs, name: str | None = None
+    ) -> None:
+        super().__init__(op, operands, attrs, name)
+        self.uses = 0
+        self.viewed = False
+        view = isinstance(op.lowering, Alias | IndexMap)
+        for one in operands:
+            if type(one) is TracedArray:
+                one.uses += 1
+                one.viewed = one.viewed or view
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What `isinstance` is told: to the user's code it is an array, or a number."""
+        if not by_user():
+            return TracedArray
+        if self.weak:
+            return _NUMBERS[self.dtype.kind]
+        return np.ndarray if self.ndim or self.op is leaves.placeholder else self.dtype.type
+
+    def _truth(self) -> NoReturn:
+        refuse_branch(self)
+
+    __bool__ = _truth
+
+    def __hash__(self) -> int:
+        if by_user():
+            if self.ndim:
+                raise TypeError("unhashable type: 'numpy.ndarray'")
+            self._values("a key")
+        return id(self) >> 4
+
+    def _values(self, what: str) -> NoReturn:
+        refuse(
+            f"{what} needs the value of {self!s}, which it has not before it runs",
+            "compute it outside, and pass it by keyword, or use sg.where or sg.cond",
+        )
+
+    def __repr__(self) -> str:
+        if by_user():
+            self._values("its text")
+        return Expression.__repr__(self)
+
+    def __str__(self) -> str:
+        if by_user():
+            self._values("its text")
+        return Expression.__repr__(self)
+
+    def __format__(self, spec: str) -> str:
+        if by_user():
+            self._values("its text")
+        return Expression.__repr__(self)
+
+    def _as_index(self) -> NoReturn:
+        if not by_user():
+            raise TypeError("'Expression' object cannot be interpreted as an integer")
+        self._values("an index")
+
+    __index__ = _as_index
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_ARRAYS and not name.startswith("__") and by_user():
+            refuse(
+                f"asks for .{name}, which arrays have and what stands for them while the function "
+                "is traced has not",
+                "write it in functions of sg, or compute it outside and pass it by keyword",
+            )
+        raise AttributeError(f"'Expression' object has no attribute {name!r}")
+
+    def __array_ufunc__(  # type: ignore[override]
+        self, ufunc: Any, method: str, *inputs: Any, **options: Any
+    ) -> Any:
+        """NumPy's elementwise functions are the ops of the same names."""
+        if options.get("out") is not None:
+            refuse(
+                f"np.{ufunc.__name__} writes what is traced into an array",
+                "use its result: y = y + x for y += x",
+            )
+        name = "divide" if ufunc is np.true_divide else ufunc.__name__
+        if method != "__call__" or options or name not in ops.PUBLIC:
+            self._of_numpy(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}")
+        return getattr(ops, name)(*inputs)
+
+    def __array_function__(self, function: Any, types: object, args: Any, kwargs: Any) -> Any:
+        """NumPy's other functions are refused, but for those of types alone."""
+        if function not in _ASKED:
+            self._of_numpy(function.__name__)
+        return function.__wrapped__(*args, **kwargs)
+
+    def _of_numpy(self, name: str) -> NoReturn:
+        has = name in ops.PUBLIC
+        instead = f"sg.{name}" if has else "functions of sg, or compute it outside"
+        refuse(f"np.{name} computes values at once, which are not known before it runs",
+               f"write {instead}")  # fmt: skip
+
+    def __setitem__(self, key: object, value: object) -> None:
+        refuse(
+            "sets elements of a traced array, which is not changed in place",
+            "make a new one, with sg.where, sg.concatenate or sg.index_put",
+        )
+
+
+def _in_place(sign: str) -> Any:
+    """`y += x` as `y = y + x`, where nobody could tell them apart."""
+
+    def method(self: TracedArray, other: object) -> Any:
+        if self.op is leaves.placeholder:
+            refuse(
+                "changes an argument in place, which a compiled function does not",
+                f"write y = y {sign} ..., and return it",
+            )
+        held = sys.getrefcount(self) - 1 - self.uses
+        if held > _HELD or self.viewed or isinstance(self.op.lowering, Alias | IndexMap):
+            refuse(
+                "changes in place what other names, or views, may share",
+                f"write y = y {sign} ..., where the others are to be as they were",
+            )
+        return NotImplemented
+
+    return method
+
+
+for _method, _sign in (
+    ("__iadd__", "+"), ("__isub__", "-"), ("__imul__", "*"), ("__itruediv__", "/"),
+    ("__ifloordiv__", "//"), ("__imod__", "%"), ("__ipow__", "**"), ("__imatmul__", "@"),
+    ("__iand__", "&"), ("__ior__", "|"), ("__ixor__", "^"), ("__ilshift__", "<<"),
+    ("__irshift__", ">>"),
+):  # fmt: skip
+    setattr(TracedArray, _method, _in_place(_sign))
+
+
+def made(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Expression:
+    """The expression of an op in a function on arrays."""
+    return TracedArray(op, tuple(operands), attrs)
+
+
+def argument(placeholder: Expression) -> Expression:
+    """What stands for an argument that is an array."""
+    result = TracedArray(placeholder.op, (), placeholder.attrs, placeholder.name)
+    result.weak = placeholder.weak
+    return result

@@ -1,0 +1,221 @@
+"""What a call of a captured function runs: the traces for its kind of arguments, compiled."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler.core.errors import OptionError
+from compiler.core.op import Operand
+from compiler.core.types import DType, as_dtype
+from compiler.graph.expression import Expression
+from staticgraph.tracing.compiled import Compiled
+from staticgraph.tracing.effects import watched
+from staticgraph.tracing.modules import ModuleTensors, is_module
+from staticgraph.tracing.reads import Surroundings
+from staticgraph.tracing.signature import Arguments, arguments_of, assembler, leaf_names
+from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
+
+NUMBERS: dict[type, DType] = {
+    bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float64)
+}  # fmt: skip
+
+Shapes = Mapping[str, Sequence[int | str | None]]
+
+
+class Captured(NamedTuple):
+    """A function, its name, what is declared of its arguments, and how it is compiled."""
+
+    name: str
+    f: Callable[..., Any]
+    shapes: Shapes
+    options: Mapping[str, object]
+
+
+class Call:
+    """What a call of known types and shapes runs."""
+
+    __slots__ = ("around", "assemble", "compiled", "effects", "numbers", "own", "steady")
+
+    around: Surroundings
+
+    def __init__(self, compiled: Compiled, numbers: tuple[int, ...]) -> None:
+        self.compiled = compiled
+        self.numbers = numbers
+        self.own: list[Any] = []
+        self.effects = compiled.trace.effects
+        self.steady = self.effects is None or not self.effects.asks
+        trace = compiled.trace
+        self.assemble = assembler(trace.structure)
+        if trace.effects is None:
+            self.assemble = _shared(self.assemble, trace.outputs)
+
+    def run(self, kind: Any, operands: Sequence[object]) -> Any:
+        """The result on operands, as tensors of an eager engine if `kind` is that of one."""
+        if kind is not None:
+            return self._on_tensors(kind, operands)
+        tensor: Any = next((x for x in operands if isinstance(x, Operand)), None)
+        if tensor is None:
+            return self.on_arrays(*operands)
+        if self.effects is not None:
+            kind = type(tensor)
+            return self.assemble(tensor.arrays(kind.perform(self.compiled, self.effects, operands)))
+        return self.on_arrays(*tensor.arrays(operands))
+
+    def _on_tensors(self, kind: Any, operands: Sequence[object]) -> Any:
+        """The result as tensors."""
+        if self.effects is None:
+            return self.assemble(kind.call(self.compiled, operands))
+        return self.assemble(kind.perform(self.compiled, self.effects, operands))
+
+    def on_arrays(self, *arrays: object) -> Any:
+        """The result on arrays, as arrays."""
+        results = self.compiled.part(arrays)
+        return results if self.compiled.single else self.assemble(results)
+
+    def direct(self, kind: Any) -> Callable[..., Any]:
+        """What runs the call with the least around it: if it can, the executable itself."""
+        if kind is not None:
+            if self.effects is not None:
+                return lambda *operands: self._on_tensors(kind, operands)
+            return lambda *operands: self.assemble(kind.call(self.compiled, operands))
+        part = self.compiled.part
+        return part.executable if self.compiled.single and part.used is None else self.on_arrays
+
+
+class Signature:
+    """The traces of a function for arguments of one structure, dtypes and ranks, compiled."""
+
+    def __init__(
+        self,
+        function: Captured,
+        found: Arguments,
+        modules: list[Any],
+        tensors: ModuleTensors | None,
+        operands: Sequence[Any],
+        around: Surroundings,
+    ) -> None:
+        self.around = around
+        self._held = (modules, tensors)  # their identities are keys
+        self._numbers = tuple(i for i, x in enumerate(operands) if type(x) in (bool, int, float))
+        names = _unique(leaf_names(found.structure, _parameters(function.f)))
+        count = len(names)
+        own = [] if tensors is None else tensors.names
+        kind = next((type(x) for x in operands if isinstance(x, Operand)), None)
+        leaves = [
+            Leaf(
+                name,
+                _dtype_of(x, name),
+                i in self._numbers or (kind is not None and isinstance(x, np.generic)),
+                _kind_of(x, kind, bool(modules)),
+                i >= count,
+            )
+            for i, (name, x) in enumerate(zip(_unique([*names, *own]), operands, strict=True))
+        ]  # fmt: skip
+        for name in function.shapes.keys() - set(names):
+            raise OptionError(
+                f"{function.name}: no array is named {name!r}, which is declared: {names}"
+            )
+        declared = [
+            declared_axes(function.name, leaf.name, function.shapes.get(leaf.name), np.ndim(x))
+            if i < count
+            else tuple(x.shape)
+            for i, (leaf, x) in enumerate(zip(leaves, operands, strict=True))
+        ]
+        self._traces = Traces(
+            function.name,
+            _on_leaves(function, found, tensors, around),
+            leaves,
+            declared,
+            functools.partial(Compiled, options=function.options),
+        )
+
+    def traces(self) -> list[Trace]:
+        """The traces, in the order in which they were made."""
+        return [compiled.trace for compiled in self._traces.kept()]
+
+    def call(self, operands: Sequence[Any]) -> Call:
+        """What serves operands of these shapes."""
+        shapes = [() if i in self._numbers else tuple(x.shape) for i, x in enumerate(operands)]
+        return Call(self._traces.fitting(shapes, operands), self._numbers)
+
+
+def _kind_of(x: object, kind: object, on_tensors: bool) -> Any:
+    """The class of tensors whose methods an argument has where `kind` is that of the tensors.
+
+    An array beside tensors stays one, unless it goes into a module, whose code is about tensors.
+    """
+    if isinstance(x, Operand):
+        return type(x)
+    return None if isinstance(x, np.ndarray) and not on_tensors else kind
+
+
+def _dtype_of(x: Any, name: str) -> DType:
+    if type(x) in NUMBERS:
+        return NUMBERS[type(x)]
+    return as_dtype(np.dtype(x.dtype).newbyteorder("="), name)
+
+
+def _on_leaves(
+    function: Captured, found: Arguments, tensors: ModuleTensors | None, around: Surroundings
+) -> Callable[[list[Any]], Any]:
+    """The function of a list of expressions, or what stands for them, one per operand."""
+    structure, count, others = found.structure, len(found.arrays), list(found.modules)
+    places = aliases(found.arrays) if around.compares_identity else range(count)
+
+    def on_leaves(inputs: list[Any]) -> Any:
+        arrays = [inputs[i] for i in places]
+        args, kwargs = arguments_of(structure, iter(arrays), others)
+
+        def called() -> Any:
+            return function.f(*args, **kwargs)
+
+        with (
+            nullcontext() if tensors is None else tensors.replaced(inputs[count:]),
+            watched(around, called, (args, kwargs)),
+        ):
+            return called()
+
+    return on_leaves
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    """The names, with a number behind those that came before."""
+    seen: dict[str, int] = {}
+    result = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return result
+
+
+def _parameters(f: Any) -> list[str]:
+    """The names of the positional parameters, as far as there are any."""
+    called = f.forward if is_module(f) and hasattr(f, "forward") else f
+    try:
+        signature = inspect.signature(called)
+    except (TypeError, ValueError):
+        return []
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [one.name for one in signature.parameters.values() if one.kind in kinds]
+
+
+def _shared(
+    assemble: Callable[[Sequence[Any]], Any], outputs: Sequence[Expression]
+) -> Callable[[Sequence[Any]], Any]:
+    """The same where what is returned several times is one array, as it is eagerly."""
+    places = aliases(outputs)
+    if places == [*range(len(outputs))]:
+        return assemble
+    return lambda leaves: assemble([leaves[i] for i in places])
+
+
+def aliases(arrays: Sequence[object]) -> list[int]:
+    """Per array the first that is the same object."""
+    places: dict[int, int] = {}
+    return [places.setdefault(id(one), i) for i, one in enumerate(arrays)]

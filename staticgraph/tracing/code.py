@@ -1,0 +1,138 @@
+"""What the code of Python functions names: globals, attributes, texts, and on which line."""
+
+from __future__ import annotations
+
+import dis
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from types import CodeType
+
+_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_CLASSDEREF")
+_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM")
+_REFLECTION = frozenset(
+    (
+        "getattr", "hasattr", "setattr", "delattr", "vars", "__dict__", "attrgetter",
+        "methodcaller", "globals", "eval", "exec", "dir",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What some code names, and the lines within nested functions too.
+
+    Attributes:
+        file: of the code.
+        globals, attributes, free: names, and the first line that has them.
+        imports: modules that are imported when it runs.
+        reflects: whether it may find attributes and globals by texts.
+        compares_identity: whether it asks whether one variable `is` another.
+    """
+
+    file: str
+    globals: Mapping[str, int]
+    attributes: Mapping[str, int]
+    free: Mapping[str, int]
+    imports: frozenset[str]
+    reflects: bool
+    compares_identity: bool
+
+    def place(self, name: str, names: Mapping[str, int]) -> str:
+        """`file:line` of a name."""
+        return f"{self.file}:{names.get(name, 0)}"
+
+
+@functools.lru_cache(4096)
+def named(code: CodeType) -> Named:
+    """What the code of a function names."""
+    found: tuple[dict[str, int], ...] = ({}, {}, {})
+    imports: set[str] = set()
+    _collect(code, found, imports)
+    globals, attributes, free = found
+    reflects = not _REFLECTION.isdisjoint(globals) or not _REFLECTION.isdisjoint(attributes)
+    if reflects:
+        for text in _texts(code):
+            globals.setdefault(text, code.co_firstlineno)
+            attributes.setdefault(text, code.co_firstlineno)
+    same = _compares_identity(code)
+    return Named(code.co_filename, globals, attributes, free, frozenset(imports), reflects, same)
+
+
+def _compares_identity(code: CodeType) -> bool:
+    steps = list(dis.get_instructions(code))
+    found = any(
+        one.opname == "IS_OP" and before.opname in ("LOAD_FAST", "LOAD_DEREF", "BINARY_SUBSCR")
+        for before, one in pairwise(steps)
+    )
+    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
+    return found or any(map(_compares_identity, inner))
+
+
+def _collect(code: CodeType, found: tuple[dict[str, int], ...], imports: set[str]) -> None:
+    globals, attributes, free = found
+    line = code.co_firstlineno
+    for one in dis.get_instructions(code):
+        line = one.starts_line or line
+        if one.opname in _GLOBAL:
+            globals.setdefault(one.argval, line)
+        elif one.opname in _ATTRIBUTE:
+            attributes.setdefault(one.argval, line)
+        elif one.opname == "IMPORT_NAME":
+            imports.add(one.argval)
+        elif one.opname.endswith("_DEREF") or one.opname == "LOAD_CLOSURE":
+            free.setdefault(one.argval, line)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _collect(constant, found, imports)
+
+
+def _texts(code: CodeType) -> set[str]:
+    found: set[str] = set()
+    for one in code.co_consts:
+        if isinstance(one, str) and one.isidentifier():
+            found.add(one)
+        elif isinstance(one, CodeType):
+            found |= _texts(one)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class TypeQuestion:
+    """A place where code asks for the type of something.
+
+    Attributes:
+        line: of the code.
+        names: the local names in what it asks about.
+        of_shape: whether a shape is part of that.
+        exact: whether it is `type(x)`, which nobody can answer for another.
+    """
+
+    line: int
+    names: tuple[str, ...]
+    of_shape: bool
+    exact: bool
+
+
+@functools.lru_cache(4096)
+def type_questions(code: CodeType) -> tuple[TypeQuestion, ...]:
+    """Where the code of a function calls `type(x)` or `isinstance(x, ...)`."""
+    if "type" not in code.co_names and "isinstance" not in code.co_names:
+        return ()
+    found, steps, line = [], list(dis.get_instructions(code)), code.co_firstlineno
+    for i, step in enumerate(steps):
+        line = step.starts_line or line
+        if step.opname != "LOAD_GLOBAL" or step.argval not in ("type", "isinstance"):
+            continue
+        names, attributes = [], []
+        for one in steps[i + 1 :]:
+            if one.opname in ("LOAD_FAST", "LOAD_DEREF"):
+                names.append(one.argval)
+            elif one.opname in _ATTRIBUTE:
+                attributes.append(one.argval)
+            elif one.opname.startswith(("CALL", "COMPARE", "IS_OP", "POP_JUMP", "STORE", "RETURN")):
+                break
+        exact = step.argval == "type" and not attributes
+        found.append(TypeQuestion(line, tuple(names), "shape" in attributes, exact))
+    return tuple(found)

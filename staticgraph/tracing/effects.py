@@ -1,0 +1,296 @@
+"""Effects of a function that is traced, found while it is called, and refused at the user's line.
+
+A profile function (`sys.setprofile`) sees each call of a builtin before it is made: those that
+print, read files and clocks, or draw random numbers of the system are refused. What changed of the
+surroundings is found when the function returns; it is then called once more, line by line, to name
+the line.
+"""
+
+from __future__ import annotations
+
+import _warnings
+import builtins
+import datetime
+import gc
+import io
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from compiler.core.dims import Dim
+from compiler.core.errors import OptionError
+from compiler.core.refusals import is_library, refuse, refuse_effect, remembered
+from compiler.graph.expression import is_own, is_symbolic
+from staticgraph.tracing.code import type_questions
+from staticgraph.tracing.guards import Guards, Read, reads_of_containers, shown
+from staticgraph.tracing.reads import Surroundings
+from staticgraph.tracing.states import shared_states
+
+_CLOCK = "reads a clock", "read it outside, and pass it as an argument"
+_FILE = "reads or writes a file", "read it outside, and pass what it says as an argument"
+_OUTPUT = "writes", "return the value, and write it outside"
+_SYSTEM = "draws random bytes", "draw them outside, and pass them as an argument"
+_PLACE = "asks the system", "ask outside, and pass it by keyword"
+
+_CALLS: dict[Any, tuple[str, str]] = {
+    print: ("prints", "return the value, and print it outside"),
+    input: ("reads input", "read it outside, and pass it as an argument"),
+    builtins.open: _FILE,
+    io.open_code: _FILE,
+    os.open: _FILE, os.stat: _FILE, os.listdir: _FILE, os.scandir: _FILE, os.remove: _FILE,
+    os.mkdir: _FILE, os.rename: _FILE, os.urandom: _SYSTEM, os.getcwd: _PLACE, os.getpid: _PLACE,
+    datetime.datetime.now: _CLOCK, datetime.datetime.utcnow: _CLOCK,
+    datetime.date.today: _CLOCK, datetime.datetime.today: _CLOCK,
+    _warnings.warn: ("warns", "warn outside: a graph would warn when it is traced alone"),
+}  # fmt: skip
+_CALLS |= {
+    getattr(time, name): _CLOCK
+    for name in (
+        "time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns",
+        "process_time", "process_time_ns", "thread_time", "thread_time_ns", "sleep", "localtime",
+        "gmtime", "ctime", "strftime", "asctime",
+    )
+}  # fmt: skip
+_STREAM = frozenset(
+    ("write", "writelines", "read", "readline", "readlines", "readinto", "seek", "truncate")
+)
+_TEXT_OF_ARRAYS: set[CodeType] = {
+    getattr(f, "__wrapped__", f).__code__ for f in (np.array_repr, np.array_str, np.array2string)
+}
+
+
+@contextmanager
+def watched(
+    surroundings: Surroundings, again: Callable[[], object], arguments: object
+) -> Iterator[None]:
+    """Refuse the effects of the block: a call of a function on what stands for its arguments.
+
+    Args:
+        surroundings: what the function can read, as it is before the call.
+        again: calls it once more.
+        arguments: what it is called with: lists and dicts in them must stay as they are.
+
+    Raises:
+        EffectError: at the user's line.
+    """
+    states = [*shared_states(), *surroundings.states]
+    given = Guards(reads_of_containers(arguments, "a list or dict among the arguments"))
+    before = sys.getprofile()
+    if before is not None and not callable(before):
+        before.disable()  # the profiler of the standard library
+    sys.setprofile(_Watch(surroundings))
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+        if callable(before):
+            sys.setprofile(before)
+        elif before is not None:
+            before.enable()
+        changes = [*surroundings.guards.changes(), *given.changes()]
+        if surroundings.on_tensors:
+            changes = [one for one in changes if id(one[0].owner) not in surroundings.tables]
+        moved = [one for one in states if one.changed()]
+        cached = surroundings.cached
+        if moved or any((id(read.owner), read.key) not in cached for read, _ in changes):
+            _put_back(changes, moved)
+            place = _line_of(surroundings, again, given)
+            _put_back(changes, moved)
+            if moved:
+                one = moved[0]
+                refuse_effect(f"moves {one.name} on, which a graph would not", one.instead, place)
+            read = changes[0][0]
+            refuse_effect(
+                f"changes {read.name} ({shown(read.value)} before), which a graph would not",
+                "return the new value, and assign it outside",
+                place or read.place,
+            )
+        if changes:
+            surroundings.follow()
+
+
+def _put_back(changes: list[tuple[Read, Any]], moved: list[Any]) -> None:
+    with suppress(TypeError, ValueError, LookupError):
+        for read, _ in changes:
+            read.put_back()
+    for one in moved:
+        one.put_back()
+
+
+def _line_of(surroundings: Surroundings, again: Callable[[], object], given: Guards) -> str | None:
+    """The line after which the surroundings are others; None under a debugger."""
+    if sys.gettrace() is not None:
+        return None
+    fresh = Surroundings(surroundings.roots, surroundings.on_tensors, surroundings.own)
+    states = [*shared_states(), *fresh.states]
+    found: list[str] = []
+    at: dict[FrameType, int] = {}
+
+    def changed() -> bool:
+        if not (fresh.guards.hold() and given.hold()):
+            return True
+        return any(one.changed() for one in states)
+
+    def local(frame: FrameType, event: str, arg: object) -> Any:
+        if not found and event in ("line", "return"):
+            if changed():
+                found.append(f"{frame.f_code.co_filename}:{at.get(frame, frame.f_lineno)}")
+            at[frame] = frame.f_lineno
+        return None if found else local
+
+    def entered(frame: FrameType, event: str, arg: object) -> Any:
+        if found or _of_library(frame):
+            return None
+        caller = frame.f_back
+        if caller is not None and caller in at and changed():
+            found.append(f"{caller.f_code.co_filename}:{at[caller]}")
+            return None
+        at[frame] = frame.f_lineno
+        return local
+
+    sys.settrace(entered)
+    try:
+        with suppress(Exception):
+            again()
+    finally:
+        sys.settrace(None)
+    return found[0] if found else None
+
+
+class _Watch:
+    """The profile function of a trace."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self.surroundings = surroundings
+        self.seen: set[CodeType] = set()
+        self.users: set[CodeType] = set()
+        self.busy = False
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
+        if event == "c_call":
+            self._builtin(frame, arg)
+        elif event == "call":
+            code = frame.f_code
+            if code not in self.seen:
+                self._code(frame, code)
+        elif event == "return" and frame.f_code in self.users:
+            self._types(frame)
+
+    def _builtin(self, frame: FrameType, function: Any) -> None:
+        try:
+            found = _CALLS.get(function)
+        except TypeError:  # it is of an object without a hash
+            found = None
+        if found is None and function.__name__ in _STREAM:
+            found = _OUTPUT if isinstance(function.__self__, io.IOBase) else None
+        if found is not None and _is_users(frame):
+            what, instead = found
+            refuse_effect(
+                f"{what} when it is traced, and not at each call",
+                _better(what, instead),
+                _place(frame),
+            )
+
+    def _code(self, frame: FrameType, code: CodeType) -> None:
+        """A function is called for the first time."""
+        if _of_library(frame):
+            if code is _ENVIRONMENT and _is_users(frame):
+                self._environment(frame)
+            elif code in _ENVIRONMENT_WRITES and _is_users(frame):
+                refuse_effect("changes the environment", "change it outside", _place(frame))
+            elif code in _TEXT_OF_ARRAYS and _is_users(frame):
+                what = "makes a text of an array, as NumPy is told to print at that time"
+                refuse_effect(what, "make it outside, and pass it by keyword", _place(frame))
+            elif code not in (_ENVIRONMENT, *_ENVIRONMENT_WRITES, *_TEXT_OF_ARRAYS):
+                self.seen.add(code)
+            return
+        self.seen.add(code)
+        self.users.add(code)
+        if code not in self.surroundings.codes and not self.busy:
+            self.busy = True
+            try:
+                self.surroundings.add_roots(_functions_of(frame))
+            finally:
+                self.busy = False
+
+    def _environment(self, frame: FrameType) -> None:
+        names = frame.f_locals
+        table, key = names["self"], names["key"]
+        data, encoded = table._data, table.encodekey(key)
+        kind = "item" if encoded in data else "absent"
+        place = _place(frame)
+        name = f"os.environ[{key!r}]"
+        self.surroundings.add_read(Read(kind, data, encoded, data.get(encoded), name, place))
+
+    def _types(self, frame: FrameType) -> None:
+        """Refuse `type(x)` of what stands for an array or a size, which nothing else can see."""
+        asked = type_questions(frame.f_code)
+        if not asked:
+            return
+        values = frame.f_locals
+        traced = [x for x in values.values() if is_symbolic(x)]
+        unknown = any(isinstance(size, Dim) for x in traced for size in x.shape)
+        for one in asked:
+            given = [values[name] for name in one.names if name in values]
+            place = f"{frame.f_code.co_filename}:{one.line}"
+            sizes = one.of_shape or any(isinstance(x, Dim) for x in given)
+            if sizes and unknown:
+                # the trace is made again with the sizes known, which are ints
+                raise remembered(OptionError(f"{place}: asks for the type of an unknown size"))
+            if one.exact and not one.of_shape and any(map(is_symbolic, given)):
+                what = "type(x) is not that of an array while the function is traced"
+                refuse(what, "use isinstance(x, ...)", place)
+
+
+def _better(what: str, instead: str) -> str:
+    """What to write instead, naming what there is for it."""
+    package = sys.modules.get("staticgraph")
+    if what == "prints" and hasattr(package, "print"):
+        return f"use sg.print, or {instead}"
+    return instead
+
+
+def _of_library(frame: FrameType) -> bool:
+    """Whether code is a library's, or was made by one, as that of dataclasses."""
+    file = frame.f_code.co_filename
+    return is_library(str(frame.f_globals.get("__file__", "")) if file == "<string>" else file)
+
+
+def _place(frame: FrameType) -> str:
+    """`file:line` of the user's code."""
+    while is_library(frame.f_code.co_filename) and frame.f_back is not None:
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _is_users(frame: FrameType | None) -> bool:
+    """Whether the innermost code that is no library's, or the project's, is the user's."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if is_own(file) or "importlib" in file:
+            return False
+        if not is_library(file):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _functions_of(frame: FrameType) -> list[Any]:
+    """The functions that have the code of a frame; of code without any a stand-in."""
+    code = frame.f_code
+    found = [one for one in gc.get_referrers(code) if type(one) is FunctionType]
+    if found or code.co_freevars:
+        return found
+    return [FunctionType(code, frame.f_globals)]
+
+
+_ENVIRONMENT = type(os.environ).__getitem__.__code__
+_ENVIRONMENT_WRITES = (
+    type(os.environ).__setitem__.__code__, type(os.environ).__delitem__.__code__,
+)  # fmt: skip

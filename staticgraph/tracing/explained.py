@@ -1,0 +1,74 @@
+"""What `Function.explain` returns: traces, what each call checks, and why traces were made."""
+
+from __future__ import annotations
+
+import timeit
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from staticgraph.tracing.guards import Read, shown
+from staticgraph.tracing.reads import Surroundings
+from staticgraph.tracing.tracing import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Retrace:
+    """Why a function was traced again.
+
+    Attributes:
+        around: the surroundings that it was traced with then.
+        changes: what had been read, and what it was when that was found to be another.
+    """
+
+    around: Surroundings
+    changes: Sequence[tuple[Read, Any]]
+
+    def __str__(self) -> str:
+        return "; ".join(
+            f"{read.name} ({read.place}): {shown(read.value)} became {shown(now)}"
+            for read, now in self.changes
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What is known of a captured function; printed, it is readable.
+
+    Attributes:
+        name: of the function.
+        traces: per surroundings and kind of arguments the traces that are kept.
+        retraces: why it was traced again, in order.
+    """
+
+    name: str
+    traces: tuple[tuple[Surroundings, tuple[Trace, ...]], ...]
+    retraces: tuple[Retrace, ...]
+
+    @property
+    def guards(self) -> list[Read]:
+        """What is checked at each call, of all traces, each once."""
+        found: dict[tuple[int, str, str, int], Read] = {}
+        for around, _ in self.traces:
+            for one in around.guards.reads:
+                found.setdefault((id(one.owner), one.kind, str(one.key), id(one.value)), one)
+        return list(found.values())
+
+    @property
+    def cost(self) -> float:
+        """The seconds that checking takes in a call, measured now; of several traces the most."""
+        checks = {id(around): around.guards.check for around, _ in self.traces}
+        return max([min(timeit.repeat(f, number=1000, repeat=5)) / 1000 for f in checks.values()],
+                   default=0.0)  # fmt: skip
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {sum(len(traces) for _, traces in self.traces)} traces"]
+        for _, traces in self.traces:
+            lines += [f"  {trace}" for trace in traces]
+
+        guards = self.guards
+        lines.append(f"{len(guards)} guards, {self.cost * 1e6:.2f} us a call")
+        lines += [f"  {one.name} is {shown(one.value)}, read at {one.place}" for one in guards]
+        lines.append(f"traced again {len(self.retraces)} times")
+        lines += [f"  {one}" for one in self.retraces]
+        return "\n".join(lines)

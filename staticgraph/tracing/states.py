@@ -1,0 +1,91 @@
+"""States that a call moves on: generators of random numbers, and iterators."""
+
+from __future__ import annotations
+
+import copy
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import GeneratorType
+from typing import Any
+
+from compiler.graph.expression import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Something that has a state.
+
+    Attributes:
+        get: its state.
+        put: sets the state, where that can be done.
+        before: the state when it was found.
+        name: what it is called.
+        place: where it is named.
+        instead: what to write instead.
+    """
+
+    get: Callable[[], Any]
+    put: Callable[[Any], object]
+    before: Any
+    name: str
+    place: str
+    instead: str
+
+    def changed(self) -> bool:
+        """Whether the state is another."""
+        return repr(self.get()) != repr(self.before)
+
+    def put_back(self) -> None:
+        """Set the state as it was."""
+        self.put(self.before)
+
+
+_DRAW = "draw the numbers outside, and pass them as an argument"
+_TAKE = "take the next value outside, and pass it as an argument"
+
+
+def _nothing(state: object) -> None:
+    return None
+
+
+def state_of(value: Any, name: str, place: str) -> State | None:
+    """The state of a generator of random numbers, or of an iterator."""
+    if isinstance(value, random.Random):
+        return State(value.getstate, value.setstate, value.getstate(), name, place, _DRAW)
+    if type(value).__module__.startswith("numpy.random"):
+        bits = getattr(value, "bit_generator", None) or getattr(value, "_bit_generator", None)
+        return None if bits is None else _of_bits(bits, name, place)
+    if isinstance(value, Expression) or not isinstance(value, Iterator):
+        return None
+    if isinstance(value, GeneratorType):
+        return _made(lambda: value.gi_frame and value.gi_frame.f_lasti, name, place)
+    if type(value).__module__ in ("builtins", "itertools"):
+        try:
+            copy.copy(value)
+        except TypeError:
+            return None
+        return _made(value.__reduce__, name, place)
+    return None
+
+
+def _made(get: Callable[[], Any], name: str, place: str) -> State:
+    return State(get, _nothing, get(), name, place, _TAKE)
+
+
+def _of_bits(bits: Any, name: str, place: str) -> State:
+    def put(state: Any) -> None:
+        bits.state = state
+
+    return State(lambda: bits.state, put, bits.state, name, place, _DRAW)
+
+
+def shared_states() -> list[State]:
+    """Those of the functions of `random` and `numpy.random`."""
+    inst: Any = random._inst
+    found = [state_of(inst, "random", "?")]
+    if "numpy.random" in sys.modules:
+        legacy: Any = sys.modules["numpy.random"].mtrand._rand
+        found.append(state_of(legacy, "numpy.random", "?"))
+    return [one for one in found if one is not None]

@@ -1,0 +1,85 @@
+"""`Function.explain`, and what is checked at each call."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.tracing.functions import KEPT
+
+X = np.ones(2)
+
+
+def test_why_it_was_traced_again_is_told_with_both_values_and_the_line() -> None:
+    config = types.SimpleNamespace(rate=2.0)
+    f = sg.function(lambda x: x * config.rate, name="scaled", debug=True)
+    f(X)
+    config.rate = 3.0
+    np.testing.assert_array_equal(f(X), 3 * X)
+    found = f.explain()
+    (why,) = found.retraces
+    assert "config.rate" in str(why)
+    assert "test_explain.py:" in str(why)
+    assert "2.0 became 3.0" in str(why)
+    text = str(found)
+    assert "scaled: 2 traces" in text
+    assert "config.rate is 3.0, read at" in text
+    assert "traced again 1 times" in text
+    assert 0 < found.cost < 1e-3
+
+
+def test_what_goes_back_and_forth_is_traced_twice() -> None:
+    flag = False
+    f = sg.function(lambda x: -x if flag else x, debug=True)
+    for _ in range(6):
+        flag = not flag
+        np.testing.assert_array_equal(f(X), -X if flag else X)
+    assert len(f.traces) == 2
+
+
+def test_no_more_surroundings_are_kept_than_kept() -> None:
+    k = 0
+    f = sg.function(lambda x: x * k, debug=True)
+    for k in range(2 * KEPT):
+        np.testing.assert_array_equal(f(X), k * X)
+    assert len(f.traces) == KEPT
+
+
+def test_equal_numbers_that_are_other_objects_trace_nothing() -> None:
+    k = float("2.5")
+    f = sg.function(lambda x: x * k, debug=True)
+    f(X)
+    k = float("2.5")
+    f(X)
+    assert len(f.traces) == 1
+    assert not f.explain().retraces
+
+
+def test_an_effect_is_refused_at_its_line_and_put_back() -> None:
+    seen: list[int] = []
+
+    def f(x: Any) -> Any:
+        y = x * 2
+        seen.append(1)
+        return y
+
+    with pytest.raises(sg.EffectError, match=r"test_explain\.py:\d+: changes .*seen.*: return the"):
+        sg.function(f)(X)
+    assert seen == []
+
+
+def test_a_branch_names_the_argument_and_what_to_use() -> None:
+    with pytest.raises(
+        sg.CaptureError, match=r"test_explain.*depends on x,.*sg\.cond or sg\.where"
+    ):
+        sg.function(lambda x, y: y if x.sum() > 0 else x)(X, X)
+
+
+def test_print_is_refused_before_it_prints(capsys: Any) -> None:
+    with pytest.raises(sg.EffectError, match=r"test_explain\.py:\d+: prints when it is traced"):
+        sg.function(lambda x: print("text") or x)(X)
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,28 @@
+"""The corpus of traps: a captured function means what it means eagerly, or is refused by line."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.staticgraph.tracing.traps.paradigms import by_design, on_arrays, on_tensors, traps
+from tests.staticgraph.tracing.traps.trap import Trap, verdict
+
+PARADIGMS = {"arrays": on_arrays(debug=True), "tensors": on_tensors(debug=True)}
+CASES = [(one, form) for one in traps() for form in PARADIGMS if form in one.forms]
+
+
+@pytest.mark.filterwarnings("ignore::staticgraph.NonFiniteWarning")
+@pytest.mark.parametrize(
+    ("one", "form"), CASES, ids=[f"{form}-{one.subject}-{one.name}" for one, form in CASES]
+)
+def test_a_trap_is_right_or_refused_at_its_line(one: Trap, form: str) -> None:
+    found, message = verdict(one, PARADIGMS[form])
+    if by_design(one, form):
+        assert found == "silently wrong", "it is right now: say so"
+    else:
+        assert found in ("right", "refused"), message
+
+
+def test_the_corpus_is_large() -> None:
+    assert len(traps()) >= 161
+    assert len({(one.subject, one.name) for one in traps()}) == len(traps())

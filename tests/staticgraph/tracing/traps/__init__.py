@@ -1,0 +1,1 @@
+"""The corpus of traps: functions that captures are known to get wrong, by subject."""
