@@ -21,7 +21,7 @@ from compiler.graph.traversal import ancestors, between, fold
 from compiler.inspect.lint.report import check_level, lint as look_for_slips
 from compiler.ops import leaves
 from compiler.transforms.autodiff import gradients
-from staticgraph.executables.executable import Executable, executable_of
+from staticgraph.executables.executable import Executable, do_before_first_call, executable_of
 from staticgraph.leaves import READS, Variable
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def compile(
         variable.attrs["key"].changes = True
     if level != "off":
         roots = [*flat, *(new for _, new in pairs)]
-        made.before_first_call = look_for_slips(level, definition, roots, READS)
+        do_before_first_call(made, look_for_slips(level, definition, roots, READS))
     return made
 
 
