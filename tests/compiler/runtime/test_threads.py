@@ -58,7 +58,8 @@ def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
     inputs = list(feeds)
     arrays = [feeds[leaf] for leaf in inputs]
     found = []
-    executable = sg.compile(inputs, outputs)
+    # gradients of sign and the like are zero everywhere, which the lint tells
+    executable = sg.compile(inputs, outputs, lint="off")
     wanted = interpret(outputs, feeds)
     for count in (1, 3):
         threads.set_num_threads(count)
