@@ -28,6 +28,7 @@ class Named:
         globals, attributes, free: names, and the first line that has them.
         imports: modules that are imported when it runs.
         reflects: whether it may find attributes and globals by texts.
+        catches: whether it may catch an error, such as of an attribute that is not there.
         compares_identity: whether it asks whether one variable `is` another.
     """
 
@@ -37,6 +38,7 @@ class Named:
     free: Mapping[str, int]
     imports: frozenset[str]
     reflects: bool
+    catches: bool
     compares_identity: bool
 
     def place(self, name: str, names: Mapping[str, int]) -> str:
@@ -57,7 +59,24 @@ def named(code: CodeType) -> Named:
             globals.setdefault(text, code.co_firstlineno)
             attributes.setdefault(text, code.co_firstlineno)
     same = _compares_identity(code)
-    return Named(code.co_filename, globals, attributes, free, frozenset(imports), reflects, same)
+    return Named(
+        code.co_filename,
+        globals,
+        attributes,
+        free,
+        frozenset(imports),
+        reflects,
+        _catches(code) or "suppress" in globals or "suppress" in attributes,
+        same,
+    )
+
+
+def _catches(code: CodeType) -> bool:
+    names = [one.opname for one in dis.get_instructions(code)]
+    found = any(
+        name == "PUSH_EXC_INFO" and after != "WITH_EXCEPT_START" for name, after in pairwise(names)
+    )
+    return found or any(_catches(one) for one in code.co_consts if isinstance(one, CodeType))
 
 
 def _compares_identity(code: CodeType) -> bool:

@@ -79,7 +79,8 @@ def watched(
     Raises:
         EffectError: at the user's line.
     """
-    states = [*shared_states(), *surroundings.states]
+    shared = shared_states()
+    surroundings.begin()
     given = Guards(reads_of_containers(arguments, "a list or dict among the arguments"))
     before = sys.getprofile()
     if before is not None and not callable(before):
@@ -96,7 +97,7 @@ def watched(
         changes = [*surroundings.guards.changes(), *given.changes()]
         if surroundings.on_tensors:
             changes = [one for one in changes if id(one[0].owner) not in surroundings.tables]
-        moved = [one for one in states if one.changed()]
+        moved = [one for one in (*shared, *surroundings.states) if one.changed()]
         cached = surroundings.cached
         if moved or any((id(read.owner), read.key) not in cached for read, _ in changes):
             _put_back(changes, moved)
@@ -111,7 +112,7 @@ def watched(
                 "return the new value, and assign it outside",
                 place or read.place,
             )
-        if changes:
+        if changes or surroundings.cached:
             surroundings.follow()
 
 
@@ -259,7 +260,11 @@ def _better(what: str, instead: str) -> str:
 def _of_library(frame: FrameType) -> bool:
     """Whether code is a library's, or was made by one, as that of dataclasses."""
     file = frame.f_code.co_filename
-    return is_library(str(frame.f_globals.get("__file__", "")) if file == "<string>" else file)
+    if file != "<string>":
+        return is_library(file)
+    if str(frame.f_globals.get("__name__", "")).startswith("namedtuple_"):
+        return True
+    return is_library(str(frame.f_globals.get("__file__", "")))
 
 
 def _place(frame: FrameType) -> str:

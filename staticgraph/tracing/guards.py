@@ -25,6 +25,9 @@ _FORMS = {
     "absent": "k{i} not in o{i}",
     "cell": "o{i}.cell_contents is v{i}",
     "attribute": "getattr(o{i}, k{i}) is v{i}",
+    "disjoint": "o{i}.keys().isdisjoint(v{i})",
+    "unset": "not hasattr(o{i}, k{i})",
+    "misses": "o{i}.cache_info().misses >= v{i}",
     "class": "o{i}.__class__ is v{i}",
     "code": "o{i}.__code__ is v{i}",
     "length": "len(o{i}) == v{i}",
@@ -77,6 +80,12 @@ class Read:
                     return owner.cell_contents
                 case "attribute":
                     return getattr(owner, self.key)
+                case "unset":
+                    return getattr(owner, self.key, _MISSING)
+                case "disjoint":
+                    return [key for key in self.value if key in owner]
+                case "misses":
+                    return owner.cache_info().misses
                 case "class":
                     return owner.__class__
                 case "code":
@@ -104,8 +113,12 @@ class Read:
 
     def holds(self, now: Any) -> bool:
         """Whether that is what it was."""
-        if self.kind in ("absent", "unbound"):
+        if self.kind in ("absent", "unbound", "unset"):
             return now is _MISSING
+        if self.kind == "disjoint":
+            return not now
+        if self.kind == "misses":
+            return bool(now >= self.value)
         if now is self.value:
             return True
         if self.kind in ("each", "values", "pairs"):
@@ -126,6 +139,11 @@ class Read:
                 owner[self.key] = value
             case "absent":
                 owner.pop(self.key, None)
+            case "unset":
+                delattr(owner, self.key)
+            case "disjoint":
+                for key in value & owner.keys():
+                    del owner[key]
             case "cell":
                 owner.cell_contents = value
             case "unbound":

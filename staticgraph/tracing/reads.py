@@ -11,9 +11,10 @@ from __future__ import annotations
 import functools
 import operator
 import sys
+import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from types import (
     BuiltinFunctionType,
@@ -47,6 +48,7 @@ _OF_CLASSES = frozenset(
      "__eq__", "__setattr__", "__delattr__")
 )  # fmt: skip
 _MAKING = frozenset(("__init__", "__new__", "__post_init__", "__del__"))
+_NO_STATES: Mapping[int, State] = MappingProxyType({})
 FEW = 8
 """Items of lists and dicts that are compared one by one."""
 
@@ -63,7 +65,6 @@ class Surroundings:
 
     Attributes:
         guards: the reads.
-        states: what cannot be compared but by its state: generators of random numbers, iterators.
         codes: the code that was followed.
         cached: where cached properties keep what they computed.
         tables: those of modules, whose changes captures of tensors see themselves.
@@ -83,26 +84,38 @@ class Surroundings:
         self.compares_identity = False
         self.codes: set[CodeType] = set()
         self._names: dict[str, str] = {}
-        self._reflects = False
+        self._reflects = self._catches = False
         self._extra: list[Read] = []
         self.guards = Guards([])
         self.follow()
 
-    def follow(self) -> None:
-        """Follow all roots, until no code is found that names more attributes."""
+    @property
+    def states(self) -> list[State]:
+        """What cannot be compared but by its state: generators of random numbers, iterators."""
+        return [*self._states.values()]
+
+    def follow(self, states: Mapping[int, State] = _NO_STATES) -> None:
+        """Follow all roots, until no code is found that names more attributes.
+
+        `states`: those that are known, by the identity of what has them.
+        """
         while True:
-            before = len(self._names), self._reflects
+            before = len(self._names), self._reflects, self._catches
             self.reads: list[Read] = []
-            self.states: list[State] = []
+            self._states = dict(states)
             self._seen: dict[int, Any] = {}
             self._classes: set[tuple[type, bool]] = set()
             self.cached: set[tuple[int, str]] = set()
             self.tables: set[int] = set()
             for root in self.roots:
                 self._value(root, "the function", "?")
-            if (len(self._names), self._reflects) == before:
+            if (len(self._names), self._reflects, self._catches) == before:
                 break
         self.guards = Guards([*self.reads, *self._extra])
+
+    def begin(self) -> None:
+        """Note the states as they are: they may have moved on since they were found."""
+        self._states = {key: one.now() for key, one in self._states.items()}
 
     def add_read(self, read: Read) -> None:
         """Take a read that was only seen when it happened."""
@@ -113,7 +126,13 @@ class Surroundings:
     def add_roots(self, roots: Sequence[Any]) -> None:
         """Take functions that were only seen when they were called."""
         self.roots.extend(roots)
-        self.follow()
+        before = {(one.kind, id(one.owner), one.key): one for one in self.reads}
+        states = dict(self._states)
+        self.follow(states)
+        # what changed since the call began is known by what it was then
+        known = {(one.kind, id(one.owner), one.key): one for one in self.reads}
+        self.reads = [*(known | before).values()]
+        self.guards = Guards([*self.reads, *self._extra])
 
     def _read(self, kind: str, owner: Any, key: Any, value: Any, name: str, place: str) -> None:
         self.reads.append(Read(kind, owner, key, value, name, place))
@@ -139,9 +158,9 @@ class Surroundings:
                 for one in str(text).split("."):
                     self._names.setdefault(one, place)
             return
-        found = state_of(value, name, place)
+        found = self._states.get(id(value)) or state_of(value, name, place)
         if found is not None:
-            self.states.append(found)
+            self._states[id(value)] = found
             return
         for types, follow in _FOLLOWED:
             if isinstance(value, types):
@@ -169,9 +188,12 @@ class Surroundings:
                     continue
                 if not user and key.startswith("_"):
                     continue
-                if user and not self._reflects and key not in self._names and key != "training":
+                named = self._reflects or key in self._names or key in ("training", "forward")
+                if user and not named:
                     continue
                 self._item(vars(part), key, f"{own}.{key}", self._names.get(key, place))
+            if user:
+                self._lacks(vars(part), own, place)
             for table in ("_forward_hooks", "_forward_pre_hooks"):
                 self._value(getattr(part, table), f"{own}.{table}", place)
             if "forward" not in vars(part):
@@ -184,6 +206,9 @@ class Surroundings:
             for cell in f.__closure__ or ():
                 if not _is_empty(cell):
                     self._of_library(cell.cell_contents, name, place)
+            registry = vars(f).get("registry")  # of functools.singledispatch
+            if isinstance(registry, MappingProxyType):
+                self._value(registry, f"the registry of {name}", place)
             return
         here = self._code(code)
         at = f"{code.co_filename}:{code.co_firstlineno}"
@@ -198,6 +223,8 @@ class Surroundings:
         self._globals(f.__globals__, here)
         if f.__dict__ and self._reflects_on(f.__dict__):
             self._object(f, name, place)
+        else:
+            self._lacks(f.__dict__, name, place)
 
     def _reflects_on(self, table: Mapping[str, Any]) -> bool:
         return any(key in self._names for key in table)
@@ -208,6 +235,7 @@ class Surroundings:
         for key, line in here.attributes.items():
             self._names.setdefault(key, f"{here.file}:{line}")
         self._reflects = self._reflects or here.reflects
+        self._catches = self._catches or here.catches
         self.compares_identity = self.compares_identity or here.compares_identity
         return here
 
@@ -255,10 +283,16 @@ class Surroundings:
             self._value(one, name, place)
 
     def _wrapper(self, value: Any, name: str, place: str) -> None:
-        for key in ("__func__", "fget", "fset", "func", "__wrapped__"):
+        for key in ("__func__", "fget", "fset", "func", "dispatcher", "__wrapped__"):
             inner = getattr(value, key, None)
             if inner is not None:
                 self._value(inner, name, place)
+
+    def _memoized(self, value: Any, name: str, place: str) -> None:
+        """What has a cache: a call may fill it, and `cache_clear` empties it."""
+        self.cached.add((id(value), None))
+        self._read("misses", value, None, value.cache_info().misses, f"the cache of {name}", place)
+        self._wrapper(value, name, place)
 
     def _compiled(self, value: Any, name: str, place: str) -> None:
         self._value(value._f, name, place)
@@ -320,6 +354,8 @@ class Surroundings:
         if is_own(file):
             return
         table = vars(module)
+        if not is_library(file):
+            self._lacks(table, name, place)
         for key in self._names.keys() & table.keys():
             own = f"{module.__name__}.{key}"
             if is_library(file) or module.__name__ in sys.builtin_module_names:
@@ -337,12 +373,18 @@ class Surroundings:
         if (kind, makes) in self._classes:
             return
         self._classes.add((kind, makes))
+        if type(kind) is not type and not is_library(_file_of(type(kind))):
+            self._class(type(kind), f"the class of {name}", place)
         order = [one for one in kind.__mro__ if not is_library(_file_of(one))]
+        bases = [one for one in kind.__mro__ if is_library(_file_of(one))]
         for place_of, one in enumerate(order):
             table = vars(one)
+            self._lacks(table, one.__name__, place)
             for key in table:
                 special = key.startswith("__") and key.endswith("__") and key not in _OF_CLASSES
-                if not special and not self._reflects and key not in self._names:
+                # what a library calls by a name of its own: `forward`, `backward`
+                called = any(key in vars(base) for base in bases)
+                if not (special or called or self._reflects or key in self._names):
                     continue
                 if not makes and key in _MAKING:
                     continue
@@ -361,6 +403,13 @@ class Surroundings:
         kind = type(value)
         table = getattr(value, "__dict__", None)
         of_library = is_library(_file_of(kind))
+        if isinstance(value, threading.local):  # its table is another in each thread
+            for key in self._names.keys() & vars(value).keys():
+                self._slot(value, key, f"{name}.{key}", self._names[key])
+            return
+        groups = table.get("param_groups") if isinstance(table, dict) else None
+        if isinstance(groups, list) and hasattr(kind, "zero_grad"):
+            self._groups(groups, f"{name}.param_groups", place)
         if not isinstance(value, FunctionType) and not of_library:
             self._read("class", value, None, kind, f"the class of {name}", place)
             self._class(kind, name, place)
@@ -368,11 +417,14 @@ class Surroundings:
             if not of_library:
                 own = f"the attributes of {name}"
                 self._read("attribute", value, "__dict__", table, own, place)
-            keys = table.keys() if self._reflects else self._names.keys() & table.keys()
-            if self._reflects:
+            # a collection of a library reads any of its attributes: a ChainMap its maps
+            every = self._reflects or (of_library and isinstance(value, Collection))
+            keys = table.keys() if every else self._names.keys() & table.keys()
+            if every:
                 self._read("keys", table, None, [*table], f"the attributes of {name}", place)
             for key in [*keys]:
                 self._item(table, key, f"{name}.{key}", self._names.get(key, place))
+            self._lacks(table, name, place)
             for key in self._names.keys() - table.keys():
                 if any(key in vars(one) for one in kind.__mro__):
                     if isinstance(getattr(kind, key, None), functools.cached_property):
@@ -383,10 +435,26 @@ class Surroundings:
             if self._reflects or key in self._names:
                 self._slot(value, key, f"{name}.{key}", self._names.get(key, place))
 
+    def _lacks(self, table: Any, name: str, place: str) -> None:
+        """What is named and not there, where code may catch the error, and go on."""
+        if self._catches and not self._reflects:
+            missing = frozenset(self._names.keys() - table.keys())
+            self._read("disjoint", table, None, missing, f"the attributes of {name}", place)
+
+    def _groups(self, groups: list[Any], name: str, place: str) -> None:
+        """Which parameters an optimizer has: it reads its other settings at each step."""
+        self._read("each", groups, None, [*groups], name, place)
+        for i, one in enumerate(groups):
+            own = f"{name}[{i}]['params']"
+            self._read("item", one, "params", one["params"], own, place)
+            self._read("each", one["params"], None, [*one["params"]], own, place)
+
     def _slot(self, value: Any, key: str, name: str, place: str) -> None:
         try:
             found = getattr(value, key)
         except AttributeError:
+            if self._catches or self._reflects:
+                self._read("unset", value, key, None, name, place)
             return
         self._read("attribute", value, key, found, name, place)
         self._value(found, name, place)
@@ -395,6 +463,7 @@ class Surroundings:
 _OF_MODULES = frozenset(
     ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
 )
+_DISPATCHED = functools.singledispatchmethod
 _GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
 _DESCRIPTORS = (type(FunctionType.__code__), type(property.fget))
 
@@ -447,8 +516,8 @@ _FOLLOWED: list[tuple[Any, Callable[[Surroundings, Any, str, str], None]]] = [
     (FunctionType, _S._function),
     (MethodType, _S._method),
     (functools.partial, _S._partial),
-    ((staticmethod, classmethod, property, functools.cached_property), _S._wrapper),
-    (type(functools.lru_cache(len)), _S._wrapper),
+    ((staticmethod, classmethod, property, functools.cached_property, _DISPATCHED), _S._wrapper),
+    (type(functools.lru_cache(len)), _S._memoized),
     (ModuleType, _S._module),
     (type, lambda self, value, name, place: self._class(value, name, place, True)),
     (tuple, _S._tuple),

@@ -6,7 +6,7 @@ import copy
 import random
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import GeneratorType
 from typing import Any
 
@@ -32,6 +32,10 @@ class State:
     name: str
     place: str
     instead: str
+
+    def now(self) -> State:
+        """The same with the state as it is."""
+        return replace(self, before=self.get())
 
     def changed(self) -> bool:
         """Whether the state is another."""
