@@ -56,7 +56,7 @@ def ending_with_refusals() -> Iterator[None]:
         if found and error is not found[0]:
             raise found[0] from error
         if not found and isinstance(error, StaticGraphError):
-            error.add_note(f"in a captured function, at {_place_of(error)}")
+            error.add_note(f"in a captured function, at {place_of(error)}")
         raise
     finally:
         _found.reset(token)
@@ -82,7 +82,15 @@ def refuse_effect(what: str, instead: str, place: str | None = None) -> NoReturn
     raise remembered(EffectError(f"{place or user_place()}: {what}: {instead}"))
 
 
-def _place_of(error: Exception) -> str:
+def raised_by_user(error: Exception) -> bool:
+    """Whether code of the user's raised it, and no library on its behalf."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    return step is not None and not _is_between(step.tb_frame)
+
+
+def place_of(error: Exception) -> str:
     """The user's line that was last on the way to an error."""
     place = "?"
     step = error.__traceback__

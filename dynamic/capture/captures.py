@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dims import Dim, Size
-from compiler.core.refusals import refuse, refuse_effect, user_place
+from compiler.core.refusals import place_of, raised_by_user, refuse, refuse_effect, user_place
 from compiler.core.types import Shape, mapped
 from compiler.graph.expression import Expression
 from compiler.graph.scope import scope
@@ -34,6 +34,7 @@ class Capture:
         top: that of the function itself.
         gradients: the gradients of its tensors.
         modules: those that are being called, the innermost last.
+        enabled: where the function has switched recording on, itself, or "".
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class Capture:
         held: Sequence[bool],
         outer: bool,
     ) -> None:
-        self._outer = outer
+        self._outer, self.enabled = outer, ""
         self.level = Level(None)
         self.level.number = 0
         self.body = self.top = object()
@@ -184,6 +185,10 @@ class Capture:
         self._recording = self._outer
         return self._outer
 
+    def switched_on(self) -> None:
+        """Note that the function switches recording on."""
+        self.enabled = user_place()
+
     # what it changes
 
     def writes(self, x: Traced, recorded: bool) -> None:
@@ -270,6 +275,18 @@ class Capture:
         made: list[Any] = []
         for i, one in enumerate(values):
             result = one.expression if isinstance(one, Traced) else one
+            if (
+                self.enabled
+                and isinstance(one, Traced)
+                and not self.records()
+                and (self.gradients.requires(result))
+            ):
+                refuse(
+                    "returns a tensor that requires grad after it has switched gradients on, in a "
+                    "call for which they are off",
+                    "return it with detach(), or switch them on around the call",
+                    self.enabled,
+                )
             if isinstance(one, Traced) and self.gradients.is_freed(result):
                 freed.append(i)
                 result = ops.stop_gradient(result)
@@ -344,6 +361,16 @@ class Capture:
             "return the new value, and assign it outside",
         )
 
+    def refuse_half(self, error: Exception) -> None:
+        """Refuse an error of the user's after which eager code has changed something outside."""
+        if (self._steps or self._written or self._assigned) and raised_by_user(error):
+            refuse(
+                f"raises {type(error).__name__} after it has changed what is outside, which a "
+                "graph does at its end",
+                "raise it before that, or outside",
+                place_of(error),
+            )
+
     def refuse_mode(self, what: str) -> NoReturn:
         """Refuse to tell a mode of the call."""
         refuse(f"{what} asks for the mode of each call", "ask outside, and pass it by keyword")
@@ -375,7 +402,11 @@ def capturing(
     paused.append(None)
     copying.append(None)  # no in-place operation takes a short way
     try:
-        yield capture
+        try:
+            yield capture
+        except Exception as error:
+            capture.refuse_half(error)
+            raise
         if not mode.enabled:
             refuse_effect(
                 "switches gradients off for good, which a graph would not",

@@ -104,13 +104,9 @@ class Gradients:
         """
         roots = [one.expression for one in outputs]
         nodes = ancestors(roots)
-        needed = depending_on(nodes, targets)
-        own = {target.serial for target in targets}
-        read = {
-            node.serial
-            for node in nodes
-            if node.serial in needed and node.serial not in own and any(node.op.saves)
-        }
+        needed = depending_on(nodes, targets) - {target.serial for target in targets}
+        reached = _reached(roots, needed)
+        read = {node.serial for node in reached if any(node.op.saves)}
         if read & self._freed:
             raise AutogradError(FREED)
         if not keep:
@@ -215,6 +211,18 @@ class Gradients:
             one.known = state
             result = None if one.value is None else self._capture.output(one.value.expression)
             self._capture.add(SetGrad(place, result))
+
+
+def _reached(roots: Sequence[Expression], needed: set[int]) -> list[Expression]:
+    """The nodes to which a reverse pass from some roots comes, among those that are needed."""
+    found: dict[int, Expression] = {}
+    rest = [*roots]
+    while rest:
+        node = rest.pop()
+        if node.serial in needed and node.serial not in found:
+            found[node.serial] = node
+            rest += node.operands
+    return [*found.values()]
 
 
 def _same(one: tuple[Any, int], other: tuple[Any, int]) -> bool:

@@ -316,9 +316,10 @@ class Module(Conversion, State):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of the parameters, or set them to zero."""
         for parameter in self.parameters():
-            grad = parameter.grad
-            if grad is not None:
-                parameter.grad = None if set_to_none else grad.detach().zero_()
+            if set_to_none:
+                parameter.grad = None
+            elif (grad := parameter.grad) is not None:
+                parameter.grad = grad.detach().zero_()
 
     def _get_name(self) -> str:
         return type(self).__name__

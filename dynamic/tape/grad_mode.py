@@ -123,6 +123,12 @@ class _Switch:
 
     def __enter__(self) -> None:
         self._before.append(record_if(self.enabled))
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell a capture that recording was switched on."""
+        if self.enabled and paused and mode.capture is not None:
+            mode.capture.switched_on()
 
     def __exit__(self, *exception: object) -> None:
         record_if(self._before.pop())
@@ -163,6 +169,7 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
     def __enter__(self) -> None:
         self._before.append(self._outside)
         record_if(self.enabled)
+        self._tell()
 
     def clone(self) -> _Switch:
         """A context that sets the same mode."""

@@ -24,6 +24,12 @@ _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 _OF_ARRAYS = frozenset(dir(np.ndarray))
 _ASKED = frozenset((np.ndim, np.shape, np.size, np.iscomplexobj, np.result_type))
 """NumPy's functions of types alone."""
+_OPS = {
+    found: name
+    for name in ops.PUBLIC
+    if isinstance(found := getattr(np, name, None), np.ufunc)
+}  # fmt: skip
+"""The ops of NumPy's elementwise functions, which may have several names."""
 _HELD = 3
 """The references to what `y += 1` is called on: the name, the stack, `self`, the count's own."""
 
@@ -111,14 +117,14 @@ class TracedArray(Expression):
     def __array_ufunc__(  # type: ignore[override]
         self, ufunc: Any, method: str, *inputs: Any, **options: Any
     ) -> Any:
-        """NumPy's elementwise functions are the ops of the same names."""
+        """NumPy's elementwise functions are the ops of one of their names: `np.abs`, `sg.abs`."""
         if options.get("out") is not None:
             refuse(
                 f"np.{ufunc.__name__} writes what is traced into an array",
                 "use its result: y = y + x for y += x",
             )
-        name = "divide" if ufunc is np.true_divide else ufunc.__name__
-        if method != "__call__" or options or name not in ops.PUBLIC:
+        name = _OPS.get(ufunc)
+        if method != "__call__" or options or name is None:
             self._of_numpy(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}")
         return getattr(ops, name)(*inputs)
 

@@ -29,11 +29,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.op import Op, Operand
+from compiler.core.op import Op
 from compiler.core.refusals import is_library
 from compiler.graph.expression import Expression, is_own
 from staticgraph.tracing.code import Named, named
 from staticgraph.tracing.guards import Guards, Read, reads_of_array
+from staticgraph.tracing.inspection import file_of, hooks_of, is_empty, is_tensor, slots_of
 from staticgraph.tracing.modules import is_module
 from staticgraph.tracing.states import State, state_of
 
@@ -66,7 +67,7 @@ class Surroundings:
     Attributes:
         guards: the reads.
         codes: the code that was followed.
-        cached: where cached properties keep what they computed.
+        cached: where cached properties and functions keep what they computed.
         tables: those of modules, whose changes captures of tensors see themselves.
     """
 
@@ -148,7 +149,7 @@ class Surroundings:
         if kind in _PLAIN or isinstance(value, Expression) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
-        if _is_tensor(value):
+        if is_tensor(value):
             if not self.on_tensors:
                 for array in kind.arrays([value]):
                     self.reads += reads_of_array(array, name, place)
@@ -168,7 +169,7 @@ class Surroundings:
                 break
         else:
             if is_module(value):
-                for hook in _hooks(value):
+                for hook in hooks_of(value):
                     self._value(hook, f"a hook of {name}", place)
                 self._class(type(value), name, place)
                 self._children(value, name, place)
@@ -179,7 +180,7 @@ class Surroundings:
         """The attributes of a module and of its parts."""
         for path, part in module.named_modules():
             own = f"{name}.{path}" if path else name
-            user = not is_own(_file_of(type(part)))
+            user = not is_own(file_of(type(part)))
             for key, value in vars(part).items():
                 if key in _OF_MODULES:
                     self.tables.add(id(value))
@@ -204,7 +205,7 @@ class Surroundings:
         code = f.__code__
         if is_library(code.co_filename):
             for cell in f.__closure__ or ():
-                if not _is_empty(cell):
+                if not is_empty(cell):
                     self._of_library(cell.cell_contents, name, place)
             registry = vars(f).get("registry")  # of functools.singledispatch
             if isinstance(registry, MappingProxyType):
@@ -258,7 +259,7 @@ class Surroundings:
 
     def _cell(self, cell: CellType, label: str, place: str) -> None:
         name = f"{label}, which is closed over"
-        if _is_empty(cell):
+        if is_empty(cell):
             self._read("unbound", cell, None, None, name, place)
         else:
             self._read("cell", cell, None, cell.cell_contents, name, place)
@@ -271,7 +272,7 @@ class Surroundings:
         elif isinstance(value, Mapping):
             for one in [*value.values()]:
                 self._of_library(one, name, place)
-        elif not isinstance(value, _PLAIN) and not is_library(_file_of(type(value))):
+        elif not isinstance(value, _PLAIN) and not is_library(file_of(type(value))):
             self._value(value, name, place)
 
     def _method(self, method: MethodType, name: str, place: str) -> None:
@@ -290,8 +291,8 @@ class Surroundings:
 
     def _memoized(self, value: Any, name: str, place: str) -> None:
         """What has a cache: a call may fill it, and `cache_clear` empties it."""
-        self.cached.add((id(value), None))
-        self._read("misses", value, None, value.cache_info().misses, f"the cache of {name}", place)
+        self.cached.add((id(value), ""))
+        self._read("misses", value, "", value.cache_info().misses, f"the cache of {name}", place)
         self._wrapper(value, name, place)
 
     def _compiled(self, value: Any, name: str, place: str) -> None:
@@ -327,7 +328,7 @@ class Surroundings:
             self._read("values", value, None, [*value.values()], name, place)
             for key, one in value.items():
                 self._value(one, f"{name}[{key!r}]", place)
-        if not is_library(_file_of(type(value))):
+        if not is_library(file_of(type(value))):
             self._object(value, name, place)
 
     def _set(self, value: Any, name: str, place: str) -> None:
@@ -373,10 +374,10 @@ class Surroundings:
         if (kind, makes) in self._classes:
             return
         self._classes.add((kind, makes))
-        if type(kind) is not type and not is_library(_file_of(type(kind))):
+        if type(kind) is not type and not is_library(file_of(type(kind))):
             self._class(type(kind), f"the class of {name}", place)
-        order = [one for one in kind.__mro__ if not is_library(_file_of(one))]
-        bases = [one for one in kind.__mro__ if is_library(_file_of(one))]
+        order = [one for one in kind.__mro__ if not is_library(file_of(one))]
+        bases = [one for one in kind.__mro__ if is_library(file_of(one))]
         for place_of, one in enumerate(order):
             table = vars(one)
             self._lacks(table, one.__name__, place)
@@ -402,7 +403,7 @@ class Surroundings:
         """The attributes of an object that some code names."""
         kind = type(value)
         table = getattr(value, "__dict__", None)
-        of_library = is_library(_file_of(kind))
+        of_library = is_library(file_of(kind))
         if isinstance(value, threading.local):  # its table is another in each thread
             for key in self._names.keys() & vars(value).keys():
                 self._slot(value, key, f"{name}.{key}", self._names[key])
@@ -431,7 +432,7 @@ class Surroundings:
                         self.cached.add((id(table), key))
                     own = f"{name}.{key}"
                     self._read("absent", table, key, None, own, self._names[key])
-        for key in _slots_of(kind):
+        for key in slots_of(kind):
             if self._reflects or key in self._names:
                 self._slot(value, key, f"{name}.{key}", self._names.get(key, place))
 
@@ -466,49 +467,6 @@ _OF_MODULES = frozenset(
 _DISPATCHED = functools.singledispatchmethod
 _GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
 _DESCRIPTORS = (type(FunctionType.__code__), type(property.fget))
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, Operand) and not isinstance(value, Op) and hasattr(value, "arrays")
-
-
-def _is_empty(cell: CellType) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return True
-    return False
-
-
-def _hooks(module: Any) -> list[Any]:
-    return [
-        hook
-        for _, part in module.named_modules()
-        for table in (part._forward_hooks, part._forward_pre_hooks)
-        for hook in table.values()
-    ]
-
-
-_files: dict[type, str] = {}
-
-
-def _file_of(kind: type) -> str:
-    """The file of a class; of Python's own that of a library."""
-    found = _files.get(kind)
-    if found is None:
-        own = kind.__module__ in sys.builtin_module_names
-        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-        found = _files[kind] = file or ("<frozen" if own else "")
-    return found
-
-
-def _slots_of(kind: type) -> tuple[str, ...]:
-    found: list[str] = []
-    for one in kind.__mro__:
-        if not is_library(_file_of(one)):
-            slots = vars(one).get("__slots__", ())
-            found += [slots] if isinstance(slots, str) else slots
-    return tuple(one for one in found if one not in ("__dict__", "__weakref__"))
 
 
 _S = Surroundings

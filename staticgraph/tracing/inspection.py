@@ -1,0 +1,57 @@
+"""What values are, and what objects and classes are made of, as far as captures follow them."""
+
+from __future__ import annotations
+
+import sys
+from types import CellType
+from typing import Any
+
+from compiler.core.op import Op, Operand
+from compiler.core.refusals import is_library
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether it is a tensor of an eager engine."""
+    return isinstance(value, Operand) and not isinstance(value, Op) and hasattr(value, "arrays")
+
+
+def is_empty(cell: CellType) -> bool:
+    """Whether a cell has nothing yet."""
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return True
+    return False
+
+
+def hooks_of(module: Any) -> list[Any]:
+    """The hooks of a module and of its parts."""
+    return [
+        hook
+        for _, part in module.named_modules()
+        for table in (part._forward_hooks, part._forward_pre_hooks)
+        for hook in table.values()
+    ]
+
+
+_files: dict[type, str] = {}
+
+
+def file_of(kind: type) -> str:
+    """The file of a class; of Python's own that of a library."""
+    found = _files.get(kind)
+    if found is None:
+        own = kind.__module__ in sys.builtin_module_names
+        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+        found = _files[kind] = file or ("<frozen" if own else "")
+    return found
+
+
+def slots_of(kind: type) -> tuple[str, ...]:
+    """The slots that classes of the user's declare."""
+    found: list[str] = []
+    for one in kind.__mro__:
+        if not is_library(file_of(one)):
+            slots = vars(one).get("__slots__", ())
+            found += [slots] if isinstance(slots, str) else slots
+    return tuple(one for one in found if one not in ("__dict__", "__weakref__"))
