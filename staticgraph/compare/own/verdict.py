@@ -102,7 +102,7 @@ def _paying(found: Comparison, pairs: Sequence[tuple[Point, Entry, Entry]]) -> I
     often = "for each size" if found.needs else "for all sizes"
     yield f"Compiling takes {duration(found.compile_cold)} once, {often}{warm}."
     if found.needs:
-        yield f"It is compiled for each size by itself, as it has to know it: {found.needs}."
+        yield f"It is compiled anew for each size, since it asks for one: {found.needs}."
     paid = [(point, eager) for point, _, eager in pairs if eager.ahead and eager.ahead.first]
     if paid:
         parts = []
@@ -136,7 +136,8 @@ def _why(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
         elif count:
             yield (
                 f"{_at(first[0]).capitalize()} eager pays for each of {count} ops (Python, the "
-                f"tape, a new array): {duration(small / count)} an op; {_at(last[0])} it computes."
+                f"tape, a new array): {duration(small / count)} an op. {_at(last[0]).capitalize()} "
+                f"that is {share(part)} of its time; the rest is their arithmetic."
             )
     steps = last[0].steps
     whole = sum(step.seconds for step in steps)
