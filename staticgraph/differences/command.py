@@ -95,7 +95,7 @@ def _sizes(texts: Sequence[str], names: Sequence[str]) -> dict[str, int]:
 
 
 def _show(found: Diff) -> None:
-    """The table, those that are too far apart in red, and the verdict; in files and pipes as text."""
+    """The table, those that are too far apart in red, and the verdict; to pipes as text."""
     if not sys.stdout.isatty():
         print(found)
         return
