@@ -24,7 +24,7 @@ from compiler.codegen.bytecode import HostCall
 from compiler.codegen.kernel import emit
 from compiler.codegen.naming import Names
 from compiler.core.dims import Unknown, evaluate
-from compiler.core.errors import OutOfRangeError, StaticGraphError
+from compiler.core.errors import OutOfRangeError, StaticGraphError, located
 from compiler.core.op import op_named
 from compiler.core.source import place_of
 from compiler.core.types import mapped
@@ -163,7 +163,7 @@ def _host(call: HostCall, sizes: Mapping[Unknown, int], node: Node) -> Callable[
         try:
             return evaluated(*operands, **attrs)
         except StaticGraphError as error:
-            raise type(error)(f"{error} ({node.source})") from error
+            raise located(error, node.source, f"{error} ({node.source})") from error
         except Exception as error:
             error.add_note(f"in {call.op} ({node.source})")
             raise

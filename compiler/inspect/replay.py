@@ -320,7 +320,7 @@ class _Look:
         if (nan and not had_nan) or (inf and not had_nan and not had_inf):
             found = _origin(node, operands, value, path)
             frame.found[key] = next(self.order), found
-            if found.operands:
+            if found.operands and not inside:  # else an op in the loop or branch made it
                 self.made.setdefault((found.op, found.source), found)
 
     def causes(self, roots: Sequence[Key]) -> list[tuple[int, Origin]]:

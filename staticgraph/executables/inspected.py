@@ -321,7 +321,7 @@ class Inspected:
 
         Args:
             rewrites: unless a placeholder has this name: False for the graph as it was defined,
-                True for the one that runs, after all rewrites.
+                True for the one that runs, after all rewrites (none in debug mode).
             iterations: unless a placeholder has this name: of how many iterations of each loop the
                 steps are kept; 3 if it is not given, None for all.
 
@@ -333,7 +333,10 @@ class Inspected:
         """
         from staticgraph.executables.traces import trace_of
 
-        return trace_of(self.definition, lambda: self.lowered, self.name, args, kwargs)
+        def ran() -> nx.MultiDiGraph[int]:
+            return self.graph if self._settled().mode.debug else self.lowered
+
+        return trace_of(self.definition, ran, self.name, args, kwargs)
 
     def draw(self, path: Any = None, **options: Any) -> Drawing:
         """Draw the graph as it was defined, to an SVG, PNG or PDF file if a path is given.

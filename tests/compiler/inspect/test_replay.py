@@ -253,3 +253,24 @@ def test_report_keeps_the_inputs_of_the_last_call() -> None:
     assert hidden([0.0]) == 0
     report = hidden.replay()
     assert (report.lost, [one.op for one in report.intermediate]) == ((), ["reciprocal"])
+
+
+def test_loops_are_not_told_of_beside_the_op_in_them() -> None:
+    x = sg.placeholder("x", (3, 4), "float64")
+
+    def outer(c: Any, row: Any) -> Any:
+        return sg.scan(lambda d, v: (d + sg.log(v), None), c, row)[0], None
+
+    f = sg.compile([x], sg.scan(outer, np.zeros(()), x)[0])
+    given = np.ones((3, 4))
+    given[1, 2] = -1
+    report = f.replay(given)
+    assert [one.op for one in report.causes] == ["log"]
+    assert report.intermediate == ()
+
+
+def test_a_trace_of_what_runs_in_debug_mode_is_of_the_graph_itself() -> None:
+    x = sg.placeholder("x", (None,), "float64")
+    f = sg.compile([x], sg.log1p(sg.exp(x)), debug=True)
+    steps = f.trace(np.ones(2), rewrites=True)
+    assert [one.op for one in steps] == ["exp", "log1p"]
