@@ -304,7 +304,7 @@ def test_a_check_names_its_own_line_alone(form: str) -> None:
 def test_conditions_and_values_of_a_wrong_kind() -> None:
     x = sg.placeholder("x", (3,), "float64")
     for condition in (1, None, 0.5, np.ones(2)):
-        with pytest.raises(sg.DTypeError, match="check: the condition is .*, not bool"):
+        with pytest.raises(sg.DTypeError, match=r"check: the condition is .*, not bool"):
             sg.check(condition, "")
     for values in ([x, x], {"x": x}, (1, (x,))):
         with pytest.raises(sg.OptionError, match=f"print: a {type(values).__name__} of expr"):
