@@ -26,7 +26,7 @@ from compiler.codegen.naming import Names
 from compiler.core.dims import Unknown, evaluate
 from compiler.core.errors import OutOfRangeError, StaticGraphError, located
 from compiler.core.op import op_named
-from compiler.core.source import place_of
+from compiler.core.source import is_line, place_of
 from compiler.core.types import mapped
 from compiler.export.functions import all_names, definitions
 from compiler.export.hosts import host_name
@@ -173,5 +173,4 @@ def _host(call: HostCall, sizes: Mapping[Unknown, int], node: Node) -> Callable[
 
 def comes_from(node: Node, line: str) -> bool:
     """Whether a node is of the user's line, which is given as the end of `file:line`."""
-    place = place_of(node.source).replace("\\", "/")
-    return place == line or place.endswith("/" + line.replace("\\", "/"))
+    return is_line(place_of(node.source), line)

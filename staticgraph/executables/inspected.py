@@ -242,6 +242,7 @@ class Inspected:
             OptionError: nothing in the kernel comes from `break_at`; the lines, ops or names that
                 there are are listed.
             FeedError, DTypeError, ShapeError, OutOfRangeError: as a call does.
+            NonFiniteError: with `update` and `on_nonfinite="raise"`; nothing is updated.
             AttributeError: it runs op by op (`debug`), without a kernel.
 
         Example:
@@ -257,8 +258,9 @@ class Inspected:
         """
         from compiler.export.stepping import step
 
-        runner = self.runner.compiled("step").unchecked()
-        found = step(runner, args, kwargs, break_at, commands, stdin, stdout, update)
+        told = self.runner.compiled("step")
+        runner = told.unchecked()
+        found = step(runner, args, kwargs, break_at, commands, stdin, stdout, update, told)
         return None if found is None else self.restructure(found)
 
     def replay(self, /, *args: object, **kwargs: object) -> Replay:
