@@ -114,9 +114,10 @@ def explain(
 
 def _title(name: str, ops: list[ExplainedOp], kernel: Kernel, sizes: Mapping[Unknown, int]) -> str:
     groups = sum(len(region.fusion.groups) for region in kernel.root.all())
-    taken = "".join(f", {atom} = {size}" for atom, size in sizes.items())
+    taken = ", ".join(f"{atom} = {size}" for atom, size in sizes.items())
     runs = sum(len(one.becomes) for one in ops)
-    return f"{name}: {len(ops)} ops as defined, {runs} that run, in {groups} groups{taken}"
+    said = f"{len(ops)} ops as defined, {runs} that run, in {groups} group{'s' * (groups != 1)}"
+    return f"{name}: {said}" + (f"; memory and threads as with {taken}" if taken else "")
 
 
 def _explained(

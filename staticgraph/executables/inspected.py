@@ -151,7 +151,7 @@ class Inspected:
         Example:
             >>> x = sg.placeholder("x", (None,), "float64")
             >>> print(sg.compile([x], sg.log1p(sg.exp(x)), name="f").explain("log1p"))
-            f: 3 ops as defined, 1 that run, in 1 groups, x.0 = 1024
+            f: 3 ops as defined, 1 that run, in 1 group; memory and threads as with x.0 = 1024
             <BLANKLINE>
             ...
               log1p float64[x.0] -> softplus

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.op import Op, Operand
-from compiler.core.refusals import is_library
+from compiler.core.refusals import is_library, is_library_code
 from compiler.graph.expression import Expression, is_own
 from staticgraph.tracing.code import Named, named
 from staticgraph.tracing.guards import Guards, Read, reads_of_array
@@ -60,6 +60,7 @@ class Surroundings:
             read are operands of the trace; else they are compared.
         own: modules whose parameters and buffers are operands.
         statics: the static arguments, which are roots too.
+        settings: lists of one that the engine's own code reads: its default dtype.
 
     Attributes:
         guards: the reads.
@@ -75,8 +76,10 @@ class Surroundings:
         on_tensors: bool,
         own: Sequence[object] = (),
         statics: Sequence[object] = (),
+        settings: Sequence[list[Any]] = (),
     ) -> None:
         self.statics = statics
+        self.settings = settings
         self.roots = list(roots)
         self.on_tensors = on_tensors
         self.own = own
@@ -100,9 +103,15 @@ class Surroundings:
             self.tables: set[int] = set()
             for root in self.roots:
                 self._value(root, "the function", "?")
+            for table in self.settings:
+                self._item(table, 0, "the default dtype", "?")
             if (len(self._names), self._reflects) == before:
                 break
         self.guards = Guards([*self.reads, *self._extra])
+
+    def again(self) -> Surroundings:
+        """The same, followed anew."""
+        return Surroundings(self.roots, self.on_tensors, self.own, settings=self.settings)
 
     def add_read(self, read: Read) -> None:
         """Take a read that was only seen when it happened."""
@@ -180,7 +189,7 @@ class Surroundings:
 
     def _function(self, f: FunctionType, name: str, place: str) -> None:
         code = f.__code__
-        if is_library(code.co_filename):
+        if is_library_code(code, f.__globals__):
             for cell in f.__closure__ or ():
                 if not _is_empty(cell):
                     self._of_library(cell.cell_contents, name, place)
