@@ -69,6 +69,8 @@ def _arguments(
     from staticgraph.compare.own.subject import check_arguments
 
     if given.inputs is None:
+        if given.size:
+            raise OptionError("diff: --size is of a size that --inputs names")
         inputs = names.get("inputs", ())
         if isinstance(inputs, dict):
             return (), inputs
