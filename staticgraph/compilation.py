@@ -192,8 +192,7 @@ def _with_effects(
     if checks_integers:
         from compiler.passes.integer_checks import integer_checks
 
-        roots, more = integer_checks(roots)
-        effects += more
+        roots, effects = integer_checks(roots, effects)
     if not effects:
         return outputs, updates
     made = with_effects(title, roots, effects)

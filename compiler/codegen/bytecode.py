@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 NOT_FINITE = -4
 """The status of a program that `Stop` ends."""
 
+
+def has_run(status: int) -> bool:
+    """Whether a program ran and stopped: what it printed is not to be printed again."""
+    return status > 0 or status == NOT_FINITE
+
+
 OF_A_CHUNK = ("first", "last", "chunk")
 """What a unit that does one chunk of a loop takes at last: its iterations and its number."""
 

@@ -83,7 +83,25 @@ class LintWarning(UserWarning):
 
 
 class CheckError(StaticGraphError, ValueError):
-    """A `sg.check` does not hold; nothing was updated."""
+    """A `sg.check` does not hold; nothing was updated.
+
+    Attributes:
+        source: the user's line of the check, once it is known.
+    """
+
+    source = ""
+
+
+def located(error: StaticGraphError, source: str, message: str) -> StaticGraphError:
+    """What an op raised, with a message that names its line.
+
+    A check in a loop has its own line, and not those of the loops around it.
+    """
+    if not isinstance(error, CheckError):
+        return type(error)(message)
+    made = CheckError(str(error) if error.source else f"{error} ({source})")
+    made.source = error.source or source
+    return made
 
 
 class MissingExtraError(StaticGraphError, ImportError):

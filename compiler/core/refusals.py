@@ -11,10 +11,10 @@ import linecache
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FrameType
+from types import CodeType, FrameType
 from typing import NoReturn, TypeVar
 
 from compiler.core.errors import CaptureError, EffectError, StaticGraphError
@@ -42,26 +42,52 @@ def by_user(depth: int = 1) -> bool:
     return not is_library(sys._getframe(depth + 1).f_code.co_filename)
 
 
+def is_library_code(code: CodeType, table: Mapping[str, object]) -> bool:
+    """Whether code with these globals is a library's, or was made by one.
+
+    That of dataclasses has the globals of their module; that of named tuples has a name alone.
+    """
+    if code.co_filename != "<string>":
+        return is_library(code.co_filename)
+    if str(table.get("__name__", "")).startswith("namedtuple_"):
+        return True
+    return is_library(str(table.get("__file__", "")))
+
+
 @contextmanager
 def ending_with_refusals() -> Iterator[None]:
     """Raise the first refusal of the block at its end, whatever the block made of it.
 
-    Any other error of the project's gets a note that names the user's line.
+    Any error of the project's whose text does not name the user's line gets a note that does.
     """
     found: list[StaticGraphError] = []
     token = _found.set(found)
     try:
         yield
     except Exception as error:
+<<<<<<< HEAD
         if found and error is not found[0]:
             raise found[0] from error
         if not found and isinstance(error, StaticGraphError):
             error.add_note(f"in a captured function, at {place_of(error)}")
+=======
+        first = found[0] if found else error
+        _add_place(first)
+        if error is not first:
+            raise first from error
+>>>>>>> main
         raise
     finally:
         _found.reset(token)
     if found:
+        _add_place(found[0])
         raise found[0]
+
+
+def _add_place(error: Exception) -> None:
+    named = isinstance(error, CaptureError) or hasattr(error, "__notes__")
+    if isinstance(error, StaticGraphError) and not named:
+        error.add_note(f"in a captured function, at {_place_of(error)}")
 
 
 def remembered(error: Refusal) -> Refusal:

@@ -73,3 +73,9 @@ def gradient_of(source: str) -> str:
     """The op of which a node computes the gradient; empty if it does not."""
     found = _GRADIENT.fullmatch(source)
     return "" if found is None else found[1]
+
+
+def is_line(place: str, asked: str) -> bool:
+    """Whether a `file:line` is the one asked for, by as much of its end as the user gives."""
+    place, asked = place.replace("\\", "/"), asked.replace("\\", "/")
+    return place == asked or place.endswith("/" + asked)

@@ -135,4 +135,4 @@ def _constant(value: Any) -> str:
     for module, text in ((np, "np"), (np.linalg, "np.linalg")):
         if name.isidentifier() and getattr(module, name, None) is value:
             return f"{text}.{name}"
-    raise NotNumpyError(f"{value!r:.80} is none of NumPy's")
+    raise NotNumpyError(f"it needs a {type(value).__name__}, which is none of NumPy's")

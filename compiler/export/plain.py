@@ -24,9 +24,9 @@ from compiler.codegen.bytecode import HostCall
 from compiler.codegen.kernel import emit
 from compiler.codegen.naming import Names
 from compiler.core.dims import Unknown, evaluate
-from compiler.core.errors import OutOfRangeError, StaticGraphError
+from compiler.core.errors import OutOfRangeError, StaticGraphError, located
 from compiler.core.op import op_named
-from compiler.core.source import place_of
+from compiler.core.source import is_line, place_of
 from compiler.core.types import mapped
 from compiler.export.functions import all_names, definitions
 from compiler.export.hosts import host_name
@@ -163,7 +163,7 @@ def _host(call: HostCall, sizes: Mapping[Unknown, int], node: Node) -> Callable[
         try:
             return evaluated(*operands, **attrs)
         except StaticGraphError as error:
-            raise type(error)(f"{error} ({node.source})") from error
+            raise located(error, node.source, f"{error} ({node.source})") from error
         except Exception as error:
             error.add_note(f"in {call.op} ({node.source})")
             raise
@@ -173,5 +173,4 @@ def _host(call: HostCall, sizes: Mapping[Unknown, int], node: Node) -> Callable[
 
 def comes_from(node: Node, line: str) -> bool:
     """Whether a node is of the user's line, which is given as the end of `file:line`."""
-    place = place_of(node.source).replace("\\", "/")
-    return place == line or place.endswith("/" + line.replace("\\", "/"))
+    return is_line(place_of(node.source), line)

@@ -18,6 +18,7 @@ from compiler.core.values import Array
 from compiler.export.plain import LIBRARY, Plain, comes_from, plain
 from compiler.graph.definition import LEAVES, Definition
 from compiler.graph.state import holding, write
+from compiler.inspect.lost import is_finite
 from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime.sizes import check_sizes, sizes_of
 
@@ -37,8 +38,12 @@ def step(
     stdin: TextIO | None,
     stdout: TextIO | None,
     update: bool,
+    told: CompiledRunner,
 ) -> list[Array] | None:
-    """The results of a kernel run under pdb; see `Executable.step`. None if it was left."""
+    """The results of a kernel run under pdb; see `Executable.step`. None if it was left.
+
+    `told`: who is told of inf and nan before anything is updated.
+    """
     if commands is not None and (isinstance(commands, str) or stdin is not None):
         raise OptionError(
             f"step: commands is a list of lines for pdb, instead of stdin; not {commands!r:.80}"
@@ -57,10 +62,16 @@ def step(
     made.forget()  # but for a traceback
     if found is None:
         return None
-    if update and runner.definition.updates:
-        with holding(runner.states, changes=True):
-            write(runner.states, copies)
-    return list(found) if isinstance(found, tuple) else [found]
+    results = list(found) if isinstance(found, tuple) else [found]
+    nodes = runner.definition.nodes
+    changed = {nodes[variable].attrs["key"] for variable, _ in runner.definition.updates}
+    if update and changed:
+        new = {one: copy for one, copy in zip(runner.states, copies, strict=True) if one in changed}
+        if told.lost is not None and not all(map(is_finite, [*results, *new.values()])):
+            told.lost.tell(lambda: told.replay(inputs, {}))
+        with holding(list(new), changes=True):
+            write(list(new), list(new.values()))
+    return results
 
 
 def _stops(made: Plain, definition: Definition, name: str, break_at: object) -> list[int]:

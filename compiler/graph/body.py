@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.core.dims import Dim, Size
-from compiler.core.errors import GraphError, OutOfRangeError, ShapeError, StaticGraphError
+from compiler.core.errors import GraphError, OutOfRangeError, ShapeError, StaticGraphError, located
 from compiler.core.types import TensorType, mapped, same_type
 from compiler.core.values import Value
 from compiler.graph.build import graph_of
@@ -169,4 +169,4 @@ def _evaluated(node: Node, operands: tuple[object, ...]) -> Any:
     try:
         return node.op.evaluate(*operands, **node.attrs)
     except StaticGraphError as error:
-        raise type(error)(f"{error} ({node.source})") from error
+        raise located(error, node.source, f"{error} ({node.source})") from error

@@ -23,7 +23,7 @@ from compiler.core.refusals import refuse, remembered
 from compiler.core.source import Scope, in_scope, scope_of
 from compiler.core.types import DType, Shape, TensorType, as_dtype
 from compiler.core.values import Tree, Value
-from compiler.graph.notes import Promoted, note
+from compiler.graph.notes import Promoted, is_of_integers, note
 from compiler.graph.scope import current_scope
 from compiler.graph.traversal import ancestors
 from compiler.ops import arithmetic, leaves
@@ -389,7 +389,8 @@ def promote(op: Op, operands: Sequence[object]) -> list[Expression]:
 
 def _note_promoted(op: Op, operands: Sequence[Any], converted: Sequence[Expression]) -> None:
     """Note the float32 values that become float64 because of a constant, or of integers."""
-    if any(_is_wide(one) and one.op is not leaves.constant for one in map(opened, operands)):
+    found = [one for one in map(opened, operands) if _is_wide(one)]
+    if not all(one.op is leaves.constant or is_of_integers(one) for one in found):
         return  # somebody computes with float64
     for before, after in zip(map(opened, operands), converted, strict=True):
         if isinstance(before, Expression) and before.dtype == np.float32 and after is not before:
@@ -397,7 +398,10 @@ def _note_promoted(op: Op, operands: Sequence[Any], converted: Sequence[Expressi
             wide = [one for one in others if getattr(one, "dtype", None) == np.float64]
             for other in [*wide, *(one for one in others if not _is_weak(one))][:1]:
                 value, culprit = _described(before), _described(other)
-                note(after, Promoted(op.name, value, culprit, bool(wide)))
+                is_constant = (
+                    bool(wide) and getattr(other, "op", leaves.constant) is leaves.constant
+                )
+                note(after, Promoted(op.name, value, culprit, is_constant))
 
 
 def _is_wide(operand: object) -> bool:

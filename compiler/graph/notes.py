@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import numpy as np
 
 from compiler.core.record import Record, record
 
@@ -45,7 +47,7 @@ class Promoted(Record):
         op: the op that cast it.
         value: its type, and name if it has one.
         other: the other operand.
-        is_constant: whether that is a float64 constant, not an integer tensor.
+        is_constant: whether that is a float64 constant, not integers or what is made of them.
     """
 
     op: str
@@ -70,6 +72,23 @@ class Sibling(Record):
 Note: TypeAlias = "ZeroGradient | Promoted | Sibling"
 
 _notes: dict[int, list[Note]] = {}  # by the serial of the expression; dropped with it
+
+
+def is_of_integers(wide: Any) -> bool:
+    """Whether a float64 expression is made of integers alone, as their mean is."""
+    pending, seen = [wide], {wide.serial}
+    while pending:
+        node = pending.pop()
+        if not node.operands and node.op.name != "constant":
+            return False
+        for one in node.operands:
+            dtype = getattr(one.type, "dtype", None)
+            if dtype is None or dtype == np.float32:
+                return False
+            if dtype == np.float64 and one.serial not in seen:
+                seen.add(one.serial)
+                pending.append(one)
+    return True
 
 
 def note(expression: Noted, what: Note) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from contextvars import ContextVar
 
 from compiler.core.errors import OptionError
@@ -11,8 +10,7 @@ from compiler.core.errors import OptionError
 _path: ContextVar[tuple[str, ...]] = ContextVar("scope", default=())
 
 
-@contextmanager
-def scope(name: str) -> Iterator[None]:
+class scope(ContextDecorator):  # noqa: N801  used as a function is
     """Inside the block, expressions belong to the part of the program that is called `name`.
 
     Scopes nest. They are names for people alone: pictures (`executable.view`, `draw(fold=...)`)
@@ -33,13 +31,19 @@ def scope(name: str) -> Iterator[None]:
         >>> y.scope
         ('layer1',)
     """
-    if not isinstance(name, str) or not name:
-        raise OptionError(f"scope: the name is a text of at least one character, not {name!r:.80}")
-    token = _path.set((*_path.get(), name))
-    try:
-        yield
-    finally:
-        _path.reset(token)
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str) or not name:
+            raise OptionError(
+                f"scope: the name is a text of at least one character, not {name!r:.80}"
+            )
+        self.name = name
+
+    def __enter__(self) -> None:
+        _path.set((*_path.get(), self.name))
+
+    def __exit__(self, *raised: object) -> None:
+        _path.set(_path.get()[:-1])
 
 
 def current_scope() -> tuple[str, ...]:

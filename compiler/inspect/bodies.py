@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.core.errors import StaticGraphError
+from compiler.core.errors import StaticGraphError, located
 from compiler.graph.body import Body
 from compiler.graph.definition import Node
 from compiler.graph.expression import Expression
@@ -98,7 +98,7 @@ def run_body(
             else:
                 value = node.op.evaluate(*operands, **node.attrs)
         except StaticGraphError as error:
-            raise type(error)(f"{error} ({node.source})") from error
+            raise located(error, node.source, f"{error} ({node.source})") from error
         step(node, operands, value)
         return value
 

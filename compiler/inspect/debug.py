@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import NonFiniteWarning
-from compiler.core.source import gradient_of, place_of
+from compiler.core.source import gradient_of, is_line, place_of
 from compiler.core.types import type_of
 from compiler.core.values import Value
 from compiler.graph.definition import Definition, Node
@@ -74,7 +74,7 @@ class Trace:
 
     def at(self, line: str) -> list[Step]:
         """The steps that come from a line, given as the end of `file:line`: `"train.py:12"`."""
-        return [step for step in self.steps if step.source.endswith(line)]
+        return [step for step in self.steps if is_line(place_of(step.source), line)]
 
     @property
     def forward(self) -> Trace:

@@ -21,7 +21,7 @@ from compiler.codegen.kernel import Kernel
 from compiler.core.dims import Unknown
 from compiler.core.errors import OptionError
 from compiler.core.reports import Report, collecting
-from compiler.core.source import gradient_of, mark_of, marked, place_of
+from compiler.core.source import gradient_of, is_line, mark_of, marked, place_of
 from compiler.graph.body import Body
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition, Node, intern_key
@@ -114,9 +114,10 @@ def explain(
 
 def _title(name: str, ops: list[ExplainedOp], kernel: Kernel, sizes: Mapping[Unknown, int]) -> str:
     groups = sum(len(region.fusion.groups) for region in kernel.root.all())
-    taken = "".join(f", {atom} = {size}" for atom, size in sizes.items())
+    taken = ", ".join(f"{atom} = {size}" for atom, size in sizes.items())
     runs = sum(len(one.becomes) for one in ops)
-    return f"{name}: {len(ops)} ops as defined, {runs} that run, in {groups} groups{taken}"
+    said = f"{len(ops)} ops as defined, {runs} that run, in {groups} group{'s' * (groups != 1)}"
+    return f"{name}: {said}" + (f"; memory and threads as with {taken}" if taken else "")
 
 
 def _explained(
@@ -239,7 +240,7 @@ def _asked(
         found = [one for one in ops if one.number == asked]
         hint = f"nodes are 0 to {max((one.number for one in ops), default=-1)}"
     elif _LINE.fullmatch(asked):
-        found = [one for one in ops if _is_line(one.line, asked)]
+        found = [one for one in ops if is_line(one.line, asked)]
         lines = sorted({os.path.basename(one.line) for one in ops}, key=_by_number)
         hint = f"its ops are of {_few(lines)}"
     else:
@@ -266,10 +267,6 @@ def _number_of(asked: Expression, definition: Definition) -> int | None:
             return None
         ids[one.serial] = number
     return ids[asked.serial]
-
-
-def _is_line(line: str, asked: str) -> bool:
-    return line == asked or line.endswith(os.sep + asked)
 
 
 def _by_number(line: str) -> tuple[str, int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.core import dims
 from compiler.core.dims import Unknown
-from compiler.core.errors import FeedError, GraphError, ShapeError, StaticGraphError
+from compiler.core.errors import FeedError, GraphError, ShapeError, StaticGraphError, located
 from compiler.core.types import TupleType, Type, collecting_assumptions, mapped, type_of
 from compiler.core.values import Array
 from compiler.graph.body import Body
@@ -135,7 +135,7 @@ def _evaluate(
             else:
                 value = node.op.evaluate(*arrays, **attrs)
     except StaticGraphError as error:
-        raise type(error)(f"{error}, in {_place(node)}") from error
+        raise located(error, node.source, f"{error}, in {_place(node)}") from error
     except Exception as error:
         error.add_note(f"in {_place(node)}")
         raise

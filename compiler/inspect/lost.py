@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -51,7 +52,8 @@ class Lost:
         """
         if not self.is_looking:
             return
-        self.report = look()
+        found = look()
+        self.report = found if found.lost else replace(found, rounded=True)
         if self.policy == "raise":
             raise NonFiniteError(str(self.report), self.report)
         self.is_looking = False

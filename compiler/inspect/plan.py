@@ -141,6 +141,8 @@ class Plan:
         Raises:
             OptionError: one is missing, or is none of them, or no size.
         """
+        if not isinstance(sizes, Mapping | None):
+            raise OptionError(f"plan: sizes is a dict by names, not {sizes!r:.80}")
         given = {**(sizes or {}), **named}
         known = {str(atom): atom for atom in self._unknowns()}
         if given.keys() != known.keys():

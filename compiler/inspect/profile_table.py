@@ -147,7 +147,8 @@ class Profile:
         bar = "" if indent else "#" * round(WIDTH * step.share / longest)
         times = f" ({step.runs} times)" if step.runs > 1 else ""
         lines = ", ".join(dict.fromkeys(map(os.path.basename, step.lines)))
-        text = f"{indent}{', '.join(_counted(step.ops))}{times}  <- {lines}"
+        what = f"{', '.join(_counted(step.ops))}{times}"
+        text = f"{indent}{what}  <- {lines}" if lines else f"{indent}{what or 'bookkeeping'}"
         cells = _amounts(step.seconds, step.bytes, step.flops)
         limit = ""
         if self.limits is not None and self._is_told(step):

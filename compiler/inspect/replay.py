@@ -111,6 +111,7 @@ class Replay:
         rewrites: the rewrites without which what ran gives finite values, where the graph as it was
             defined does.
         compiled: whether a kernel ran.
+        rounded: whether the kernel gave inf or nan, and op by op all is finite.
     """
 
     name: str
@@ -120,11 +121,12 @@ class Replay:
     ran: tuple[Origin, ...]
     rewrites: tuple[str, ...]
     compiled: bool
+    rounded: bool = False
 
     @property
     def is_finite(self) -> bool:
         """Whether the outputs and updates of what ran are finite."""
-        return not (self.ran if self.compiled else self.lost)
+        return not self.rounded and not (self.ran if self.compiled else self.lost)
 
     @property
     def first(self) -> Origin | None:
@@ -135,7 +137,13 @@ class Replay:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        if not self.lost:
+        if self.rounded:
+            yield (
+                f"{self.name}: an output or update is not finite, and op by op with NumPy all is: "
+                "a kernel adds and rounds in another order, and something is near the largest "
+                "number"
+            )
+        elif not self.lost:
             yield f"{self.name}: all outputs and updates are finite"
         else:
             defined = "as it was defined, " if self.is_finite else ""
@@ -158,11 +166,6 @@ class Replay:
             yield f"the graph as it was defined gives finite values: a rewrite does not: {named}"
         elif self.causes:
             yield "the graph that ran, after rewrites, gives finite values op by op with NumPy"
-        else:
-            yield (
-                "op by op with NumPy all is finite: a kernel adds and rounds in another order, "
-                "and something is near the largest number"
-            )
 
 
 def _listed(origins: Sequence[Origin]) -> Iterator[str]:
@@ -320,7 +323,7 @@ class _Look:
         if (nan and not had_nan) or (inf and not had_nan and not had_inf):
             found = _origin(node, operands, value, path)
             frame.found[key] = next(self.order), found
-            if found.operands:
+            if found.operands and not inside:  # else an op in the loop or branch made it
                 self.made.setdefault((found.op, found.source), found)
 
     def causes(self, roots: Sequence[Key]) -> list[tuple[int, Origin]]:
@@ -422,7 +425,9 @@ def _origin(
 ) -> Origin:
     given = [one for one in _flat(operands) if isinstance(one, np.ndarray | np.generic)]
     array = next(np.asarray(one) for one in _flat([value]) if any(_lost_in([one])))
-    wrong = ~np.isfinite(array)
+    # nan is what is new beside inf that was there before
+    is_new_nan = np.isnan(array).any() and _lost_in(given) == (False, True)
+    wrong = np.isnan(array) if is_new_nan else ~np.isfinite(array)
     place = tuple(map(int, np.argwhere(wrong)[0]))
     first = [float(array[place])]
     if node.op.elementwise:

@@ -97,9 +97,9 @@ _is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def quiet(when: bool = True) -> Iterator[None]:
     """Nothing is printed inside the block: a call is run again, or many times to be measured."""
-    token = _is_quiet.set(True)
+    token = _is_quiet.set(when or _is_quiet.get())
     try:
         yield
     finally:
@@ -116,9 +116,16 @@ def _show(token: Any, *values: Any, text: UserText, batched: bool, place: int) -
 def _require(
     token: Any, holds: Any, *values: Any, text: UserText, batched: bool, place: int
 ) -> Any:
-    if not np.all(holds):
+    held = np.asarray(holds)
+    if held.dtype.kind != "b":
+        raise _no_bool(f"{held.dtype}{list(held.shape)}")
+    if not held.all():
         raise CheckError(f"check: {formatted(text.text, values)}{_iteration(token, batched)}")
     return np.array(token)
+
+
+def _no_bool(found: object) -> DTypeError:
+    return DTypeError(f"check: the condition is {found}, not bool: compare it with something")
 
 
 def _show_type(token: TensorType, *values: object, text: UserText, **attrs: object) -> TensorType:
@@ -131,7 +138,7 @@ def _require_type(
 ) -> TensorType:
     user_text("check", text.text, len(values))
     if holds.dtype.kind != "b":
-        raise DTypeError(f"check: the condition is {holds}, not bool: compare it with something")
+        raise _no_bool(holds)
     return token
 
 

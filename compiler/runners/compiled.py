@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from compiler.codegen.bytecode import NOT_FINITE
+from compiler.codegen.bytecode import NOT_FINITE, has_run
 from compiler.core import fork
 from compiler.core.arrays import row_major
 from compiler.core.dims import Unknown, atoms
@@ -21,6 +21,7 @@ from compiler.graph.definition import Definition
 from compiler.graph.state import State, holding
 from compiler.graph.strided import Order, view_inputs
 from compiler.llvm.watch import BUSY
+from compiler.ops.effects import quiet
 from compiler.runners.runner import Mode
 from compiler.runners.strided import MOST_KERNELS, Strided, compile_strided, order_of
 from compiler.runtime import threads
@@ -201,14 +202,17 @@ class CompiledRunner:
             if given is None:
                 results = self.call(workspace.table, *args)
                 if results.__class__ is int:
-                    results = self.run_checked(workspace, args)
+                    results = self.run_checked(workspace, args, results)
             else:
                 results = self.fill(workspace.table, *args, *given)
         finally:
             self.idle.append(workspace)
         if given is None:
             return self.restructure(results)
-        return self._run_into(given, args) if results.__class__ is int else self.restructure(given)
+        if results.__class__ is int:
+            with quiet(has_run(results)):
+                return self._run_into(given, args)
+        return self.restructure(given)
 
     def _run_into(self, given: list[Any], args: Sequence[object]) -> Any:
         """Run with the results in the arrays that are given; what is wrong with them is found."""
@@ -237,19 +241,23 @@ class CompiledRunner:
         finally:
             self.idle.append(workspace)
 
-    def run_checked(self, workspace: Workspace, args: Sequence[object]) -> list[Array]:
-        """Validate the inputs, set the workspace up for their sizes, and run."""
+    def run_checked(self, workspace: Workspace, args: Sequence[object], status: int) -> list[Array]:
+        """Validate the inputs, set the workspace up for their sizes, and run after `status`."""
         inputs = as_inputs(self.name, self.feeds, args)
+        ran = has_run(status)
         if workspace.layout is not None:  # Python's numbers, say, where the sizes are as before
-            results = self.call(workspace.table, *inputs)
+            with quiet(ran):
+                results = self.call(workspace.table, *inputs)
             if results.__class__ is not int:
                 return results
+            ran = ran or has_run(results)
         kernel, arrays, sizes = self.suited(inputs)
         layout = kernel._layout_for(sizes)
-        if kernel is not self:
-            return kernel._run_with(layout, arrays, into=False, told=(self, inputs))
-        self._set_up(workspace, layout)
-        return self._entered(workspace, self.call, arrays, (self, inputs))
+        with quiet(ran):
+            if kernel is not self:
+                return kernel._run_with(layout, arrays, into=False, told=(self, inputs))
+            self._set_up(workspace, layout)
+            return self._entered(workspace, self.call, arrays, (self, inputs))
 
     def suited(
         self, arrays: Sequence[Array]
@@ -312,7 +320,8 @@ class CompiledRunner:
             with holding(self.states, changes=bool(self.definition.updates)):
                 results = self._unguarded(workspace, trampoline, arrays)
         if isinstance(results, int) and results == NOT_FINITE:
-            results = self._looked_into(workspace, trampoline, arrays, *told)
+            with quiet(has_run(results)):
+                results = self._looked_into(workspace, trampoline, arrays, *told)
         return self._checked(workspace, results)
 
     def _looked_into(

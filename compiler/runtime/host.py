@@ -15,7 +15,7 @@ import numpy as np
 
 from compiler.codegen.bytecode import HostArray, HostCall
 from compiler.core.dims import Unknown, evaluate
-from compiler.core.errors import GraphError, StaticGraphError
+from compiler.core.errors import GraphError, StaticGraphError, located
 from compiler.core.op import op_named
 from compiler.core.types import mapped
 
@@ -92,7 +92,7 @@ class HostStep:
             with np.errstate(all="ignore"):
                 value = self.evaluate(*arrays, **self.attrs)
         except StaticGraphError as error:
-            raise type(error)(f"{error} ({self.where})") from error
+            raise located(error, self.where, f"{error} ({self.where})") from error
         except Exception as error:
             error.add_note(f"in {self.name} ({self.where})")
             raise

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.core.errors import CheckError
+from compiler.core.errors import CheckError, OptionError
 from compiler.core.op import Attrs, Op
+from compiler.core.pytree import leaves
 from compiler.core.user_text import UserText
 from compiler.core.values import Tree, Value
 from compiler.graph.effects import emit, is_collecting
@@ -34,7 +35,7 @@ def print(text: str, *values: Value) -> Tree:  # noqa: A001
         The value, or a tuple of them if there are several, or None.
 
     Raises:
-        OptionError: the text is no format of so many values.
+        OptionError: the text is no format of so many values, or one is a list of expressions.
         GraphError: nothing that is read belongs to a graph.
 
     Example:
@@ -78,6 +79,12 @@ def check(condition: Value, message: str, *values: Value) -> None:
 
 
 def _apply(op: Op, text: UserText, values: tuple[Value, ...]) -> None:
+    for value in values:
+        if isinstance(value, tuple | list | dict) and any(map(is_symbolic, leaves(value))):
+            raise OptionError(
+                f"{op.name}: a {type(value).__name__} of expressions is no value: give each of "
+                "them by itself"
+            )
     attrs: Attrs = {"text": text, "batched": False}
     if is_collecting() or any(map(is_symbolic, values)):
         emit(op, [as_expression(op, value, None) for value in values], attrs)

@@ -187,7 +187,8 @@ def main() -> None:
     try:
         serve(json.loads(sys.argv[1]), reply)
     except Exception as error:
-        reply({"failure": f"{type(error).__name__}: {error}"})
+        lines = [str(error), *getattr(error, "__notes__", ())]
+        reply({"failure": f"{type(error).__name__}: {'; '.join(lines)}"})
 
 
 if __name__ == "__main__":

@@ -69,6 +69,8 @@ def _arguments(
     from staticgraph.compare.own.subject import check_arguments
 
     if given.inputs is None:
+        if given.size:
+            raise OptionError("diff: --size is of a size that --inputs names")
         inputs = names.get("inputs", ())
         if isinstance(inputs, dict):
             return (), inputs
@@ -95,7 +97,10 @@ def _sizes(texts: Sequence[str], names: Sequence[str]) -> dict[str, int]:
 
 
 def _show(found: Diff) -> None:
-    """The table, those that are too far apart in red, and the verdict."""
+    """The table, those that are too far apart in red, and the verdict; to pipes as text."""
+    if not sys.stdout.isatty():
+        print(found)
+        return
     try:
         from rich.console import Console
         from rich.table import Table

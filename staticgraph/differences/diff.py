@@ -80,6 +80,9 @@ def diff(
     """
     if not isinstance(bound, int | float) or not bound >= 0:
         raise OptionError(f"diff: the bound is a number of units, not {bound!r:.80}")
+    for option, value in {"gradient": gradient, "exact": exact}.items():
+        if not isinstance(value, bool):
+            raise OptionError(f"diff: {option} is True or False, not {value!r:.80}")
     with _by_numpy(exact):
         program = program_of(f, inputs, named, gradient)
         eager = None if program.eager is None else program.eager()

@@ -24,6 +24,7 @@ from compiler.graph.state import holding
 from compiler.graph.traversal import ancestors
 from compiler.ops import leaves as leaf_ops
 from compiler.runtime.arguments import as_inputs, in_order
+from compiler.runtime.sizes import check_sizes, sizes_of
 from compiler.transforms.autodiff import pullback
 from staticgraph.executables.executable import Executable
 from staticgraph.leaves import placeholder
@@ -82,6 +83,7 @@ def _of_executable(f: Executable, args: Sequence[object], kwargs: dict[str, Any]
     given = in_order(f.name, f.feeds, args, kwargs) if kwargs else args
     arrays = list(map(row_major, as_inputs(f.name, f.feeds, given)))
     definition = f.definition
+    check_sizes(definition, sizes_of(f.feeds, arrays))
     made = definition.expressions()
     inputs = dict(zip([made[i] for i in definition.inputs], arrays, strict=True))
     variables = [node for node in made if node.op is leaf_ops.variable]

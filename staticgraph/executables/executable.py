@@ -142,7 +142,7 @@ class Executable(Inspected):
         try:
             results = self._kernel.call(workspace.table, *args)
             if results.__class__ is int:
-                results = self._kernel.run_checked(workspace, args)
+                results = self._kernel.run_checked(workspace, args, results)
         finally:
             self._idle.append(workspace)
         return self.restructure(results)

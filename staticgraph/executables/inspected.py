@@ -151,7 +151,7 @@ class Inspected:
         Example:
             >>> x = sg.placeholder("x", (None,), "float64")
             >>> print(sg.compile([x], sg.log1p(sg.exp(x)), name="f").explain("log1p"))
-            f: 3 ops as defined, 1 that run, in 1 groups, x.0 = 1024
+            f: 3 ops as defined, 1 that run, in 1 group; memory and threads as with x.0 = 1024
             <BLANKLINE>
             ...
               log1p float64[x.0] -> softplus
@@ -242,6 +242,7 @@ class Inspected:
             OptionError: nothing in the kernel comes from `break_at`; the lines, ops or names that
                 there are are listed.
             FeedError, DTypeError, ShapeError, OutOfRangeError: as a call does.
+            NonFiniteError: with `update` and `on_nonfinite="raise"`; nothing is updated.
             AttributeError: it runs op by op (`debug`), without a kernel.
 
         Example:
@@ -257,8 +258,9 @@ class Inspected:
         """
         from compiler.export.stepping import step
 
-        runner = self.runner.compiled("step").unchecked()
-        found = step(runner, args, kwargs, break_at, commands, stdin, stdout, update)
+        told = self.runner.compiled("step")
+        runner = told.unchecked()
+        found = step(runner, args, kwargs, break_at, commands, stdin, stdout, update, told)
         return None if found is None else self.restructure(found)
 
     def replay(self, /, *args: object, **kwargs: object) -> Replay:
@@ -321,7 +323,7 @@ class Inspected:
 
         Args:
             rewrites: unless a placeholder has this name: False for the graph as it was defined,
-                True for the one that runs, after all rewrites.
+                True for the one that runs, after all rewrites (none in debug mode).
             iterations: unless a placeholder has this name: of how many iterations of each loop the
                 steps are kept; 3 if it is not given, None for all.
 
@@ -333,7 +335,10 @@ class Inspected:
         """
         from staticgraph.executables.traces import trace_of
 
-        return trace_of(self.definition, lambda: self.lowered, self.name, args, kwargs)
+        def ran() -> nx.MultiDiGraph[int]:
+            return self.graph if self._settled().mode.debug else self.lowered
+
+        return trace_of(self.definition, ran, self.name, args, kwargs)
 
     def draw(self, path: Any = None, **options: Any) -> Drawing:
         """Draw the graph as it was defined, to an SVG, PNG or PDF file if a path is given.

@@ -25,7 +25,7 @@ import numpy as np
 
 from compiler.core.dims import Dim
 from compiler.core.errors import OptionError
-from compiler.core.refusals import is_library, refuse, refuse_effect, remembered
+from compiler.core.refusals import is_library, is_library_code, refuse, refuse_effect, remembered
 from compiler.graph.expression import is_own, is_symbolic
 from staticgraph.tracing.code import type_questions
 from staticgraph.tracing.guards import Guards, Read, reads_of_containers, shown
@@ -128,7 +128,7 @@ def _line_of(surroundings: Surroundings, again: Callable[[], object], given: Gua
     """The line after which the surroundings are others; None under a debugger."""
     if sys.gettrace() is not None:
         return None
-    fresh = Surroundings(surroundings.roots, surroundings.on_tensors, surroundings.own)
+    fresh = surroundings.again()
     states = [*shared_states(), *fresh.states]
     found: list[str] = []
     at: dict[FrameType, int] = {}
@@ -259,12 +259,16 @@ def _better(what: str, instead: str) -> str:
 
 def _of_library(frame: FrameType) -> bool:
     """Whether code is a library's, or was made by one, as that of dataclasses."""
+<<<<<<< HEAD
     file = frame.f_code.co_filename
     if file != "<string>":
         return is_library(file)
     if str(frame.f_globals.get("__name__", "")).startswith("namedtuple_"):
         return True
     return is_library(str(frame.f_globals.get("__file__", "")))
+=======
+    return is_library_code(frame.f_code, frame.f_globals)
+>>>>>>> main
 
 
 def _place(frame: FrameType) -> str:

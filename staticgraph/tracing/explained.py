@@ -31,6 +31,17 @@ class Retrace:
         )
 
 
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _line_of(read: Read) -> str:
+    if read.kind == "code":
+        return f"{read.name}, at {read.place}"
+    where = "" if read.place == "?" else f", read at {read.place}"
+    return f"{read.name} is {shown(read.value)}{where}"
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """What is known of a captured function; printed, it is readable.
@@ -62,13 +73,16 @@ class Explanation:
                    default=0.0)  # fmt: skip
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {sum(len(traces) for _, traces in self.traces)} traces"]
+        lines = [f"{self.name}: {_counted(sum(len(traces) for _, traces in self.traces), 'trace')}"]
         for _, traces in self.traces:
-            lines += [f"  {trace}" for trace in traces]
+            for trace in traces:
+                lines.append(f"  {trace}")
+                if trace.needed:
+                    lines.append(f"    with sizes known: {trace.needed}")
 
         guards = self.guards
-        lines.append(f"{len(guards)} guards, {self.cost * 1e6:.2f} us a call")
-        lines += [f"  {one.name} is {shown(one.value)}, read at {one.place}" for one in guards]
-        lines.append(f"traced again {len(self.retraces)} times")
+        lines.append(f"{_counted(len(guards), 'guard')}, {self.cost * 1e6:.2f} us a call")
+        lines += [f"  {_line_of(one)}" for one in guards]
+        lines.append(f"traced again {_counted(len(self.retraces), 'time')}")
         lines += [f"  {one}" for one in self.retraces]
         return "\n".join(lines)

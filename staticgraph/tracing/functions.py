@@ -411,8 +411,8 @@ class Function:
             if one.guards.hold() and all(map(_same_static, one.statics, statics)):
                 return one
         settings = _settings([*found.arrays, *self._own, *found.modules])
-        roots = [self._f, *self._own, *statics, *settings]
-        around = Surroundings(roots, on_tensors, self._own, statics)
+        roots = [self._f, *self._own, *statics]
+        around = Surroundings(roots, on_tensors, self._own, statics, settings)
         if kept:
             self._retraces.append(Retrace(around, kept[0].guards.changes()))
         if len(kept) >= KEPT:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import is_
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -317,5 +318,11 @@ def shown(value: object) -> str:
     """A value for messages."""
     if value is _MISSING:
         return "nothing"
+    if isinstance(value, FunctionType):
+        value = value.__code__
+    if isinstance(value, CodeType):
+        return f"that at {value.co_filename}:{value.co_firstlineno}"
+    if isinstance(value, ModuleType):
+        return f"the module {value.__name__}"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -29,8 +29,13 @@ from typing import Any
 
 import numpy as np
 
+<<<<<<< HEAD
 from compiler.core.op import Op
 from compiler.core.refusals import is_library
+=======
+from compiler.core.op import Op, Operand
+from compiler.core.refusals import is_library, is_library_code
+>>>>>>> main
 from compiler.graph.expression import Expression, is_own
 from staticgraph.tracing.code import Named, named
 from staticgraph.tracing.guards import Guards, Read, reads_of_array
@@ -63,6 +68,7 @@ class Surroundings:
             read are operands of the trace; else they are compared.
         own: modules whose parameters and buffers are operands.
         statics: the static arguments, which are roots too.
+        settings: lists of one that the engine's own code reads: its default dtype.
 
     Attributes:
         guards: the reads.
@@ -77,8 +83,10 @@ class Surroundings:
         on_tensors: bool,
         own: Sequence[object] = (),
         statics: Sequence[object] = (),
+        settings: Sequence[list[Any]] = (),
     ) -> None:
         self.statics = statics
+        self.settings = settings
         self.roots = list(roots)
         self.on_tensors = on_tensors
         self.own = own
@@ -110,6 +118,7 @@ class Surroundings:
             self.tables: set[int] = set()
             for root in self.roots:
                 self._value(root, "the function", "?")
+<<<<<<< HEAD
             if (len(self._names), self._reflects, self._catches) == before:
                 break
         self.guards = Guards([*self.reads, *self._extra])
@@ -117,6 +126,17 @@ class Surroundings:
     def begin(self) -> None:
         """Note the states as they are: they may have moved on since they were found."""
         self._states = {key: one.now() for key, one in self._states.items()}
+=======
+            for table in self.settings:
+                self._item(table, 0, "the default dtype", "?")
+            if (len(self._names), self._reflects) == before:
+                break
+        self.guards = Guards([*self.reads, *self._extra])
+
+    def again(self) -> Surroundings:
+        """The same, followed anew."""
+        return Surroundings(self.roots, self.on_tensors, self.own, settings=self.settings)
+>>>>>>> main
 
     def add_read(self, read: Read) -> None:
         """Take a read that was only seen when it happened."""
@@ -203,7 +223,7 @@ class Surroundings:
 
     def _function(self, f: FunctionType, name: str, place: str) -> None:
         code = f.__code__
-        if is_library(code.co_filename):
+        if is_library_code(code, f.__globals__):
             for cell in f.__closure__ or ():
                 if not is_empty(cell):
                     self._of_library(cell.cell_contents, name, place)

@@ -19,6 +19,7 @@ from compiler.inspect.given import given_inputs
 from compiler.inspect.profile import profile as profiled
 from compiler.inspect.profile_table import Profile
 from compiler.ops import leaves
+from compiler.ops.effects import quiet
 from compiler.runners.compiled import CompiledRunner
 from compiler.runners.runner import Runner
 from staticgraph.view.model import Subject, model_of
@@ -112,7 +113,8 @@ def _check_path(path: str | os.PathLike[str] | None) -> None:
 
 def _made(subject: Subject, path: str | os.PathLike[str] | None) -> View:
     _check_path(path)
-    made = View(page(model_of(subject)), subject.title)
+    with quiet():  # looking prints nothing
+        made = View(page(model_of(subject)), subject.title)
     if path is not None:
         made.save(path)
     return made

@@ -15,6 +15,7 @@ from compiler.inspect.lint.certain import (
     float64_message,
     is_stopped,
     normalises_batch,
+    slips_of_variables,
     softmax_over_batch,
     trains,
 )
@@ -43,26 +44,70 @@ def softmax_over_first_axis(program: Program, node: Node) -> str | None:
     )
 
 
+_RESHAPED = ("broadcast_to", "expand_dims", "reshape", "squeeze", "transpose")
+_WEIGHED = (*_RESHAPED, "strided_slice", "take", "take_along_axis", "multiply", "matmul", "sum")
+
+
 @advice("divide")
 def softmax_by_hand(program: Program, node: Node) -> str | None:
-    """exp(x) / sum(exp(x)), which overflows where x is large."""
-    above, below = program.operand(node, 0), program.operand(node, 1)
-    while below.op.name in ("broadcast_to", "expand_dims", "reshape"):
-        below = program.operand(below, 0)
-    if above.op.name != "exp" or below.op.name != "sum" or is_gradient(node):
+    """exp(x) / sum(exp(x)), or a part or weighted sum of it, which overflows where x is large."""
+    total = _summed_exp(program, program.operand(node, 1))
+    if total is None or is_gradient(node):
         return None
-    if program.operand(below, 0).id != above.id or _is_shifted(program, above):
+    exp = program.operand(total, 0)
+    if not _is_made_of(program, program.operand(node, 0), exp):
         return None
-    largest = np.log(np.finfo(node.type.dtype).max)
     return (
-        f"divide: exp(x) / sum(exp(x)) of {described(program.operand(above, 0))} is inf / inf "
-        f"where x is above {largest:.0f}: write sg.softmax(x, axis={below.attrs['axes'][0]})"
+        f"divide: exp(x) / sum(exp(x)) of {described(program.operand(exp, 0))} is inf / inf "
+        f"where x is above {_largest(exp):.0f}: write sg.softmax(x, axis={total.attrs['axes'][0]})"
     )
 
 
-def _is_shifted(program: Program, exp: Node) -> bool:
-    """Whether the argument of an exp is a difference, as from a maximum."""
-    return program.operand(exp, 0).op.name == "subtract"
+@advice("log")
+def logsumexp_by_hand(program: Program, node: Node) -> str | None:
+    """log(sum(exp(x))), which overflows where x is large."""
+    total = _summed_exp(program, program.operand(node, 0))
+    if total is None or is_gradient(node):
+        return None
+    exp = program.operand(total, 0)
+    return (
+        f"log: log(sum(exp(x))) of {described(program.operand(exp, 0))} is inf where x is above "
+        f"{_largest(exp):.0f}: write sg.logsumexp(x, axis={total.attrs['axes'][0]})"
+    )
+
+
+def _summed_exp(program: Program, node: Node) -> Node | None:
+    """The sum of an exp of what may be large, also reshaped; None of anything else."""
+    while node.op.name in _RESHAPED:
+        node = program.operand(node, 0)
+    if node.op.name != "sum" or program.operand(node, 0).op.name != "exp":
+        return None
+    return None if _is_bounded(program, program.operand(program.operand(node, 0), 0)) else node
+
+
+def _is_made_of(program: Program, node: Node, exp: Node) -> bool:
+    """Whether a value is an exp, or a part or a weighted sum of it."""
+    pending, seen = [node.id], set[int]()
+    while pending:
+        at = pending.pop()
+        if at == exp.id:
+            return True
+        if at not in seen and program.nodes[at].op.name in _WEIGHED:
+            seen.add(at)
+            pending += program.nodes[at].operands
+    return False
+
+
+def _is_bounded(program: Program, node: Node) -> bool:
+    """Whether a value is a difference, as from a maximum, or cannot be large."""
+    if node.op.name == "negative":
+        return program.operand(node, 0).op.name in ("abs", "square", "relu", "softplus", "exp")
+    return node.op.name in ("subtract", "minimum", "clamp", "log_softmax", "tanh", "sigmoid")
+
+
+def _largest(exp: Node) -> float:
+    """Above which argument an exp of its dtype is inf."""
+    return float(np.log(np.finfo(exp.type.dtype).max))
 
 
 @advice("where")
@@ -124,11 +169,13 @@ def never_updated(program: Program) -> Iterator[tuple[str, str]]:
         return
     updated = {variable for variable, _ in updates}
     first = described(program.nodes[min(updated)])
+    told = slips_of_variables(program)
     for node in program.nodes:
         if node.op is not leaves.variable or node.type.dtype.kind != "f" or not node.type.ndim:
             continue
-        changes = node.id in updated or node.attrs["key"].changes
-        if not changes and not _is_only_stopped(program, node):
+        state = node.attrs["key"]
+        changes = node.id in updated or state.changes
+        if not changes and state not in told and not _is_only_stopped(program, node):
             yield (
                 f"{described(node)} is read and never updated, although {first} is: add it to "
                 "the updates; if it is to stay, write sg.constant, or sg.stop_gradient of it",

@@ -184,6 +184,17 @@ def _is_float64(node: Node) -> bool:
 @certain_of_all
 def gradient_not_used(program: Program) -> Iterator[tuple[str, str]]:
     """A variable whose gradient was taken with those of others, which are updated: it is not."""
+    for target, used in _forgotten(program):
+        yield (
+            f"{described(target)} is never updated: its gradient was taken together with "
+            f"that of {described(used)}, which is updated, and is not used: add it to "
+            "the updates, or take no gradient by it",
+            target.source,
+        )
+
+
+def _forgotten(program: Program) -> Iterator[tuple[Expression, Expression]]:
+    """Variables whose gradients are not used, each with one whose gradient is."""
     updated = {program.nodes[variable].attrs["key"] for variable, _ in program.definition.updates}
     for _, what in program.notes:
         if not isinstance(what, Sibling) or not updated:
@@ -196,31 +207,40 @@ def gradient_not_used(program: Program) -> Iterator[tuple[str, str]]:
         ]
         for serial, target in zip(what.serials, targets, strict=True):
             if used and serial not in program.expressions and _is_forgotten(target, updated):
-                yield (
-                    f"{described(target)} is never updated: its gradient was taken together with "
-                    f"that of {described(used[0])}, which is updated, and is not used: add it to "
-                    "the updates, or take no gradient by it",
-                    target.source,
-                )
+                yield target, used[0]
 
 
 @certain_of_all
 def bias_never_updated(program: Program) -> Iterator[tuple[str, str]]:
     """A bias that is 0 everywhere and stays so, in a program that trains other variables."""
+    for node in _zero_biases(program):
+        updated = min(variable for variable, _ in program.definition.updates)
+        yield (
+            f"{described(node)} is 0 everywhere, is added, and never updated, although "
+            f"{described(program.nodes[updated])} is updated: it stays 0: give it to "
+            "minimize, or to the updates",
+            node.source,
+        )
+
+
+def _zero_biases(program: Program) -> Iterator[Node]:
+    """Biases that stay 0 in a program that trains other variables, not told of as forgotten."""
     updates = program.definition.updates
-    if not updates or not any(trains(program, new) for _, new in updates):
+    if not any(trains(program, new) for _, new in updates):
         return
-    updated = {variable for variable, _ in updates}
+    known = {variable for variable, _ in updates}
+    forgotten = {target.attrs["key"] for target, _ in _forgotten(program)}
     for node in program.nodes:
-        if node.op is leaves.variable and node.id not in updated and _is_bias(program, node):
+        if node.op is leaves.variable and node.id not in known and _is_bias(program, node):
             state = node.attrs["key"]
-            if not state.changes and not state.array.any():
-                yield (
-                    f"{described(node)} is 0 everywhere, is added, and never updated, although "
-                    f"{described(program.nodes[min(updated)])} is updated: it stays 0: give it to "
-                    "minimize, or to the updates",
-                    node.source,
-                )
+            if not state.changes and not state.array.any() and state not in forgotten:
+                yield node
+
+
+def slips_of_variables(program: Program) -> set[object]:
+    """The variables that a certain rule tells of because nothing updates them."""
+    forgotten = {target.attrs["key"] for target, _ in _forgotten(program)}
+    return forgotten | {node.attrs["key"] for node in _zero_biases(program)}
 
 
 def trains(program: Program, new: int) -> bool:

@@ -40,16 +40,17 @@ def comparison(task: Task, contest: Contest, missing: Sequence[Entry], date: str
         compile_cold=cold,
         compile_warm=warm,
         points=tuple(points),
-        static=static_form(task),
+        static=static_form(task, not last.get("needs")),
         graph=last.get("graph", ""),
         kernel=last.get("source", ""),
         traces=last.get("traces", 0),
+        needs=last.get("needs", ""),
         versions=contest.versions,
     )
     return replace(made, verdict=tuple(verdict(made)))
 
 
-def static_form(task: Task) -> str:
+def static_form(task: Task, shapes_unknown: bool = True) -> str:
     """How the function is captured, as a user would write it."""
     subject, arrays = task.subject, task.inputs.arrays
     places = tuple(i for i, one in enumerate(arrays) if one.name in task.gradient)
@@ -57,12 +58,14 @@ def static_form(task: Task) -> str:
     if places:
         inner = f"sg.value_and_grad({subject.name}, argnums={places})"
     shapes = ",\n".join(f'    "{one.name}": {one.shape!r}' for one in arrays)
+    declared = f", shapes={{\n{shapes},\n}}" if shapes_unknown else ""
+    often = "once" if shapes_unknown else "once for each size"
     names = ", ".join(one.name for one in arrays)
     result = "value, gradients" if places else "value"
     return (
         f"import staticgraph as sg\nfrom {subject.file.stem} import {subject.name}\n\n"
-        f"fast = sg.function({inner}, shapes={{\n{shapes},\n}})\n"
-        f"{result} = fast({names})   # captured and compiled once, then only run\n"
+        f"fast = sg.function({inner}{declared})\n"
+        f"{result} = fast({names})   # captured and compiled {often}, then only run\n"
     )
 
 

@@ -135,6 +135,7 @@ class Comparison:
         graph: the graph, a node a line.
         kernel: what was compiled, as Python.
         traces: how many graphs the sizes needed.
+        needs: why the function has to know its sizes, and where; empty if it need not.
         versions: of the frameworks.
         verdict: what the figures mean.
     """
@@ -157,6 +158,7 @@ class Comparison:
     graph: str = ""
     kernel: str = ""
     traces: int = 0
+    needs: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     verdict: tuple[str, ...] = ()
     schema: str = SCHEMA

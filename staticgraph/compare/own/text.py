@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from staticgraph.compare.own.records import Comparison, Entry, Point
 
 MOST_OPS = 6
+LEGEND = (
+    "of limit: what of a call's time the machine needs at least; once: to the first result at that "
+    "size, with compiling; ahead after: calls\nuntil compiled has taken less time in all than this "
+    "one; when warm: the same from the kernel cache; difference: from eager, of the largest element"
+)
 HEADS = ("", "threads", "median", "minimum", "of limit", "once", "memory", "ahead after",
          "when warm", "difference")  # fmt: skip
 
@@ -26,9 +31,12 @@ def as_text(found: Comparison) -> str:
         f"{computed(found)}; "
         f"{threads} thread{'s' if threads > 1 else ''}, medians of {found.settings.rounds} rounds "
         f"of {found.settings.seconds:g} s, in turn; {found.machine.processor}",
+        LEGEND,
     ]
     for point in found.points:
-        limit = "" if point.limit is None else f"limit {duration(point.limit)}, {point.bound_by}"
+        limit = ""
+        if point.limit is not None:
+            limit = f"the machine needs {duration(point.limit)} (by {point.bound_by})"
         lines += ["", "  ".join(part for part in (shown(point.sizes), limit) if part)]
         lines += table(HEADS, [row(one) for one in shown_entries(point)])
     for point in found.points if len(found.points) < 2 else (found.points[0], found.points[-1]):

@@ -67,8 +67,9 @@ def _times(ratio: float) -> str:
 
 
 def _failures(found: Comparison) -> Iterator[str]:
-    """Why one of ours has nothing: the first failure of each."""
-    for name in (COMPILED, "eager"):
+    """Why one of ours has nothing: the first failure of each, of one reason once."""
+    reasons: dict[str, list[str]] = {}
+    for name in (COMPILED, "sg.function", "eager"):
         failed = [
             one.failure
             for point in found.points
@@ -76,7 +77,9 @@ def _failures(found: Comparison) -> Iterator[str]:
             if one.contender == name and one.failure
         ]
         if failed:
-            yield f"{name} could not run it: {failed[0]}"
+            reasons.setdefault(failed[0], []).append(name)
+    for reason, names in reasons.items():
+        yield f"{', '.join(names)} could not run it: {reason}"
 
 
 def _speed(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
@@ -96,8 +99,10 @@ def _paying(found: Comparison, pairs: Sequence[tuple[Point, Entry, Entry]]) -> I
     warm = ""
     if found.compile_warm is not None:
         warm = f", {duration(found.compile_warm)} where the kernel cache has it"
-    kernels = "all sizes" if found.traces <= 1 else f"all sizes ({found.traces} graphs)"
-    yield f"Compiling takes {duration(found.compile_cold)} once, for {kernels}{warm}."
+    often = "for each size" if found.needs else "for all sizes"
+    yield f"Compiling takes {duration(found.compile_cold)} once, {often}{warm}."
+    if found.needs:
+        yield f"It is compiled anew for each size, since it asks for one: {found.needs}."
     paid = [(point, eager) for point, _, eager in pairs if eager.ahead and eager.ahead.first]
     if paid:
         parts = []
@@ -131,7 +136,8 @@ def _why(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
         elif count:
             yield (
                 f"{_at(first[0]).capitalize()} eager pays for each of {count} ops (Python, the "
-                f"tape, a new array): {duration(small / count)} an op; {_at(last[0])} it computes."
+                f"tape, a new array): {duration(small / count)} an op. {_at(last[0]).capitalize()} "
+                f"that is {share(part)} of its time; the rest is their arithmetic."
             )
     steps = last[0].steps
     whole = sum(step.seconds for step in steps)
@@ -205,7 +211,12 @@ def _peers(found: Comparison) -> Iterator[str]:
 
 
 def _agreement(found: Comparison) -> Iterator[str]:
-    compared = [one for point in found.points for one in point.entries if one.agrees is not None]
+    compared = [
+        one
+        for point in found.points
+        for one in point.entries
+        if one.agrees is not None and one.contender != "eager"
+    ]
     wrong = list(dict.fromkeys(one.contender for one in compared if not one.agrees))
     what = "values and gradients" if found.gradient else "values"
     if wrong:

@@ -140,3 +140,17 @@ def test_modules_that_are_captured_are_scopes() -> None:
     found = scopes(executable.definition)
     assert {("Block", *one) for one in inside} <= found
     assert found <= {(), ("Block",), *(("Block", *one) for one in inside)}
+
+
+def test_a_scope_can_be_entered_again_and_in_itself() -> None:
+    x = sg.placeholder("x", (2,))
+    layer = sg.scope("layer")
+    with layer:
+        first = sg.exp(x)
+        with layer:
+            inner = sg.sin(x)
+        second = sg.cos(x)
+    with layer:
+        third = sg.tanh(x)
+    assert (first.scope, inner.scope, second.scope) == (("layer",), ("layer",) * 2, ("layer",))
+    assert (third.scope, sg.abs(x).scope) == (("layer",), ())

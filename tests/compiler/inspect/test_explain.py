@@ -375,3 +375,9 @@ def test_a_thousand_nodes() -> None:
     found = sg.compile([x], y).explain()
     assert len(found) == 1001
     assert any("the group is full" in text for text in texts(found, "sin", "apart"))
+
+
+def test_sizes_are_a_dict() -> None:
+    x = sg.placeholder("x", (None,), "float64")
+    with pytest.raises(sg.OptionError, match="sizes is a dict by names, not 5"):
+        sg.compile([x], x * x).explain(sizes=5)  # type: ignore[arg-type]

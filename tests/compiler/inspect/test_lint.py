@@ -378,6 +378,7 @@ def _sized() -> Program:
 ADVICE = [
     ("softmax_over_first_axis", _first_axis, "if that is the batch, write axis=-1"),
     ("softmax_by_hand", _by_hand, "where x is above 89: write sg.softmax"),
+    ("logsumexp_by_hand", lambda: compiled([X], BY_HAND[-1][1](), lint="warn"), "sg.logsumexp"),
     ("gradient_of_hidden_branch", _hidden, r"log\(where\(mask, x, 1\)\)"),
     ("float_equality", _equal, "equal of the floats"),
     ("division_by_zero", _by_nothing, "by a constant that is 0"),
@@ -435,3 +436,78 @@ def test_a_start_from_the_cache_tells_too() -> None:
         with pytest.warns(sg.LintWarning, match="integer_division_by_zero"):
             f = sg.compile([Y], Y // 0)
         assert f(CLASSES).tolist() == [0] * 4
+
+
+@pytest.mark.parametrize("level", ["certain", "warn"])
+@pytest.mark.parametrize("together", [False, True])
+def test_a_variable_is_told_of_once(level: str, together: bool) -> None:
+    w, b = variable(5, 3), sg.variable(np.zeros(3, "float32"), "b")
+    loss = sg.mean((X @ w + b) ** 2)
+    gradient = sg.grad(loss, [w, b] if together else [w])[0]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        compiled([X], loss, updates={w: w - gradient}, lint=level)()(ROWS)
+    assert len([one for one in told if "variable 'b'" in str(one.message)]) == 1
+
+
+@pytest.mark.parametrize(
+    "of_integers",
+    [
+        sg.mean,
+        sg.std,
+        lambda y: sg.sum(sg.sqrt(y)),
+        lambda y: sg.sum(y / 2),
+        lambda y: sg.mean(y > 0),
+    ],
+    ids=["mean", "std", "sqrt", "divide", "bool"],
+)
+def test_float64_made_of_integers_is_told(of_integers: Callable[[Any], Any]) -> None:
+    loss = sg.mean(X) + of_integers(Y)
+    with pytest.warns(sg.LintWarning, match=r"add: mean float32\[\] becomes float64") as told:
+        compiled([X, Y], loss, lint="warn")()
+    assert "[float64_between]" in str(told[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled([X, Y], loss)()
+        compiled([X, Y], sg.mean(X) + of_integers(Y).astype("float32"), lint="warn")()
+
+
+def test_float64_that_was_asked_for_is_not_told() -> None:
+    wide = sg.placeholder("wide", (), "float64")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled([X], sg.mean(X) + sg.sum(X.astype("float64")), lint="warn")()
+        compiled([X, wide], sg.mean(X) + wide, lint="warn")()
+
+
+BY_HAND: list[tuple[str, Callable[[], Any]]] = [
+    ("softmax", lambda: sg.exp(X)[:, 0] / sg.sum(sg.exp(X), axis=1)),
+    ("softmax", lambda: sg.exp(X).T / sg.sum(sg.exp(X), axis=1)),
+    ("softmax", lambda: sg.exp(X) @ variable(5, 2) / sg.sum(sg.exp(X), axis=1, keepdims=True)),
+    ("softmax", lambda: sg.sum(sg.exp(X) * X, axis=1) / sg.sum(sg.exp(X), axis=1)),
+    ("logsumexp", lambda: sg.log(sg.sum(sg.exp(X), axis=1))),
+]
+
+
+@pytest.mark.parametrize(("name", "made"), BY_HAND, ids=range(len(BY_HAND)))
+def test_exp_without_max_is_told(name: str, made: Callable[[], Any]) -> None:
+    with pytest.warns(sg.LintWarning, match=rf"above 89: write sg.{name}\(x, axis=1\)") as told:
+        compiled([X], made(), lint="warn")()
+    assert len(told) == 1
+
+
+BOUNDED: list[Callable[[], Any]] = [
+    lambda: X - sg.max(X, axis=1, keepdims=True),
+    lambda: sg.minimum(X, 0.0),
+    lambda: -sg.square(X),
+    lambda: sg.tanh(X),
+]
+
+
+@pytest.mark.parametrize("argument", BOUNDED, ids=range(len(BOUNDED)))
+def test_exp_of_what_is_not_large_is_not_told(argument: Callable[[], Any]) -> None:
+    exp = sg.exp(argument())
+    total = sg.sum(exp, axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled([X], [exp[:, 0] / total, sg.log(total)], lint="warn")()

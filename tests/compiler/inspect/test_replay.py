@@ -253,3 +253,53 @@ def test_report_keeps_the_inputs_of_the_last_call() -> None:
     assert hidden([0.0]) == 0
     report = hidden.replay()
     assert (report.lost, [one.op for one in report.intermediate]) == ((), ["reciprocal"])
+
+
+def test_loops_are_not_told_of_beside_the_op_in_them() -> None:
+    x = sg.placeholder("x", (3, 4), "float64")
+
+    def outer(c: Any, row: Any) -> Any:
+        return sg.scan(lambda d, v: (d + sg.log(v), None), c, row)[0], None
+
+    f = sg.compile([x], sg.scan(outer, np.zeros(()), x)[0])
+    given = np.ones((3, 4))
+    given[1, 2] = -1
+    report = f.replay(given)
+    assert [one.op for one in report.causes] == ["log"]
+    assert report.intermediate == ()
+
+
+def test_a_trace_of_what_runs_in_debug_mode_is_of_the_graph_itself() -> None:
+    x = sg.placeholder("x", (None,), "float64")
+    f = sg.compile([x], sg.log1p(sg.exp(x)), debug=True)
+    steps = f.trace(np.ones(2), rewrites=True)
+    assert [one.op for one in steps] == ["exp", "log1p"]
+
+
+def test_what_only_the_kernel_rounds_to_inf_is_told_so() -> None:
+    x = sg.placeholder("x", (None,), "float64")
+    f = sg.compile([x], sg.sum(x * 1e308), name="f", on_nonfinite="raise")
+    given = np.array([1.0, 1.0, -1.0, -1.0])
+    plain = sg.compile([x], sg.sum(x * 1e308))
+    given = next(one for one in (given, given[[0, 2, 1, 3]]) if not np.isfinite(plain(one)))
+    with pytest.raises(sg.NonFiniteError) as raised:
+        f(given)
+    report = f.replay()
+    assert (report.rounded, report.is_finite, report.first) == (True, False, None)
+    assert "a kernel adds and rounds in another order" in str(raised.value)
+
+
+def test_nan_out_of_inf_is_placed_where_it_is() -> None:
+    x = sg.placeholder("x", (None,), "float64")
+    f = sg.compile([x], sg.cumsum(x))
+    causes = f.replay(np.array([1.0, np.inf, -np.inf])).causes
+    assert [(one.op, one.place) for one in causes] == [("placeholder", (1,)), ("cumsum", (2,))]
+
+
+def test_steps_of_a_line_are_not_those_of_a_longer_name() -> None:
+    x = sg.placeholder("x", (None,), "float64")
+    steps = sg.compile([x], sg.exp(x)).trace(np.ones(2))
+    (place,) = {one.source for one in steps}
+    file, _, line = place.rpartition("/")[2].partition(":")
+    assert len(steps.at(f"{file}:{line}")) == len(steps.at(place)) == 1
+    assert steps.at(line[-1]) == steps.at(file[1:] + f":{line}") == steps.at("") == []

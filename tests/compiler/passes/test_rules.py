@@ -21,7 +21,7 @@ from compiler.pipeline import LOOPS, optimise, recompute_regions, rule_names
 from compiler.schedule.layouts import arrange_rows
 from compiler.schedule.recompute import recompute_values
 
-# the others: test_control_passes.py, test_accumulate.py, test_recompute.py, test_arrange.py,
+# the others: test_control_passes.py, test_accumulate.py, test_recompute.py, test_layouts.py,
 # test_strided.py
 OTHERS = (
     *LOOPS, accumulate_products, recompute_values, recompute_regions, arrange_rows, view_inputs,

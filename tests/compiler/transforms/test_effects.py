@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -241,3 +243,77 @@ def test_texts() -> None:
     assert formatted("a {:.1f}", [np.array([1.25, 2.0])]) == "a [1.2 2.0]"
     assert formatted("{1}{0} {{}}", [np.array(1), np.array(True)]) == "True1 {}"
     assert formatted("a", [np.float32(0.1)]) == "a 0.1"
+
+
+@pytest.mark.parametrize("policy", ["raise", "warn", "report"])
+def test_a_call_that_is_not_finite_prints_once(
+    policy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = sg.placeholder("x", (None,), "float64")
+    sg.print("x {}", x)
+    w = sg.variable(0.0, dtype="float64")
+    f = sg.compile([x], sg.log(x), updates={w: w + sg.sum(x)}, on_nonfinite=policy)
+    for given in (np.zeros(1), np.zeros(1), np.zeros(4)[::2], np.zeros(3)):
+        with contextlib.suppress(sg.NonFiniteError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", sg.NonFiniteWarning)
+            f(given)
+        assert told(capsys) == [f"x {given}"]
+        f.replay(given)
+        assert told(capsys) == []
+    with contextlib.suppress(sg.NonFiniteError):
+        f(np.zeros(3), out=np.ones(3))
+    assert told(capsys) == ["x [0. 0. 0.]"]
+
+
+def test_loops_print_once_where_integers_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    n = sg.placeholder("n", (), "int64")
+
+    def step(c: Any, v: Any) -> Any:
+        return sg.print("c", c) * v, None
+
+    scanned, _ = sg.scan(step, n, np.array([2, 3]))
+    looped = sg.while_loop(lambda c: c < 9, lambda c: sg.print("w", c) * 3, scanned)
+    both = sg.cond(looped > 100, lambda c: c, lambda c: sg.print("no", c) + 1, looped)
+    f = sg.compile([n], both, checks="int")
+    assert f(1) == 19
+    assert told(capsys) == ["c 1 (iteration 0)", "c 2 (iteration 1)", "w 6 (iteration 0)", "no 18"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_check_names_its_own_line_alone(form: str) -> None:
+    def inner(c: Any, v: Any) -> Any:
+        sg.check(c < 3, "c is {}", c)
+        return c + v, None
+
+    def outer(c: Any, row: Any) -> Any:
+        return sg.scan(inner, c, row)[0], None
+
+    xs = sg.placeholder("xs", (None, 2), "float64")
+    f = sg.compile([xs], sg.scan(outer, np.zeros(()), xs)[0], **FORMS[form])
+    line = inner.__code__.co_firstlineno + 1
+    with pytest.raises(sg.CheckError) as raised:
+        f(np.full((3, 2), 2.0))
+    said = f"check: c is 4.0 (iteration 1, 0) ({__file__}:{line})"
+    assert str(raised.value) == said
+    x = sg.placeholder("x", (None,), "float64")
+    sg.check(sg.all(x > 0), "x")
+    with pytest.raises(sg.CheckError, match=r"^check: x \([^()]*:\d+\)$"):
+        sg.compile([x], x, **FORMS[form])(-XS)
+
+
+def test_conditions_and_values_of_a_wrong_kind() -> None:
+    x = sg.placeholder("x", (3,), "float64")
+    for condition in (1, None, 0.5, np.ones(2)):
+        with pytest.raises(sg.DTypeError, match=r"check: the condition is .*, not bool"):
+            sg.check(condition, "")
+    for values in ([x, x], {"x": x}, (1, (x,))):
+        with pytest.raises(sg.OptionError, match=f"print: a {type(values).__name__} of expr"):
+            sg.print("", values)
+    sg.check(np.ones(0, bool), "nothing is wrong")
+
+
+def test_a_page_with_values_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    x = sg.placeholder("x", (None,), "float64")
+    sg.print("x", x)
+    sg.compile([x], x * 2).view(inputs=(XS,))
+    assert told(capsys) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,17 @@ def test_it_shows_a_table_and_the_verdict(file: str, capsys: Any) -> None:
     assert "float64[4, 2]" in text
     assert "gradient by w" in text
     assert "energy: equal bits in " in text
+    assert "most apart at: eager, compiled\n" in text  # a line is not folded where nobody reads it
+
+
+def test_a_terminal_gets_it_folded(file: str, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["diff", f"{file}:energy"]) == 0
+    text = capsys.readouterr().out
+    assert "tanh" in text
+    assert "energy: " in text
+    assert "most apart at: eager, compiled" not in text
 
 
 def test_inputs_may_be_the_files_own(file: str, capsys: Any) -> None:

@@ -247,3 +247,13 @@ def test_what_it_cannot_do_is_said() -> None:
         sg.diff(lambda x: x.astype("float32"), np.arange(3), gradient=True)
     with pytest.raises(sg.ShapeError):  # as the function itself raises
         sg.diff(energy, X, W[1:])
+
+
+def test_wrong_options_and_sizes_are_told_as_a_call_tells_them() -> None:
+    x = sg.placeholder("x", (None, 3), "float64")
+    f = sg.compile([x], x * np.ones(3))
+    with pytest.raises(sg.ShapeError, match=r"feed 'x': axis 1 of \[0, 2\] is 2, not 3"):
+        sg.diff(f, np.ones((0, 2)))
+    for option in ("exact", "gradient"):
+        with pytest.raises(sg.OptionError, match=f"diff: {option} is True or False, not 'yes'"):
+            sg.diff(f, np.ones((1, 3)), **{option: "yes"})  # type: ignore[arg-type]

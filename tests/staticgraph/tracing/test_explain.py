@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dynamic
 import staticgraph as sg
+from compiler.core.errors import OptionError
 from staticgraph.tracing.functions import KEPT
 
 X = np.ones(2)
@@ -28,7 +30,7 @@ def test_why_it_was_traced_again_is_told_with_both_values_and_the_line() -> None
     text = str(found)
     assert "scaled: 2 traces" in text
     assert "config.rate is 3.0, read at" in text
-    assert "traced again 1 times" in text
+    assert "traced again 1 time" in text
     assert 0 < found.cost < 1e-3
 
 
@@ -83,3 +85,36 @@ def test_print_is_refused_before_it_prints(capsys: Any) -> None:
     with pytest.raises(sg.EffectError, match=r"test_explain\.py:\d+: prints when it is traced"):
         sg.function(lambda x: print("text") or x)(X)
     assert capsys.readouterr().out == ""
+
+
+def test_what_python_and_the_engine_read_themselves_is_not_told_as_the_users() -> None:
+    def total(x: Any) -> Any:
+        return x.max(0).values.sum()  # a named tuple
+
+    f = sg.function(total, debug=True)
+    f(dynamic.tensor(X[None]))
+    names = [one.name for one in f.explain().guards]
+    assert names == ["the code of total", "the default dtype"]
+    text = str(f.explain())
+    assert text.startswith("total: 1 trace\n")
+    assert "read at ?" not in text
+    assert "<code object" not in text
+
+
+def test_why_sizes_are_known_is_told() -> None:
+    f = sg.function(lambda x: x + dynamic.eye(x.shape[0]), debug=True)
+    for size in (2, 3):
+        f(dynamic.ones(size, size))
+    assert len(f.traces) == 2
+    lines = str(f.explain()).splitlines()
+    why = [line for line in lines if line.startswith("    with sizes known: the size ")]
+    assert len(why) == 2
+    assert all("`f = sg.function(lambda x: x + dynamic.eye(x.shape[0])" in line for line in why)
+    assert "with sizes known" not in str(sg.function(lambda x: x + 1, debug=True).explain())
+
+
+def test_where_a_size_is_needed_is_a_note_of_the_error() -> None:
+    f = sg.function(lambda x: dynamic.eye(x.shape[0]), shapes={"x": ("n",)}, debug=True)
+    with pytest.raises(OptionError, match="the size n is unknown until run time") as caught:
+        f(X)
+    assert "dynamic.eye(x.shape[0])" in caught.value.__notes__[0]

@@ -19,6 +19,7 @@ class Way:
         self.names: list[str] = task["names"]
         self.shapes = task["shapes"]
         self.function: Any = None
+        self.needs = ""  # why it has to know its sizes, if it does
 
     def begin(
         self, call: Callable[..., list[Any]], arrays: Sequence[Any], by: Sequence[int], timed: Any
@@ -26,11 +27,22 @@ class Way:
         """Capture and compile, unless what is there serves these sizes."""
         tensors = [self.dynamic.tensor(array) for array in arrays]
         with timed("compile"):
-            if self.function is None:
-                self.function = self.sg.function(self._step(call, by), shapes=self.shapes)
-            self.executable = self.function.executable(*tensors)
+            self.executable = self._executable(self._step(call, by), tensors)
         given = dict(zip(self.names, arrays, strict=True))
         self.feeds = [given[feed.name] for feed in self.executable.feeds]
+
+    def _executable(self, step: Callable[..., list[Any]], tensors: Sequence[Any]) -> Any:
+        """For all sizes, or for these if the function has to know them."""
+        from compiler.core.errors import OptionError
+
+        if self.function is None:
+            self.function = self.sg.function(step, shapes=self.shapes)
+            try:
+                return self.function.executable(*tensors)
+            except OptionError as error:
+                self.needs = "; ".join([str(error), *getattr(error, "__notes__", ())])
+                self.function = self.sg.function(step)
+        return self.function.executable(*tensors)
 
     def _step(self, call: Any, by: Sequence[int]) -> Callable[..., list[Any]]:
         """The function to capture: values, then gradients of the sum of all that is floating."""
@@ -78,6 +90,7 @@ class Way:
             "bytes": moved,
             "flops": flops,
             "traces": len(self.function.traces),
+            "needs": self.needs,
         }
 
 

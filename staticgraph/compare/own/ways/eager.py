@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -103,8 +104,9 @@ class _Watch:
 
 
 def _op(node: Any) -> str:
-    """`mul` of `MulBackward0`."""
-    return str(node.name()).rstrip("0123456789").removesuffix("Backward").lower()
+    """`mul` of `MulBackward0`, `nll_loss` of `NllLossBackward0`."""
+    name = str(node.name()).rstrip("0123456789").removesuffix("Backward")
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def _line(file: str) -> str:

@@ -23,8 +23,13 @@ class Way(eager.Way):
         """Decorate it; the first call traces and compiles."""
         if self.compiled is None:
             import staticgraph as sg
+            from compiler.core.errors import OptionError
 
             self.compiled = sg.function(call, shapes=self.shapes)
+            try:
+                self.compiled(*[self.framework.tensor(array) for array in arrays])
+            except OptionError:  # it has to know its sizes: a trace for each
+                self.compiled = sg.function(call)
         super().begin(self.compiled, arrays, by, timed)
 
     def look(self, file: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dynamic
 import staticgraph as sg
 from compiler.core.errors import OptionError
 from compiler.inspect.limits import Limits
@@ -188,7 +189,37 @@ def test_a_failure_of_the_function_is_that_of_its_contenders(
     for one in found.points[0].entries:
         assert one.failure == "ValueError: not today"
     assert run.status(found) == run.FAILED
-    assert "compiled could not run it: ValueError: not today" in found.verdict
+    assert found.verdict == (
+        "compiled, sg.function, eager could not run it: ValueError: not today",
+    )
+
+
+def test_a_function_that_has_to_know_its_sizes_is_compiled_for_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run, "Meter", lambda numbers: FoundLimits(LIMITS))
+
+    def regularised(x: Any) -> Any:
+        return (x @ x.mT + dynamic.eye(x.shape[0])).sum()
+
+    found = compare_functions(regularised, "x=f32[n,2]", sweep="n=3,5", **QUICK)
+    assert all(one.agrees for point in found.points for one in point.entries)
+    assert found.traces == 2
+    said = " ".join(found.verdict)
+    assert "once, for each size" in said
+    assert "the size n is unknown until run time" in found.needs
+    assert "`return (x @ x.mT + dynamic.eye(x.shape[0])).sum()`" in found.needs
+    assert "shapes" not in found.static
+
+
+def test_nothing_agrees_where_eager_is_alone(found: Comparison) -> None:
+    def change(one: Entry) -> Entry:
+        lost = one.contender != "eager"
+        return replace(one, agrees=None, failure="Error: no") if lost else one
+
+    said = " ".join(verdict(_with(found, change)))
+    assert "compiled, sg.function could not run it: Error: no" in said
+    assert "agree" not in said
 
 
 def test_what_rounding_explains_agrees() -> None:
