@@ -65,17 +65,10 @@ def ending_with_refusals() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-<<<<<<< HEAD
-        if found and error is not found[0]:
-            raise found[0] from error
-        if not found and isinstance(error, StaticGraphError):
-            error.add_note(f"in a captured function, at {place_of(error)}")
-=======
         first = found[0] if found else error
         _add_place(first)
         if error is not first:
             raise first from error
->>>>>>> main
         raise
     finally:
         _found.reset(token)
@@ -87,7 +80,7 @@ def ending_with_refusals() -> Iterator[None]:
 def _add_place(error: Exception) -> None:
     named = isinstance(error, CaptureError) or hasattr(error, "__notes__")
     if isinstance(error, StaticGraphError) and not named:
-        error.add_note(f"in a captured function, at {_place_of(error)}")
+        error.add_note(f"in a captured function, at {place_of(error)}")
 
 
 def remembered(error: Refusal) -> Refusal:

@@ -259,16 +259,7 @@ def _better(what: str, instead: str) -> str:
 
 def _of_library(frame: FrameType) -> bool:
     """Whether code is a library's, or was made by one, as that of dataclasses."""
-<<<<<<< HEAD
-    file = frame.f_code.co_filename
-    if file != "<string>":
-        return is_library(file)
-    if str(frame.f_globals.get("__name__", "")).startswith("namedtuple_"):
-        return True
-    return is_library(str(frame.f_globals.get("__file__", "")))
-=======
     return is_library_code(frame.f_code, frame.f_globals)
->>>>>>> main
 
 
 def _place(frame: FrameType) -> str:

@@ -29,13 +29,8 @@ from typing import Any
 
 import numpy as np
 
-<<<<<<< HEAD
 from compiler.core.op import Op
-from compiler.core.refusals import is_library
-=======
-from compiler.core.op import Op, Operand
 from compiler.core.refusals import is_library, is_library_code
->>>>>>> main
 from compiler.graph.expression import Expression, is_own
 from staticgraph.tracing.code import Named, named
 from staticgraph.tracing.guards import Guards, Read, reads_of_array
@@ -118,7 +113,8 @@ class Surroundings:
             self.tables: set[int] = set()
             for root in self.roots:
                 self._value(root, "the function", "?")
-<<<<<<< HEAD
+            for table in self.settings:
+                self._item(table, 0, "the default dtype", "?")
             if (len(self._names), self._reflects, self._catches) == before:
                 break
         self.guards = Guards([*self.reads, *self._extra])
@@ -126,17 +122,10 @@ class Surroundings:
     def begin(self) -> None:
         """Note the states as they are: they may have moved on since they were found."""
         self._states = {key: one.now() for key, one in self._states.items()}
-=======
-            for table in self.settings:
-                self._item(table, 0, "the default dtype", "?")
-            if (len(self._names), self._reflects) == before:
-                break
-        self.guards = Guards([*self.reads, *self._extra])
 
     def again(self) -> Surroundings:
         """The same, followed anew."""
         return Surroundings(self.roots, self.on_tensors, self.own, settings=self.settings)
->>>>>>> main
 
     def add_read(self, read: Read) -> None:
         """Take a read that was only seen when it happened."""
