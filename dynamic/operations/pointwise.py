@@ -14,7 +14,7 @@ from compiler.ops.declare import unbroadcast
 from dynamic.core.dtypes import require_dtype, result_type
 from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.tensors.inplace_methods import as_weight
-from dynamic.tensors.tensor import PLAIN, Tensor, has_values, wrap
+from dynamic.tensors.tensor import PLAIN, Tensor, has_values, require_number, wrap
 
 __all__ = [
     "absolute", "addcdiv", "addcmul", "allclose", "arccos", "arccosh", "arcsin", "arcsinh",
@@ -144,6 +144,8 @@ def isclose(
     input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
     """Per element whether |a - b| <= atol + rtol |b|."""
+    require_number("isclose", "rtol", 3, rtol)
+    require_number("isclose", "atol", 4, atol)
     _same_dtype(input, other)
     if not (has_values(input) and has_values(other)):
         return _is_close(input.detach(), other.detach(), rtol, atol, equal_nan)

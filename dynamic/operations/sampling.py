@@ -7,23 +7,29 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.transforms.effects import check
 from dynamic.core.dtypes import INT64, get_default_dtype
 from dynamic.core.errors import AutogradError
 from dynamic.tensors import creation
 from dynamic.tensors.random_numbers import source_of
-from dynamic.tensors.tensor import Tensor, has_values, wrap
+from dynamic.tensors.tensor import Tensor, has_values, require_number, wrap
 
 __all__ = ["bernoulli", "multinomial", "normal", "poisson"]
+
+_NO_CHANCE = "Expected p_in >= 0 && p_in <= 1 to be true, but got false."
 
 
 def bernoulli(input: Any, p: float | None = None, *, generator: object = None) -> Any:
     """1 with the probability that each element is (or `p` of all), else 0."""
+    require_number("bernoulli", "p", 2, p)
     if not has_values(input):  # of which the probabilities are not known
+        chance = input if p is None else p
+        check(ops.logical_and(chance >= 0, chance <= 1), _NO_CHANCE)
         drawn = source_of(generator).random(tuple(input.shape))
-        return ops.astype(drawn < (input if p is None else p), input.dtype)
+        return ops.astype(drawn < chance, input.dtype)
     chance = input._array if p is None else p
     if np.any((np.asarray(chance) < 0) | (np.asarray(chance) > 1)):
-        raise AutogradError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+        raise AutogradError(_NO_CHANCE)
     drawn = source_of(generator).random(input._array.shape) < chance
     return wrap(np.asarray(drawn, input._array.dtype))
 
@@ -89,8 +95,15 @@ def normal(
     requires_grad: bool = False,
 ) -> Any:
     """Normal numbers; mean and standard deviation are numbers, with `size`, or tensors."""
-    if size is None and not all(has_values(one) for one in (mean, std) if isinstance(one, Tensor)):
-        given = [one.dtype for one in (mean, std) if isinstance(one, Tensor)]
+    for name, one in (("mean", mean), ("std", std)):
+        if not isinstance(one, Tensor | int | float | np.generic):
+            raise TypeError(f"normal(): argument '{name}' must be Tensor, not {type(one).__name__}")
+    tensors = [one for one in (mean, std) if isinstance(one, Tensor)]
+    if tensors and not tensors[0].is_floating_point():
+        kind = tensors[0].type()[6:-6]
+        raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{kind}'")
+    if size is None and not all(map(has_values, tensors)):
+        given = [one.dtype for one in tensors]
         shape = (mean * 0 + std * 0).shape
         drawn = creation.randn(tuple(shape), generator=generator, dtype=given[0])
         return (drawn * std + mean).detach()

@@ -168,7 +168,8 @@ def replace(
         return overwrite(tensor, op, others, attrs)
     check_writable(tensor, others, overlapping)
     node = None
-    if mode.enabled:  # before the version changes, and with it the nodes of views
+    if mode.enabled and tensor._array.dtype.kind == "f":  # integers have no gradient
+        # before the version changes, and with it the nodes of views
         node = record(op, attrs, (tensor, *others), tensor, False)
     try:
         np.copyto(writable(tensor._array), values, casting="unsafe")

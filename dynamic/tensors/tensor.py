@@ -307,6 +307,14 @@ def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool
     return arrays, dtype, needed, mixed
 
 
+def require_number(function: str, name: str, position: int, value: object) -> None:
+    """TypeError for a tensor where PyTorch takes a number; what stands for a number is one."""
+    if isinstance(value, Tensor) and not getattr(value, "_weak", False):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be float, not Tensor"
+        )
+
+
 def has_values(x: object) -> bool:
     """Whether an operand is a tensor with values, no expression or what stands for one."""
     return isinstance(x, Tensor) and not isinstance(x, Handle)

@@ -75,7 +75,10 @@ class Explanation:
     def __str__(self) -> str:
         lines = [f"{self.name}: {_counted(sum(len(traces) for _, traces in self.traces), 'trace')}"]
         for _, traces in self.traces:
-            lines += [f"  {trace}" for trace in traces]
+            for trace in traces:
+                lines.append(f"  {trace}")
+                if trace.needed:
+                    lines.append(f"    with sizes known: {trace.needed}")
 
         guards = self.guards
         lines.append(f"{_counted(len(guards), 'guard')}, {self.cost * 1e6:.2f} us a call")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -75,6 +75,7 @@ class Trace:
         inputs: a placeholder per array.
         outputs: the arrays that it returns, in the structure `structure`.
         facts: what it takes for granted of unknown sizes.
+        needed: why sizes are known, if some are: the error of the trace that knew less.
         casts: where it gives Python numbers among the inputs an integer dtype of others.
         definition: that of the outputs.
         effects: what each call does beside computing the outputs, as the engine of the tensors
@@ -89,6 +90,7 @@ class Trace:
     definition: Definition
     casts: tuple[Expression, ...] = ()
     effects: Any = None
+    needed: str = ""
 
     def __str__(self) -> str:
         inputs, outputs = (
@@ -267,7 +269,7 @@ class Traces(Generic[Made]):
         self.declared = declared
         self.make = make
         self._made: dict[Pattern, list[tuple[Trace, Made]]] = {}
-        self._failed: set[Pattern] = set()
+        self._failed: dict[Pattern, str] = {}
 
     def fitting(self, shapes: Sequence[tuple[int, ...]], given: Sequence[object] = ()) -> Made:
         """What was made of the trace that knows least among those that fit.
@@ -275,29 +277,37 @@ class Traces(Generic[Made]):
         `given`: the operands. Raises what the function raises when all sizes are known.
         """
         found = patterns(shapes, self.declared)
+        needed = ""
         for pattern in found[:-1]:
             if pattern in self._failed:
+                needed = self._failed[pattern]
                 continue
             try:
-                return self._checked(pattern, shapes, given)
+                return self._checked(pattern, shapes, given, needed)
             except EffectError:  # each attempt would have it once more
                 raise
-            except Exception:  # whatever it is, it is raised again when all sizes are known
+            except Exception as error:  # it is raised again when all sizes are known
+                needed = "; ".join([str(error), *getattr(error, "__notes__", ())])
                 if pattern not in self._made:
-                    self._failed.add(pattern)
-        return self._checked(found[-1], shapes, given)
+                    self._failed[pattern] = needed
+        return self._checked(found[-1], shapes, given, needed)
 
     def kept(self) -> list[Made]:
         """What was made of the traces that are kept."""
         return [made for found in self._made.values() for _, made in found]
 
     def _checked(
-        self, pattern: Pattern, shapes: Sequence[tuple[int, ...]], given: Sequence[object]
+        self,
+        pattern: Pattern,
+        shapes: Sequence[tuple[int, ...]],
+        given: Sequence[object],
+        needed: str,
     ) -> Made:
         known = self._made.get(pattern, [])
         found = next((one for one in known if one[0].fits(given)), None)
         if found is None:
             made = trace(self.name, self.function, self.leaves, pattern, given)
+            made = replace(made, needed=needed)
             if len(self._made) >= KEPT:
                 del self._made[next(iter(self._made))]
             found = made, self.make(made)

@@ -48,12 +48,21 @@ def _session(page: str) -> str:
     return shown.getvalue()
 
 
+def _explanation(page: str) -> str:
+    with _run(page, "train.py") as names:
+        return str(names["train"].explain("p"))
+
+
 def _comparison(page: str) -> str:
     with _run(page, "energy.py") as names:
         return str(sg.diff(names["energy"], *names["inputs"], exact=True))
 
 
-MADE: dict[str, Callable[[str], str]] = {"": _session, " of diff": _comparison}
+MADE: dict[str, Callable[[str], str]] = {
+    "": _session,
+    " of explain": _explanation,
+    " of diff": _comparison,
+}
 """What makes each transcript."""
 
 

@@ -80,7 +80,7 @@ def test_kernels_compute_what_numpy_does(
     for _ in range(2):  # other expressions, with other sizes and serial numbers
         outputs, feeds = _sampled(name)
         arrays = [array.copy() for array in feeds.values()]
-        executable = sg.compile(list(feeds), outputs)
+        executable = sg.compile(list(feeds), outputs, lint="off")  # that of sign has gradient 0
         found.append((executable, executable(*arrays)))
         for array, fed in zip(arrays, feeds.values(), strict=True):
             assert_array_equal(array, fed)  # the kernel does not write its inputs

@@ -12,6 +12,7 @@ CASES = [(one, form) for one in traps() for form in PARADIGMS if form in one.for
 
 
 @pytest.mark.filterwarnings("ignore::staticgraph.NonFiniteWarning")
+@pytest.mark.filterwarnings("ignore::staticgraph.LintWarning")  # it is no refusal
 @pytest.mark.parametrize(
     ("one", "form"), CASES, ids=[f"{form}-{one.subject}-{one.name}" for one, form in CASES]
 )
