@@ -18,7 +18,6 @@ from compiler.core.values import Array
 from compiler.export.plain import LIBRARY, Plain, comes_from, plain
 from compiler.graph.definition import LEAVES, Definition
 from compiler.graph.state import holding, write
-from compiler.inspect.lost import is_finite
 from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime.sizes import check_sizes, sizes_of
 
@@ -67,7 +66,9 @@ def step(
     changed = {nodes[variable].attrs["key"] for variable, _ in runner.definition.updates}
     if update and changed:
         new = {one: copy for one, copy in zip(runner.states, copies, strict=True) if one in changed}
-        if told.lost is not None and not all(map(is_finite, [*results, *new.values()])):
+        if told.lost is not None and not all(
+            np.isfinite(one).all() for one in (*results, *new.values())
+        ):
             told.lost.tell(lambda: told.replay(inputs, {}))
         with holding(list(new), changes=True):
             write(list(new), list(new.values()))
