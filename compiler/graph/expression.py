@@ -389,6 +389,9 @@ def promote(op: Op, operands: Sequence[object]) -> list[Expression]:
 
 def _note_promoted(op: Op, operands: Sequence[Any], converted: Sequence[Expression]) -> None:
     """Note the float32 values that become float64 because of a constant, or of integers."""
+    given = [one for one in map(opened, operands) if isinstance(one, Expression)]
+    if all(one.dtype != np.float32 for one in given):
+        return
     found = [one for one in map(opened, operands) if _is_wide(one)]
     if not all(one.op is leaves.constant or is_of_integers(one) for one in found):
         return  # somebody computes with float64

@@ -284,6 +284,8 @@ def _is_users(frame: FrameType | None) -> bool:
 def _functions_of(frame: FrameType) -> list[Any]:
     """The functions that have the code of a frame; of code without any a stand-in."""
     code = frame.f_code
+    if code.co_name == "<module>":  # given to exec or eval: no function has it
+        return [FunctionType(code, frame.f_globals)]
     found = [one for one in gc.get_referrers(code) if type(one) is FunctionType]
     if found or code.co_freevars:
         return found
