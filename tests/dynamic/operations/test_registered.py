@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dynamic
+import dynamic.autograd.captured_function  # loaded when a capture needs it
 import staticgraph as sg
 from compiler.core.op import Op, is_registered
 
@@ -35,6 +36,11 @@ UNREGISTERED = {
             "mirrored", "_tril", "_triu", "_diagonal_planes", "_addcdiv", "lerp_by_number",
         ),
         _PATTERN,
+    ),
+    **dict.fromkeys(
+        ("custom_gradient", "gradient_to"),
+        "in graphs alone, where a value is not what is differentiated: the backward of a user's "
+        "Function, and what is overwritten while nothing is recorded",
     ),
     **dict.fromkeys(
         ("_select_scatter", "_slice_scatter", "_diagonal_scatter"),

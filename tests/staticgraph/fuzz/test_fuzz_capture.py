@@ -137,7 +137,7 @@ def test_a_refusal_names_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Traced, "exp", refused)
     assert checked(SIN) is None  # a note names it
-    monkeypatch.setattr(refusals, "_place_of", lambda error: "?")
+    monkeypatch.setattr(refusals, "place_of", lambda error: "?")
     assert str(checked(SIN)).startswith("no line: ")
 
 
