@@ -20,13 +20,14 @@ demo: $(VENV)/.installed-examples ## set up, then train a classifier of handwrit
 	$(BIN)/python examples/digits.py
 
 test: lint typecheck ## set up, then run every check: ruff, mypy, pytest
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not long'
 
-test-all: test ## the same, then a thousand random programs of every campaign, for about an hour
+test-all: test ## the same, all combinations, and a thousand random programs of every campaign: about an hour
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m long
 	set -e; for one in $(CAMPAIGNS); do $(BIN)/staticgraph fuzz $$one; done
 
 quick: lint ## ruff, and the tests but for those marked slow, in about 2.5 minutes
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow'
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow and not long'
 
 browser: $(VENV)/.installed-test ## the page of `view` in a headless browser; fails where there is none
 	STATICGRAPH_TEST_BROWSER=1 $(BIN)/python -m pytest tests/staticgraph/view

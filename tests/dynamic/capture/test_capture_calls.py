@@ -146,7 +146,7 @@ def _public(family: str) -> list[str]:
 CALLS = [(family, name) for family in FAMILIES for name in _public(family)]
 
 
-@pytest.mark.slow
+@pytest.mark.long  # test_every_name.py has every name with arguments that fit it
 @pytest.mark.parametrize(("family", "name"), CALLS, ids=lambda one: str(one))
 def test_every_public_name_is_the_same_or_refused(family: str, name: str) -> None:
     wrong = []
