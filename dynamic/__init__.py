@@ -58,6 +58,7 @@ from dynamic.tape.anomaly import (
     is_anomaly_enabled as is_anomaly_enabled,
 )
 from dynamic.tape.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from dynamic.tape.lint_switch import set_lint as set_lint
 from dynamic.tensors.creation import (
     arange as arange,
     as_tensor as as_tensor,

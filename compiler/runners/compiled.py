@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from compiler.codegen.kernel import Kernel
+    from compiler.inspect.loss import Loss
     from compiler.inspect.lost import Lost
     from compiler.inspect.replay import Replay
 
@@ -83,6 +84,7 @@ class CompiledRunner:
         call, fill: those of `native`, which limit the BLAS to `threads` if it has to be told.
         idle: the workspaces that no call uses.
         lost: who is told of calls that give inf or nan, if `options` say so.
+        loss: who looks at results that are one number, and inf or nan; None if nobody does.
     """
 
     definition: Definition
@@ -107,6 +109,7 @@ class CompiledRunner:
     )
     _fixed: list[Any] | None = None
     lost: Lost | None = field(default=None, init=False)
+    loss: Loss | None = field(default=None, init=False)
     _guards: Any = field(init=False)  # how many variables there are, their guards' addresses
 
     def __post_init__(self) -> None:
@@ -186,6 +189,7 @@ class CompiledRunner:
     def run(self, args: Sequence[object], kwargs: dict[str, Tree]) -> Tree:
         """The results of a call with these arguments, `out` among them; `kwargs` is taken over."""
         given = None
+        begins = False
         if kwargs:
             if "out" in kwargs and not self._is_fed_out:
                 out = kwargs.pop("out")
@@ -198,15 +202,18 @@ class CompiledRunner:
             workspace = self.idle.pop()
         except IndexError:
             workspace = self.new_workspace()
+            begins = self.loss is not None and self.loss.begin(self.definition, self.states)
         try:
             if given is None:
                 results = self.call(workspace.table, *args)
-                if results.__class__ is int:
+                if results.__class__ is not list:
                     results = self.run_checked(workspace, args, results)
             else:
                 results = self.fill(workspace.table, *args, *given)
         finally:
             self.idle.append(workspace)
+            if begins and self.loss is not None:
+                self.loss.end()
         if given is None:
             return self.restructure(results)
         if results.__class__ is int:
@@ -241,15 +248,22 @@ class CompiledRunner:
         finally:
             self.idle.append(workspace)
 
-    def run_checked(self, workspace: Workspace, args: Sequence[object], status: int) -> list[Array]:
-        """Validate the inputs, set the workspace up for their sizes, and run after `status`."""
+    def run_checked(
+        self, workspace: Workspace, args: Sequence[object], status: int | tuple[Array, ...]
+    ) -> list[Array]:
+        """Validate the inputs, set the workspace up for their sizes, and run after `status`.
+
+        A tuple has results, one of which is a number that is inf or nan.
+        """
+        if isinstance(status, tuple):
+            return self._seen(status, args)
         inputs = as_inputs(self.name, self.feeds, args)
         ran = has_run(status)
         if workspace.layout is not None:  # Python's numbers, say, where the sizes are as before
             with quiet(ran):
                 results = self.call(workspace.table, *inputs)
             if results.__class__ is not int:
-                return results
+                return self._seen(results, inputs)
             ran = ran or has_run(results)
         kernel, arrays, sizes = self.suited(inputs)
         layout = kernel._layout_for(sizes)
@@ -306,7 +320,7 @@ class CompiledRunner:
 
     def run_held(self, workspace: Workspace, arrays: Sequence[object]) -> list[Array]:
         """The same in a thread that holds the variables."""
-        return self._checked(workspace, self._unguarded(workspace, self.call, arrays))
+        return list(self._checked(workspace, self._unguarded(workspace, self.call, arrays)))
 
     def _entered(
         self, workspace: Workspace, trampoline: Trampoline, arrays: Sequence[object], told: Told
@@ -322,7 +336,16 @@ class CompiledRunner:
         if isinstance(results, int) and results == NOT_FINITE:
             with quiet(has_run(results)):
                 results = self._looked_into(workspace, trampoline, arrays, *told)
-        return self._checked(workspace, results)
+        results = self._checked(workspace, results)
+        return results if results.__class__ is list else told[0]._seen(results, told[1])
+
+    def _seen(self, results: Sequence[Array], args: Sequence[object]) -> list[Array]:
+        """The results of a call as a list, looked at if they come as a tuple."""
+        if isinstance(results, list):
+            return results
+        if self.loss is not None:
+            self.loss.lost(self, args, results)
+        return list(results)
 
     def _looked_into(
         self,
@@ -358,7 +381,7 @@ class CompiledRunner:
             return self
         return self.compile(self.definition, self.name, replace(self.options, on_nonfinite=None))
 
-    def _checked(self, workspace: Workspace, results: Any) -> list[Any]:
+    def _checked(self, workspace: Workspace, results: Any) -> Any:
         if not isinstance(results, int):
             return results
         if results > 0:

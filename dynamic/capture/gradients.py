@@ -16,6 +16,7 @@ from compiler.core.refusals import refuse
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.transforms.autodiff import cotangents_of, depending_on
+from compiler.transforms.zero_gradients import note_zeros
 from dynamic.capture.effects import Backward, SetGrad
 from dynamic.core.errors import AutogradError, DeferredError
 from dynamic.tape.grad_mode import record_if
@@ -142,6 +143,10 @@ class Gradients:
             )
         keep = create if retain is None else retain
         found = self.pulled(tensors, [target for _, target in wanted], seeds, keep)
+        if len(roots) == 1:
+            by = [target for (_, target), g in zip(wanted, found, strict=True) if g is not None]
+            results = [g for g in found if g is not None]
+            note_zeros(roots[0], by, ancestors(roots), results, implied=True)
         before = record_if(create)
         pairs = []
         try:

@@ -13,11 +13,13 @@ from compiler.ops import astype
 from dynamic.core import provided
 from dynamic.core.eager_ops import stack
 from dynamic.core.errors import AutogradError
+from dynamic.core.lint_level import lost
 from dynamic.core.results import Size
 from dynamic.core.user_warnings import warn
 from dynamic.tape.engine import run
 from dynamic.tape.gradient_edge import GradientEdge
 from dynamic.tape.hooks import as_tensor
+from dynamic.tape.noted import waiting
 
 
 def backward(
@@ -59,6 +61,9 @@ def backward(
             node = tensors[0]._node
             array = getattr(tensors[0], "_array", node)
             if node is not None and not array.ndim:  # the usual case, the short way
+                value = array.item()
+                if waiting or lost or value - value:  # inf or nan
+                    look(node, value)
                 run(((node, np.array(1, array.dtype)),), retain, False)
                 return
         run(_roots(tensors, grad_tensors, create_graph), retain, create_graph)
@@ -70,6 +75,13 @@ def backward(
         if not isinstance(tensor, GradientEdge):
             tensor.retain_grad()
     run(roots, retain, create_graph, nodes, True)
+
+
+def look(root: object, value: float) -> None:
+    """Have the lint look at a reverse pass before it begins."""
+    from dynamic.tape import lint
+
+    lint.look(root, value)
 
 
 def grad(

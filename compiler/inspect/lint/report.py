@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from compiler.core import fork
@@ -13,7 +13,7 @@ from compiler.graph.definition import Definition
 from compiler.graph.expression import Expression, user_line
 from compiler.graph.notes import notes_of
 from compiler.graph.traversal import ancestors
-from compiler.inspect.lint.certain import CERTAIN
+from compiler.inspect.lint.certain import CERTAIN, zero_gradient
 from compiler.inspect.lint.rules import Finding, Program
 
 LEVELS = ("certain", "warn", "error", "off")
@@ -37,6 +37,7 @@ def lint(
     definition: Definition,
     roots: Iterable[Expression],
     reads: Mapping[tuple[str, int], str],
+    arguments: Collection[int] = (),
 ) -> Callable[[], None] | None:
     """Look at a program, and warn.
 
@@ -45,6 +46,7 @@ def lint(
         definition: the program.
         roots: its outputs and the new values of its variables, as expressions.
         reads: the lines that read a variable's value so far.
+        arguments: the nodes of what the caller of a captured function gives.
 
     Returns:
         What is to be called before the first call, if anything is.
@@ -56,7 +58,7 @@ def lint(
     notes = notes_of(expressions)
     serials = frozenset([one.serial for one in expressions]) if notes else frozenset[int]()
     line = user_line() if reads else ""
-    program = Program(definition, notes, serials, dict(reads), line)
+    program = Program(definition, notes, serials, dict(reads), line, frozenset(arguments))
     if level == "certain":
         found = CERTAIN.findings(program)
         later = [one for one in found if one.rule in LATER]
@@ -73,6 +75,23 @@ def lint(
     for one in found:
         _warn(one)
     return None
+
+
+def lint_gradients(level: str, definition: Definition, gradients: Iterable[Expression]) -> None:
+    """Tell of gradients that are zero everywhere, where nobody has named what they are by.
+
+    Raises:
+        LintError: with the level "error", if there is one.
+    """
+    notes = notes_of(gradients)
+    if not notes:
+        return
+    program = Program(definition, notes)
+    found = [Finding(zero_gradient.__name__, *one) for one in zero_gradient(program)]
+    if level == "error" and found:
+        raise LintError("\n".join(map(_written, found)))
+    for one in found:
+        _warn(one)
 
 
 def _again(program: Program, later: list[Finding]) -> None:
