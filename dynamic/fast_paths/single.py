@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler import ops
 from compiler.core.op import Attrs, Op, all_ops
-from compiler.ops.arithmetic import flat as zero
+from compiler.ops.arithmetic import is_flat
 from compiler.ops.declare import one_axis
 from compiler.reference import totals
 from compiler.reference.extremes import largest_of_all, smallest_of_all
@@ -150,7 +150,7 @@ def _has_one_operand(op: Op) -> bool:
 
 
 UNARY: dict[Op, Any] = {
-    op: (flat_unary if op.rule(0) is zero else unary)(op)
+    op: (flat_unary if is_flat(op.rule(0)) else unary)(op)
     for op in all_ops()
     if op.elementwise and op.bind is None and _has_one_operand(op)
 }

@@ -66,7 +66,11 @@ def backward(
                     look(node, value)
                 run(((node, np.array(1, array.dtype)),), retain, False)
                 return
-        run(_roots(tensors, grad_tensors, create_graph), retain, create_graph)
+        roots = _roots(tensors, grad_tensors, create_graph)
+        if (waiting or lost) and len(roots) == 1:
+            array = tensors[0]._array
+            look(roots[0][0], array.item() if array.size == 1 else 0.0)
+        run(roots, retain, create_graph)
         return
     roots = _roots(tensors, grad_tensors, create_graph)
     nodes = []

@@ -14,19 +14,21 @@ from compiler import ops
 from compiler.core.errors import LintError, LintWarning
 from dynamic.core.lint_level import lost, state
 from dynamic.core.places import Place, line_of, user_place
+from dynamic.tape import anomaly
 from dynamic.tape.accumulate_grad import AccumulateGrad
 from dynamic.tape.noted import (
     NewOptimizer,
     Notes,
     allowing_lost,
     flat,
+    lost_notes,
     optimizers,
     promoted,
     waiting,
 )
 from dynamic.tape.tape import Node
 
-LOOKED_AT = (2, 4, 8)
+LOOKED_AT = (1, 2, 4, 8)
 """The passes after an optimizer was made in which its parameters are looked at."""
 
 _told: set[tuple[str, str]] = set()
@@ -68,6 +70,7 @@ def look(root: Any, value: float) -> None:
             waiting.append(_Loss)  # to see when it is finite again
     else:
         _Loss.was_lost = False
+        lost_notes.clear()
         _harmless.update(lost)
     lost.clear()
     if not waiting:
@@ -121,32 +124,36 @@ def _reached(root: Any, through: Any) -> Iterator[Any]:
 
 def _lost_loss(root: Any, value: float) -> None:
     """The loss is inf or nan: where that came from, as far as it is known."""
-    explained = getattr(root, "lost_at", None)
-    found = explained() if explained is not None else None
-    if found is not None:
-        line, what = found
-        tell("loss_not_finite", line, f"the loss is {value}: {what}")
+    line, what = _origin_of(root)
+    if anomaly.state.enabled:
+        lost_notes[:] = [f"the loss is {value}: {line}: {what}"]
         return
+    tell(
+        "loss_not_finite",
+        line,
+        f"the loss of which backward() is called at {line_of(user_place())} is {value}: {what}; "
+        "autograd.set_detect_anomaly(True) stops at the first nan of a reverse pass",
+    )
+
+
+def _origin_of(root: Any) -> tuple[str, str]:
+    """The line to blame for a loss that is inf or nan, and what happened there."""
+    explained = getattr(root, "lost_at", None)
+    found: tuple[str, str] | None = None if explained is None else explained()
+    if found is not None:
+        return found
     fresh = [place for place in lost if place not in _harmless] or list(lost)
     if fresh:
         others = "".join(f", then at {line_of(one)}" for one in fresh[1:3])
-        tell(
-            "loss_not_finite",
-            line_of(fresh[0]),
-            f"the loss of which backward() was called at {line_of(user_place())} is {value}: here "
-            f"NumPy met: {lost[fresh[0]]}{others}; dynamic.autograd.set_detect_anomaly(True) stops "
-            "the reverse pass at the first nan",
-        )
-        return
-    wrong = [one.leaf() for one in _Walk(root).leaves]
-    shapes = [str(list(one.shape)) for one in wrong if _is_lost(one)]
-    of = f", and so are parameters of shape {' and '.join(shapes[:3])}" if shapes else ""
-    tell(
-        "loss_not_finite",
-        line_of(user_place()),
-        f"backward() of a loss that is {value}{of}: gradients will be nan: "
-        "dynamic.autograd.set_detect_anomaly(True) finds the op",
-    )
+        return line_of(fresh[0]), f"{lost[fresh[0]]}{others}"
+    shapes = [
+        str(list(tensor.shape))
+        for tensor in (one.leaf() for one in _Walk(root).leaves)
+        if tensor is not None and _is_lost(tensor)
+    ]
+    if shapes:
+        return line_of(user_place()), f"so are parameters of shape {' and '.join(shapes[:3])}"
+    return line_of(user_place()), "its gradients will be nan"
 
 
 def _is_lost(tensor: Any) -> bool:
@@ -207,8 +214,11 @@ def _never_updated(walk: _Walk, new: NewOptimizer) -> None:
         id(one) for each in optimizers for group in each.param_groups for one in group["params"]
     }
     own = {id(one) for group in made.param_groups for one in group["params"]}
-    forgotten = [one for one in walk.leaves if _is_forgotten(one, owned)]
-    for leaf in forgotten:
+    zeros = [one for one in walk.leaves if _is_free_zero(one, owned)]
+    before, new.versions = new.versions, {one: _version_of(one) for one in zeros}
+    for leaf in zeros:
+        if leaf.grad is None or before.get(leaf) != _version_of(leaf):
+            continue
         for weight in _weights_of(leaf, walk.nodes):
             tensor = weight.leaf()
             if tensor is not None and id(tensor) in own and tensor._counter[0] > 0:
@@ -223,16 +233,16 @@ def _never_updated(walk: _Walk, new: NewOptimizer) -> None:
                 break
 
 
-def _is_forgotten(leaf: Any, owned: Collection[int]) -> bool:
-    """Whether a leaf is a vector of zeros that nobody ever changes, with an old gradient."""
+def _is_free_zero(leaf: Any, owned: Collection[int]) -> bool:
+    """Whether a leaf is a vector of zeros that no optimizer has."""
     tensor = leaf.leaf()
-    return (
-        id(tensor) not in owned
-        and leaf.grad is not None
-        and len(leaf.shape) == 1
-        and (tensor._cell is None or tensor._cell[0] == 0)
-        and not tensor._array.any()
-    )
+    return id(tensor) not in owned and len(leaf.shape) == 1 and not tensor._array.any()
+
+
+def _version_of(leaf: Any) -> int:
+    """How often a leaf was overwritten."""
+    cell = leaf.leaf()._cell
+    return 0 if cell is None else int(cell[0])
 
 
 _VIEWS = ("broadcast_to", "expand_dims", "reshape", "squeeze", "transpose", "t", "swapaxes")
@@ -271,6 +281,8 @@ def _factors(node: Any) -> Iterator[Any]:
 def forget() -> None:
     """Forget what was noted and told."""
     waiting.clear()
+    flat.forget()
+    promoted.forget()
     lost.clear()
     _told.clear()
     _harmless.clear()

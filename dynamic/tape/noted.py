@@ -51,6 +51,12 @@ class Notes:
         if self not in waiting:
             waiting.append(self)
 
+    def forget(self) -> None:
+        """Forget all places."""
+        self.found.clear()
+        self._often.clear()
+        self._count = 0
+
 
 flat = Notes()
 """Nodes of ops whose derivative is 0 everywhere, such as round."""
@@ -78,6 +84,10 @@ class _AllowingLost:
 allowing_lost = _AllowingLost()
 
 
+lost_notes: list[str] = []
+"""Where the inf or nan of the loss came from of which a pass has begun in anomaly mode."""
+
+
 class NewOptimizer:
     """An optimizer, whose parameters are looked at in some of the next reverse passes.
 
@@ -85,14 +95,17 @@ class NewOptimizer:
         optimizer: a weak reference to it.
         place: where the user made it.
         passes: how many reverse passes there were since.
+        versions: of leaves that no optimizer has, how often each was overwritten, when the lint
+            last looked.
     """
 
-    __slots__ = ("optimizer", "passes", "place")
+    __slots__ = ("optimizer", "passes", "place", "versions")
 
-    def __init__(self, optimizer: object, place: Place) -> None:
+    def __init__(self, optimizer: Any, place: Place) -> None:
         self.optimizer = weakref.ref(optimizer)
         self.place = place
         self.passes = 0
+        self.versions: dict[Any, int] = {}
 
 
 optimizers: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -13,13 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.op import Attrs, Op
-from compiler.core.types import type_of
-from compiler.graph.definition import define
-from compiler.graph.expression import Expression, constant, user_line
-from compiler.graph.traversal import ancestors
-from compiler.inspect.lint.advice import ALL
-from compiler.inspect.lint.rules import Program
+from compiler.core.op import Attrs, Op, is_registered
+from compiler.core.types import TensorType, type_of
+from compiler.graph.expression import Expression, at_line, constant, user_line
+from compiler.inspect.lint.report import advise
 from compiler.ops import leaves
 from dynamic.tape.lint import tell
 
@@ -42,13 +39,27 @@ def follow(op: Op, operands: Sequence[Any], attrs: Attrs, result: Any) -> None:
         return
     _inside.looks = True
     try:
-        of = tuple(map(_expression, operands))
-        made = Expression(op, of, attrs, None, user_line(), type_of(array))
+        made = _applied(op, tuple(map(_expression, operands)), attrs, type_of(array))
+        if made is None:
+            return
         _keep(result, made)
         if not array.ndim and array.dtype.kind == "f":
             _look(made)
     finally:
         _inside.looks = False
+
+
+def _applied(
+    op: Op, operands: tuple[Expression, ...], attrs: Attrs, type: TensorType
+) -> Expression | None:
+    """An op of operands, or what one of this engine's own expands to; None if that is not told."""
+    if is_registered(op):
+        return Expression(op, operands, attrs, None, user_line(), type)
+    if op.expand is None:
+        return None
+    with at_line(user_line()):
+        made = op.expand(*operands, **attrs)
+    return made if isinstance(made, Expression) else None
 
 
 def _keep(tensor: Any, made: Expression) -> None:
@@ -66,9 +77,9 @@ def _expression(operand: Any) -> Expression:
     array = getattr(operand, "_array", None)
     if array is None:
         return constant(operand)
-    reference, version, made = _known.get(id(operand), (None, 0, None))
-    if made is not None and reference() is operand and version == _version(operand):
-        return made
+    known = _known.get(id(operand))
+    if known is not None and known[0]() is operand and known[1] == _version(operand):
+        return known[2]
     attrs = leaves.leaf_attrs(tuple(array.shape), array.dtype, leaves.next_key())
     made = Expression(leaves.placeholder, (), attrs)
     _keep(operand, made)
@@ -80,8 +91,7 @@ def _look(made: Expression) -> None:
     times = _looked[made.source] = _looked.get(made.source, 0) + 1
     if times & (times - 1):
         return
-    given = [one for one in ancestors([made]) if one.op is leaves.placeholder]
-    for one in ALL.findings(Program(define(given, [made]))):
+    for one in advise(made):
         tell(one.rule, one.source, one.message)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Attrs, Op, Rule
-from compiler.ops.arithmetic import flat as zero
+from compiler.ops.arithmetic import is_flat
 from dynamic.core.dtypes import DTYPES
 from dynamic.core.eager_ops import hardsigmoid, tied
 from dynamic.core.errors import AutogradError, MissingAttributeError
@@ -80,7 +80,7 @@ def recipe(op: Op, needs: tuple[bool, ...], number: bool = False) -> Recipe:
     positions = tuple(i for i, _ in steps)
     made = Recipe(
         op, steps, positions, op.vjp_arrays, keeps, "o" in letters, bool(letters),
-        _reduces(op), number, bool(steps) and all(rule is zero for _, rule in steps),
+        _reduces(op), number, bool(steps) and all(is_flat(rule) for _, rule in steps),
     )  # fmt: skip
     _recipes[op, needs, number] = made
     return made

@@ -9,12 +9,13 @@ from typing import Any
 from compiler.core import fork
 from compiler.core.errors import LintError, LintWarning, OptionError
 from compiler.core.source import place_of
-from compiler.graph.definition import Definition
+from compiler.graph.definition import Definition, define
 from compiler.graph.expression import Expression, user_line
 from compiler.graph.notes import notes_of
 from compiler.graph.traversal import ancestors
 from compiler.inspect.lint.certain import CERTAIN, zero_gradient
 from compiler.inspect.lint.rules import Finding, Program
+from compiler.ops import leaves
 
 LEVELS = ("certain", "warn", "error", "off")
 LATER = frozenset(("bias_never_updated", "gradient_not_used"))
@@ -75,6 +76,15 @@ def lint(
     for one in found:
         _warn(one)
     return None
+
+
+def advise(output: Expression) -> list[Finding]:
+    """What the rules, those for advice too, find in what an expression is made of."""
+    with fork.importing:
+        from compiler.inspect.lint.advice import ALL
+
+    given = [one for one in ancestors([output]) if one.op is leaves.placeholder]
+    return ALL.findings(Program(define(given, [output])))
 
 
 def lint_gradients(level: str, definition: Definition, gradients: Iterable[Expression]) -> None:
