@@ -272,7 +272,7 @@ def test_results_are_a_tuple_where_one_that_is_a_number_is_inf_or_nan(
     if not native:
         monkeypatch.setattr(loader, "fields_are_right", lambda: False)
     x = sg.placeholder("x", (None,), dtype)
-    run = sg.compile([x], [sg.sum(x), x * 2])
+    run = sg.compile([x], [sg.sum(x), -x])
     call = run.runner.compiled("a test").call
     for values, kind in (
         ([1.0, 2.0], list),
@@ -283,7 +283,7 @@ def test_results_are_a_tuple_where_one_that_is_a_number_is_inf_or_nan(
         ([np.finfo(dtype).tiny / 2, 0.0], list),
     ):
         array = np.array(values, dtype)
-        np.testing.assert_array_equal(run(array)[1], array * 2)
+        np.testing.assert_array_equal(run(array)[1], -array)
         workspace = run.runner.compiled("a test").idle[0]
         found = call(workspace.table, array)
         assert type(found) is kind
