@@ -101,8 +101,11 @@ class _Row:
         axis = self.axis
         if axis is None:
             return list(self.windows)
-        behind = cmp_to_key(lambda one, other: 1 if _is_behind(one, other, axis) else -1)
-        return sorted(self.windows, key=behind)
+
+        def order(one: _Window, other: _Window) -> int:
+            return 1 if _is_behind(one, other, axis) else -1
+
+        return sorted(self.windows, key=cmp_to_key(order))
 
     def _note(self, window: _Window) -> None:
         starts, shape = window
