@@ -24,6 +24,9 @@ class _State:
 
 state = _State()
 
+MOST_PLACES = 1000
+"""So many places are known of a kind at a time: code that is made anew each time has new ones."""
+
 lost: dict[Place, str] = {}
 """Where an op met an overflow, a division by 0 or an invalid value since the last reverse pass, and
 what NumPy says of it."""

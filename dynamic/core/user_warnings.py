@@ -6,7 +6,7 @@ import sys
 import warnings
 
 from compiler.graph.expression import is_own
-from dynamic.core.lint_level import lost, state
+from dynamic.core.lint_level import MOST_PLACES, lost, state
 from dynamic.core.places import user_place
 
 
@@ -38,6 +38,8 @@ class _Met:
         if not text.startswith(("dynamic.", "compiler.")):
             return False
         if met and state.level != "off":
+            if len(lost) >= MOST_PLACES:
+                lost.clear()
             lost[user_place()] = met
         return True
 

@@ -19,7 +19,7 @@ from dynamic.optim.hooks import Hook, with_hooks
 from dynamic.optim.state import State
 from dynamic.tape.grad_mode import enable_grad, mode, paused
 from dynamic.tape.handles import Hooks, RemovableHandle
-from dynamic.tape.noted import note_optimizer
+from dynamic.tape.noted import note_optimizer, optimizers
 from dynamic.tensors.tensor import Tensor, wrap
 
 
@@ -66,6 +66,7 @@ class Optimizer(State):
 
     def _reset_hooks(self) -> None:
         super()._reset_hooks()
+        optimizers.add(self)  # also one that is unpickled
         self._step_pre_hooks, self._step_post_hooks = Hooks(), Hooks()
         # whether it was called since the first scheduler; and what `step` was then, if replaced
         self._step_called: bool | None = None

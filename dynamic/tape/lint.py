@@ -12,7 +12,7 @@ from typing import Any
 
 from compiler import ops
 from compiler.core.errors import LintError, LintWarning
-from dynamic.core.lint_level import lost, state
+from dynamic.core.lint_level import MOST_PLACES, lost, state
 from dynamic.core.places import Place, line_of, user_place
 from dynamic.tape import anomaly
 from dynamic.tape.accumulate_grad import AccumulateGrad
@@ -71,6 +71,8 @@ def look(root: Any, value: float) -> None:
     else:
         _Loss.was_lost = False
         lost_notes.clear()
+        if len(_harmless) >= MOST_PLACES:
+            _harmless.clear()
         _harmless.update(lost)
     lost.clear()
     if not waiting:
@@ -242,7 +244,7 @@ def _is_free_zero(leaf: Any, owned: Collection[int]) -> bool:
 def _version_of(leaf: Any) -> int:
     """How often a leaf was overwritten."""
     cell = leaf.leaf()._cell
-    return 0 if cell is None else int(cell[0])
+    return int(cell[0]) if isinstance(cell, list) else 0
 
 
 _VIEWS = ("broadcast_to", "expand_dims", "reshape", "squeeze", "transpose", "t", "swapaxes")

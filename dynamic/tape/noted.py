@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, TypeAlias
 
-from dynamic.core.lint_level import state
+from dynamic.core.lint_level import MOST_PLACES, state
 from dynamic.core.places import Place, user_place
 
 OFTEN = 1000
@@ -44,6 +44,8 @@ class Notes:
         if state.level == "off" or (self._count > OFTEN and self._count & (self._count - 1)):
             return
         place = user_place()
+        if len(self._often) >= MOST_PLACES:
+            self.forget()
         times = self._often[place] = self._often.get(place, 0) + 1
         if times & (times - 1):
             return
@@ -113,7 +115,6 @@ optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def note_optimizer(optimizer: object) -> None:
-    """Note that there is one more."""
+    """Have the lint look at the parameters of a new optimizer."""
     if state.level != "off":
-        optimizers.add(optimizer)
         waiting.append(NewOptimizer(optimizer, user_place()))

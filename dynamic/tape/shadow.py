@@ -69,7 +69,8 @@ def _keep(tensor: Any, made: Expression) -> None:
 
 
 def _version(tensor: Any) -> int:
-    return 0 if tensor._cell is None else int(tensor._cell[0])
+    cell = tensor._cell
+    return int(cell[0]) if isinstance(cell, list) else 0  # an inference tensor has none
 
 
 def _expression(operand: Any) -> Expression:
