@@ -13,6 +13,8 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.refusals import refuse
+from compiler.graph.biases import biases_of
+from compiler.graph.definition import define
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.transforms.autodiff import cotangents_of, depending_on
@@ -167,7 +169,8 @@ class Gradients:
         finally:
             record_if(before)
         if pairs:
-            capture.add(Backward(tuple(pairs), bool(keep)))
+            biases = biases_of(define(capture.inputs, roots))
+            capture.add(Backward(tuple(pairs), bool(keep), biases))
 
     def _accumulates(self, place: int | None) -> None:
         """Refuse what hooks of a leaf would do."""

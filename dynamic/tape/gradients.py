@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,15 @@ def look(root: object, value: float) -> None:
     from dynamic.tape import lint
 
     lint.look(root, value)
+
+
+def look_at_step(
+    operands: Sequence[object], reached: Sequence[int], biases: Mapping[int, Sequence[int]]
+) -> None:
+    """Have the lint look at a captured reverse pass before its gradients are accumulated."""
+    from dynamic.tape import lint
+
+    lint.look_at_step(operands, reached, biases)
 
 
 def grad(

@@ -7,7 +7,8 @@ nan; so a pass that nothing is noted of takes as long as without it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from compiler import ops
@@ -90,7 +91,7 @@ def look(root: Any, value: float) -> None:
         one.passes += 1
         if one.passes in LOOKED_AT:
             walk = walk or _Walk(root)
-            _never_updated(walk, one)
+            _never_updated(walk.leaves, partial(_weights_of, nodes=walk.nodes), one)
         if one.passes < LOOKED_AT[-1] and one.optimizer() is not None:
             waiting.append(one)
 
@@ -207,7 +208,37 @@ def wide_message(what: str) -> str:
     )
 
 
-def _never_updated(walk: _Walk, new: NewOptimizer) -> None:
+def look_at_step(
+    operands: Sequence[Any], reached: Sequence[int], biases: Mapping[int, Sequence[int]]
+) -> None:
+    """Look at a captured reverse pass, whose gradients are about to be accumulated.
+
+    Args:
+        operands: of the function.
+        reached: those that get gradients, beside what they have.
+        biases: those that are only added to products with others, each with these.
+    """
+    if state.level == "off":
+        return
+    leaves = [one for one in (operands[i]._node for i in reached) if type(one) is AccumulateGrad]
+    weights = {
+        operands[bias]._node: [operands[i]._node for i in factors if hasattr(operands[i], "_node")]
+        for bias, factors in biases.items()
+        if bias in reached
+    }
+    for one in list(waiting):
+        if not isinstance(one, NewOptimizer):
+            continue
+        one.passes += 1
+        if one.passes in LOOKED_AT:
+            _never_updated(leaves, lambda leaf: weights.get(leaf, ()), one)
+        if one.passes >= LOOKED_AT[-1] or one.optimizer() is None:
+            waiting.remove(one)
+
+
+def _never_updated(
+    leaves: Iterable[Any], weights_of: Callable[[Any], Iterable[Any]], new: NewOptimizer
+) -> None:
     """A bias that is 0, gets gradients, and that no optimizer has, unlike the weights before it."""
     made = new.optimizer()
     if made is None:
@@ -216,13 +247,13 @@ def _never_updated(walk: _Walk, new: NewOptimizer) -> None:
         id(one) for each in optimizers for group in each.param_groups for one in group["params"]
     }
     own = {id(one) for group in made.param_groups for one in group["params"]}
-    zeros = [one for one in walk.leaves if _is_free_zero(one, owned)]
+    zeros = [one for one in leaves if _is_free_zero(one, owned)]
     before, new.versions = new.versions, {one: _version_of(one) for one in zeros}
     for leaf in zeros:
         if leaf.grad is None or before.get(leaf) != _version_of(leaf):
             continue
-        for weight in _weights_of(leaf, walk.nodes):
-            tensor = weight.leaf()
+        for weight in weights_of(leaf):
+            tensor = weight.leaf() if isinstance(weight, AccumulateGrad) else None
             if tensor is not None and id(tensor) in own and tensor._counter[0] > 0:
                 tell(
                     "never_updated",

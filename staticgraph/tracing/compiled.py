@@ -10,6 +10,7 @@ from typing import Any
 from compiler.core.dims import Dim, Unknown, as_unknown
 from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue, Window
 from compiler.core.types import TensorType, mapped
+from compiler.graph.biases import biases_of
 from compiler.graph.definition import define
 from compiler.graph.evaluate import evaluate
 from compiler.graph.expression import Expression, again
@@ -27,7 +28,6 @@ from staticgraph.executables.executable import (
     lost_loss,
 )
 from staticgraph.leaves import READS, placeholder
-from staticgraph.tracing.biases import biases_of
 from staticgraph.tracing.signature import LEAF
 from staticgraph.tracing.tracing import Trace
 

@@ -364,6 +364,22 @@ def _bias_of_a_function_in_no_optimizer() -> None:
         optimizer.step()
 
 
+def _bias_of_a_captured_step_in_no_optimizer() -> None:
+    w, bias, x = _leaf(3, 1), _leaf(1, zero=True), _data(4, 3)
+    optimizer = torch.optim.SGD([w], lr=0.1)  # here
+
+    def step(x: Any) -> Any:
+        optimizer.zero_grad()
+        loss = (x @ w + bias - 1).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    train = sg.function(step)
+    for _ in range(3):
+        train(x)
+
+
 CERTAIN = [
     ("loss_not_finite", "divide by zero encountered in log", _lost_by_logarithm),
     ("loss_not_finite", "overflow encountered in square", _lost_after_harmless_ones),
@@ -377,6 +393,7 @@ CERTAIN = [
     ("never_updated", "it stays 0", _bias_in_no_optimizer),
     ("never_updated", "it stays 0", _bias_of_a_layer_in_no_optimizer),
     ("never_updated", "it stays 0", _bias_of_a_function_in_no_optimizer),
+    ("never_updated", "it stays 0", _bias_of_a_captured_step_in_no_optimizer),
 ]
 
 
