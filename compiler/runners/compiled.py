@@ -22,8 +22,10 @@ from compiler.graph.state import State, holding
 from compiler.graph.strided import Order, view_inputs
 from compiler.llvm.watch import BUSY
 from compiler.ops.effects import quiet
+from compiler.runners.again import line_of, look_again
 from compiler.runners.runner import Mode
 from compiler.runners.strided import MOST_KERNELS, Strided, compile_strided, order_of
+from compiler.runners.workspace import Workspace, limited
 from compiler.runtime import threads
 from compiler.runtime.arguments import (
     as_inputs,
@@ -33,7 +35,7 @@ from compiler.runtime.arguments import (
     is_fed_out,
 )
 from compiler.runtime.background import Compilation
-from compiler.runtime.blas import find_blas, limit_threads
+from compiler.runtime.blas import find_blas
 from compiler.runtime.cache.loader import Trampolines
 from compiler.runtime.host import HostStep
 from compiler.runtime.launch_plan import LaunchPlan, Layout
@@ -51,16 +53,6 @@ if TYPE_CHECKING:
     from compiler.inspect.replay import Replay
 
 REMEMBERED = 128  # layouts for different sizes
-
-
-@dataclass(slots=True, eq=False)
-class Workspace:
-    """The table and the arena of one call at a time, set up for one layout."""
-
-    table: Array
-    arena: Array | None = None
-    layout: Layout | None = None
-    hosts: Sequence[HostStep] = ()
 
 
 Told: TypeAlias = "tuple[CompiledRunner, Sequence[object]]"
@@ -371,8 +363,6 @@ class CompiledRunner:
 
     def replay(self, args: Sequence[object], kwargs: Mapping[str, Tree]) -> Replay:
         """A call once more, op by op, on the variables as they are; nothing is updated."""
-        from compiler.runners.again import look_again
-
         return look_again(self, args, kwargs)
 
     def unchecked(self) -> CompiledRunner:
@@ -410,7 +400,7 @@ class CompiledRunner:
         """Make the objects that the program calls."""
         launch_plan, table = self.launch_plan, workspace.table
         sizes = {atom: int(table[at]) for atom, at in launch_plan.unknowns}
-        line = partial(_line, self.definition, self.options)
+        line = partial(line_of, self.definition, self.options)
         workspace.hosts = [HostStep(call, table, sizes, line) for call in launch_plan.hosts]
         for call, step in zip(launch_plan.hosts, workspace.hosts, strict=True):
             table[call.at], table[call.at + 1] = id(step), process_address()
@@ -440,8 +430,8 @@ class CompiledRunner:
                 words[at] = blas.gemm[dtype]
             threads.share_products(blas.control)
             if self.threads is not None and not threads.hold_products():
-                self.call = _limited(self.native.call, self.threads)
-                self.fill = _limited(self.native.fill, self.threads)
+                self.call = limited(self.native.call, self.threads)
+                self.fill = limited(self.native.fill, self.threads)
             pool = pool if blas.is_native else 0
         words[launch_plan.own] = words.ctypes.data
         if launch_plan.lost is not None:
@@ -502,22 +492,3 @@ class CompiledRunner:
         for at, size in layout.checked:
             workspace.table[at] = size
         workspace.layout = layout
-
-
-def _limited(trampoline: Trampoline, count: int) -> Trampoline:
-    """A trampoline for whose time the BLAS uses at most `count` threads."""
-
-    def limited(table: object, *arrays: object) -> Any:
-        with limit_threads(count):
-            return trampoline(table, *arrays)
-
-    return limited
-
-
-def _line(definition: Definition, options: Options, number: int) -> str:
-    """The user's line of a node of the kernel."""
-    with fork.importing:
-        from compiler.driver import lower
-
-    graph, node = lower(graph_of(definition), options)[1].located(number)
-    return str(graph.nodes[node]["source"])

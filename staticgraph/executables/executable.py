@@ -12,8 +12,9 @@ from compiler.core import fork
 from compiler.core.options import Options
 from compiler.graph.definition import Definition
 from compiler.graph.state import State, holding
-from compiler.runners.compiled import CompiledRunner, Workspace
+from compiler.runners.compiled import CompiledRunner
 from compiler.runners.runner import Runner
+from compiler.runners.workspace import Workspace
 from staticgraph.executables.inspected import Inspected
 
 if TYPE_CHECKING:
