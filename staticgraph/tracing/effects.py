@@ -26,6 +26,7 @@ import numpy as np
 from compiler.core.dims import Dim
 from compiler.core.errors import OptionError
 from compiler.core.refusals import is_library, is_library_code, refuse, refuse_effect, remembered
+from compiler.core.watching import Watch
 from compiler.graph.expression import is_own, is_symbolic
 from staticgraph.tracing.code import type_questions
 from staticgraph.tracing.guards import Guards, Read, reads_of_containers, shown
@@ -85,7 +86,7 @@ def watched(
     before = sys.getprofile()
     if before is not None and not callable(before):
         before.disable()  # the profiler of the standard library
-    sys.setprofile(_Watch(surroundings))
+    sys.setprofile(_Watch(surroundings).seen_event)
     try:
         yield
     finally:
@@ -164,8 +165,8 @@ def _line_of(surroundings: Surroundings, again: Callable[[], object], given: Gua
     return found[0] if found else None
 
 
-class _Watch:
-    """The profile function of a trace."""
+class _Watch(Watch):
+    """The profile function of a trace: `seen_event`."""
 
     def __init__(self, surroundings: Surroundings) -> None:
         self.surroundings = surroundings
@@ -173,7 +174,8 @@ class _Watch:
         self.users: set[CodeType] = set()
         self.busy = False
 
-    def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
+    def seen_event(self, frame: FrameType, event: str, arg: Any) -> None:
+        """Look at what is called, or returns."""
         if event == "c_call":
             self._builtin(frame, arg)
         elif event == "call":
