@@ -156,7 +156,7 @@ class Traced(Handle, OnTape, Tracer, plain=False):
     def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         """The value of `op`: an expression, or an array if all operands are known."""
         if all(map(_is_plain, operands)):
-            return self._applied(op, operands, attrs)
+            return self._unwatched(op, operands, attrs)
         return self._value_of(op, operands, attrs)
 
     def _value_of(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
@@ -185,7 +185,7 @@ class Traced(Handle, OnTape, Tracer, plain=False):
             link = Link(tensors[0], op, attrs, sure)
         return Traced.made(value, link)
 
-    _applied = unwatched(_value_of)
+    _unwatched = unwatched(_value_of)
 
     @staticmethod
     def _several(op: Op, tensors: Sequence[Any], attrs: Attrs) -> tuple[Any, ...]:

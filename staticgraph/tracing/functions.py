@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import operator
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.core.errors import DTypeError, FeedError, OptionError, ShapeError
+from compiler.core.errors import FeedError, OptionError
 from compiler.core.op import Operand
 from compiler.core.pytree import mapped
 from compiler.graph.expression import Expression, closed, handle_among
@@ -24,6 +23,7 @@ from staticgraph.tracing.compiled import Compiled
 from staticgraph.tracing.explained import Explanation, Retrace
 from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
+from staticgraph.tracing.repeated import repeated
 from staticgraph.tracing.signature import (
     Arguments,
     Static,
@@ -204,52 +204,18 @@ class Function:
         if isinstance(first, Expression):
             return self._f(*args, **kwargs)
         kind = None if first is None else type(first)
-        call, operands, state = self._find(found)
+        call, operands = self._find(found)
         if found.modules:
             return call.run(kind, operands)
-        fast = call.steady and not call.around.compares_identity
-        if fast and not kwargs and not call.numbers and all(map(_is_array, args)):
-            run = call.direct(kind)
-            around = call.around
-            if self._own:
-                tensors = self._tensors[tuple(map(id, self._own))]
-                run = functools.partial(self._with_own, call, kind, tensors, state)
-            elif any(
-                one.owner is not self._root or one.kind != "code" for one in around.guards.reads
-            ):
-                run = self._guarded(run, around)
-            _remember(self._known, tuple([(type(x), x.dtype, x.shape) for x in args]), run)
+        around = call.around
+        if not (around.compares_identity or kwargs or call.numbers) and all(map(_is_array, args)):
+            tensors = self._tensors[tuple(map(id, self._own))] if self._own else None
+            again = repeated(call, kind, len(args), tensors, self._root, self._again)
+            _remember(self._known, tuple([(type(x), x.dtype, x.shape) for x in args]), again)
         return call.run(kind, operands)
 
-    def _guarded(self, run: Callable[..., Any], around: Surroundings) -> Callable[..., Any]:
-        """What runs a call if the surroundings are as they were."""
-
-        def guarded(*args: object) -> Any:
-            if around.guards.check():
-                return run(*args)
-            return self._call(args, {})
-
-        return guarded
-
-    def _with_own(
-        self,
-        call: Call,
-        kind: object,
-        tensors: ModuleTensors,
-        state: object,
-        *args: object,
-    ) -> Any:
-        """A call with arrays that are known already, if the module is as it was."""
-        own = tensors.current()
-        if (
-            all(map(operator.is_, own, call.own))
-            and call.around.guards.check()
-            and tensors.state() == state
-        ):
-            try:
-                return call.run(kind, [*args, *own])
-            except (DTypeError, ShapeError):
-                pass  # a tensor got another dtype or shape, or the error comes again
+    def _again(self, *args: object) -> Any:
+        """A call for which something has changed."""
         return self._call(args, {})
 
     def executable(self, /, *args: object, **kwargs: object) -> Executable:
@@ -283,7 +249,7 @@ class Function:
             >>> print(compiled.trace, len(operands))
             share(float64[x.0]) -> float64[x.0] 1
         """
-        call, operands, _ = self._find(take_apart(self.name, args, kwargs))
+        call, operands = self._find(take_apart(self.name, args, kwargs))
         return call.compiled, call.compiled.complete(operands)
 
     def view(self, path: str | os.PathLike[str] | None = None, *, inputs: Sequence[object]) -> View:
@@ -293,7 +259,7 @@ class Function:
             >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
             >>> page = f.view("share.html", inputs=(np.array([1.0, 3.0]),))
         """
-        call, operands, _ = self._find(take_apart(self.name, tuple(inputs), {}))
+        call, operands = self._find(take_apart(self.name, tuple(inputs), {}))
         operands = call.compiled.complete(operands)
         tensor = next((x for x in operands if isinstance(x, Operand)), None)
         arrays = operands if tensor is None else list(tensor.arrays(operands))
@@ -320,7 +286,7 @@ class Function:
             array([0.25, 0.75])
         """
         options = {name: kwargs.pop(name) for name in _OF_STEP & kwargs.keys()}
-        call, operands, _ = self._find(take_apart(self.name, args, kwargs))
+        call, operands = self._find(take_apart(self.name, args, kwargs))
         operands = call.compiled.complete(operands)
         tensor = next((x for x in operands if isinstance(x, Operand)), None)
         arrays = operands if tensor is None else tensor.arrays(operands)
@@ -361,8 +327,8 @@ class Function:
             tuple(self._retraces),
         )
 
-    def _find(self, found: Arguments) -> tuple[Call, list[Any], Any]:
-        """What serves a call, its operands (arrays, then tensors of modules), and the state."""
+    def _find(self, found: Arguments) -> tuple[Call, list[Any]]:
+        """What serves a call, and its operands: arrays, then tensors of modules."""
         around = self._surroundings(found)
         modules = [*self._own, *found.modules]
         tensors, state = self._tensors_of(modules) if modules else (None, [])
@@ -386,7 +352,7 @@ class Function:
             call.compiled.trace.check_numbers(operands)
         if tensors is not None:
             call.own = operands[len(found.arrays) :]
-        return call, operands, state
+        return call, operands
 
     def _number(self, value: object) -> Any:
         """A Python number as an array; FeedError for an int of more than 64 bits."""
@@ -482,7 +448,7 @@ def _kind(x: Any) -> tuple[Any, ...]:
 
 
 def _identity(x: object) -> Any:
-    return x if isinstance(x, bool | int) else id(x)
+    return x if isinstance(x, bool | int | tuple) else id(x)
 
 
 def _remember(table: dict[Any, Any], key: object, call: object) -> None:
