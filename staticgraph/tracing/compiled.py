@@ -81,6 +81,13 @@ class Compiled:
         roots = outputs[0] if self.single else outputs
         return Part(self.name, self.trace.inputs, roots, self.options)
 
+    def executables(self) -> list[Executable]:
+        """What was compiled so far: for values, and for reverse passes."""
+        parts = [vars(self).get("part")]
+        for one in self._reverse.values():
+            parts += [vars(one).get("_forward"), vars(one).get("_backward")]
+        return [part.executable for part in parts if part is not None]
+
     def complete(self, operands: list[Any]) -> list[Any]:
         """All operands of a call, given the caller's: those of its effects come behind them."""
         effects = self.trace.effects
