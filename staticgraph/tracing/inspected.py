@@ -133,7 +133,7 @@ class InspectedFunction:
         Example:
             >>> f = sg.function(lambda x: sg.sum(sg.log(x)), name="f", on_nonfinite="report")
             >>> f(np.array([1.0, 0.0]))
-            np.float64(-inf)
+            array(-inf)
             >>> f.replay().first.op, f.replay(np.array([1.0, 2.0])).causes
             ('log', ())
         """
