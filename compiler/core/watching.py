@@ -17,7 +17,22 @@ Result = TypeVar("Result")
 
 
 class Watch:
-    """What a trace is watched by; its bound methods are the profile functions."""
+    """What a trace is watched by; its bound methods are the profile functions.
+
+    Attributes:
+        noted: what was changed and is no effect, since each call changes it too: the identity of
+            what has it, and under which key.
+    """
+
+    def __init__(self) -> None:
+        self.noted: set[tuple[int, object]] = set()
+
+
+def note(owner: object, key: object) -> None:
+    """Say that a change is repeated at each call, if a trace is watched."""
+    watch: Any = getattr(sys.getprofile(), "__self__", None)
+    if isinstance(watch, Watch):
+        watch.noted.add((id(owner), key))
 
 
 def unwatched(f: Callable[Given, Result]) -> Callable[Given, Result]:

@@ -191,8 +191,7 @@ class Gradients:
             given = [self._capture.lifted(one) for one in listed]
             return [(one, self.target(one)) for one in given]
         found = [(x, node) for node in nodes if (x := self._leaves.get(node.serial)) is not None]
-        for place, x in self._capture.floating_operands(nodes):
-            expression = self._capture.input_at(place)
+        for place, x, expression in self._capture.floating_operands(nodes):
             if depending_on(nodes, [expression]) & roots and self._capture.requires(place):
                 found.append((x, expression))
         return found

@@ -131,6 +131,12 @@ class Traced(Handle, OnTape, Tracer, plain=False):
             mode.capture.check_current(self)
         return self._value
 
+    def becomes(self, value: Expression) -> None:
+        """Have another value from now on, as an optimizer has changed it."""
+        self._value = value
+        self._changed = user_place()
+        self._stamp += 1
+
     def _refuse_copy(self, changed: str) -> NoReturn:
         refuse(
             "reads a tensor after another, which may or may not be on its memory, was changed here",

@@ -50,6 +50,8 @@ def _with_tensors(
         try:
             return call.run(None, [*args, *own]) if kind is None else direct(*args, *own)
         except (DTypeError, ShapeError):
+            if call.effects is not None and call.effects.breaks:
+                raise  # an optimizer may have made its step: not twice
             # a tensor got another dtype or shape, or the error comes again
             return otherwise(*args)
 
