@@ -25,6 +25,7 @@ from compiler.export.functions import used_names
 from compiler.graph.expression import at_line
 from compiler.llvm import library, vecmath
 from staticgraph.compare.workloads import WORKLOADS
+from tests.combinations import some
 from tests.workloads import compiled
 
 SEED = 5
@@ -104,7 +105,7 @@ def _compare(found: Any, expected: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", some(WORKLOADS, 3))
 def test_workloads_run_with_numpy_and_numba_alone(
     name: str, tmp_path: Path, packages: Path
 ) -> None:

@@ -118,7 +118,7 @@ def test_every_op_and_its_gradient_have_the_bits_of_the_eager_engine(names: Any)
     assert group.check() <= ROUNDED_OTHERWISE.keys()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_sample_has_the_bits_of_the_eager_engine() -> None:
     otherwise: set[str] = set()
     for names in TOGETHER:

@@ -24,6 +24,7 @@ from compiler.llvm import native, vecmath
 from compiler.llvm.vecmath import LONG
 from compiler.schedule.arena import MOST_COMPARED, arrange
 from compiler.schedule.group_limits import MOST_ARRAYS, MOST_STATEMENTS, MOST_VIRTUAL
+from tests.combinations import some
 from tests.graphs import kernel
 from tests.long_graphs import SHAPES, chain, sines, slope
 
@@ -54,7 +55,7 @@ def calls_of(function: Callable[[], object]) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", some(SHAPES, 2))
 def test_units_are_small_and_their_number_and_the_work_grow_with_the_graph(shape: Shape) -> None:
     calls = []
     for ops in (1200, 2400):
@@ -83,7 +84,7 @@ def test_equal_parts_of_a_chain_are_compiled_once() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", some(SHAPES, 2))
 def test_a_large_graph_gives_what_its_ops_give_one_by_one(shape: Shape) -> None:
     x = vector()
     outputs = shape(x, 1500)
@@ -144,7 +145,7 @@ def test_a_body_of_a_scan_that_takes_more_than_one_group() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", sorted(LONG))
+@pytest.mark.parametrize("name", some(sorted(LONG), 12))
 def test_a_called_function_gives_the_bits_of_an_inlined_one(
     name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,8 +22,8 @@ each = pytest.mark.parametrize("name", PROGRAMS)
     "options",
     [
         {},
-        pytest.param({"disable": sorted(rule_names())}, marks=pytest.mark.slow),
-        pytest.param({"fuse": False}, marks=pytest.mark.slow),
+        pytest.param({"disable": sorted(rule_names())}, marks=pytest.mark.long),
+        pytest.param({"fuse": False}, marks=pytest.mark.long),
     ],
 )
 def test_compiled_against_jax(name: str, options: dict[str, Any]) -> None:

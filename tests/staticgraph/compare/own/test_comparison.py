@@ -269,7 +269,7 @@ def test_a_run_from_the_command_line(
     assert "A compiled call is" in report.read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_workload_over_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
