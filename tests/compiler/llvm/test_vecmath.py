@@ -484,7 +484,7 @@ def test_loop_is_vectorised(
         assert not re.search(rf"@llvm\.fma\.{scalar}\(", texts[0])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_coefficients_are_the_derived_ones() -> None:
     path = derive.__file__.replace("derive.py", "coefficients.py")
     with open(path, encoding="utf-8") as file:

@@ -19,6 +19,8 @@ from compiler.transforms.autodiff import gradients
 from tests.samples import SAMPLES, Sample
 from tests.trace import cotangents, outputs, replace, traced
 
+pytestmark = pytest.mark.slow
+
 ROUNDED_OTHERWISE = {
     "conv2d": "its cotangents are computed together on arrays (vjp_arrays)",
     "layer_norm": "its cotangents are computed together on arrays (vjp_arrays)",
