@@ -72,9 +72,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _CREATED = (
-    "asarray", "bartlett", "blackman", "diag_indices", "diag_indices_from", "empty", "empty_like",
-    "eye", "fromfunction", "full_like", "geomspace", "hamming", "hanning", "identity", "indices",
-    "kaiser", "linspace", "logspace", "mask_indices", "ones_like", "tri", "tril_indices",
+    "array", "asarray", "bartlett", "blackman", "diag_indices", "diag_indices_from", "empty",
+    "empty_like", "eye", "fromfunction", "full_like", "geomspace", "hamming", "hanning", "identity",
+    "indices", "kaiser", "linspace", "logspace", "mask_indices", "ones_like", "tri", "tril_indices",
     "tril_indices_from", "triu_indices", "triu_indices_from", "zeros_like",
 )  # fmt: skip
 

@@ -22,9 +22,9 @@ from compiler.ops.declare import as_operand
 from staticgraph.leaves import arange, constant, full
 
 __all__ = [
-    "asarray", "bartlett", "blackman", "diag_indices", "diag_indices_from", "empty", "empty_like",
-    "eye", "fromfunction", "full_like", "geomspace", "hamming", "hanning", "identity", "indices",
-    "kaiser", "linspace", "logspace", "mask_indices", "ones_like", "tri", "tril_indices",
+    "array", "asarray", "bartlett", "blackman", "diag_indices", "diag_indices_from", "empty",
+    "empty_like", "eye", "fromfunction", "full_like", "geomspace", "hamming", "hanning", "identity",
+    "indices", "kaiser", "linspace", "logspace", "mask_indices", "ones_like", "tri", "tril_indices",
     "tril_indices_from", "triu_indices", "triu_indices_from", "zeros_like",
 ]  # fmt: skip
 
@@ -48,6 +48,16 @@ def asarray(value: Value, dtype: object = None) -> Value:
     return constant(value, dtype)
 
 
+def array(value: Value, dtype: object = None) -> Value:
+    """NumPy's other name of `asarray`: in a graph nothing is written in place.
+
+    Example:
+        >>> sg.run(sg.array([1, 2]))
+        array([1, 2])
+    """
+    return asarray(value, dtype)
+
+
 def empty(shape: object, dtype: object = "float32") -> Expression:
     """Zeros, whose values nobody should rely on.
 
@@ -66,7 +76,9 @@ def full_like(x: _Shaped, fill_value: float, dtype: object = None, shape: object
         array([7., 7.])
     """
     x = as_operand(x)
-    return full(x.shape if shape is None else shape, fill_value, x.dtype if dtype is None else dtype)
+    return full(
+        x.shape if shape is None else shape, fill_value, x.dtype if dtype is None else dtype
+    )
 
 
 def zeros_like(x: _Shaped, dtype: object = None, shape: object = None) -> Value:
@@ -99,7 +111,7 @@ def empty_like(x: _Shaped, dtype: object = None, shape: object = None) -> Value:
     return full_like(x, 0, dtype, shape)
 
 
-def eye(N: Size, M: Size | None = None, k: int = 0, dtype: object = "float32") -> Expression:  # noqa: N803
+def eye(N: Size, M: Size | None = None, k: int = 0, dtype: object = "float32") -> Expression:
     """Ones on the k-th diagonal and zeros elsewhere: (N, M), of which sizes may be unknown.
 
     Example:
@@ -122,7 +134,7 @@ def identity(n: Size, dtype: object = "float32") -> Expression:
     return eye(n, dtype=dtype)
 
 
-def tri(N: Size, M: Size | None = None, k: int = 0, dtype: object = "float32") -> Expression:  # noqa: N803
+def tri(N: Size, M: Size | None = None, k: int = 0, dtype: object = "float32") -> Expression:
     """Ones on and below the k-th diagonal and zeros above: (N, M), whose sizes may be unknown.
 
     Example:
@@ -211,9 +223,7 @@ def _count(name: str, num: int) -> int:
     return count
 
 
-def indices(
-    dimensions: Sequence[Size], dtype: object = "int64", sparse: bool = False
-) -> Value:
+def indices(dimensions: Sequence[Size], dtype: object = "int64", sparse: bool = False) -> Value:
     """Per axis of a shape the place along it: (axes, *dimensions), or a tuple of lean ones.
 
     Example:
@@ -336,7 +346,7 @@ def _window(values: Any) -> Expression:
     return constant(np.asarray(values, np.float32))
 
 
-def bartlett(M: int) -> Expression:  # noqa: N803
+def bartlett(M: int) -> Expression:
     """Bartlett's window, a triangle: float32 (M,).
 
     Example:
@@ -346,7 +356,7 @@ def bartlett(M: int) -> Expression:  # noqa: N803
     return _window(np.bartlett(M))
 
 
-def blackman(M: int) -> Expression:  # noqa: N803
+def blackman(M: int) -> Expression:
     """Blackman's window: float32 (M,).
 
     Example:
@@ -356,7 +366,7 @@ def blackman(M: int) -> Expression:  # noqa: N803
     return _window(np.blackman(M))
 
 
-def hamming(M: int) -> Expression:  # noqa: N803
+def hamming(M: int) -> Expression:
     """Hamming's window: float32 (M,).
 
     Example:
@@ -366,7 +376,7 @@ def hamming(M: int) -> Expression:  # noqa: N803
     return _window(np.hamming(M))
 
 
-def hanning(M: int) -> Expression:  # noqa: N803
+def hanning(M: int) -> Expression:
     """Hann's window: float32 (M,).
 
     Example:
@@ -376,7 +386,7 @@ def hanning(M: int) -> Expression:  # noqa: N803
     return _window(np.hanning(M))
 
 
-def kaiser(M: int, beta: float) -> Expression:  # noqa: N803
+def kaiser(M: int, beta: float) -> Expression:
     """Kaiser's window of a shape `beta`: float32 (M,).
 
     Example:

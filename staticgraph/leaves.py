@@ -196,17 +196,18 @@ def arange(
         >>> sg.run(sg.arange(3)), sg.run(sg.arange(5, 0, -2))
         (array([0, 1, 2]), array([5, 3, 1]))
     """
-    first, last = (0, start) if stop is None else (start, stop)
-    if stop is not None and any(isinstance(one, float | np.floating) for one in (first, last, step)):
-        numbers = np.arange(first, last, step)
-        return constant(numbers.astype(np.float32 if dtype is None else as_dtype(dtype)))
+    limits: tuple[Any, Any] = (0, start) if stop is None else (start, stop)
+    first, last = limits
+    if stop is not None and any(isinstance(one, float | np.floating) for one in (*limits, step)):
+        found = np.arange(first, last, step)
+        return constant(found.astype(np.float32 if dtype is None else as_dtype(dtype)))
     for one in (first, last, step):
         is_known = hasattr(one, "__index__") and not isinstance(one, bool | Dim)
         if not isinstance(one, Dim) and not is_known:
             raise OptionError(f"arange: {one!r} is no size: an int, or the size of an axis")
     if isinstance(step, Dim) or step == 0:
         raise OptionError(f"arange: step={step} is unknown or 0")
-    by = int(step.__index__())
+    by = int(step)
     length = last - first if by > 0 else first - last
     size = dims.floor_divide(length + (abs(by) - 1), abs(by)) if abs(by) > 1 else length
     if not isinstance(size, Dim):

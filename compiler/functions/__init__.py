@@ -18,10 +18,11 @@ _MODULES = {
         "append array_split block broadcast_arrays column_stack concat delete dsplit dstack "
         "ediff1d hsplit hstack insert ix_ meshgrid select vsplit vstack",
     "elements":
-        "allclose angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh around "
-        "array_equal array_equiv conj conjugate degrees divmod fabs fix float_power frexp "
-        "imag isclose iscomplex isneginf isposinf isreal ldexp mod modf nan_to_num nextafter "
-        "piecewise positive radians real rint signbit spacing true_divide",
+        "absolute allclose angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh around "
+        "array_equal array_equiv conj conjugate copy degrees divmod fabs fix float_power "
+        "frexp i0 imag isclose iscomplex isneginf isposinf isreal ldexp mod modf nan_to_num "
+        "nextafter packbits piecewise positive radians real rint signbit spacing true_divide "
+        "unpackbits",
     "statistics":
         "amax amin average corrcoef count_nonzero cov median nanargmax nanargmin nancumprod "
         "nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd "
@@ -31,15 +32,19 @@ _MODULES = {
         "partition searchsorted topk trapezoid unwrap",
     "counting":
         "argwhere bincount choose compress extract fill_diagonal flatnonzero histogram "
-        "histogram2d histogram_bin_edges histogramdd intersect1d isin nonzero setdiff1d "
-        "setxor1d union1d unique unique_all unique_counts unique_inverse unique_values "
-        "unravel_index",
+        "histogram2d histogram_bin_edges histogramdd nonzero unravel_index",
+    "sets":
+        "intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
+        "unique_inverse unique_values",
     "products":
         "convolve correlate cross inner kron matvec tensordot vander vdot vecdot vecmat",
     "einsum":
         "einsum einsum_path",
     "polynomials":
         "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval",
+    "asking":
+        "broadcast_shapes can_cast iscomplexobj isdtype isrealobj isscalar issubdtype "
+        "iterable ndim promote_types result_type shape size",
 }  # fmt: skip
 _LINALG = {
     "products": "multi_dot tensorinv tensorsolve",
@@ -54,9 +59,11 @@ def _by_name(modules: dict[str, str]) -> dict[str, str]:
 NAMES = _by_name(_MODULES)
 """The functions that both frontends export, and the modules that have them."""
 
-LINALG = _by_name(_LINALG) | dict.fromkeys(
-    ("cross", "tensordot", "vecdot"), "products"
-) | dict.fromkeys(("diagonal", "matrix_transpose", "trace"), "arranging")
+LINALG = (
+    _by_name(_LINALG)
+    | dict.fromkeys(("cross", "tensordot", "vecdot"), "products")
+    | dict.fromkeys(("diagonal", "matrix_transpose", "trace"), "arranging")
+)
 """Those of staticgraph.linalg."""
 
 

@@ -33,9 +33,7 @@ def axis_or_whole(name: str, x: Value, axis: int | None) -> tuple[Value, int]:
     return x, normalise_axis(name, axis, x.ndim)
 
 
-def moveaxis(
-    x: Value, source: int | Sequence[int], destination: int | Sequence[int]
-) -> Value:
+def moveaxis(x: Value, source: int | Sequence[int], destination: int | Sequence[int]) -> Value:
     """`x` with axes moved to other places; the others keep their order.
 
     Example:
@@ -177,9 +175,7 @@ def rot90(x: Value, k: int = 1, axes: Sequence[int] = (0, 1)) -> Value:
     return ops.flip(ops.swapaxes(x, first, second), second) if turns else x
 
 
-def roll(
-    x: Value, shift: int | Sequence[int], axis: int | Sequence[int] | None = None
-) -> Value:
+def roll(x: Value, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Value:
     """The elements moved along axes, those past the end to the front; along the flat x if None.
 
     `shift` is one number for all axes, or one per axis.
@@ -346,8 +342,9 @@ def diagonal(x: Value, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value
         array([1., 4.])
     """
     x = as_operand(x)
-    first, second = normalise_axis("diagonal", axis1, x.ndim), normalise_axis(
-        "diagonal", axis2, x.ndim
+    first, second = (
+        normalise_axis("diagonal", axis1, x.ndim),
+        normalise_axis("diagonal", axis2, x.ndim),
     )
     if first == second:
         raise OptionError(f"diagonal: {axis1} and {axis2} are one axis")

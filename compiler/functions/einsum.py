@@ -65,16 +65,14 @@ def einsum(subscripts: Value, *operands: Value, optimize: bool | str | None = No
     """
     formula, tensors = _read(subscripts, operands)
     sizes = _sizes(formula, tensors)
-    terms = [
-        _without_repeats(x, labels) for x, labels in zip(tensors, formula.inputs, strict=True)
-    ]
+    terms = [_without_repeats(x, labels) for x, labels in zip(tensors, formula.inputs, strict=True)]
     for first, second in _order(formula, sizes, optimize):
         kept = set(formula.output).union(
             *(labels for i, (_, labels) in enumerate(terms) if i not in (first, second))
         )
         made = _contract(terms[first], terms[second], kept, sizes)
         terms = [one for i, one in enumerate(terms) if i not in (first, second)] + [made]
-    (x, labels), = terms
+    ((x, labels),) = terms
     x, labels = _summed(x, labels, set(formula.output))
     return _arranged(x, labels, formula.output)
 
@@ -288,9 +286,7 @@ def _contract(first: Term, second: Term, kept: set[str], sizes: Mapping[str, Siz
     a = _arranged(_grown(a, left, inside, sizes), left, (*batch, *rows, *inside))
     b = _arranged(_grown(b, right, inside, sizes), right, (*batch, *inside, *columns))
     own = (*a.shape[len(batch) : len(batch) + len(rows)], *b.shape[len(batch) + len(inside) :])
-    product = ops.matmul(
-        _matrices(a, len(batch), len(rows)), _matrices(b, len(batch), len(inside))
-    )
+    product = ops.matmul(_matrices(a, len(batch), len(rows)), _matrices(b, len(batch), len(inside)))
     shape = (*product.shape[: len(batch)], *own)
     return ops.reshape(product, shape), (*batch, *rows, *columns)
 

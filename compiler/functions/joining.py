@@ -174,9 +174,7 @@ def ix_(*tensors: Value) -> tuple[Value, ...]:
 # -- taking apart --------------------------------------------------------------------------------
 
 
-def array_split(
-    x: Value, indices_or_sections: int | Sequence[int], axis: int = 0
-) -> list[Value]:
+def array_split(x: Value, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Value]:
     """`x` cut along an axis into so many parts, the first ones longer, or before each index.
 
     Example:

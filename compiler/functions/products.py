@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from compiler import ops
 from compiler.core import dims
@@ -208,7 +205,7 @@ def tensorsolve(a: Value, b: Value, axes: Sequence[int] | None = None) -> Value:
     return ops.reshape(found, shape)
 
 
-def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:  # noqa: N803
+def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     """The powers of a vector's elements in rows, the highest first unless `increasing`.
 
     Example:

@@ -1,6 +1,7 @@
 """The functions that both frontends export: those of each module."""
 
 from compiler.functions.arranging import *
+from compiler.functions.asking import *
 from compiler.functions.counting import *
 from compiler.functions.einsum import *
 from compiler.functions.elements import *
@@ -8,4 +9,5 @@ from compiler.functions.joining import *
 from compiler.functions.polynomials import *
 from compiler.functions.products import *
 from compiler.functions.sequences import *
+from compiler.functions.sets import *
 from compiler.functions.statistics import *

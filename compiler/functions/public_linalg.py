@@ -1,7 +1,7 @@
 """The functions on matrices that the frontends export as `linalg`."""
 
 from compiler.functions.arranging import diagonal, matrix_transpose, trace
-from compiler.functions.norms import *
+from compiler.functions.norms import cond, norm
 from compiler.functions.products import (
     cross,
     multi_dot,

@@ -252,9 +252,7 @@ def lexsort(keys: Sequence[Value], axis: int = -1) -> Value:
     return places
 
 
-def searchsorted(
-    a: Value, v: Value, side: str = "left", sorter: Value = None
-) -> Value:
+def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None) -> Value:
     """Where the elements of `v` would be put into the vector `a`, which is in order: int64.
 
     Before equal ones, or after them if `side` is "right"; nan is the largest. `sorter` has the

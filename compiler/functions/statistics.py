@@ -377,8 +377,10 @@ def _between(rows: Any, levels: Any, method: str, skip: bool) -> Any:
         found = low
     else:
         high = _elements(rows, ops.ceil(ranks))
-        part = 0.5 * ops.sign(ranks - ops.floor(ranks)) if method == "midpoint" else (
-            ranks - ops.floor(ranks)
+        part = (
+            0.5 * ops.sign(ranks - ops.floor(ranks))
+            if method == "midpoint"
+            else (ranks - ops.floor(ranks))
         )
         step = high - low
         # from the nearer end, so that it is exact at both
