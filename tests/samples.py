@@ -868,8 +868,8 @@ SAMPLES: dict[str, list[Sample]] = {
        for name in ("i0e", "i1e", "cbrt")},
     **{name: [call(nonzero(2, 3)), call(np.array([-9.5, 8.5, 0.0])), call(integers(3), order=0)]
        for name in ("i0", "i1")},
-    "erfinv": [call(unit(2, 3)), call(np.array([0.9, -0.95, 0.0]))],
-    "ndtri": [call(share(2, 3)), call(np.array([0.06, 0.96, 0.5]))],
+    "erfinv": [call(spread(2, 3, low=-0.6, high=0.6)), call(np.array([0.9, -0.95, 0.0]), order=0)],
+    "ndtri": [call(spread(2, 3, low=0.35, high=0.65)), call(np.array([0.06, 0.96, 0.5]), order=0)],
     **{
         name: [
             call(np.array([0.5, 3.0, 7.5]), positive(2, 3), order=0),

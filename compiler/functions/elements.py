@@ -18,8 +18,9 @@ from compiler.ops.slicing import slice_axis
 
 __all__ = [
     "absolute", "allclose", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
-    "arctan2", "arctanh", "around", "array_equal", "array_equiv", "conj", "conjugate", "copy",
-    "degrees", "divmod", "fabs", "fix", "float_power", "frexp", "i0", "imag", "isclose",
+    "arctan2", "arctanh", "around", "array_equal", "array_equiv", "bitwise_invert",
+    "bitwise_left_shift", "bitwise_right_shift", "conj", "conjugate", "copy", "degrees",
+    "divmod", "fabs", "fix", "float_power", "frexp", "i0", "imag", "invert", "isclose",
     "iscomplex", "isneginf", "isposinf", "isreal", "ldexp", "mod", "modf", "nan_to_num",
     "nextafter", "packbits", "piecewise", "positive", "radians", "real", "rint", "signbit",
     "spacing", "true_divide", "unpackbits",
@@ -30,6 +31,8 @@ arctan, arctan2, arctanh = ops.atan, ops.atan2, ops.atanh
 degrees, radians, rint, fix = ops.rad2deg, ops.deg2rad, ops.round, ops.trunc
 true_divide, mod = ops.divide, ops.remainder
 absolute, copy, i0 = ops.absolute, ops.copy, ops.i0
+invert = bitwise_invert = ops.bitwise_not
+bitwise_left_shift, bitwise_right_shift = ops.left_shift, ops.right_shift
 
 
 def _floats(x: Value) -> Any:

@@ -13,8 +13,8 @@ from compiler.ops.comparison import logical_not
 from compiler.ops.declare import composite, elementwise
 
 __all__ = [
-    "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not",
-    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "invert", "left_shift", "right_shift",
+    "bitwise_and", "bitwise_count", "bitwise_not", "bitwise_or", "bitwise_xor", "left_shift",
+    "right_shift",
 ]  # fmt: skip
 
 
@@ -65,8 +65,6 @@ bitwise_not = composite(
     doc="~a, bit by bit of integers: -a - 1; of bools their not.",
     example=">>> sg.bitwise_not(np.array([0, 5]))\narray([-1, -6])",
 )  # fmt: skip
-invert = bitwise_invert = bitwise_not
-
 _INSIDE = "({1} >= {t}(0)) & ({1} < {t}(64))"
 left_shift = elementwise(
     "left_shift", np.left_shift, f"select({_INSIDE}, {{0}} << ({{1}} & {{t}}(63)), {{t}}(0))",
@@ -81,7 +79,6 @@ right_shift = elementwise(
     doc="The bits of a moved b places down: the floor of a / 2**b.",
     example=">>> sg.right_shift(np.array([8, -5]), 1)\narray([ 4, -3])",
 )  # fmt: skip
-bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 
 
 _MASKS = {1: 0x5555555555555555, 2: 0x3333333333333333, 4: 0x0F0F0F0F0F0F0F0F}

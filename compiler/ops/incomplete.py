@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from compiler.core.errors import GraphError
@@ -24,6 +25,16 @@ from compiler.reference import incomplete
 __all__ = ["betainc", "gammainc", "gammaincc"]
 
 
+@dataclass(frozen=True)
+class NoDerivative:
+    """The rule of an operand by which there is no derivative: it says so where one is asked for."""
+
+    op: str
+
+    def __call__(self, *args: object, **attrs: object) -> Any:
+        raise GraphError(f"{self.op}: has a derivative by its last argument alone")
+
+
 def _host(
     name: str,
     function: Callable[..., object],
@@ -39,17 +50,13 @@ def _host(
         require_float(name, *types)
         return TensorType(broadcast_shapes(name, *types), require_same_dtype(name, *types))
 
-    def refuse(g: object, out: object, *operands: object) -> Any:
-        raise GraphError(f"{name}: has a derivative by its last argument alone")
-
-    rules = (*(refuse,) * (arity - 1), rule)
     letters = "abc"[:arity]
     return register(
         Op(
             name=name,
             infer_type=infer_type,
             evaluate=function,
-            vjp=tuple(undo_broadcasting(one, i) for i, one in enumerate(rules)),
+            vjp=(*(NoDerivative(name),) * (arity - 1), undo_broadcasting(rule, arity - 1)),
             saves=(*("",) * (arity - 1), letters),
             batching=aligned,
             domain="positive",

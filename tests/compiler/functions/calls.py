@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import tests.samples  # noqa: F401 - their data are drawn before those of functions
+
 
 @dataclass(frozen=True)
 class Call:

@@ -208,6 +208,14 @@ SHAPED: dict[str, list[Call]] = {
         call(np.ones(3), np.ones((2, 1)), order=0),
         call(spread(2), spread(3), order=0, sizes=False),
     ],
+    **{
+        name: [call(integers(3), order=0), call(byte(2, 2), order=0)]
+        for name in ("invert", "bitwise_invert")
+    },
+    **{
+        name: [call(integers(3), 2, order=0), call(byte(3), byte(3), order=0)]
+        for name in ("bitwise_left_shift", "bitwise_right_shift")
+    },
     "absolute": [call(nonzero(3)), call(integers(3), order=0)],
     "copy": [call(spread(3)), call(bools(2), order=0)],
     "i0": [call(nonzero(3)), call(nonzero(2, 2))],
