@@ -7,7 +7,8 @@ are imported when one of their functions is asked for: `NAMES` says which has it
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+
+from compiler.core.values import Value
 
 _MODULES = {
     "arranging":
@@ -67,6 +68,6 @@ LINALG = (
 """Those of staticgraph.linalg."""
 
 
-def function_named(name: str, names: dict[str, str]) -> Any:
+def function_named(name: str, names: dict[str, str]) -> Value:
     """The function of this name in one of the tables above."""
     return getattr(import_module(f"compiler.functions.{names[name]}"), name)

@@ -134,14 +134,14 @@ def iterable(x: object) -> bool:
     return bool(np.iterable(x)) and (not hasattr(x, "ndim") or bool(x.ndim))
 
 
-def iscomplexobj(x: object) -> bool:
+def iscomplexobj(x: Value) -> bool:
     """Whether x is of complex numbers: no tensor is.
 
     Example:
         >>> sg.iscomplexobj(np.zeros(2))
         False
     """
-    return bool(np.iscomplexobj(getattr(x, "dtype", x)))
+    return np.dtype(result_type(x)).kind == "c"
 
 
 def isrealobj(x: object) -> bool:

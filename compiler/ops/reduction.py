@@ -212,7 +212,8 @@ def _extremum_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     ) -> tuple[Sequence[Any], Attrs]:
         operands, attrs = plain(x, axis, keepdims, dim=dim, keepdim=keepdim)
         if where is not None or initial is not None:
-            operands = (_prepared(name, *operands, attrs["axes"], None, where, initial, None),)
+            (one,) = operands
+            operands = (_prepared(name, one, attrs["axes"], None, where, initial, None),)
         single = isinstance(one_axis(name, axis, dim), int | np.integer)
         return operands, attrs | {"ties": "first" if single else "even"}
 
