@@ -27,7 +27,7 @@ def inner(a: Value, b: Value) -> Value:
 
     Example:
         >>> sg.inner(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
-        np.float64(11.0)
+        array(11.)
     """
     a, b = as_operand(a), as_operand(b)
     if not a.ndim or not b.ndim:

@@ -173,7 +173,7 @@ def nanvar(x: Value, axis: Axes = None, keepdims: bool = False, *, ddof: float =
 
     Example:
         >>> sg.nanvar(np.array([1.0, np.nan, 3.0]))
-        np.float64(1.0)
+        array(1.)
     """
     x = as_operand(x)
     if np.dtype(x.dtype).kind != "f":
@@ -209,7 +209,7 @@ def nanmax(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
 
     Example:
         >>> sg.nanmax(np.array([1.0, np.nan, 2.0]))
-        np.float64(2.0)
+        array(2.)
     """
     return _nan_extremum(ops.max, x, axis, keepdims)
 
@@ -219,7 +219,7 @@ def nanmin(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
 
     Example:
         >>> sg.nanmin(np.array([1.0, np.nan, 2.0]))
-        np.float64(1.0)
+        array(1.)
     """
     return _nan_extremum(ops.min, x, axis, keepdims)
 
@@ -229,7 +229,7 @@ def nanargmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Valu
 
     Example:
         >>> sg.nanargmax(np.array([1.0, np.nan, 2.0]))
-        np.int64(2)
+        array(2)
     """
     return _nan_place(ops.argmax, -math.inf, x, axis, keepdims)
 
@@ -239,7 +239,7 @@ def nanargmin(x: Value, axis: int | None = None, keepdims: bool = False) -> Valu
 
     Example:
         >>> sg.nanargmin(np.array([1.0, np.nan, 2.0]))
-        np.int64(0)
+        array(0)
     """
     return _nan_place(ops.argmin, math.inf, x, axis, keepdims)
 
@@ -270,7 +270,7 @@ def quantile(
 
     Example:
         >>> sg.quantile(np.array([1.0, 2.0, 4.0]), 0.75)
-        np.float64(3.0)
+        array(3.)
     """
     return _quantile("quantile", x, q, axis, keepdims, method, False)
 
@@ -282,7 +282,7 @@ def percentile(
 
     Example:
         >>> sg.percentile(np.array([1.0, 2.0, 4.0]), 75)
-        np.float64(3.0)
+        array(3.)
     """
     return quantile(x, _hundredths(q), axis, keepdims, method=method)
 
@@ -292,7 +292,7 @@ def median(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
 
     Example:
         >>> sg.median(np.array([1.0, 9.0, 2.0]))
-        np.float64(2.0)
+        array(2.)
     """
     return quantile(x, 0.5, axis, keepdims, method="midpoint")
 
@@ -304,7 +304,7 @@ def nanquantile(
 
     Example:
         >>> sg.nanquantile(np.array([1.0, np.nan, 3.0]), 0.5)
-        np.float64(2.0)
+        array(2.)
     """
     return _quantile("nanquantile", x, q, axis, keepdims, method, True)
 
@@ -316,7 +316,7 @@ def nanpercentile(
 
     Example:
         >>> sg.nanpercentile(np.array([1.0, np.nan, 3.0]), 50)
-        np.float64(2.0)
+        array(2.)
     """
     return nanquantile(x, _hundredths(q), axis, keepdims, method=method)
 
@@ -326,7 +326,7 @@ def nanmedian(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
 
     Example:
         >>> sg.nanmedian(np.array([1.0, np.nan, 3.0]))
-        np.float64(2.0)
+        array(2.)
     """
     return nanquantile(x, 0.5, axis, keepdims, method="midpoint")
 
