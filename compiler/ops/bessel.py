@@ -123,5 +123,5 @@ i1: Any = composite(
     "i1", lambda x: exp(absolute(x)) * i1e(x), vjp=(lambda g, o, a: g * (i0(a) - _by_x(o, a)),),
     saves=("ao",), elementwise=True, floating=True, domain="small",
     doc="The modified Bessel function of the first kind of order 1.",
-    example=">>> sg.special.i1(np.array([0.0, 1.0]))\narray([0.        , 0.5651591])",
+    example=">>> sg.special.i1(np.array([0.0, 1.0]))\narray([0.       , 0.5651591])",
 )  # fmt: skip
