@@ -24,8 +24,7 @@ from compiler.export import functions
 from compiler.export.functions import used_names
 from compiler.graph.expression import at_line
 from compiler.llvm import library, vecmath
-from staticgraph.compare.workloads import WORKLOADS
-from tests.workloads import compiled
+from tests.workloads import KERNELS, compiled
 
 SEED = 5
 RUN = """
@@ -104,7 +103,7 @@ def _compare(found: Any, expected: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", KERNELS)
 def test_workloads_run_with_numpy_and_numba_alone(
     name: str, tmp_path: Path, packages: Path
 ) -> None:
