@@ -65,7 +65,7 @@ def _state(jax: Any, optimizer: Mapping[str, Any] | None, parameters: Any) -> di
         return jax.tree.map(jax.numpy.zeros_like, parameters)
 
     if optimizer["name"] == "AdamW":
-        return {"mean": zeros(), "square": zeros(), "steps": jax.numpy.array(0)}
+        return {"exp_avg": zeros(), "exp_avg_sq": zeros(), "steps": jax.numpy.array(0)}
     return {"moved": zeros()} if "momentum" in optimizer else {}
 
 
@@ -81,8 +81,8 @@ def _updated(jax: Any, optimizer: Mapping[str, Any], carried: Any, gradients: An
     (first, second), tiny = (0.9, 0.999), 1e-8
     decayed = 1 - rate * optimizer["weight_decay"]
     steps = carried["steps"] + 1
-    mean = each(lambda m, g: first * m + (1 - first) * g, carried["mean"], gradients)
-    square = each(lambda s, g: second * s + (1 - second) * g * g, carried["square"], gradients)
+    mean = each(lambda m, g: first * m + (1 - first) * g, carried["exp_avg"], gradients)
+    square = each(lambda s, g: second * s + (1 - second) * g * g, carried["exp_avg_sq"], gradients)
 
     def moved_by(p: Any, m: Any, s: Any) -> Any:
         scale = (1 / jax.numpy.sqrt(1 - second**steps)).astype(p.dtype)
@@ -90,4 +90,4 @@ def _updated(jax: Any, optimizer: Mapping[str, Any], carried: Any, gradients: An
         return p * decayed - by * m / (jax.numpy.sqrt(s) * scale + tiny)
 
     updated = each(moved_by, parameters, mean, square)
-    return {"parameters": updated, "mean": mean, "square": square, "steps": steps}
+    return {"parameters": updated, "exp_avg": mean, "exp_avg_sq": square, "steps": steps}
