@@ -840,6 +840,13 @@ SAMPLES: dict[str, list[Sample]] = {
         call(integers(1), bools(2) | True, text=UserText("a"), batched=False, place=0, order=0),
         call(integers(3), bools() | True, text=UserText("b"), batched=True, place=1, order=0),
     ],
+    "solve_triangular": [
+            call(regular(3, 3), spread(3, 2)),
+            call(regular(2, 3, 3), spread(3, 1), upper=True),
+            call(regular(2, 2), spread(3, 2, 2), upper=True),
+            call(regular(2, 1, 2, 2), spread(3, 2, 4)),
+            call(regular(0, 0), spread(0, 2)),
+        ],
     **{
         name: [
             call(integers(2, 3), integers(3), order=0),

@@ -253,7 +253,8 @@ def signless(name: str, results: list[Any], operand: Any) -> list[Any]:
 INTEGERS_REFUSED = {
     "mean", "var", "std", "softmax", "log_softmax", "gelu", "elu", "silu", "softplus",
     "leaky_relu", "frac", "hypot", "logaddexp", "logaddexp2", "inv", "det", "logabsdet", "signdet",
-    "slogdet", "solve", "cholesky", "pinv", "vector_norm", "matrix_norm", "matrix_power",
+    "slogdet", "solve", "solve_triangular", "cholesky", "pinv", "vector_norm",
+    "matrix_norm", "matrix_power",
 }  # fmt: skip
 """What PyTorch has for floating tensors only; the shared ops cast integers first, as NumPy."""
 
