@@ -109,7 +109,7 @@ def test_why_sizes_are_known_is_told() -> None:
     lines = str(f.explain()).splitlines()
     why = [line for line in lines if line.startswith("    with sizes known: the size ")]
     assert len(why) == 2
-    assert all("`f = sg.function(lambda x: x + dynamic.linspace(0, 1, x.shape[0])" in line for line in why)
+    assert all("x + dynamic.linspace(0, 1, x.shape[0])" in line for line in why)
     assert "with sizes known" not in str(sg.function(lambda x: x + 1, debug=True).explain())
 
 
