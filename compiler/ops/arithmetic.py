@@ -77,6 +77,7 @@ copy = register(
         linearity="linear",
         exact=True,
         doc="The same elements in memory of their own.",
+        example=">>> sg.copy(np.array([1.0, 2.0]))\narray([1., 2.])",
     )
 )
 

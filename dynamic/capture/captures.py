@@ -13,7 +13,7 @@ from compiler.core.dims import Dim, Size
 from compiler.core.refusals import place_of, raised_by_user, refuse, refuse_effect, user_place
 from compiler.core.types import Shape, mapped
 from compiler.core.watching import note
-from compiler.graph.expression import Expression
+from compiler.graph.expression import Expression, constant, construct
 from compiler.graph.scope import scope
 from compiler.graph.traversal import ancestors
 from compiler.ops import leaves
@@ -105,6 +105,15 @@ class Capture:
     def known(self, array: object) -> Any:
         """A tensor that is made inside, of this value."""
         return Traced.made(np.asarray(array))
+
+    def filled(self, number: Any, shape: Shape) -> Any:
+        """A tensor that is made inside, with one number in a shape of unknown sizes."""
+        return Traced.made(ops.broadcast_to(constant(number), shape))
+
+    def counted(self, size: Size, dtype: Any) -> Any:
+        """A tensor that is made inside: the numbers from 0 up to a size that is not known."""
+        found = construct(leaves.iota, (), {"size": size})
+        return Traced.made(found if found.dtype == dtype else ops.astype(found, dtype))
 
     # what it reads
 
