@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from types import CellType
-from typing import Any
 
 import numpy as np
 
