@@ -74,9 +74,7 @@ def find_cell(
     return found
 
 
-def _part(
-    start: str, count: str, at: Expr, parts: Expr, size: Expr, tile: int
-) -> list[Stmt]:
+def _part(start: str, count: str, at: Expr, parts: Expr, size: Expr, tile: int) -> list[Stmt]:
     """What finds where one of some parts of an axis starts: whole tiles, about as many."""
 
     def part_start(number: Expr) -> Expr:

@@ -47,7 +47,8 @@ _kept: list[object] = []
 @Once
 def _workspaces() -> Any:
     """The words of the workspaces: their address, and a flag of each; the system gives the memory
-    of each when it is first used."""
+    of each when it is first used.
+    """
     from compiler.llvm.products.driver import FLAG, WORKSPACES, slot_bytes
 
     memory = np.empty(WORKSPACES * slot_bytes(workspace_bytes()) + ALIGNMENT, np.uint8)

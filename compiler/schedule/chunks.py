@@ -13,13 +13,13 @@ from compiler.core.dims import Size, Unknown, evaluate
 
 PRODUCT_GRAIN = 1 << 20  # multiplications that one chunk of products does at least: 10 to 30 µs
 PROCESSORS = os.cpu_count() or 1  # of the machine, however many of them threads may use
-TILE = (12, 32)  # rows and columns that are not divided: most that are computed at once
+TILE = (4, 32)  # rows and columns that are not divided
 # Each cell copies its operands. Copying an element of either takes as long as so many
 # multiplications: measured on a Zen 4 by least squares, 0 to 10, of transposed ones 5 to 10.
 COPYING = 8
 VECTOR = 16  # columns
 SPARE = 4  # cells for each processor at most
-WORTH = 1.03  # of the time: what more cells than processors may cost, for one may be held up
+WORTH = 1.015  # of the time: what more cells than processors may cost, for one may be held up
 
 
 @dataclass(frozen=True, slots=True)

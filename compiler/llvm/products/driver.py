@@ -14,16 +14,15 @@ many threads.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
 from compiler.ir.parse import function_of
+from compiler.llvm.conventions import CBLAS_NO_TRANS
 from compiler.llvm.lower.translate import Translator
 from compiler.llvm.lower.values import FLOAT32, FLOAT64, INT64, POINTERS
-from compiler.llvm.conventions import CBLAS_NO_TRANS
 from compiler.llvm.products.tiles import Emitter, Shape
 
 PLACE = "places"  # the symbol of the word that has the address of the workspaces
@@ -46,10 +45,15 @@ def symbol(itemsize: int) -> str:
 
 
 def shape_of(itemsize: int) -> Shape:
-    """What a tile is on this machine: half of the registers of vectors, and more, are its."""
+    """What a tile is on this machine: three quarters of its registers of vectors."""
     features = llvm.get_host_cpu_features()
     wide = 64 if features.get("avx512f") else 32 if features.get("avx") else 16
     many = wide == 64 or not llvm.get_process_triple().startswith("x86")
+    return shape(itemsize, wide, many)
+
+
+def shape(itemsize: int, wide: int, many: bool) -> Shape:
+    """The tile where vectors have `wide` bytes; `many`: in 32 registers, else in 16."""
     return Shape(MOST_ROWS if many else MOST_ROWS // 2, 2, wide // itemsize, itemsize)
 
 
@@ -135,6 +139,9 @@ def multiply(
                         lefts = a + top * {S} + start * across
                     elif copies:
                         copied = copy_rows(rows, depth, lefts, across, panel, {ROW})
+                        if i + 1 < panels:
+                            next = a + (i + 1) * m // panels * across + start * {S}
+                            fetched = fetch_rows(rows, depth, next, across)
                         down = i64({ROW})
                         lefts = panel
                     at = work
@@ -157,12 +164,12 @@ def multiply(
 """
 
 
-def products_object(itemsize: int, workspace: int, machine: Any) -> bytes:
-    """The object code for elements of so many bytes.
+def products_object(shape: Shape, workspace: int, machine: Any) -> bytes:
+    """The object code for tiles of a shape.
 
     `workspace`: the bytes of the block that is packed, which no result depends on.
     """
-    shape = shape_of(itemsize)
+    itemsize = shape.bytes
     module = ir.Module("products")
     module.triple = machine.triple
     place = ir.GlobalVariable(module, _I64, PLACE)
@@ -177,7 +184,7 @@ def products_object(itemsize: int, workspace: int, machine: Any) -> bytes:
         "STEP": STEP, "FEW": FEW * shape.rows, "NARROW": NARROW * shape.columns,
     }  # fmt: skip
     scalar = FLOAT32 if itemsize == 4 else FLOAT64
-    types = {"alpha": scalar, "beta": scalar, "places": POINTERS["p_i64"]}
+    types: dict[str, Any] = {"alpha": scalar, "beta": scalar, "places": POINTERS["p_i64"]}
     for one in map(function_of, ast.parse(SOURCE.format(**constants)).body):
         names = [parameter.name for parameter in one.parameters]
         given = [types.get(name, INT64) for name in names]

@@ -21,7 +21,7 @@ from llvmlite import ir
 
 _I1, _I32, _I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 _POINTER = ir.IntType(8).as_pointer()
-PREFETCH = True
+_LINE = 64  # bytes of a line of the cache
 _TOGETHER = 3  # rows that one register addresses: at 0, 1 and 2 times their distance
 
 
@@ -60,6 +60,7 @@ class Emitter:
         self.builder: Any = None
         self._tile()
         self._copy_rows()
+        self._fetch_rows()
         self._copy_columns()
         self._pack()
         self._pack_transposed()
@@ -97,12 +98,10 @@ class Emitter:
         columns, k, a, down, along, b, step, c, following, alpha, beta = function.args
         zero = ir.Constant(vector, [0.0] * self.shape.lanes)
         entry, body, done = builder.block, *(function.append_basic_block() for _ in range(2))
-        starts = [
-            builder.add(a, builder.mul(down, _I64(row))) for row in range(0, rows, _TOGETHER)
-        ]
+        starts = [builder.add(a, builder.mul(down, _I64(row))) for row in range(0, rows, _TOGETHER)]
         twice = builder.add(down, down)
         place = c
-        for _ in range(rows if PREFETCH else 0):
+        for _ in range(rows):
             for j in range(vectors):
                 self._fetch(self._vector(place, j))
             place = builder.add(place, following)
@@ -174,6 +173,19 @@ class Emitter:
                 self._store(rest, builder.add(target, end))
         builder.ret(_I64(0))
 
+    def _fetch_rows(self) -> None:
+        """fetch_rows(rows, k, a, next): have rows of the left operand come to the second cache."""
+        function = self._begin("fetch_rows", [_I64] * 4)
+        rows, k, a, following = function.args
+        size = self.builder.mul(k, _I64(self.shape.bytes))
+        count = self.builder.sdiv(self.builder.add(size, _I64(_LINE - 1)), _I64(_LINE))
+        with (
+            self._loop(rows, (a, following)) as (line,),
+            self._loop(count, (line, _LINE)) as (place,),
+        ):
+            self._fetch(place, written=False, level=2)
+        self.builder.ret(_I64(0))
+
     def _copy_columns(self) -> None:
         """copy_columns(rows, k, a, next, to): the same of an operand that is stored transposed.
 
@@ -184,9 +196,7 @@ class Emitter:
         masks = self._masks(rows, -(-self.shape.rows // self.shape.lanes))
         line = self.shape.rows * self.shape.bytes
         with self._loop(k, (a, following), (to, line)) as (source, target):
-            found = [
-                self._load(self._vector(source, i), mask=mask) for i, mask in enumerate(masks)
-            ]
+            found = [self._load(self._vector(source, i), mask=mask) for i, mask in enumerate(masks)]
             for i, value in enumerate(found):
                 self._store(value, self._vector(target, i))
         self.builder.ret(_I64(0))
@@ -254,7 +264,7 @@ class Emitter:
             self._store(value, builder.add(target, _I64(line * i)))
 
     def _transposed(self, rows: list[Any]) -> list[Any]:
-        """The columns of a square of vectors: its blocks are exchanged, of 1, 2, 4, ... elements."""
+        """The columns of a square of vectors: blocks of 1, 2, 4, ... elements change places."""
         lanes, width = self.shape.lanes, 1
         while width < lanes:
             low = [e if not e & width else lanes + e - width for e in range(lanes)]
@@ -270,7 +280,9 @@ class Emitter:
     # -- what they are made of -----------------------------------------------------------------
 
     def _begin(self, name: str, kinds: Sequence[object], listed: bool = True) -> Any:
-        function = ir.Function(self.module, ir.FunctionType(_I64, kinds), f"{name}_{self.shape.bytes}")
+        function = ir.Function(
+            self.module, ir.FunctionType(_I64, kinds), f"{name}_{self.shape.bytes}"
+        )
         function.linkage = "internal"
         function.attributes.add("noinline")
         function.attributes.add("nounwind")
@@ -319,7 +331,7 @@ class Emitter:
         given = self._broadcast(self.builder.trunc(count, _I32))
         return self.builder.icmp_signed("<", numbers, given)
 
-    def _load(self, place: object, kind: Any = None, mask: object = None) -> Any:
+    def _load(self, place: object, kind: Any = None, mask: Any = None) -> Any:
         kind = kind or self.shape.vector
         pointer = self.builder.inttoptr(place, kind.as_pointer())
         if mask is None:
@@ -328,7 +340,7 @@ class Emitter:
         load = self._masked("load", kind, [kind.as_pointer(), _I32, mask.type, kind], kind)
         return self.builder.call(load, [pointer, _I32(self.shape.bytes), mask, zero])
 
-    def _store(self, value: Any, place: object, mask: object = None) -> None:
+    def _store(self, value: Any, place: object, mask: Any = None) -> None:
         kind = value.type
         pointer = self.builder.inttoptr(place, kind.as_pointer())
         if mask is None:
@@ -339,12 +351,12 @@ class Emitter:
         )
         self.builder.call(store, [value, pointer, _I32(self.shape.bytes), mask])
 
-    def _fetch(self, place: object) -> None:
-        """Have a line of memory come to the cache, to be written."""
+    def _fetch(self, place: object, written: bool = True, level: int = 1) -> None:
+        """Have a line of memory come to a level of the cache."""
         pointer = self.builder.inttoptr(place, _POINTER)
         kind = [_POINTER, _I32, _I32, _I32]
         fetch = self._declared("llvm.prefetch.p0", ir.VoidType(), kind)
-        self.builder.call(fetch, [pointer, _I32(1), _I32(3), _I32(1)])
+        self.builder.call(fetch, [pointer, _I32(int(written)), _I32(4 - level), _I32(1)])
 
     def _masked(self, name: str, result: object, kinds: Sequence[object], vector: object) -> Any:
         symbol = f"llvm.masked.{name}.v{self.shape.lanes}f{8 * self.shape.bytes}.p0"
@@ -357,9 +369,7 @@ class Emitter:
     def _multiply_add(self, one: object, other: object, total: object) -> Any:
         vector = self.shape.vector
         symbol = f"llvm.fmuladd.v{self.shape.lanes}f{8 * self.shape.bytes}"
-        return self.builder.call(
-            self._declared(symbol, vector, [vector] * 3), [one, other, total]
-        )
+        return self.builder.call(self._declared(symbol, vector, [vector] * 3), [one, other, total])
 
     def _broadcast(self, value: Any) -> Any:
         lanes = self.shape.lanes

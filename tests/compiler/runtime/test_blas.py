@@ -196,7 +196,7 @@ def test_environment_chooses_and_argument_overrides(monkeypatch):
 
 def test_unknown_backend(monkeypatch):
     monkeypatch.setenv("STATICGRAPH_BLAS", "mkl")
-    with pytest.raises(OptionError, match="blas: backend 'mkl' is not one of own, numpy, scipy, python"):
+    with pytest.raises(OptionError, match="blas: backend 'mkl' is not one of own, numpy, scipy"):
         find_blas()
 
 
