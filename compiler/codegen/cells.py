@@ -1,4 +1,4 @@
-"""Which part of a product a call of the BLAS computes, such as a cell of the result."""
+"""Which part of a product a call of gemm computes, such as a cell of the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.schedule.chunks import TILE, Cells
 
 @dataclass(slots=True)
 class Arguments:
-    """What the BLAS is given, for the whole product or for a part of it.
+    """What gemm is given, for the whole product or for a part of it.
 
     The sizes (m, k), (k, n) -> (m, n), where the matrices begin in memory, and their leading
     dimensions.

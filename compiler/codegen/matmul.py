@@ -1,4 +1,4 @@
-"""A product of matrices: a call of the BLAS, in loops over the batch where it has one."""
+"""A product of matrices: a call of gemm, in loops over the batch where it has one."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Product:
     """One product: its operands, the sizes (m, k), (k, n) -> (m, n) and those of the batch.
 
     With `factors`, the result is the first of them times the product plus the second times what is
-    in its memory: the product is computed first, and added while it is in the cache. The BLAS could
+    in its memory: the product is computed first, and added while it is in the cache. gemm could
     add it itself, but in parts, each with a rounding of the sum: of the weights, say, which are
     large beside a step.
     `cut` is what threads share: the first axis of the batch, the cells of the result, or, where the
@@ -213,7 +213,7 @@ def matmul(
     """What computes one product, or a chunk of it.
 
     `pointer(memory, first)` is the address of element `first` of a piece of memory,
-    `gemm(dtype)` the BLAS, and `side(cells)` a number of cells.
+    `gemm(dtype)` what multiplies, and `side(cells)` a number of cells.
     """
     left, right, batch, (m, n, _) = of.left, of.right, of.batch, of.sizes
     steps = tuple(stride * (m * n) for stride in contiguous_strides(batch))
@@ -239,7 +239,7 @@ def _gemm(
     gemm: Callable[[str], Name],
     side: Callable[[Cells], Name],
 ) -> list[Stmt]:
-    """The call of the BLAS, for all of the result, or for a chunk of what is cut."""
+    """The call of gemm, for all of the result, or for a chunk of what is cut."""
     left, right = of.left, of.right
     m, n, k = (size(one) for one in of.sizes)
     leading = size(left.leading), size(right.leading), n
@@ -414,7 +414,7 @@ def _loops(
     size: SizeOf,
     pointer: Pointer,
 ) -> list[Stmt]:
-    """Plain loops, for dtypes that the BLAS does not have."""
+    """Plain loops, for dtypes that gemm does not have."""
     a, b, c = places
     m, n, k = (size(extent) for extent in of.sizes)
     im, jn, pk = map(Name, ("im", "jn", "pk"))
