@@ -71,12 +71,12 @@ def test_threads_are_done_about_together(count: int) -> None:
 @pytest.mark.parametrize(
     ("sizes", "grid"),
     [
-        ((1024, 1024), (1, 4)),  # several for each of two threads: they cost little
-        ((2048, 1024), (4, 2)),
+        ((1024, 1024), (2, 2)),  # several for each of two threads: they cost little
+        ((2048, 1024), (3, 2)),
         ((64, 4096), (1, 8)),  # no thread copies all of the larger operand
         ((4096, 64), (8, 1)),
-        ((60, 96), (2, 1)),  # 5 tiles by 3: 3 and 2, rather than 2 and 1
-        ((12, 32), (1, 1)),
+        ((60, 96), (2, 1)),  # 15 tiles by 3: 8 and 7, rather than 2 and 1
+        ((4, 32), (1, 1)),  # a tile
     ],
     ids=str,
 )
