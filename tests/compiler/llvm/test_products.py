@@ -17,6 +17,7 @@ from compiler.llvm.machine import target_machine
 from compiler.llvm.products import driver
 from compiler.runtime.cache import objects
 from compiler.runtime.cache.store import Code
+from tests.fences import fenced, placed
 from tests.processors import machine_for
 
 RNG = np.random.default_rng(0)
@@ -130,6 +131,47 @@ def test_nan_and_inf_are_where_ieee_754_says(gemm: tuple[str, Gemm]) -> None:
         multiply(a, b, c)
         with np.errstate(invalid="ignore"):
             assert_array_equal(c, (a[:, :, None] * b[None]).sum(1))
+
+
+@pytest.mark.parametrize("at_end", [False, True])
+def test_nothing_is_touched_beside_an_operand_or_the_result(
+    gemm: tuple[str, Gemm], at_end: bool
+) -> None:
+    """Each lies where memory ends or begins, whole or as columns of a wider matrix."""
+    dtype, multiply = gemm
+    itemsize = np.dtype(dtype).itemsize
+    with fenced(1 << 20) as one, fenced(1 << 20) as other, fenced(1 << 20) as result:
+        for (m, n, k), *turned in itertools.product(SIZES, (False, True), (False, True)):
+            a, b = np.empty((m, k), dtype), np.empty((k, n), dtype)
+            a, b = (np.asfortranarray(x) if t else x for x, t in zip((a, b), turned, strict=True))
+            a, b, c = (
+                placed(memory, array, at_end)
+                for memory, array in ((one, a), (other, b), (result, np.empty((m, n), dtype)))
+            )
+            a[...], b[...] = (RNG.integers(-8, 9, x.shape) for x in (a, b))
+            assert c.strides == (n * itemsize, itemsize)
+            multiply(a, b, c)
+            assert_array_equal(c, a @ b)
+
+
+@pytest.mark.parametrize("k", [1, 3, 383, 384, 385, 768, 5000, 30_003])
+def test_each_element_is_within_the_bound_of_its_sum(gemm: tuple[str, Gemm], k: int) -> None:
+    """|found - exact| <= gamma_k |a| |b| (Higham, "Accuracy and Stability", 3.5)."""
+    dtype, multiply = gemm
+    m, n = 13, 33
+    wider = "float64" if dtype == "float32" else "longdouble"
+    unit = np.finfo(dtype).eps / 2
+    for turned in itertools.product((False, True), repeat=2):
+        a, b = (
+            RNG.standard_normal(s[::-1] if t else s).astype(dtype)
+            for s, t in zip(((m, k), (k, n)), turned, strict=True)
+        )
+        a, b = (x.T if t else x for x, t in zip((a, b), turned, strict=True))
+        c = np.empty((m, n), dtype)
+        multiply(a, b, c)
+        a, b = a.astype(wider), b.astype(wider)
+        bound = k * unit / (1 - k * unit) * (abs(a) @ abs(b))
+        assert np.all(abs(c - a @ b) <= bound)
 
 
 def test_an_element_has_the_same_bits_in_every_part_of_a_product(gemm: tuple[str, Gemm]) -> None:
