@@ -65,7 +65,8 @@ def _cut(fusion: Fusion, group: LoopGroup, stages: Stages) -> tuple[Fusion, list
         home[node_id] = parts[level]
         parts[level].members.append(node_id)
     for store, level in zip(group.stores, stages.store_level, strict=True):
-        home[store.target] = parts[level]
+        if home[store.target] is group:  # it may be a later one that completes it
+            home[store.target] = parts[level]
         parts[level].stores.append(store)
     parts = [part for part in parts if part.members or part.stores or part.fills]
     virtual = fusion.virtual | again
