@@ -23,18 +23,19 @@ def cut_long_rows(fusion: Fusion) -> Fusion:
     """The same with each group of one long row, or one of unknown length, cut into its passes."""
     groups: list[Group] = []
     for group in fusion.groups:
-        stages = stages_of(fusion, group) if _is_one_long_row(fusion, group) else None
-        if stages is None or stages.count == 1:
+        if not isinstance(group, LoopGroup) or not _is_one_long_row(fusion, group):
             groups.append(group)
             continue
-        assert isinstance(group, LoopGroup)
-        fusion, parts = _cut(fusion, group, stages)
+        stages = stages_of(fusion, group)
+        parts = [group]
+        if stages.count > 1:
+            fusion, parts = _cut(fusion, group, stages)
         groups += parts
     return replace(fusion, groups=tuple(groups))
 
 
-def _is_one_long_row(fusion: Fusion, group: Group) -> bool:
-    if not isinstance(group, LoopGroup) or group.split is None:
+def _is_one_long_row(fusion: Fusion, group: LoopGroup) -> bool:
+    if group.split is None:
         return False
     if product(group.domain[: group.split]) != 1 or fusion.deferred.intersection(group.members):
         return False
