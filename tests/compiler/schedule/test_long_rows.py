@@ -37,7 +37,7 @@ def test_each_pass_is_a_group_if_the_row_may_be_long(
 def test_what_later_passes_need_lies_where_the_result_will() -> None:
     x = sg.placeholder("x", (10**6,))
     plan = sg.compile([x], sg.softmax(x)).plan
-    assert plan.peak_bytes({}) < 1000
+    assert 4 * 10**6 <= plan.peak_bytes({}) < 4 * 10**6 + 1000  # the result, and totals
 
 
 @pytest.mark.parametrize("shape", [(300_001,), (1, 300_001), (500, 601)])
