@@ -157,6 +157,11 @@ class Capture:
         """The tensor that was an operand when the function was captured."""
         return self._given[place]
 
+    @property
+    def inputs(self) -> list[Expression]:
+        """What the operands are in the graph, as far as they are known."""
+        return list(self._inputs)
+
     def input_at(self, place: int) -> Expression:
         """What an operand is in the graph, as it is now."""
         return self._inputs_at(place)[-1]
