@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from compiler.graph.expression import is_own
+from compiler.core.whose_code import is_own
 from dynamic.core.lint_level import MOST_PLACES, lost, state
 from dynamic.core.places import user_place
 
