@@ -184,7 +184,7 @@ def linspace(
     return first * (1 - shares) + last * shares
 
 
-def _require_real(function: str, **numbers: object) -> None:
+def _require_real(function: str, **numbers: Any) -> None:
     for name, one in numbers.items():
         if not hasattr(one, "apply") and np.iscomplexobj(one):
             raise OptionError(f"{function}: {name} is real, not {one!r}")

@@ -117,8 +117,8 @@ def _versions_are_right() -> bool:
     def delete() -> None:
         del value.a  # type: ignore[attr-defined]
 
-    for one in (put, change, delete) * 20:  # so often that the interpreter has its quick ways
-        one()
+    for step in (put, change, delete) * 20:  # so often that the interpreter has its quick ways
+        step()
     table = vars(value)
     changes: list[Callable[[], object]] = [
         put, change, delete, put, lambda: table.update(a=3), lambda: table.__setitem__("a", 4),

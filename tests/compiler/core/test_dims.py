@@ -149,18 +149,16 @@ def test_unknown_sizes_refuse(use: object, message: str) -> None:
         use(N)
 
 
-@pytest.mark.parametrize("other", [1.5, np.float32(2), 1j, np.ones(2), None, "a"])
+@pytest.mark.parametrize("other", [1.5, np.float32(2), 1j, np.ones(2), None])
 def test_sizes_combine_with_integers_only(other: Any) -> None:
     number = isinstance(other, float | complex | np.generic | np.ndarray)
-    error, text = (OptionError, "it cannot be") if number else (TypeError, "unsupported|must be|can only")
+    error, text = (OptionError, "it cannot be") if number else (TypeError, "unsupported|must be")
     for combine in (
         operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.truediv,
         operator.pow,
     ):  # fmt: skip
         with pytest.raises(error, match=text):
             combine(N, other)
-        if isinstance(other, str) and combine in (operator.mul, operator.mod):
-            continue  # repeats and formats the text
         with pytest.raises(error, match=text):
             combine(other, N)
     assert other != N
