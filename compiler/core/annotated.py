@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, SupportsFloat, SupportsIndex, TypeGuard
 
 import numpy as np
 
@@ -13,7 +13,7 @@ Known = tuple[str, str, Callable[[Any], bool], int]
 """The name and type of a parameter, whether it takes a value, and its position or -1."""
 
 
-def is_real(value: object) -> bool:
+def is_real(value: object) -> TypeGuard[SupportsFloat | SupportsIndex]:
     """Whether a value is, or stands for, a real number: NumPy's complex ones have a float too."""
     if isinstance(value, complex | np.complexfloating):
         return False
@@ -22,12 +22,12 @@ def is_real(value: object) -> bool:
     return hasattr(value, "__float__") or hasattr(value, "__index__")
 
 
-def as_float(function: str, name: str, value: Any) -> float:
+def as_float(function: str, name: str, value: object) -> float:
     """An argument as a float; TypeError if it is no real number."""
-    if not is_real(value):
-        given = type(value).__name__
-        raise TypeError(f"{function}(): argument {name!r} must be float, not {given}")
-    return float(value)
+    if is_real(value):
+        return float(value)
+    given = type(value).__name__
+    raise TypeError(f"{function}(): argument {name!r} must be float, not {given}")
 
 
 def _is_int(value: object) -> bool:
