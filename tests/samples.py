@@ -627,6 +627,7 @@ SAMPLES: dict[str, list[Sample]] = {
     **{name: unary(positive) for name in ("digamma", "lgamma", "log10", "log2")},
     "acosh": unary(functools.partial(spread, low=1.3, high=4.0)),
     "atanh": unary(unit, integer=False),
+    "erfinv": unary(unit, integer=False),
     "frac": unary(fraction),
     "log_odds": unary(share, integer=False),
     "logit": [*unary(share, integer=False), call(spread(6, low=-0.5, high=1.5), 0.2)],

@@ -142,6 +142,22 @@ def erfc(x):
 
 
 @compiled
+def erfinv(x):
+    """The inverse of erf, by Winitzki's approximation and Newton's method with Halley's term."""
+    a = abs(f64(x))
+    if not a < 1:
+        return type(x)(np.copysign(inf, x)) if a == 1 else type(x)(nan)
+    logarithm = np.log((1.0 - a) * (1.0 + a))
+    half = 4.33 + 0.5 * logarithm
+    found = np.sqrt(np.sqrt(half * half - 6.8 * logarithm) - half)
+    for _ in range(4):
+        missing = (math.erfc(found) - (1.0 - a)) if a > 0.5 else (a - math.erf(found))
+        step = missing * (0.5 * math.sqrt(math.pi)) * np.exp(found * found)
+        found = found + step / (1.0 - found * step)
+    return type(x)(np.copysign(found, x))
+
+
+@compiled
 def lgamma(x):
     """log|gamma(x)|; inf at 0 and the negative integers."""
     if (x <= 0) & (x == np.floor(x)):

@@ -124,7 +124,7 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "erf": _floats(_erf_of), "sigmoid": _floats(_sigmoid), "softplus": _floats(_softplus),
     "log2": _floats(np.log2), "log10": _floats(np.log10), "exp2": _floats(np.exp2),
     "asinh": _floats(np.arcsinh), "acosh": _floats(np.arccosh), "atanh": _floats(np.arctanh),
-    "erfc": _floats(special.erfc), "lgamma": _floats(special.lgamma),
+    "erfc": _floats(special.erfc), "erfinv": _floats(special.erfinv), "lgamma": _floats(special.lgamma),
     "digamma": _floats(special.digamma),
     "polygamma": lambda n, x: special.polygamma(n, _floating(x)),
     "sinc": _floats(special.sinc), "hypot": _floats(np.hypot), "copysign": _floats(np.copysign),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,18 @@ def _lgamma(x: float) -> float:
         return math.inf
 
 
+def _erfinv(x: float) -> float:
+    if not abs(x) < 1:
+        return math.copysign(math.inf, x) if abs(x) == 1 else math.nan
+    found = NormalDist().inv_cdf((1 + abs(x)) / 2) * math.sqrt(0.5)
+    for _ in range(3):  # the rounding of 1 + x: Newton's method
+        missing = abs(x) - math.erf(found) if abs(x) < 0.5 else math.erfc(found) - (1 - abs(x))
+        found += missing * math.sqrt(math.pi) / 2 * math.exp(found * found)
+    return math.copysign(found, x)
+
+
 erfc = by_number(math.erfc)
+erfinv = by_number(_erfinv)
 lgamma = by_number(_lgamma)
 
 
