@@ -142,6 +142,22 @@ def erfc(x):
 
 
 @compiled
+def threefry(key, counter):
+    """64 random bits of a key and a counter: Threefry 2x32-20 (Salmon et al., SC 2011)."""
+    word = i64(4294967295)
+    first, second = (key >> 32) & word, key & word
+    third = first ^ second ^ 0x1BD11BDA
+    left, right = (((counter >> 32) & word) + first) & word, ((counter & word) + second) & word
+    for group in range(5):
+        for count in ((13, 15, 26, 6), (17, 29, 16, 24))[group % 2]:
+            left = (left + right) & word
+            right = (((right << count) & word) | (right >> (32 - count))) ^ left
+        first, second, third = second, third, first
+        left, right = (left + first) & word, (right + second + (group + 1)) & word
+    return (left << 32) | right
+
+
+@compiled
 def erfinv(x):
     """The inverse of erf, by Winitzki's approximation and Newton's method with Halley's term."""
     a = abs(f64(x))
