@@ -78,8 +78,8 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "Variable", "arange",
         "check", "checkpoint", "compile", "cond", "constant", "diff", "dropout", "full", "function",
         "get_num_threads", "grad", "hessian", "jacobian", "jvp", "linalg", "load", "ones", "optim",
-        "placeholder", "print", "random", "run", "save", "scan", "scope", "set_num_threads", "value_and_grad",
-        "variable", "vjp", "vmap", "while_loop", "zeros",
+        "placeholder", "print", "random", "run", "save", "scan", "scope", "set_num_threads",
+        "value_and_grad", "variable", "vjp", "vmap", "while_loop", "zeros",
         *_PUBLIC,
     ]  # fmt: skip
 

@@ -102,45 +102,58 @@ def random_below(span, key, counter):
     top = 9223372036854775807
     width = select(span > 0, span, 1)
     limit = top // width * width
-    own = threefry(key, counter)
     attempt = i64(0)
-    bits = threefry(own, attempt) & top
+    bits = threefry(threefry(key, attempt), counter) & top
     while bits >= limit:
         attempt = attempt + 1
-        bits = threefry(own, attempt) & top
+        bits = threefry(threefry(key, attempt), counter) & top
     return bits % width
 
 
 def random_gamma(a, key, counter):
-    """A gamma number by Marsaglia and Tsang's method, below a = 1 with a power of another."""
+    """A gamma number by Marsaglia and Tsang's method, below a = 1 with a power of another.
+
+    Of a block 52 bits make the normal number and 12 the uniform one, of which mostly more need not
+    be known.
+    """
     shape = f64(a)
-    own = threefry(key, counter)
     d = select(shape < 1.0, shape + 1.0, shape) - 0.3333333333333333
     c = 1.0 / sqrt(9.0 * d)
     found = select(shape < inf, select(shape >= 0.0, -1.0, nan), shape)
-    attempt = i64(1)
+    attempt = i64(0)
     while found < 0.0:
-        odd = ((threefry(own, attempt) >> 11) & 9007199254740990) | 1
+        bits = threefry(threefry(key, attempt), counter)
+        odd = ((bits >> 11) & 9007199254740990) | 1
         x = 1.4142135623730951 * erfinv(f64(odd) * 2.220446049250313e-16 - 1.0)
-        cube = (1.0 + c * x) * (1.0 + c * x) * (1.0 + c * x)
-        if cube > 0.0:
-            odd = ((threefry(own, -attempt) >> 11) & 9007199254740990) | 1
-            u = f64(odd) * 1.1102230246251565e-16
-            if log(u) < 0.5 * x * x + d - d * cube + d * log(cube):
+        root = 1.0 + c * x
+        if root > 0.0:
+            cube = root * root * root
+            u = f64((bits & 4095) + 1) * 0.000244140625
+            if u < 1.0 - 0.0331 * (x * x) * (x * x):
                 found = d * cube
+            else:
+                bits = threefry(threefry(key, -1 - attempt), counter)
+                odd = ((bits >> 11) & 9007199254740990) | 1
+                u = u - f64(odd) * 2.710505431213761e-20
+                if log(u) < 0.5 * x * x + d - d * cube + d * log(cube):
+                    found = d * cube
         attempt = attempt + 1
     if shape < 1.0:
-        odd = ((threefry(own, i64(0)) >> 11) & 9007199254740990) | 1
+        bits = threefry(threefry(key, i64(4611686018427387904)), counter)
+        odd = ((bits >> 11) & 9007199254740990) | 1
         found = found * exp(log(f64(odd) * 1.1102230246251565e-16) / shape)
     return found
 
 
 def random_poisson(rate, key, counter):
-    """A Poisson number by inversion, and from 10 on by transformed rejection."""
-    own = threefry(key, counter)
+    """A Poisson number by inversion, and from 10 on by transformed rejection.
+
+    Of a block 40 bits make the candidate, and 24 accept it.
+    """
     found = i64(-1)
     if (rate >= 0.0) & (rate < 10.0):
-        odd = ((threefry(own, i64(0)) >> 11) & 9007199254740990) | 1
+        bits = threefry(threefry(key, i64(0)), counter)
+        odd = ((bits >> 11) & 9007199254740990) | 1
         u = f64(odd) * 1.1102230246251565e-16
         chance = exp(-rate)
         found = i64(0)
@@ -151,12 +164,11 @@ def random_poisson(rate, key, counter):
     if (rate >= 10.0) & (rate < 1e18):
         b = 0.931 + 2.53 * sqrt(rate)
         a = 0.02483 * b - 0.059
-        attempt = i64(1)
+        attempt = i64(0)
         while found < 0:
-            odd = ((threefry(own, attempt) >> 11) & 9007199254740990) | 1
-            u = f64(odd) * 1.1102230246251565e-16 - 0.5
-            odd = ((threefry(own, -attempt) >> 11) & 9007199254740990) | 1
-            v = f64(odd) * 1.1102230246251565e-16
+            bits = threefry(threefry(key, attempt), counter)
+            u = f64(((bits >> 23) & 2199023255550) | 1) * 4.547473508864641e-13 - 0.5
+            v = f64(((bits & 16777215) << 1) | 1) * 2.9802322387695312e-08
             rest = 0.5 - abs(u)
             k = floor((2.0 * a / rest + b) * u + rate + 0.43)
             if (rest >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2.0)):

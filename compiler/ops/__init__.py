@@ -33,6 +33,7 @@ from compiler.ops.random import (
     gamma_slope as gamma_slope,
     random_below as random_below,
     random_gamma as random_gamma,
+    random_order as random_order,
     random_poisson as random_poisson,
     scaled_bits as scaled_bits,
     threefry as threefry,

@@ -7,14 +7,16 @@ engine's own names, whose stream is that of `manual_seed`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from compiler.core.errors import DTypeError, GraphError
 from compiler.core.lowering import Pointwise
-from compiler.core.op import Op, Rule, register
+from compiler.core.op import Attrs, Op, Rule, register
 from compiler.core.types import TensorType, broadcast_shapes, require_float
+from compiler.ops.along import axis_or_flat, host_along
 from compiler.ops.batching import aligned
 from compiler.ops.declare import INT64, elementwise, undo_broadcasting
 from compiler.reference import samplers
@@ -49,7 +51,8 @@ unit_float64 = elementwise(
 )  # fmt: skip
 scaled_bits = elementwise(
     "scaled_bits", samplers.scaled_bits,
-    "(((({0} >> 32) & 4294967295) * {1}) + ((({0} & 4294967295) * {1}) >> 32)) >> 32",
+    "((({0} >> 32) & 4294967295) * ({1} & 4294967295)"
+    " + ((({0} & 4294967295) * ({1} & 4294967295)) >> 32)) >> 32",
     arity=2, check=_words, exact=True,
     doc="Integers from 0 to before the second operand, at most 2**31, of 64 random bits.",
 )  # fmt: skip
@@ -102,7 +105,21 @@ random_gamma = _sampler(
 random_poisson = _sampler(
     "random_poisson", samplers.random_poisson, parameter=_FLOAT64, result=INT64,
     doc="Poisson numbers by inversion, and from 10 on by Hoermann, The transformed rejection "
-    "method for generating Poisson random variables, 1993; -1 of rates that are negative, nan, or 1e18 and above.",
+    "method for generating Poisson random variables, 1993; -1 of rates that are negative, nan, "
+    "or 1e18 and above.",
+)  # fmt: skip
+
+
+def _order_bind(x: Any, axis: int = -1) -> tuple[Sequence[Any], Attrs]:
+    x, axis = axis_or_flat("random_order", x, axis, None)
+    return (x,), {"axis": axis}
+
+
+random_order: Op = host_along(
+    "random_order", samplers.random_order, result=lambda dtype: INT64, bind=_order_bind,
+    vjp=(None,), exact=True,
+    doc="The positions along an axis in the order of 64 random bits, of which fewer are compared "
+    "up to a length of 2**20: int64.",
 )  # fmt: skip
 
 

@@ -203,9 +203,7 @@ def _gamma(key: object, counters: object, a: object) -> Any:
     return ops.random_gamma(a, key, counters)
 
 
-def beta(
-    key: object, a: Value, b: Value, shape: object = None, dtype: object = "float32"
-) -> Value:
+def beta(key: object, a: Value, b: Value, shape: object = None, dtype: object = "float32") -> Value:
     """Beta numbers, of a shape (that of the parameters if None): quotients of gamma numbers.
 
     They have gradients by both parameters, as those of `gamma`.

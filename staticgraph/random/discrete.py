@@ -151,10 +151,10 @@ def permutation(key: object, x: Value, axis: int = 0) -> Value:
     """
     key = key_of("permutation", key)
     if not isinstance(x, Operand) and np.ndim(x) == 0:
-        return ops.argsort(drawn(ops.threefry, key, shape_of("permutation", x)))
+        return ops.random_order(drawn(ops.threefry, key, shape_of("permutation", x)))
     x = as_value(x)
     place = normalise_axis("permutation", axis, len(x.shape))
-    order = ops.argsort(drawn(ops.threefry, key, (x.shape[place],)))
+    order = ops.random_order(drawn(ops.threefry, key, (x.shape[place],)))
     return ops.take(x, order, axis=place)
 
 

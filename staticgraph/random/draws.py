@@ -104,7 +104,7 @@ def drawn(make: Make, key: Any, shape: Shape, parameters: Sequence[Any] = ()) ->
     return closed(make(values[0], positions, *values[1:]), handle)
 
 
-def _eagerly(make: Make, values: Sequence[Any], shape: Shape) -> Any:
+def _eagerly(make: Make, values: Sequence[Any], shape: Any) -> Any:
     """Of tensors: at once if the key alone is one, else op by op, recorded."""
     key, *parameters = values
     plain = isinstance(key, Operand) and hasattr(key, "detach") and not hasattr(key, "expression")
@@ -112,11 +112,10 @@ def _eagerly(make: Make, values: Sequence[Any], shape: Shape) -> Any:
         (array,) = key.arrays([key])
         if isinstance(array, np.ndarray) and array.shape == ():
             return key.constant(_at_once(make, array, shape, parameters))
-    count = int(np.prod(shape, dtype=np.int64))
-    return make(key, np.arange(count).reshape(shape), *parameters)
+    return make(key, np.arange(product(shape)).reshape(shape), *parameters)
 
 
-def _at_once(make: Make, key: Array, shape: Shape, parameters: Sequence[Any]) -> Any:
+def _at_once(make: Make, key: Array, shape: Any, parameters: Sequence[Any]) -> Any:
     """Arrays, by a kernel whose length is that of an input without elements."""
     given = [np.asarray(one) for one in parameters]
     known = [one.ndim == 0 for one in given]
@@ -124,12 +123,13 @@ def _at_once(make: Make, key: Array, shape: Shape, parameters: Sequence[Any]) ->
     if kernel is None:
         kernel = _kernel(make, given)
         _kernels[make, *known, *(one.dtype for one in given)] = kernel
-    count = int(np.prod(shape, dtype=np.int64))
     operands = [
         one if one.ndim == 0 else np.ascontiguousarray(np.broadcast_to(one, shape)).reshape(-1)
         for one in given
     ]
-    return kernel(np.asarray(key), np.empty((count, 0), np.uint8), *operands).reshape(shape)
+    return kernel(np.asarray(key), np.empty((product(shape), 0), np.uint8), *operands).reshape(
+        shape
+    )
 
 
 def _kernel(make: Make, parameters: Sequence[Any]) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.dims import product
 from compiler.core.errors import DTypeError, OptionError
 from compiler.core.op import Operand
 from compiler.core.values import Value
@@ -58,9 +59,7 @@ def split(key: object, num: object = 2) -> Value:
         (7719171245655871230, 3989946895414531357)
     """
     key, shape = key_of("split", key), shape_of("split", num)
-    count = 1
-    for size in shape:
-        count = count * size
+    count = product(shape)
     if not isinstance(key, Operand) and isinstance(count, int) and count <= _FEW:
         return ops.threefry(key, np.arange(count).reshape(shape))
     return drawn(ops.threefry, key, shape)

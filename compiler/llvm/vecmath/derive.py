@@ -139,7 +139,7 @@ def scaled_erfc(u: Any) -> Any:
     return mp.erfc(x) * mp.exp(x * x) * (x + mp.mpf(5) / 2)
 
 
-def erfinv_quotient(w: object) -> Any:
+def erfinv_quotient(w: Any) -> Any:
     """erfinv(x)/x at w = -log(1 - x^2)."""
     x = mp.sqrt(-mp.expm1(-w))
     return mp.erfinv(x) / x
