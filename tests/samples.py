@@ -649,6 +649,23 @@ SAMPLES: dict[str, list[Sample]] = {
         ]
         for name in ("gcd", "lcm")
     },
+    "threefry": [
+        call(integers(3), integers(3), order=0),
+        call(integers(2, 1, low=-9), integers(12), order=0),
+    ],
+    **{
+        name: [call(np.array([-(1 << 62), -1, 0, 1 << 40, (1 << 63) - 1]), order=0)]
+        for name in ("unit_float32", "unit_float64", "random_order")
+    },
+    "scaled_bits": [call(np.array([-(1 << 62), -1, (1 << 63) - 1]), integers(3, low=1), order=0)],
+    "random_below": [
+        call(np.array([7, 1 << 40, 1 << 62, 0]), integers(), integers(4), order=0),
+    ],
+    **{
+        name: [call(positive(5, 2) * 10, integers(), integers(5, 2), order=0)]
+        for name in ("random_gamma", "random_poisson")
+    },
+    "gamma_slope": [call(positive(3, 4), positive(4), order=0)],
     "binary_cross_entropy": [
         call(share(3, 2), probability(3, 2)),
         call(share(2, 3), probability(3)),
@@ -846,6 +863,20 @@ SAMPLES: dict[str, list[Sample]] = {
 
 WITHOUT = {
     "sparsemax": "not in PyTorch; test_rows.py compares it with bisection",
+    **dict.fromkeys(
+        (
+            "gamma_slope",
+            "random_below",
+            "random_gamma",
+            "random_order",
+            "random_poisson",
+            "scaled_bits",
+            "threefry",
+            "unit_float32",
+            "unit_float64",
+        ),
+        "PyTorch's numbers are others; tests/staticgraph/random compares them",
+    ),
     "placeholder": "a leaf of a graph: it has no value of its own",
     "variable": "a leaf of a graph: it has no value of its own",
     "constant": "a leaf of a graph; the same as torch.tensor, without a gradient",

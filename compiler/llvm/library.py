@@ -10,7 +10,8 @@ import ast
 from functools import cache
 
 from compiler.ir.parse import function_of
-from compiler.ir.records import Function
+from compiler.ir.records import Function, While
+from compiler.ir.walk import statements
 
 SOURCE = '''
 def floor_divide_i(a, b):
@@ -273,3 +274,11 @@ def functions() -> dict[str, ast.FunctionDef]:
 def function(name: str) -> Function:
     """One of the functions."""
     return function_of(functions()[name])
+
+
+@cache
+def has_loop(name: str) -> bool:
+    """Whether what emitted source calls by this name is a function with a loop of its own."""
+    if name not in NAMES:
+        return False
+    return any(isinstance(one, While) for one in statements(function(NAMES[name]).body))

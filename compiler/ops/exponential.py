@@ -13,9 +13,9 @@ from compiler.ops.declare import elementwise
 from compiler.reference import activation, error_function, inverse_error
 
 __all__ = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "erfc", "erfinv",
-    "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "rsqrt", "sigmoid", "sin", "sinh", "softplus",
-    "sqrt", "tan", "tanh",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "erfc",
+    "erfinv", "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "rsqrt", "sigmoid", "sin",
+    "sinh", "softplus", "sqrt", "tan", "tanh",
 ]  # fmt: skip
 
 _ROOT_PI = math.sqrt(math.pi)
