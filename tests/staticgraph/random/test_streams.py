@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import dynamic
 import staticgraph as sg
 from compiler.core.errors import OptionError
 
@@ -77,3 +78,18 @@ def test_texts_are_seeds_and_other_things_are_not() -> None:
         sg.random.stream(1 << 63)
     with pytest.raises(OptionError, match="stream: the name is a string, not 3"):
         sg.random.stream(0, 3)  # type: ignore[arg-type]
+
+
+def test_a_compiled_function_has_the_mask_of_its_call_in_the_reverse_pass() -> None:
+    noise = sg.random.stream(9)
+    f = sg.function(lambda x: sg.dropout(x, 0.5, key=noise))
+    x = dynamic.tensor(np.ones((4, 6), "float32"), requires_grad=True)
+    masks = []
+    for _ in range(2):
+        x.grad = None
+        result = f(x)
+        masks.append(result.detach().numpy())
+        result.sum().backward()
+        assert_array_equal(x.grad.numpy(), masks[-1])  # type: ignore[attr-defined]
+    assert np.any(masks[0] != masks[1])
+    assert noise.calls.value == 2
