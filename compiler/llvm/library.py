@@ -104,10 +104,10 @@ def random_below(span, key, counter):
     width = select(span > 0, span, 1)
     limit = top // width * width
     attempt = i64(0)
-    bits = threefry(threefry(key, attempt), counter) & top
+    bits = threefry(key, counter ^ (attempt << 44)) & top
     while bits >= limit:
         attempt = attempt + 1
-        bits = threefry(threefry(key, attempt), counter) & top
+        bits = threefry(key, counter ^ (attempt << 44)) & top
     return bits % width
 
 
@@ -123,7 +123,7 @@ def random_gamma(a, key, counter):
     found = select(shape < inf, select(shape >= 0.0, -1.0, nan), shape)
     attempt = i64(0)
     while found < 0.0:
-        bits = threefry(threefry(key, attempt), counter)
+        bits = threefry(key, counter ^ (attempt << 44))
         odd = ((bits >> 11) & 9007199254740990) | 1
         x = 1.4142135623730951 * erfinv(f64(odd) * 2.220446049250313e-16 - 1.0)
         root = 1.0 + c * x
@@ -133,14 +133,14 @@ def random_gamma(a, key, counter):
             if u < 1.0 - 0.0331 * (x * x) * (x * x):
                 found = d * cube
             else:
-                bits = threefry(threefry(key, -1 - attempt), counter)
+                bits = threefry(key, counter ^ ((-1 - attempt) << 44))
                 odd = ((bits >> 11) & 9007199254740990) | 1
                 u = u - f64(odd) * 2.710505431213761e-20
                 if log(u) < 0.5 * x * x + d - d * cube + d * log(cube):
                     found = d * cube
         attempt = attempt + 1
     if shape < 1.0:
-        bits = threefry(threefry(key, i64(4611686018427387904)), counter)
+        bits = threefry(key, counter ^ 4611686018427387904)
         odd = ((bits >> 11) & 9007199254740990) | 1
         found = found * exp(log(f64(odd) * 1.1102230246251565e-16) / shape)
     return found
@@ -153,7 +153,7 @@ def random_poisson(rate, key, counter):
     """
     found = i64(-1)
     if (rate >= 0.0) & (rate < 10.0):
-        bits = threefry(threefry(key, i64(0)), counter)
+        bits = threefry(key, counter)
         odd = ((bits >> 11) & 9007199254740990) | 1
         u = f64(odd) * 1.1102230246251565e-16
         chance = exp(-rate)
@@ -167,7 +167,7 @@ def random_poisson(rate, key, counter):
         a = 0.02483 * b - 0.059
         attempt = i64(0)
         while found < 0:
-            bits = threefry(threefry(key, attempt), counter)
+            bits = threefry(key, counter ^ (attempt << 44))
             u = f64(((bits >> 23) & 2199023255550) | 1) * 4.547473508864641e-13 - 0.5
             v = f64(((bits & 16777215) << 1) | 1) * 2.9802322387695312e-08
             rest = 0.5 - abs(u)

@@ -67,8 +67,8 @@ def random_below(span: Any, key: Any, counter: Any) -> Any:
 
 
 def _bits(key: Any, counter: Any, elements: Any, attempt: int) -> Any:
-    """The blocks of some elements for an attempt: each attempt has a key of its own."""
-    return threefry(threefry(key[elements], attempt), counter[elements])
+    """The blocks of some elements for an attempt, by bits that counters of elements never have."""
+    return threefry(key[elements], counter[elements] ^ attempt << 44)
 
 
 def random_gamma(a: Any, key: Any, counter: Any) -> Any:
@@ -92,7 +92,7 @@ def random_gamma(a: Any, key: Any, counter: Any) -> Any:
             result[left[accepted]] = (d[left] * cube)[accepted]
             left, attempt = left[~accepted], attempt + 1
         small = np.flatnonzero(wide < 1)
-        power = _inside(_bits(key, counter, small, 1 << 62))
+        power = _inside(_bits(key, counter, small, 1 << 18))
         result[small] *= np.exp(np.log(power) / wide[small])
     return result.astype(a.dtype).reshape(shape)
 
