@@ -18,6 +18,8 @@ import staticgraph as sg
 from compiler.runtime.cache.loader import counts
 from tests.workloads import compiled
 
+pytestmark = pytest.mark.slow
+
 LONG = 700_001  # elements: several chunks, the last of another length
 
 

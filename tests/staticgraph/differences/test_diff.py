@@ -14,6 +14,8 @@ import staticgraph as sg
 from dynamic.kernels import native
 from staticgraph.differences.records import Diff, Row
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(3)
 X, W = RNG.normal(size=(16, 8)).astype("f4"), RNG.normal(size=(8, 5)).astype("f4")
 

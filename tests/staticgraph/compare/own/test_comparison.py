@@ -29,6 +29,8 @@ from staticgraph.compare.process import SERVER
 from staticgraph.compare.report.own_page import page
 from tests.staticgraph.compare.found_limits import FoundLimits
 
+pytestmark = pytest.mark.slow
+
 LIMITS = Limits(1, {2**20: 1e12}, {"float32": 1e13, "float64": 1e13}, 1e-9)
 QUICK = {"seconds": 0.002, "rounds": 2, "threads": 1}
 
@@ -248,7 +250,6 @@ def test_the_least_work_is_that_of_products_and_elements() -> None:
     assert least_work(s, [np.ones((4, 8), "float32")])[1] == {"float32": 2 * 4 * 8}
 
 
-@pytest.mark.slow
 def test_a_run_from_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -269,7 +270,7 @@ def test_a_run_from_the_command_line(
     assert "A compiled call is" in report.read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_workload_over_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
