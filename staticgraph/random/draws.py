@@ -107,10 +107,9 @@ def drawn(make: Make, key: Any, shape: Shape, parameters: Sequence[Any] = ()) ->
 def _eagerly(make: Make, values: Sequence[Any], shape: Any) -> Any:
     """Of tensors: at once if the key alone is one, else op by op, recorded."""
     key, *parameters = values
-    plain = isinstance(key, Operand) and hasattr(key, "detach") and not hasattr(key, "expression")
-    if plain and not any(isinstance(one, Operand) for one in parameters):
+    if isinstance(key, Operand) and not any(isinstance(one, Operand) for one in parameters):
         (array,) = key.arrays([key])
-        if isinstance(array, np.ndarray) and array.shape == ():
+        if isinstance(array, np.ndarray) and array.shape == ():  # else an example of a batch
             return key.constant(_at_once(make, array, shape, parameters))
     return make(key, np.arange(product(shape)).reshape(shape), *parameters)
 
