@@ -654,18 +654,30 @@ SAMPLES: dict[str, list[Sample]] = {
         call(integers(2, 1, low=-9), integers(12), order=0),
     ],
     **{
-        name: [call(np.array([-(1 << 62), -1, 0, 1 << 40, (1 << 63) - 1]), order=0)]
+        name: [
+            call(np.array([-(1 << 62), -1, 0, 1 << 40, (1 << 63) - 1]), order=0),
+            call(integers(2, 3), order=0),
+        ]
         for name in ("unit_float32", "unit_float64", "random_order")
     },
-    "scaled_bits": [call(np.array([-(1 << 62), -1, (1 << 63) - 1]), integers(3, low=1), order=0)],
+    "scaled_bits": [
+        call(np.array([-(1 << 62), -1, (1 << 63) - 1]), integers(3, low=1), order=0),
+        call(integers(2, 1), integers(3, low=1), order=0),
+    ],
     "random_below": [
         call(np.array([7, 1 << 40, 1 << 62, 0]), integers(), integers(4), order=0),
+        call(integers(3, low=1), integers(3), integers(2, 1), order=0),
     ],
     **{
-        name: [call(positive(5, 2) * 10, integers(), integers(5, 2), order=0)]
+        name: [
+            call(positive(5, 2) * 10, integers(), integers(5, 2), order=0),
+            call(positive(3), integers(3), integers(2, 1), order=0),
+        ]
         for name in ("random_gamma", "random_poisson")
     },
-    "gamma_slope": [call(positive(3, 4), positive(4), order=0)],
+    "gamma_slope": [
+        call(positive(3, 4), positive(4), order=0), call(positive(), positive(2, 1), order=0),
+    ],
     "binary_cross_entropy": [
         call(share(3, 2), probability(3, 2)),
         call(share(2, 3), probability(3)),

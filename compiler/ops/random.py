@@ -60,18 +60,21 @@ scaled_bits = elementwise(
 
 def _sampler(
     name: str, function: Any, *, result: np.dtype[Any] | None = None, vjp: Rule | None = None,
-    parameter: np.dtype[Any] | None = None, doc: str,
+    is_float: bool = True, doc: str,
 ) -> Op:  # fmt: skip
     """Declare an op of a parameter, a key and a counter per element."""
 
-    def infer_type(given: TensorType, key: TensorType, counter: TensorType) -> TensorType:
+    def infer_type(parameter: TensorType, key: TensorType, counter: TensorType) -> TensorType:
         _words(name, key, counter)
-        if parameter is None:
-            require_float(name, given)
-        elif given.dtype != parameter:
-            raise DTypeError(f"{name}: {given} is not {parameter}: cast it with astype")
-        return TensorType(broadcast_shapes(name, given, key, counter), result or given.dtype)
+        if is_float:
+            require_float(name, parameter)
+        else:
+            _words(name, parameter)
+        shape = broadcast_shapes(name, parameter, key, counter)
+        return TensorType(shape, result or parameter.dtype)
 
+    # a function has the type of its first argument, and counts need more than float32 has
+    given = "f64({0})" if is_float and result else "{0}"
     return register(
         Op(
             name=name,
@@ -84,14 +87,17 @@ def _sampler(
             linearity="diagonal",
             cost="expensive",
             smooth=False,
-            lowering=Pointwise(f"{name}({{0}}, {{1}}, {{2}})"),
+            # a function has the type of its first argument, and counts need more than float32 has
+            lowering=Pointwise(
+                f"{name}({'f64' if result and is_float else ''}({{0}}), {{1}}, {{2}})"
+            ),
             doc=doc,
         )
     )
 
 
 random_below = _sampler(
-    "random_below", samplers.random_below, parameter=INT64, result=INT64,
+    "random_below", samplers.random_below, is_float=False, result=INT64,
     doc="Integers from 0 to before the first operand, of 2**63 equally likely ones those that are "
     "below its largest multiple; 0 where it is not positive.",
 )  # fmt: skip
@@ -103,7 +109,7 @@ random_gamma = _sampler(
     "number at a fixed quantile (Figurnov et al., Implicit reparameterization gradients, 2018).",
 )  # fmt: skip
 random_poisson = _sampler(
-    "random_poisson", samplers.random_poisson, parameter=_FLOAT64, result=INT64,
+    "random_poisson", samplers.random_poisson, result=INT64,
     doc="Poisson numbers by inversion, and from 10 on by Hoermann, The transformed rejection "
     "method for generating Poisson random variables, 1993; -1 of rates that are negative, nan, "
     "or 1e18 and above.",

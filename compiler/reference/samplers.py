@@ -99,7 +99,7 @@ def random_gamma(a: Any, key: Any, counter: Any) -> Any:
 
 def random_poisson(rate: Any, key: Any, counter: Any) -> Any:
     """Poisson numbers with these rates."""
-    shape, (rate, key, counter) = _together(rate, key, counter)
+    shape, (rate, key, counter) = _together(np.asarray(rate, np.float64), key, counter)
     result = np.full(rate.shape, -1, np.int64)
     with np.errstate(all="ignore"):
         few = np.flatnonzero((rate >= 0) & (rate < 10))

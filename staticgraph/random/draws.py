@@ -7,6 +7,7 @@ parameters with a gradient) is an application of ops, fused with what reads it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -111,7 +112,7 @@ def _eagerly(make: Make, values: Sequence[Any], shape: Any) -> Any:
         (array,) = key.arrays([key])
         if isinstance(array, np.ndarray) and array.shape == ():  # else an example of a batch
             return key.constant(_at_once(make, array, shape, parameters))
-    return make(key, np.arange(product(shape)).reshape(shape), *parameters)
+    return make(key, np.arange(math.prod(shape)).reshape(shape), *parameters)
 
 
 def _at_once(make: Make, key: Array, shape: Any, parameters: Sequence[Any]) -> Any:
@@ -126,7 +127,7 @@ def _at_once(make: Make, key: Array, shape: Any, parameters: Sequence[Any]) -> A
         one if one.ndim == 0 else np.ascontiguousarray(np.broadcast_to(one, shape)).reshape(-1)
         for one in given
     ]
-    return kernel(np.asarray(key), np.empty((product(shape), 0), np.uint8), *operands).reshape(
+    return kernel(np.asarray(key), np.empty((math.prod(shape), 0), np.uint8), *operands).reshape(
         shape
     )
 
