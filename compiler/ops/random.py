@@ -87,10 +87,7 @@ def _sampler(
             linearity="diagonal",
             cost="expensive",
             smooth=False,
-            # a function has the type of its first argument, and counts need more than float32 has
-            lowering=Pointwise(
-                f"{name}({'f64' if result and is_float else ''}({{0}}), {{1}}, {{2}})"
-            ),
+            lowering=Pointwise(f"{name}({given}, {{1}}, {{2}})"),
             doc=doc,
         )
     )
