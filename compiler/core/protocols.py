@@ -45,12 +45,29 @@ class CompiledPullback(Protocol):
         """The cotangents of the operands; of `arrays`, those at `reads` matter."""
 
 
+class CompiledStage(Protocol):
+    """What a compiled function computes between two steps of optimizers."""
+
+    def run(
+        self, arrays: Sequence[ArrayLike], kept: dict[int, Array]
+    ) -> Sequence[tuple[int, Array]]:
+        """Outputs with their places; `kept` is handed from stage to stage."""
+
+
 class CompiledFunction(Protocol):
     """A compiled function of tensors."""
 
     @property
     def name(self) -> str:
         """What errors and drawings call it."""
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs there are."""
+
+    @property
+    def stages(self) -> Sequence[CompiledStage]:
+        """What runs one after the other, if it reads parameters after steps of optimizers."""
 
     def forward(self, arrays: Sequence[ArrayLike]) -> list[Array]:
         """The outputs."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.refusals import refuse
+from compiler.core.watching import unwatched
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.transforms.autodiff import cotangents_of, depending_on
@@ -80,6 +81,7 @@ class Gradients:
         """Whether an expression is that of a leaf made inside."""
         return serial in self._leaves
 
+    @unwatched
     def requires(self, expression: Expression) -> bool:
         """Whether a value depends, for gradients, on a leaf."""
         if expression.dtype.kind != "f":
@@ -91,6 +93,7 @@ class Gradients:
         found: bool = self._capture.outside_requires(expression)
         return found
 
+    @unwatched
     def pulled(
         self,
         outputs: Sequence[Any],
@@ -123,6 +126,7 @@ class Gradients:
         freed = [node for node in nodes if node.serial in self._freed]
         return bool(freed) and expression.serial in depending_on(nodes, freed)
 
+    @unwatched
     def backward(
         self, tensors: Sequence[Any], given: Any, retain: bool | None, create: bool, inputs: Any
     ) -> None:
@@ -175,6 +179,7 @@ class Gradients:
                 "remove them, or call backward() outside",
             )
 
+    @unwatched
     def _targets(
         self, nodes: Sequence[Expression], roots: set[int], inputs: Any
     ) -> list[tuple[Any, Expression]]:
@@ -186,8 +191,7 @@ class Gradients:
             given = [self._capture.lifted(one) for one in listed]
             return [(one, self.target(one)) for one in given]
         found = [(x, node) for node in nodes if (x := self._leaves.get(node.serial)) is not None]
-        for place, x in self._capture.floating_operands(nodes):
-            expression = self._capture.input_at(place)
+        for place, x, expression in self._capture.floating_operands(nodes):
             if depending_on(nodes, [expression]) & roots and self._capture.requires(place):
                 found.append((x, expression))
         return found

@@ -2,58 +2,26 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from compiler.core.dims import Dim, Unknown, as_unknown
+from compiler.core.errors import OptionError
 from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue, Window
-from compiler.core.types import TensorType, mapped
+from compiler.core.types import TensorType
 from compiler.graph.definition import define
 from compiler.graph.evaluate import evaluate
-from compiler.graph.expression import Expression, again
-from compiler.graph.traversal import ancestors, cut, fold
-from compiler.ops.regions import custom_gradient, gradient_to
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import ancestors, cut
 from compiler.transforms.autodiff import cotangents_of, depending_on
-from staticgraph.compilation import compile
 from staticgraph.executables.executable import Executable
 from staticgraph.leaves import placeholder
+from staticgraph.tracing.parts import Part, needed_inputs, without_marks
 from staticgraph.tracing.signature import LEAF
+from staticgraph.tracing.stages import Stage, stages_of
 from staticgraph.tracing.tracing import Trace
 
 _CHEAP = (Alias, IndexMap, Iota, Pointwise, SizeValue, Window)
-
-
-class Part:
-    """An executable for some of the inputs that a caller has: those that its outputs need."""
-
-    __slots__ = ("executable", "used")
-
-    def __init__(
-        self,
-        name: str,
-        inputs: Sequence[Expression],
-        outputs: Any,
-        options: Mapping[str, Any],
-        givens: Mapping[Expression, Expression] | None = None,
-    ) -> None:
-        roots = [outputs] if isinstance(outputs, Expression) else outputs
-        needed = needed_inputs(inputs, roots, givens or {})
-        self.used = None if len(needed) == len(inputs) else needed
-        self.executable: Executable = compile(
-            [inputs[i] for i in needed], outputs, givens=givens, name=name, **options
-        )
-
-    def __call__(self, arrays: Sequence[object]) -> Any:
-        """The outputs, given all inputs."""
-        if self.used is None:
-            return self.executable(*arrays)
-        return self.executable(*[arrays[i] for i in self.used])
-
-    def needed(self, arrays: Sequence[object]) -> Sequence[object]:
-        """Those of all inputs that the executable takes."""
-        return arrays if self.used is None else [arrays[i] for i in self.used]
 
 
 class Compiled:
@@ -76,15 +44,43 @@ class Compiled:
 
     @cached_property
     def part(self) -> Part:
-        """The executable of the outputs: of the array itself if it is `single`."""
+        """The executable of the outputs: of the array itself if it is `single`.
+
+        OptionError if there is no single one, since it reads what an optimizer changes.
+        """
+        effects = self.trace.effects
+        if effects is not None and effects.late:
+            raise OptionError(
+                f"{self.name}: reads parameters after an optimizer's step: it runs in "
+                f"{len(effects.breaks) + 1} parts, and no single executable has its values"
+            )
         outputs = without_marks(self.trace.outputs)
         roots = outputs[0] if self.single else outputs
         return Part(self.name, self.trace.inputs, roots, self.options)
+
+    def executables(self) -> list[Executable]:
+        """What was compiled so far: for values, and for reverse passes."""
+        parts = [vars(self).get("part"), *(one.part for one in vars(self).get("stages", ()))]
+        for one in self._reverse.values():
+            parts += [vars(one).get("_forward"), vars(one).get("_backward")]
+        return [part.executable for part in parts if part is not None]
 
     def complete(self, operands: list[Any]) -> list[Any]:
         """All operands of a call, given the caller's: those of its effects come behind them."""
         effects = self.trace.effects
         return operands if effects is None else list(effects.operands(operands))
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs there are."""
+        return len(self.trace.outputs)
+
+    @cached_property
+    def stages(self) -> list[Stage]:
+        """What runs one after the other, between the steps of optimizers."""
+        effects = self.trace.effects
+        late = {i: one.stage for i, one in effects.late.items()}
+        return stages_of(self.trace, self.options, late, len(effects.breaks) + 1)
 
     def forward(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs as arrays."""
@@ -181,21 +177,6 @@ class Reverse:
         return results
 
 
-def without_marks(outputs: Sequence[Expression]) -> list[Expression]:
-    """The outputs without what only says whose a gradient is."""
-    if not any(node.op in (custom_gradient, gradient_to) for node in ancestors(outputs)):
-        return list(outputs)
-    return fold(outputs, {}, _without_mark)
-
-
-def _without_mark(node: Expression, operands: tuple[Expression, ...]) -> Expression:
-    if node.op in (custom_gradient, gradient_to):
-        return operands[0]
-    if all(map(operator.is_, operands, node.operands)):
-        return node
-    return again(node, operands)
-
-
 def residuals(cotangents: Sequence[Expression], outputs: Sequence[Expression]) -> list[Expression]:
     """The values of a function that its reverse pass reads and that are dear to compute again."""
     forward = {node.serial for node in ancestors(outputs)}
@@ -209,38 +190,3 @@ def _is_dear(node: Expression) -> bool:
     if not node.operands or not isinstance(node.type, TensorType):
         return False
     return not (node.op.elementwise or isinstance(node.op.lowering, _CHEAP))
-
-
-def needed_inputs(
-    inputs: Sequence[Expression],
-    roots: Sequence[Expression],
-    givens: Mapping[Expression, Expression],
-) -> list[int]:
-    """The positions of the inputs that some roots read, or that give a size of what they read."""
-    inside, border = cut(roots, lambda node: node not in givens)
-    values = [*inside, *(givens[node] for node in border)]
-    serials = {node.serial for node in values}
-    read = [i for i, one in enumerate(inputs) if one.serial in serials]
-    missing = _sizes_of(values) - _given([inputs[i] for i in read])
-    for i, one in enumerate(inputs):
-        if missing & _given([one]):
-            read.append(i)
-            missing -= _given([one])
-    return sorted(read)
-
-
-def _sizes_of(nodes: Sequence[Expression]) -> set[Unknown]:
-    found: set[Unknown] = set()
-
-    def collect(size: Dim) -> Dim:
-        found.update(size.atoms())
-        return size
-
-    for node in nodes:
-        for value in (node.type, *node.attrs.values()):
-            mapped(value, collect)
-    return found
-
-
-def _given(nodes: Sequence[Expression]) -> set[Unknown]:
-    return {atom for one in nodes for size in one.shape if (atom := as_unknown(size)) is not None}

@@ -24,9 +24,8 @@ from compiler.export import functions
 from compiler.export.functions import used_names
 from compiler.graph.expression import at_line
 from compiler.llvm import library, vecmath
-from staticgraph.compare.workloads import WORKLOADS
 from tests.combinations import some
-from tests.workloads import compiled
+from tests.workloads import KERNELS, compiled
 
 pytestmark = pytest.mark.slow
 
@@ -106,7 +105,7 @@ def _compare(found: Any, expected: Any) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("name", some(WORKLOADS, 3))
+@pytest.mark.parametrize("name", some(KERNELS, 3))
 def test_workloads_run_with_numpy_and_numba_alone(
     name: str, tmp_path: Path, packages: Path
 ) -> None:

@@ -12,11 +12,10 @@ import staticgraph as sg
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.graph.traversal import ancestors
-from staticgraph.compare.workloads import WORKLOADS
 from tests.combinations import some
 from tests.samples import SAMPLES
 from tests.trace import traced
-from tests.workloads import compiled
+from tests.workloads import KERNELS, compiled
 
 pytestmark = pytest.mark.slow
 
@@ -62,7 +61,7 @@ def _assert_equal_bits(one: Any, other: Any) -> None:
 
 
 @pytest.mark.usefixtures("own_number")
-@pytest.mark.parametrize("name", some(WORKLOADS, 3))
+@pytest.mark.parametrize("name", some(KERNELS, 3))
 def test_workloads_have_the_same_bits(name: str) -> None:
     (found,) = _results(name, "llvm", (1,))
     for theirs in _results(name, "numba", (1, 2)):
