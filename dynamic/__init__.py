@@ -12,6 +12,7 @@ from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
 from compiler.core import fork as _fork
+from compiler.core.errors import LintWarning as LintWarning
 from compiler.functions import NAMES as _COMPOSED, function_named as _function_named
 from compiler.ops.exponential import erfinv as erfinv
 from compiler.transforms.control_flow import cond as cond, scan as scan, while_loop as while_loop
@@ -62,6 +63,7 @@ from dynamic.tape.anomaly import (
     is_anomaly_enabled as is_anomaly_enabled,
 )
 from dynamic.tape.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from dynamic.tape.lint_switch import set_lint as set_lint
 from dynamic.tensors.creation import (
     arange as arange,
     as_tensor as as_tensor,
@@ -100,17 +102,17 @@ _SPECIAL = ("igamma", "igammac", "mvlgamma", "special")
 
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined
-        "Size", "Tensor", "arange", "as_tensor", "asarray", "autograd", "bool", "cond", "cuda",
-        "device", "double", "dtype", "e", "empty", "empty_like", "enable_grad", "erfinv", "eye",
-        "float", "float32", "float64", "from_numpy", "full", "full_like", "func",
+        "LintWarning", "Size", "Tensor", "arange", "as_tensor", "asarray", "autograd", "bool",
+        "cond", "cuda", "device", "double", "dtype", "e", "empty", "empty_like", "enable_grad",
+        "erfinv", "eye", "float", "float32", "float64", "from_numpy", "full", "full_like", "func",
         "get_default_dtype",
         "get_num_threads", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",
         "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
         "is_inference_mode_enabled", "linalg", "linspace", "load", "long", "make_dot",
         "manual_seed", "nan", "nn", "no_grad", "ones", "ones_like", "optim", "pi", "rand",
         "rand_like", "randint", "randn", "randn_like", "randperm", "save", "scan",
-        "set_default_dtype", "set_grad_enabled", "set_num_threads", "set_printoptions", "short",
-        "tensor", "uint8", "utils", "vmap", "while_loop", "zeros", "zeros_like",
+        "set_default_dtype", "set_grad_enabled", "set_lint", "set_num_threads", "set_printoptions",
+        "short", "tensor", "uint8", "utils", "vmap", "while_loop", "zeros", "zeros_like",
         *(name for name in vars(_functions) if not name.startswith("_")), *_linear.__all__,
     ]  # fmt: skip
 

@@ -6,7 +6,7 @@ as one node of its tape: it gets a `CompiledFunction`, and keeps the `CompiledPu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -35,6 +35,13 @@ class CompiledPullback(Protocol):
     @property
     def pullback(self) -> CompiledFunction:
         """The cotangents of those operands as a function of cotangents and operands."""
+
+    @property
+    def biases(self) -> Mapping[int, Sequence[int]]:
+        """The operands that are only added to products with other operands, each with these."""
+
+    def lost_at(self) -> tuple[str, str] | None:
+        """Where the last call of which an output was inf or nan made it so: the line, and what."""
 
     def forward(self, arrays: Sequence[ArrayLike]) -> tuple[list[Array], list[Array]]:
         """The outputs, and the values to keep for `backward`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -202,6 +202,14 @@ class CallNode(GraphNode):
                 tensor._counter = counters[i]
             operands.append(tensor)
         return call(self._reverse.pullback, [*as_tensors(cotangents), *operands])
+
+    def biases(self) -> Mapping[int, Sequence[int]]:
+        """The operands that are only added to products with others, each with these."""
+        return self._reverse.biases
+
+    def lost_at(self) -> tuple[str, str] | None:
+        """Where the last call that gave a loss of inf or nan made it so: the line, and what."""
+        return self._reverse.lost_at()
 
     def places(self) -> tuple[int, ...]:
         """The operands that require grad."""

@@ -13,7 +13,7 @@ from compiler.core.dims import Dim, Size
 from compiler.core.refusals import place_of, raised_by_user, refuse, refuse_effect, user_place
 from compiler.core.types import Shape, mapped
 from compiler.core.watching import note
-from compiler.graph.expression import Expression
+from compiler.graph.expression import Expression, constant, construct
 from compiler.graph.scope import scope
 from compiler.graph.traversal import ancestors
 from compiler.ops import leaves
@@ -106,6 +106,15 @@ class Capture:
         """A tensor that is made inside, of this value."""
         return Traced.made(np.asarray(array))
 
+    def filled(self, number: Any, shape: Shape) -> Any:
+        """A tensor that is made inside, with one number in a shape of unknown sizes."""
+        return Traced.made(ops.broadcast_to(constant(number), shape))
+
+    def counted(self, size: Size, dtype: Any) -> Any:
+        """A tensor that is made inside: the numbers from 0 up to a size that is not known."""
+        found = construct(leaves.iota, (), {"size": size})
+        return Traced.made(found if found.dtype == dtype else ops.astype(found, dtype))
+
     # what it reads
 
     def enter(self, cls: Any, expression: Expression, outside: bool) -> Any:
@@ -147,6 +156,11 @@ class Capture:
     def tensor_at(self, place: int) -> Any:
         """The tensor that was an operand when the function was captured."""
         return self._given[place]
+
+    @property
+    def inputs(self) -> list[Expression]:
+        """What the operands are in the graph, as far as they are known."""
+        return list(self._inputs)
 
     def input_at(self, place: int) -> Expression:
         """What an operand is in the graph, as it is now."""

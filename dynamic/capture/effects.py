@@ -22,6 +22,8 @@ from compiler.core.op import Attrs, Op
 from compiler.core.types import Shape, mapped
 from dynamic.tape.engine import run
 from dynamic.tape.grad_mode import no_grad, recording
+from dynamic.tape.gradients import look_at_step
+from dynamic.tape.noted import waiting
 from dynamic.tensors.inplace import check_writable
 from dynamic.tensors.random_numbers import generator
 from dynamic.tensors.tensor import Tensor
@@ -121,13 +123,19 @@ class SetGrad:
 
 @dataclass(frozen=True, slots=True)
 class Backward:
-    """A reverse pass goes on outside: from operands, with results as their cotangents."""
+    """A reverse pass goes on outside: from operands, with results as their cotangents.
+
+    `biases`: the operands that are only added to products with others, each with these.
+    """
 
     pairs: tuple[tuple[int, int], ...]
     retain: bool
+    biases: Mapping[int, Sequence[int]]
 
     def __call__(self, call: Call) -> None:
         """Run it."""
+        if waiting:
+            look_at_step(call.operands, [i for i, _ in self.pairs], self.biases)
         roots = [(call.operands[i]._node, call.results[j]._array) for i, j in self.pairs]
         run(tuple(roots), self.retain, False)
 

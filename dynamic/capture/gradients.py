@@ -14,9 +14,12 @@ import numpy as np
 from compiler import ops
 from compiler.core.refusals import refuse
 from compiler.core.watching import unwatched
+from compiler.graph.biases import biases_of
+from compiler.graph.definition import define
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.transforms.autodiff import cotangents_of, depending_on
+from compiler.transforms.zero_gradients import note_zeros
 from dynamic.capture.effects import Backward, SetGrad
 from dynamic.core.errors import AutogradError, DeferredError
 from dynamic.tape.grad_mode import record_if
@@ -146,6 +149,10 @@ class Gradients:
             )
         keep = create if retain is None else retain
         found = self.pulled(tensors, [target for _, target in wanted], seeds, keep)
+        if len(roots) == 1:
+            by = [target for (_, target), g in zip(wanted, found, strict=True) if g is not None]
+            results = [g for g in found if g is not None]
+            note_zeros(roots[0], by, ancestors(roots), results, implied=True)
         before = record_if(create)
         pairs = []
         try:
@@ -166,7 +173,8 @@ class Gradients:
         finally:
             record_if(before)
         if pairs:
-            capture.add(Backward(tuple(pairs), bool(keep)))
+            biases = biases_of(define(capture.inputs, roots))
+            capture.add(Backward(tuple(pairs), bool(keep), biases))
 
     def _accumulates(self, place: int | None) -> None:
         """Refuse what hooks of a leaf would do."""

@@ -9,13 +9,22 @@ from typing import Any
 from compiler.core.errors import OptionError
 from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue, Window
 from compiler.core.types import TensorType
+from compiler.graph.biases import biases_of
 from compiler.graph.definition import define
 from compiler.graph.evaluate import evaluate
 from compiler.graph.expression import Expression
+from compiler.graph.losses import losses_of
 from compiler.graph.traversal import ancestors, cut
+from compiler.inspect.lint.report import check_level, lint, lint_gradients
 from compiler.transforms.autodiff import cotangents_of, depending_on
-from staticgraph.executables.executable import Executable
-from staticgraph.leaves import placeholder
+from compiler.transforms.zero_gradients import note_zeros
+from staticgraph.executables.executable import (
+    Executable,
+    do_before_first_call,
+    look_at_losses,
+    lost_loss,
+)
+from staticgraph.leaves import READS, placeholder
 from staticgraph.tracing.parts import Part, needed_inputs, without_marks
 from staticgraph.tracing.signature import LEAF
 from staticgraph.tracing.stages import Stage, stages_of
@@ -36,6 +45,7 @@ class Compiled:
         self.options = options
         self.name = trace.name
         self._reverse: dict[tuple[int, ...], Reverse] = {}
+        self._is_linted = False
 
     @cached_property
     def single(self) -> bool:
@@ -56,7 +66,36 @@ class Compiled:
             )
         outputs = without_marks(self.trace.outputs)
         roots = outputs[0] if self.single else outputs
-        return Part(self.name, self.trace.inputs, roots, self.options)
+        made = self.linted(Part(self.name, self.trace.inputs, roots, self.plain_options))
+        count = None if effects is None else effects.results
+        if count is not None and self.options.get("lint", "certain") not in ("off", None):
+            places = losses_of(self.trace.outputs[:count], self.trace.outputs[count:])
+            look_at_losses(made.executable, places, tells=True)
+        return made
+
+    @property
+    def plain_options(self) -> Mapping[str, object]:
+        """The options for executables: the lint looks at the trace, once."""
+        return {**self.options, "lint": "off"}
+
+    def linted(self, part: Part) -> Part:
+        """The part, which is the first to run: the lint looks at the trace."""
+        if self._is_linted:
+            return part
+        self._is_linted = True
+        level = check_level(self.options.get("lint", "certain"))
+        if level != "off":
+            trace = self.trace
+            roots = without_marks(trace.outputs)
+            needed = needed_inputs(trace.inputs, roots, {})
+            definition = define([trace.inputs[i] for i in needed], roots)
+            arguments = [
+                node
+                for i, node in zip(needed, definition.inputs, strict=True)
+                if i < trace.arguments
+            ]
+            do_before_first_call(part.executable, lint(level, definition, roots, READS, arguments))
+        return part
 
     def executables(self) -> list[Executable]:
         """What was compiled so far: for values, and for reverse passes."""
@@ -80,7 +119,9 @@ class Compiled:
         """What runs one after the other, between the steps of optimizers."""
         effects = self.trace.effects
         late = {i: one.stage for i, one in effects.late.items()}
-        return stages_of(self.trace, self.options, late, len(effects.breaks) + 1)
+        made = stages_of(self.trace, self.options, late, len(effects.breaks) + 1)
+        self.linted(next(one.part for one in made if one.part is not None))
+        return made
 
     def forward(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs as arrays."""
@@ -132,6 +173,7 @@ class Reverse:
         inputs = [*seeds, *trace.inputs]
         structure = (list, None, (LEAF,) * len(found))
         outputs = tuple(found)
+        self._targets = [trace.inputs[i] for i in self.needs]
         self.pullback = Compiled(
             Trace(name, tuple(inputs), outputs, structure, (), define(inputs, outputs)),
             {**function.options, "lint": "off"},  # what is to say is said of the function
@@ -148,7 +190,12 @@ class Reverse:
     def _forward(self) -> Part:
         trace = self._function.trace
         outputs = [*self._outputs, *self._residuals]
-        return Part(trace.name, trace.inputs, outputs, self._function.options)
+        options = self._function.plain_options
+        made = self._function.linted(Part(trace.name, trace.inputs, outputs, options))
+        if self._function.options.get("lint", "certain") not in ("off", None):
+            places = [i for i in self.floating if not trace.outputs[i].ndim]
+            look_at_losses(made.executable, places, tells=False)
+        return made
 
     @cached_property
     def _backward(self) -> Part:
@@ -158,7 +205,27 @@ class Reverse:
             for i, node in enumerate(self._residuals)
         }
         inputs = [*trace.inputs, *givens.values()]
+        self._lint_zeros()
         return Part(trace.name, inputs, self._cotangents, self.pullback.options, givens)
+
+    def _lint_zeros(self) -> None:
+        """Tell of operands whose gradients are zero everywhere, now that they are asked for."""
+        level = check_level(self._function.options.get("lint", "certain"))
+        if level == "off" or len(self.floating) != 1:
+            return
+        output = self._function.trace.outputs[self.floating[0]]
+        found = self.pullback.trace.outputs
+        note_zeros(output, self._targets, ancestors([output]), found, implied=True)
+        lint_gradients(level, self.pullback.trace.definition, found)
+
+    @cached_property
+    def biases(self) -> dict[int, tuple[int, ...]]:
+        """The vectors that are only added to products with other operands, each with these."""
+        return biases_of(self._function.trace.definition)
+
+    def lost_at(self) -> tuple[str, str] | None:
+        """Where the last call of which an output was inf or nan made it so: the line, and what."""
+        return lost_loss(self._forward.executable)
 
     def forward(self, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """The outputs, and the values to keep for `backward`."""

@@ -202,7 +202,7 @@ def test_a_function_that_has_to_know_its_sizes_is_compiled_for_each(
     monkeypatch.setattr(run, "Meter", lambda numbers: FoundLimits(LIMITS))
 
     def regularised(x: Any) -> Any:
-        return (x @ x.mT + dynamic.eye(x.shape[0])).sum()
+        return (x @ x.mT + dynamic.linspace(0, 1, x.shape[0])).sum()
 
     found = compare_functions(regularised, "x=f32[n,2]", sweep="n=3,5", **QUICK)
     assert all(one.agrees for point in found.points for one in point.entries)
@@ -210,7 +210,7 @@ def test_a_function_that_has_to_know_its_sizes_is_compiled_for_each(
     said = " ".join(found.verdict)
     assert "once, for each size" in said
     assert "the size n is unknown until run time" in found.needs
-    assert "`return (x @ x.mT + dynamic.eye(x.shape[0])).sum()`" in found.needs
+    assert "`return (x @ x.mT + dynamic.linspace(0, 1, x.shape[0])).sum()`" in found.needs
     assert "shapes" not in found.static
 
 
