@@ -627,7 +627,6 @@ SAMPLES: dict[str, list[Sample]] = {
     **{name: unary(positive) for name in ("digamma", "lgamma", "log10", "log2")},
     "acosh": unary(functools.partial(spread, low=1.3, high=4.0)),
     "atanh": unary(unit, integer=False),
-    "erfinv": unary(unit, integer=False),
     "frac": unary(fraction),
     "log_odds": unary(share, integer=False),
     "logit": [*unary(share, integer=False), call(spread(6, low=-0.5, high=1.5), 0.2)],
@@ -649,35 +648,6 @@ SAMPLES: dict[str, list[Sample]] = {
         ]
         for name in ("gcd", "lcm")
     },
-    "threefry": [
-        call(integers(3), integers(3), order=0),
-        call(integers(2, 1, low=-9), integers(12), order=0),
-    ],
-    **{
-        name: [
-            call(np.array([-(1 << 62), -1, 0, 1 << 40, (1 << 63) - 1]), order=0),
-            call(integers(2, 3), order=0),
-        ]
-        for name in ("unit_float32", "unit_float64", "random_order")
-    },
-    "scaled_bits": [
-        call(np.array([-(1 << 62), -1, (1 << 63) - 1]), integers(3, low=1), order=0),
-        call(integers(2, 1), integers(3, low=1), order=0),
-    ],
-    "random_below": [
-        call(np.array([7, 1 << 40, 1 << 62, 0]), integers(), integers(4), order=0),
-        call(integers(3, low=1), integers(3), integers(2, 1), order=0),
-    ],
-    **{
-        name: [
-            call(positive(5, 2) * 10, integers(), integers(5, 2), order=0),
-            call(positive(3), integers(3), integers(2, 1), order=0),
-        ]
-        for name in ("random_gamma", "random_poisson")
-    },
-    "gamma_slope": [
-        call(positive(3, 4), positive(4), order=0), call(positive(), positive(2, 1), order=0),
-    ],
     "binary_cross_entropy": [
         call(share(3, 2), probability(3, 2)),
         call(share(2, 3), probability(3)),
@@ -905,6 +875,7 @@ SAMPLES: dict[str, list[Sample]] = {
        for name in ("i0e", "i1e", "cbrt")},
     **{name: [call(nonzero(2, 3)), call(np.array([-9.5, 8.5, 0.0])), call(integers(3), order=0)]
        for name in ("i0", "i1")},
+    "erfinv": [call(spread(2, 3, low=-0.6, high=0.6)), call(np.array([0.9, -0.95, 0.0]), order=0)],
     "ndtri": [call(spread(2, 3, low=0.35, high=0.65)), call(np.array([0.06, 0.96, 0.5]), order=0)],
     **{
         name: [
@@ -915,6 +886,35 @@ SAMPLES: dict[str, list[Sample]] = {
     },
     "betainc": [
         call(np.array([0.5, 3.0]), positive(2, 1), share(2), order=0), call(2, 1.5, share(3)),
+    ],
+    "threefry": [
+        call(integers(3), integers(3), order=0),
+        call(integers(2, 1, low=-9), integers(12), order=0),
+    ],
+    **{
+        name: [
+            call(np.array([-(1 << 62), -1, 0, 1 << 40, (1 << 63) - 1]), order=0),
+            call(integers(2, 3), order=0),
+        ]
+        for name in ("unit_float32", "unit_float64", "random_order")
+    },
+    "scaled_bits": [
+        call(np.array([-(1 << 62), -1, (1 << 63) - 1]), integers(3, low=1), order=0),
+        call(integers(2, 1), integers(3, low=1), order=0),
+    ],
+    "random_below": [
+        call(np.array([7, 1 << 40, 1 << 62, 0]), integers(), integers(4), order=0),
+        call(integers(3, low=1), integers(3), integers(2, 1), order=0),
+    ],
+    **{
+        name: [
+            call(positive(5, 2) * 10, integers(), integers(5, 2), order=0),
+            call(positive(3), integers(3), integers(2, 1), order=0),
+        ]
+        for name in ("random_gamma", "random_poisson")
+    },
+    "gamma_slope": [
+        call(positive(3, 4), positive(4), order=0), call(positive(), positive(2, 1), order=0),
     ],
 }  # fmt: skip
 
