@@ -37,7 +37,7 @@ def getitem(x: Value, key: Value) -> Value:
     if isinstance(key, Operand | np.ndarray | list):
         return take(x, key, axis=0)
     keys = list(key) if isinstance(key, tuple) else [key]
-    keys = _without_ellipsis(keys, x)
+    keys = without_ellipsis(keys, x)
     starts: list[Size] = []
     sizes: list[Size] = []
     steps: list[int] = []
@@ -50,7 +50,7 @@ def getitem(x: Value, key: Value) -> Value:
             continue
         axis, size = len(starts), x.shape[len(starts)]
         if isinstance(one, slice):
-            start, length, step = _slice_bounds(one, size)
+            start, length, step = slice_bounds(one, size)
             if step < 0:
                 start, step = start + (length - 1) * step, -step
                 reverse.append(axis)
@@ -82,7 +82,8 @@ def _apply_basic(
     return expand_dims(x, tuple(insert)) if insert else x
 
 
-def _without_ellipsis(keys: list[Any], x: Any) -> list[Any]:
+def without_ellipsis(keys: list[Any], x: Any) -> list[Any]:
+    """A basic index with an entry for each axis of x, and None for each new one."""
     used = sum(key is not None and key is not Ellipsis for key in keys)
     if used > x.ndim:
         raise ShapeError(f"getitem: {used} indices for {x.ndim} axes")
@@ -106,7 +107,7 @@ def _position(x: Any, axis: int, key: object) -> Size:
     return place if place >= 0 else size + place
 
 
-def _slice_bounds(key: slice, size: Size) -> tuple[Size, Size, int]:
+def slice_bounds(key: slice, size: Size) -> tuple[Size, Size, int]:
     """Start, number of elements and step of a slice of an axis, clamped as Python does."""
     step = 1 if key.step is None else _int(key.step)
     if step == 0:
