@@ -37,7 +37,8 @@ class TableLayout(Record):
         address: per slot of the memory plan the entry of its address; the sizes of an input's or
             output's axes follow it.
         unknown: the entry of each unknown size.
-        gemm: the entry of the address of the BLAS for each dtype that the kernel multiplies.
+        gemm: the entry of the address of the BLAS for each dtype that the kernel multiplies, and of
+            the functions of `TILES`.
         zero: the entry that holds 0.
         own: the entry that holds the address of the table.
         failed: the entry that receives an index out of range.

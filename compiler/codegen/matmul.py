@@ -19,6 +19,7 @@ from compiler.codegen.chunks import (
 from compiler.codegen.packing import Packed, over_pieces, packed_plan
 from compiler.codegen.scalar import CONSTRUCTORS, literal
 from compiler.codegen.statements import Memory
+from compiler.codegen.windows import Windows, windows_product
 from compiler.core.dims import Size, product
 from compiler.core.types import DType, Shape
 from compiler.graph.view import Node
@@ -40,6 +41,7 @@ from compiler.ir.records import (
     Store,
 )
 from compiler.ir.sizes import times, total_of
+from compiler.llvm.conventions import TILES
 from compiler.schedule.access import contiguous_strides
 from compiler.schedule.chunks import COPYING, TILE, Cells, Cut
 from compiler.schedule.groups import MatmulGroup, View, blas_layout
@@ -58,7 +60,6 @@ LEAST_BLOCK = 96  # of the long axis
 ROWS_BY_ROWS = {"rows": 16, "columns": 64, "depth": 256}
 _BLOCKED = {"rows": "im", "columns": "jn", "depth": "pk"}
 DEEP = 256  # columns that are packed at least where the product sums over them
-WIDE = 512  # columns that are packed at most where it does not, unless the BLAS copies nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Product:
     large beside a step.
     `cut` is what threads share: the first axis of the batch, the cells of the result, or, where the
     result is small, the depth k: the chunks' results are then added. If the right operand
-    is `packed`, it is the pieces of that.
+    is `packed`, it is the pieces of that; if an operand is a matrix of `windows`, the blocks of it.
     """
 
     node: int
@@ -99,16 +100,17 @@ class Product:
     dtype: DType
     factors: tuple[float, float] | None = None
     packed: Packed | None = None
+    windows: Windows | None = None
 
     @property
     def cut(self) -> str:
-        """batch, cells, depth or pieces; nothing if there are no chunks."""
+        """batch, cells, depth, pieces or windows; nothing if there are no chunks."""
         return "" if self.chunks is None else self._axis()
 
     @property
     def chunks(self) -> Cut | None:
         """The chunks of what is cut: of the batch, of the result, or of k."""
-        if self.packed is not None and self.plan is not None:
+        if self._axis() in ("pieces", "windows") and self.plan is not None:
             return self.plan.chunks
         _, _, k = self.sizes
         products = product((*self.batch, *self.sizes))
@@ -130,6 +132,8 @@ class Product:
         """What is cut if that is worthwhile."""
         if self.packed is not None:
             return "pieces"
+        if self.windows is not None:
+            return "windows"
         m, n, k = self.sizes
         if self.batch:
             return "batch"
@@ -163,6 +167,8 @@ class Product:
         """What memory the chunks need."""
         if self.packed is not None:
             return packed_plan(self.packed, self.node, self.sizes)
+        if self.windows is not None:
+            return self.windows.plan(self.node, product(self.sizes))
         m, n, _ = self.sizes
         is_deep = self.cut == "depth"
         memory: dict[Memory, Size] = {("partial", self.node): padded(m * n)} if is_deep else {}
@@ -216,16 +222,26 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
         of = replace(of, factors=(node.attrs["alpha"], node.attrs["beta"]))
     if group.pack is not None:
         shape, base = (nodes[one].type.shape for one in (group.pack.source, group.pack.base))
-        columns = DEEP if group.is_turned else _packed_columns(product((m, left_shape[-1])))
-        packed = Packed(group.pack, shape, base, group.is_turned, columns)
-        of = replace(of, right=replace(right, transposed=group.is_turned), packed=packed)
+        if not is_tiled(group):
+            packed = Packed(group.pack, shape, base, group.is_turned, DEEP)
+            of = replace(of, right=replace(right, transposed=True), packed=packed)
+        elif group.is_left:
+            of = replace(of, windows=Windows(group.pack, shape, base, True, n))
+        else:
+            of = replace(of, windows=Windows(group.pack, shape, base, False, m))
     return of
 
 
-def _packed_columns(area: Size) -> int:
-    """How many columns are packed at a time for a left operand of so many elements."""
-    columns = SMALL // max(1, area) if isinstance(area, int) else 0
-    return columns if columns >= LEAST_BLOCK else WIDE
+def is_tiled(group: MatmulGroup) -> bool:
+    """Whether a product is computed by `compiler.llvm.tiles`, from a packed operand."""
+    return group.pack is not None and not group.is_turned
+
+
+def routine(dtype: DType, group: MatmulGroup) -> str:
+    """What a product calls: a dtype for the BLAS, one of `TILES`, or nothing."""
+    if dtype.name not in BLAS_DTYPES:
+        return ""
+    return TILES[dtype.name] if is_tiled(group) else dtype.name
 
 
 def matmul(
@@ -270,6 +286,8 @@ def _gemm(
     m, n, k = (size(one) for one in of.sizes)
     leading = size(left.leading), size(right.leading), n
     call = Arguments(m, n, k, *places, *leading, left.transposed, right.transposed)
+    if of.windows is not None:
+        return windows_product(of, call, size, pointer, gemm)
     one = pointer(("node", left.base), left.first)
     before: list[Stmt] = []
     starts: list[Expr] = []

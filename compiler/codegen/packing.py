@@ -46,22 +46,18 @@ LEAST_COLUMNS = 112  # unless they take twice as much: the BLAS copies the left 
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """A right operand that is packed.
+class Pieces:
+    """A matrix whose columns are packed piece by piece.
 
     Attributes:
         pack: what it is.
         shape: of `pack.source`.
         base: that of what is read.
-        is_turned: whether its columns are what the product sums over.
-        columns: how many are wanted at a time.
     """
 
     pack: Pack
     shape: Shape
     base: Shape
-    is_turned: bool
-    columns: int
 
     @property
     def count(self) -> Size:
@@ -84,6 +80,19 @@ class Packed:
     def width(self) -> Size:
         """The columns of a line."""
         return product(self.shape[self.pack.split + 2 :])
+
+
+@dataclass(frozen=True, slots=True)
+class Packed(Pieces):
+    """A right operand that is packed for the BLAS.
+
+    Attributes:
+        is_turned: whether its columns are what the product sums over.
+        columns: how many are wanted at a time.
+    """
+
+    is_turned: bool
+    columns: int
 
     @property
     def together(self) -> int:
@@ -138,7 +147,7 @@ def over_pieces(
     """
     piece, line, last = Name("piece"), Name("line"), Name("last")
     together, part, lines = Const(packed.together), size(packed.part), size(packed.lines)
-    copy = _copy(packed, own, size, pointer)
+    copy = copy_of(packed, packed.block, own, (), size, pointer)
     counted = Assign("count", _least(together, last - piece))
     lined = Assign("lines", _least(part, lines - line))
 
@@ -151,32 +160,38 @@ def over_pieces(
     return around
 
 
-def _copy(
-    packed: Packed,
+def copy_of(
+    packed: Pieces,
+    block: Size,
     own: Size,
+    rows: tuple[Expr, ...],
     size: Callable[[Size], Expr],
     pointer: Callable[[Memory, int], Name],
 ) -> Stmt:
-    """The loops that pack one piece, or a part of it."""
+    """The loops that pack some pieces, or a part of one: see `over_pieces`.
+
+    `block` is the number of columns that there are room for; `rows` where those begin and end on
+    the first axis that are packed, if they are not all.
+    """
     pack, split = packed.pack, packed.pack.split
     place = offset_of(pack.index, contiguous_strides(packed.base))
-    target = _target(packed)
-    loops = _loops(packed, place, target)
+    target = _target(packed, block)
+    loops = _loops(packed, place, target, bool(rows))
     kept = {loop.axes[-1] for loop in loops}
     to, source = (_terms(form, kept, size) for form in (target, place))
     piece, line = Name("piece"), Name("line")
     before = times(piece, size(packed.lines * packed.width))
     start = times(Name("chunk"), size(own)) - before - times(line, size(packed.width))
+    bounds = {(split,): (piece, piece + Name("count")), (split + 1,): (line, line + Name("lines"))}
+    if rows:
+        bounds[0,] = rows[0], rows[1]
+        start = start - times(rows[0], size(target.coefficient(0)))
     value_pointer = pointer(("packed", pack.value), 0)
     read = Load(pointer(("node", pack.base), 0), total_of(source))
     found: Stmt = Store(value_pointer, total_of([start, *to]), read, node=pack.value)
     for loop in reversed(loops):
-        bounds: tuple[Expr, Expr] = ZERO, size(loop.extent)
-        if loop.axes == (split,):
-            bounds = piece, piece + Name("count")
-        elif loop.axes == (split + 1,):
-            bounds = line, line + Name("lines")
-        found = For(loop.variable, *bounds, (found,))
+        between = bounds.get(loop.axes, (ZERO, size(loop.extent)))
+        found = For(loop.variable, *between, (found,))
     return found
 
 
@@ -184,21 +199,23 @@ def _least(one: Expr, other: Expr) -> Expr:
     return Call("min", (one, other))
 
 
-def _target(packed: Packed) -> Affine:
+def _target(packed: Pieces, block: Size) -> Affine:
     """The place of an element in what is packed, but for where its pieces and lines begin."""
     shape, split = packed.shape, packed.pack.split
-    down = tuple(step * packed.block for step in contiguous_strides(shape[:split]))
+    down = tuple(step * block for step in contiguous_strides(shape[:split]))
     across = (packed.lines * packed.width, *contiguous_strides(shape[split + 1 :]))
     return offset_of(tuple(Affine(0, ((axis, 1),)) for axis in range(len(shape))), (*down, *across))
 
 
-def _loops(packed: Packed, place: Affine, target: Affine) -> list[NestedLoop]:
-    """The loops over rows, pieces, lines and columns."""
+def _loops(packed: Pieces, place: Affine, target: Affine, slabs: bool) -> list[NestedLoop]:
+    """The loops over rows, pieces, lines and columns; over the first axis by itself for `slabs`."""
     shape, split = packed.shape, packed.pack.split
     copy = Statement("", ELEMENT, frozenset(), ("node", packed.pack.base), place, target)
     domain = list(enumerate(shape))
+    apart = 1 if slabs else 0
     return [
-        *merge_loops([copy], domain[:split]),
+        *(NestedLoop((axis,), extent) for axis, extent in domain[:apart]),
+        *merge_loops([copy], domain[apart:split]),
         *(NestedLoop((axis,), extent) for axis, extent in domain[split : split + 2]),
         *merge_loops([copy], domain[split + 2 :]),
     ]

@@ -32,6 +32,9 @@ __all__ = ["avg_pool2d", "conv2d", "conv_transpose2d", "lp_pool2d", "max_pool2d"
 
 Pair = tuple[int, int]
 
+LEAST_CHANNELS = 8
+"""Of an image whose cotangent is a convolution if there are more filters: rows of a tile."""
+
 
 def pair(name: str, option: str, value: Any, least: int) -> Pair:
     """`value` as one number per axis; OptionError if it is less than `least`."""
@@ -115,6 +118,16 @@ def _by_filter(g: Any, groups: int) -> Any:
     return reshape(transpose(g, (1, 0, 2, 3)), (groups, rows, places))
 
 
+def _by_place(g: Any, groups: int) -> Any:
+    """The same with a row for each place: (groups, batch * places, filters)."""
+    rows = g.shape[1] // groups
+    places = g.shape[0] * g.shape[2] * g.shape[3]
+    if groups == 1:
+        return reshape(transpose(g, (0, 2, 3, 1)), (1, places, rows))
+    split = reshape(g, (g.shape[0], groups, rows, *g.shape[2:]))
+    return reshape(transpose(split, (1, 0, 3, 4, 2)), (groups, places, rows))
+
+
 def _conv2d(
     x: Any, weight: Any, bias: Any, *, stride: Pair, padding: Pair, dilation: Pair, groups: int
 ) -> Any:
@@ -138,13 +151,13 @@ def _full_padding(
 ) -> Pair | None:
     """The padding of g if the cotangent of x is better computed as a convolution of g.
 
-    That writes out no products of all windows, but windows of g: worthwhile if it has no more
-    channels than x, or if these are not written out either.
+    That writes out no products of all windows, but windows of g: worthwhile if x has more than a
+    few channels, which are the rows of that product, or if these are not written out either.
     """
     filters, channels, *window = weight.shape
     if stride != (1, 1) or not isinstance(channels, int):
         return None
-    if groups == 1 and filters > channels:
+    if groups == 1 and filters > channels and channels < LEAST_CHANNELS:
         return None
     if groups > 1 and not conv_direct.is_few(filters // groups, window):
         return None
@@ -183,9 +196,9 @@ def _turned(weight: Any, groups: int) -> Any:
 def _conv2d_by_weight(g: object, o: object, x: object, weight: Any, bias: Any, **attrs: Any) -> Any:
     if conv_direct.is_direct(weight, attrs["groups"]):
         return conv_direct.by_weight(g, _padded(x, attrs["padding"]), weight, attrs)
-    columns = _columns(x, weight, attrs)
-    product = matmul(_by_filter(g, attrs["groups"]), transpose(columns, (0, 2, 1)))
-    return reshape(product, weight.shape)
+    # windows on the left: they are packed in rows, and g is read with the filters side by side
+    product = matmul(_columns(x, weight, attrs), _by_place(g, attrs["groups"]))
+    return reshape(transpose(product, (0, 2, 1)), weight.shape)
 
 
 def _conv2d_by_bias(

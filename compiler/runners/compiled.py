@@ -34,7 +34,7 @@ from compiler.runtime.arguments import (
 )
 from compiler.runtime.background import Compilation
 from compiler.runtime.blas import find_blas, limit_threads
-from compiler.runtime.cache.loader import Trampolines
+from compiler.runtime.cache.loader import Trampolines, tiles_address
 from compiler.runtime.host import HostStep
 from compiler.runtime.launch_plan import LaunchPlan, Layout
 from compiler.runtime.signals import process_address
@@ -413,8 +413,8 @@ class CompiledRunner:
         pool = threads.pool_address()
         if launch_plan.gemm or launch_plan.hosts:
             blas = find_blas()
-            for dtype, at in launch_plan.gemm:
-                words[at] = blas.gemm[dtype]
+            for name, at in launch_plan.gemm:
+                words[at] = blas.gemm[name] if name in blas.gemm else tiles_address(name)
             threads.share_products(blas.control)
             if self.threads is not None and not threads.hold_products():
                 self.call = _limited(self.native.call, self.threads)

@@ -75,8 +75,8 @@ class Pack:
 class MatmulGroup:
     """One product of matrices; it may be added to the value of the node `onto`.
 
-    With a `pack`, the right operand is not in memory: its view is one of `pack.value`, which may be
-    turned.
+    With a `pack`, the right operand is not in memory, or, if `is_left`, the left one: its view is
+    one of `pack.value`. A right one may be turned.
     """
 
     order: int
@@ -86,6 +86,16 @@ class MatmulGroup:
     onto: int | None = None
     pack: Pack | None = None
     is_turned: bool = False
+    is_left: bool = False
+
+    @property
+    def read(self) -> tuple[int, int]:
+        """What is read for the left and for the right operand, in memory."""
+        if self.pack is None:
+            return self.left.base, self.right.base
+        if self.is_left:
+            return self.pack.base, self.right.base
+        return self.left.base, self.pack.base
 
 
 @dataclass(slots=True, eq=False)

@@ -41,12 +41,13 @@ def pack_of(
 ) -> Pack | None:
     """How a matrix of windows is packed piece by piece; None if it is something else.
 
-    It is a reshape of windows, of which only products are made, as their right operand.
+    It is a reshape of windows, of which only products are made, as their right operand, maybe
+    turned, or as their left one.
     """
     source = nodes[alias.operands[0]]
     if not _repeats(nodes, source) or alias.type.dtype.kind != "f":
         return None
-    if not _is_right_factor(nodes, consumers, alias):
+    if not _is_factor(nodes, consumers, alias):
         return None
     found = list(reach(nodes, (), source.id, canonical(source.type.shape)))
     if len(found) != 1 or is_free(nodes[found[0][0]]):
@@ -72,6 +73,12 @@ def is_turned(nodes: Mapping[int, Node], operand: int, pack: Pack) -> bool:
     return (columns == down != Affine()) or (rows == across != Affine())
 
 
+def is_transposed(nodes: Mapping[int, Node], operand: int, view: View) -> bool:
+    """Whether a view of an operand is one of a matrix that is stored transposed."""
+    layout = blas_layout(view.strides[-2:], nodes[operand].type.shape[-2:])
+    return layout is not None and layout[0]
+
+
 def _repeats(nodes: Mapping[int, Node], node: Node) -> bool:
     """Whether elements are read several times on the way to what a node moves."""
     while isinstance(node.op.lowering, IndexMap):
@@ -81,23 +88,44 @@ def _repeats(nodes: Mapping[int, Node], node: Node) -> bool:
     return False
 
 
-def _is_right_factor(
-    nodes: Mapping[int, Node], consumers: Mapping[int, Sequence[int]], node: Node
+def _is_factor(
+    nodes: Mapping[int, Node],
+    consumers: Mapping[int, Sequence[int]],
+    node: Node,
+    turned: bool = False,
 ) -> bool:
-    """Whether all that is done with a matrix is to multiply another one with it, maybe turned."""
+    """Whether all that is done with a matrix is to multiply it, maybe turned, with another one."""
     if any(size != 1 for size in node.type.shape[:-2]) or not consumers[node.id]:
         return False
-    return all(_multiplies(nodes, consumers, nodes[reader], node) for reader in consumers[node.id])
+    return all(
+        _multiplies(nodes, consumers, nodes[reader], node, turned) for reader in consumers[node.id]
+    )
 
 
 def _multiplies(
-    nodes: Mapping[int, Node], consumers: Mapping[int, Sequence[int]], reader: Node, node: Node
+    nodes: Mapping[int, Node],
+    consumers: Mapping[int, Sequence[int]],
+    reader: Node,
+    node: Node,
+    turned: bool,
 ) -> bool:
     if reader.op.name == "transpose":
-        return _is_right_factor(nodes, consumers, reader)
-    if not isinstance(reader.op.lowering, Matmul) or reader.operands[0] == node.id:
+        return _is_factor(nodes, consumers, reader, True)
+    if not isinstance(reader.op.lowering, Matmul) or any(size != 1 for size in reader.type.shape[:-2]):
         return False
-    return all(size == 1 for size in reader.type.shape[:-2])
+    left, right = reader.operands
+    if left != node.id:
+        return True
+    return left != right and not turned and not _is_of_windows(nodes, nodes[right])
+
+
+def _is_of_windows(nodes: Mapping[int, Node], node: Node) -> bool:
+    """Whether a matrix may be packed itself."""
+    while isinstance(node.op.lowering, IndexMap | Alias):
+        if _repeats(nodes, node):
+            return True
+        node = nodes[node.operands[0]]
+    return False
 
 
 def is_reshape(node: Node) -> bool:

@@ -24,11 +24,12 @@ from compiler.graph.definition import Definition
 from compiler.graph.forms import Decoder, Encoder, Form, dtype_of
 from compiler.ops import leaves
 from compiler.ops.leaves import Literal
+from compiler.llvm.conventions import TILES
 from compiler.runtime.launch_plan import Array, LaunchPlan, Piece
 from compiler.schedule.chunks import Cells, Chunks, Cut
 
 NUMBERS = ("units", "length", "own", "failed", "pool", "unlocks")
-PRODUCTS = ("float32", "float64")
+PRODUCTS = ("float32", "float64", *TILES.values())
 COUNTED = ("cells", "down", "across")
 KEY_BYTES = 32
 LONGEST = 1 << 32  # entries of a table

@@ -202,16 +202,37 @@ def work_address() -> int:
 
 @Once
 def _trampoline_code() -> Loaded:
-    store, key = _place(trampoline_key, repr(FIELDS))
+    def made() -> bytes:
+        from compiler.llvm.trampoline import trampoline_object
+
+        return trampoline_object(FIELDS, target_machine())
+
+    return _shared(repr(FIELDS), (ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL), made)
+
+
+def tiles_address(symbol: str) -> int:
+    """The address of a function of `compiler.llvm.tiles`, one of `TILES`."""
+    return _tiles_code(symbol).addresses[0]
+
+
+@Once
+def _tiles_code(symbol: str) -> Loaded:
+    def made() -> bytes:
+        from compiler.llvm.tiles import tiles_object
+
+        return tiles_object(symbol, target_machine())
+
+    return _shared(symbol, (symbol,), made)
+
+
+def _shared(description: str, symbols: tuple[str, ...], make: Callable[[], bytes]) -> Loaded:
+    """Code that is the same for all kernels, made for what is described."""
+    store, key = _place(trampoline_key, description)
     loaded = _stored(store, key)
     if loaded is not None:
         return loaded
     with fork.importing:
-        from compiler.llvm.trampoline import trampoline_object
-
-    code = Code(
-        (ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL), trampoline_object(FIELDS, target_machine())
-    )
+        code = Code(symbols, make())
     if store is not None:
         store.put(key, code)
     return load_object(code)
