@@ -26,6 +26,7 @@ def has_run(status: int) -> bool:
 
 
 OF_A_CHUNK = ("first", "last", "chunk")
+TILES = {"float32": "tiles_f32", "float64": "tiles_f64"}  # what `compiler.llvm.tiles` computes
 """What a unit that does one chunk of a loop takes at last: its iterations and its number."""
 
 

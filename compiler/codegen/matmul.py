@@ -8,6 +8,7 @@ from functools import reduce
 from math import prod
 from typing import TypeAlias
 
+from compiler.codegen.bytecode import TILES
 from compiler.codegen.cells import Arguments, find_cell
 from compiler.codegen.chunks import (
     MOST_GATHERED,
@@ -41,7 +42,6 @@ from compiler.ir.records import (
     Store,
 )
 from compiler.ir.sizes import times, total_of
-from compiler.llvm.conventions import TILES
 from compiler.schedule.access import contiguous_strides
 from compiler.schedule.chunks import COPYING, TILE, Cells, Cut
 from compiler.schedule.groups import MatmulGroup, View, blas_layout
@@ -168,7 +168,7 @@ class Product:
         if self.packed is not None:
             return packed_plan(self.packed, self.node, self.sizes)
         if self.windows is not None:
-            return self.windows.plan(self.node, product(self.sizes))
+            return self.windows.plan(self.node, product((*self.batch, *self.sizes)))
         m, n, _ = self.sizes
         is_deep = self.cut == "depth"
         memory: dict[Memory, Size] = {("partial", self.node): padded(m * n)} if is_deep else {}
@@ -265,6 +265,8 @@ def matmul(
         found = _gemm(of, (a, b, c), size, pointer, gemm, side)
     else:
         found = _loops(of, (a, b, c), node, size, pointer)
+    if of.windows is not None:
+        return found
     for axis, extent in reversed(list(enumerate(batch))):
         bounds: tuple[Expr, Expr] = ZERO, size(extent)
         if of.cut == "batch" and axis == 0:
@@ -412,7 +414,7 @@ def sum_of_chunks(of: Product, size: SizeOf, pointer: Pointer) -> list[Stmt]:
     result, part = (pointer(one, 0) for one in (of.target, ("partial", of.node)))
     other = Load(part, times(c, size(of.plan.memory["partial", of.node])) + i)
     store = Store(result, i, Call("fsum", (Load(result, i), other)))
-    over_elements = For("i", ZERO, size(of.sizes[0] * of.sizes[1]), (store,))
+    over_elements = For("i", ZERO, size(product((*of.batch, *of.sizes[:2]))), (store,))
     found: list[Stmt] = [For("c", ONE, Name("chunks"), (over_elements,))]
     if of.is_added:
         rows, columns = ((ZERO, size(one)) for one in of.sizes[:2])

@@ -67,7 +67,7 @@ class Pieces:
     @property
     def rows(self) -> int:
         """The rows of the matrix."""
-        rows = product(self.shape[: self.pack.split])
+        rows = product(self.shape[self.pack.lead : self.pack.split])
         assert isinstance(rows, int)
         return rows
 
@@ -171,21 +171,22 @@ def copy_of(
     """The loops that pack some pieces, or a part of one: see `over_pieces`.
 
     `block` is the number of columns that there are room for; `rows` where those begin and end on
-    the first axis that are packed, if they are not all.
+    the first axis of rows that are packed, if they are not all. The matrix is the `i0`-th if there
+    are several.
     """
     pack, split = packed.pack, packed.pack.split
     place = offset_of(pack.index, contiguous_strides(packed.base))
     target = _target(packed, block)
     loops = _loops(packed, place, target, bool(rows))
     kept = {loop.axes[-1] for loop in loops}
-    to, source = (_terms(form, kept, size) for form in (target, place))
+    to, source = (_terms(form, kept | set(range(pack.lead)), size) for form in (target, place))
     piece, line = Name("piece"), Name("line")
     before = times(piece, size(packed.lines * packed.width))
     start = times(Name("chunk"), size(own)) - before - times(line, size(packed.width))
     bounds = {(split,): (piece, piece + Name("count")), (split + 1,): (line, line + Name("lines"))}
     if rows:
-        bounds[0,] = rows[0], rows[1]
-        start = start - times(rows[0], size(target.coefficient(0)))
+        bounds[pack.lead,] = rows[0], rows[1]
+        start = start - times(rows[0], size(target.coefficient(pack.lead)))
     value_pointer = pointer(("packed", pack.value), 0)
     read = Load(pointer(("node", pack.base), 0), total_of(source))
     found: Stmt = Store(value_pointer, total_of([start, *to]), read, node=pack.value)
@@ -202,9 +203,11 @@ def _least(one: Expr, other: Expr) -> Expr:
 def _target(packed: Pieces, block: Size) -> Affine:
     """The place of an element in what is packed, but for where its pieces and lines begin."""
     shape, split = packed.shape, packed.pack.split
-    down = tuple(step * block for step in contiguous_strides(shape[:split]))
+    lead = packed.pack.lead
+    down = tuple(step * block for step in contiguous_strides(shape[lead:split]))
     across = (packed.lines * packed.width, *contiguous_strides(shape[split + 1 :]))
-    return offset_of(tuple(Affine(0, ((axis, 1),)) for axis in range(len(shape))), (*down, *across))
+    index = tuple(Affine(0, ((axis, 1),)) for axis in range(lead, len(shape)))
+    return offset_of(index, (*down, *across))
 
 
 def _loops(packed: Pieces, place: Affine, target: Affine, slabs: bool) -> list[NestedLoop]:
@@ -212,9 +215,10 @@ def _loops(packed: Pieces, place: Affine, target: Affine, slabs: bool) -> list[N
     shape, split = packed.shape, packed.pack.split
     copy = Statement("", ELEMENT, frozenset(), ("node", packed.pack.base), place, target)
     domain = list(enumerate(shape))
-    apart = 1 if slabs else 0
+    lead = packed.pack.lead
+    apart = lead + 1 if slabs else lead
     return [
-        *(NestedLoop((axis,), extent) for axis, extent in domain[:apart]),
+        *(NestedLoop((axis,), extent) for axis, extent in domain[lead:apart]),
         *merge_loops([copy], domain[apart:split]),
         *(NestedLoop((axis,), extent) for axis, extent in domain[split : split + 2]),
         *merge_loops([copy], domain[split + 2 :]),

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compiler.codegen.bytecode import TILES
 from compiler.codegen.cells import Arguments
 from compiler.codegen.chunks import FEW_CHUNKS, MOST, MOST_GATHERED, ChunkPlan, padded
 from compiler.codegen.packing import MOST_PACKED, Pieces, copy_of
@@ -35,7 +36,6 @@ from compiler.ir.records import (
     Stmt,
 )
 from compiler.ir.sizes import times, total_of
-from compiler.llvm.conventions import TILES
 from compiler.schedule.chunks import PROCESSORS, PRODUCT_GRAIN, Chunks
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ MOST_COLUMNS = 512  # of a block
 LEAST_ROWS = 32  # of the result that a chunk computes at least
 MOST_PARTS = 8  # chunks that share a block
 SLAB = 144  # rows of windows, which are added to a part of the result, at a time
-CHUNKS_OF_CHANNELS = 4  # for each processor: one may be held up
+SLABS = 4  # for each processor: one may be held up
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +62,43 @@ class Windows(Pieces):
     other: Size
 
     @property
+    def matrices(self) -> int:
+        """How many such matrices there are, one for each group."""
+        matrices = product(self.shape[: self.pack.lead])
+        assert isinstance(matrices, int)
+        return matrices
+
+    @property
     def channels(self) -> int:
-        """The extent of the first axis, whose rows are neighbours."""
-        channels = self.shape[0]
+        """The extent of the first axis of the rows."""
+        channels = self.shape[self.pack.lead]
         assert isinstance(channels, int)
         return channels
+
+    @property
+    def each(self) -> int:
+        """The rows of a channel."""
+        return self.rows // max(1, self.channels)
 
     @property
     def slab(self) -> int:
         """How many channels are packed at a time."""
         if not self.is_left:
             return self.channels
-        return max(1, min(self.channels, SLAB // max(1, self.rows // max(1, self.channels))))
+        most = max(1, SLAB // max(1, self.each))
+        slabs = -(-self.channels // most)
+        even = PROCESSORS * 2  # so that no processor has one more than the others
+        return -(-self.channels // min(self.channels, -(-slabs // even) * even))
+
+    @property
+    def slabs(self) -> int:
+        """How many slabs a matrix has."""
+        return -(-self.channels // self.slab)
 
     @property
     def height(self) -> int:
         """How many rows are packed at a time."""
-        return self.slab * (self.rows // max(1, self.channels))
+        return self.slab * self.each
 
     @property
     def together(self) -> int:
@@ -123,26 +143,27 @@ class Windows(Pieces):
 
     @property
     def cut(self) -> str:
-        """What threads share: parts of blocks, channels, or blocks, whose results are added."""
+        """What threads share: parts of blocks, slabs, or blocks, whose results are added."""
         if not self.is_left:
             return "parts"
-        few = isinstance(self.other, int) and self.rows * self.other <= MOST_GATHERED
-        return "blocks" if few or self.channels < 2 * PROCESSORS else "channels"
+        return "blocks" if self._is_small or self.slabs * self.matrices < PROCESSORS else "slabs"
+
+    @property
+    def _is_small(self) -> bool:
+        size = self.other * self.rows * self.matrices
+        return isinstance(size, int) and size <= MOST_GATHERED
 
     def plan(self, node: int, products: Size) -> ChunkPlan:
-        """The chunks of a product of so many multiplications, and their memory."""
-        memory: dict[Memory, Size] = {
-            ("packed", self.pack.value): padded(self.height * self.block)
-        }
-        extent: Size = self.channels
-        most = CHUNKS_OF_CHANNELS * PROCESSORS
-        if self.cut != "channels":
-            extent = self.blocks * self.row_parts
-            few = isinstance(self.other, int) and self.rows * self.other <= MOST_GATHERED
-            most = MOST if few or not self.is_left else FEW_CHUNKS
+        """The chunks of products of so many multiplications, and their memory."""
+        memory: dict[Memory, Size] = {("packed", self.pack.value): padded(self.height * self.block)}
+        extent, most = self.blocks * (self.row_parts * self.matrices), MOST
+        if self.cut == "slabs":
+            extent, most = self.slabs * self.matrices, SLABS * PROCESSORS
+        elif self.cut == "blocks":
+            extent, most = self.blocks, MOST if self._is_small else FEW_CHUNKS
         sums = self.cut == "blocks"
         if sums:
-            memory["partial", node] = padded(self.rows * self.other)
+            memory["partial", node] = padded(self.other * (self.rows * self.matrices))
         chunks = Chunks(extent, products, 1, PRODUCT_GRAIN, most)
         return ChunkPlan(chunks, (), memory, (node,) if sums else ())
 
@@ -179,7 +200,9 @@ def windows_product(
     assert of.plan is not None
     own = size(of.plan.memory["packed", windows.pack.value])
     name = TILES[of.dtype.name]
-    packed = Call("address", (pointer(("packed", windows.pack.value), 0), times(Name("chunk"), own)))
+    packed = Call(
+        "address", (pointer(("packed", windows.pack.value), 0), times(Name("chunk"), own))
+    )
 
     def multiplied(left: Expr, right: Expr, adds: Expr, result: Expr) -> Stmt:
         turned = Const(int(call.left_transposed and not windows.is_left))
@@ -203,15 +226,15 @@ def _columns(
 ) -> list[Stmt]:
     """The columns of the result that blocks give, or some rows of them."""
     parts, first, unit = windows.row_parts, Name("first"), Name("unit")
-    found: list[Stmt] = []
-    found += _found_block(windows, unit if parts == 1 else unit // Const(parts), size)
+    found, at = _found_matrix(windows, unit, times(size(windows.blocks), Const(parts)))
+    found += _found_block(windows, at if parts == 1 else at // Const(parts), size)
     assert of.plan is not None
     own = of.plan.memory["packed", windows.pack.value]
     copy = copy_of(windows, windows.block, own, (), size, pointer)
     if parts == 1:
         found.append(copy)
     else:
-        number, rows = unit % Const(parts), windows.other
+        number, rows = at % Const(parts), windows.other
         assert isinstance(rows, int)
         each = -(-rows // parts // 8) * 8
         is_new = Binary("|", Binary("==", number, ZERO), Binary("==", unit, first))
@@ -239,13 +262,20 @@ def _summed(
     """The sum over blocks, for some channels after the others."""
     assert of.plan is not None
     own = of.plan.memory["packed", windows.pack.value]
-    shared = Name("first"), Name("last")
-    start, stop = shared if windows.cut == "channels" else (ZERO, Const(windows.channels))
-    first, last = shared if windows.cut == "blocks" else (ZERO, size(windows.blocks))
+    first, last = ZERO, size(windows.blocks)
+    start: Expr = ZERO
+    stop: Expr = Const(windows.slabs * windows.matrices)
+    if windows.cut == "slabs":
+        start, stop = Name("first"), Name("last")
+    else:
+        first, last = Name("first"), Name("last")
     # without blocks, the result is zero as well
     last = Call("max", (last, first + ONE))
     channel, block, end = Name("channel"), Name("block"), Name("end")
-    each = Const(windows.rows // max(1, windows.channels))
+    before, at = _found_matrix(windows, Name("slab"), Const(windows.slabs))
+    each = Const(windows.each)
+    before.append(Assign("channel", times(at, Const(windows.slab))))
+    before.append(Assign("end", _least(channel + Const(windows.slab), Const(windows.channels))))
     found = _found_block(windows, block, size)
     found.append(copy_of(windows, windows.block, own, (channel, end), size, pointer))
     call.a, call.lda = ZERO, size(windows.block)
@@ -265,15 +295,17 @@ def _summed(
         found.append(If(is_first, (into(of.target, call.c),), (into(part, place),)))
     else:
         found.append(into(of.target, call.c))
-    slab = Const(windows.slab)
-    over_blocks = For("block", first, last, tuple(found))
-    ended = Assign("end", _least(channel + slab, stop))
-    return [For("channel", start, stop, (ended, over_blocks), slab)]
+    return [For("slab", start, stop, (*before, For("block", first, last, tuple(found))))]
 
 
-def _found_block(
-    windows: Windows, block: Expr, size: Callable[[Size], Expr]
-) -> list[Stmt]:
+def _found_matrix(windows: Windows, unit: Expr, units: Expr) -> tuple[list[Stmt], Expr]:
+    """What finds the matrix that a unit is one of, and the number of the unit in it."""
+    if windows.pack.lead == 0:
+        return [], unit
+    return [Assign("i0", unit // units)], unit % units
+
+
+def _found_block(windows: Windows, block: Expr, size: Callable[[Size], Expr]) -> list[Stmt]:
     """What finds the pieces of a block and their lines."""
     piece, line, count = Name("piece"), Name("line"), size(windows.count)
     if windows.together > 1:

@@ -7,6 +7,3 @@ CBLAS_COLUMN_MAJOR, CBLAS_NO_TRANS = 102, 111
 # One letter per argument: t transposition, i integer, s scalar, p pointer.
 GEMM = "ttiiispipispi"  # transa transb m n k alpha a lda b ldb beta c ldc
 GEMV = "tiispipispi"  # trans m n alpha a lda x incx beta y incy
-
-# What the function of `compiler.llvm.tiles` is called.
-TILES = {"float32": "tiles_f32", "float64": "tiles_f64"}

@@ -18,7 +18,8 @@ fork.hold(fork.Rank.LLVM, ffi.lib._lock)  # which llvmlite holds during each cal
 @dataclass(frozen=True, slots=True)
 class Vectors:
     """The widest vectors of a processor: their bytes, how many registers hold them, and whether a
-    product is added with one rounding."""
+    product is added with one rounding.
+    """
 
     bytes: int
     registers: int

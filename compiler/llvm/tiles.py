@@ -23,7 +23,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from compiler.llvm.conventions import TILES
+from compiler.codegen.bytecode import TILES
 from compiler.llvm.machine import Vectors, vectors
 
 _I64 = ir.IntType(64)

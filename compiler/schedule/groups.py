@@ -61,6 +61,7 @@ class Pack:
     Attributes:
         value: the matrix, a reshape of `source`: the axes of `source` from `split` on are its
             columns, of which each place on the first one is a piece.
+        lead: 1 if the first axis of `source` is one of matrices, such as those of groups; else 0.
         base: what lies in memory; `index` is that of an element of `source` there.
     """
 
@@ -69,6 +70,7 @@ class Pack:
     base: int
     index: Index
     split: int
+    lead: int = 0
 
 
 @dataclass(slots=True, eq=False)

@@ -55,10 +55,14 @@ def pack_of(
     base, index = found[0]
     rows, columns = alias.type.shape[-2:]
     shape = source.type.shape
-    for split in reversed(range(1, len(shape))):  # axes of size 1 belong to the rows
-        if product(shape[:split]) == rows and product(shape[split:]) == columns:
+    matrices = product(alias.type.shape[:-2])
+    lead = 0 if matrices == 1 else 1
+    if lead and shape[0] != matrices:
+        return None
+    for split in reversed(range(lead + 1, len(shape))):  # axes of size 1 belong to the rows
+        if product(shape[lead:split]) == rows and product(shape[split:]) == columns:
             fixed = all(isinstance(size, int) for size in shape[:split])
-            return Pack(alias.id, source.id, base, index, split) if fixed else None
+            return Pack(alias.id, source.id, base, index, split, lead) if fixed else None
     return None
 
 
@@ -94,8 +98,12 @@ def _is_factor(
     node: Node,
     turned: bool = False,
 ) -> bool:
-    """Whether all that is done with a matrix is to multiply it, maybe turned, with another one."""
-    if any(size != 1 for size in node.type.shape[:-2]) or not consumers[node.id]:
+    """Whether all that is done with a matrix is to multiply it, maybe turned, with another one.
+
+    Several of them, such as those of groups, are multiplied with as many, and never turned.
+    """
+    several = tuple(size for size in node.type.shape[:-2] if size != 1)
+    if not consumers[node.id] or len(several) > 1 or (several and turned):
         return False
     return all(
         _multiplies(nodes, consumers, nodes[reader], node, turned) for reader in consumers[node.id]
@@ -111,9 +119,13 @@ def _multiplies(
 ) -> bool:
     if reader.op.name == "transpose":
         return _is_factor(nodes, consumers, reader, True)
-    if not isinstance(reader.op.lowering, Matmul) or any(size != 1 for size in reader.type.shape[:-2]):
+    if not isinstance(reader.op.lowering, Matmul):
         return False
     left, right = reader.operands
+    other = nodes[left if right == node.id else right]
+    batches = (one.type.shape[:-2] for one in (reader, other, node))
+    if len({tuple(size for size in batch if size != 1) for batch in batches}) > 1:
+        return False
     if left != node.id:
         return True
     return left != right and not turned and not _is_of_windows(nodes, nodes[right])

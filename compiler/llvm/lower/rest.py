@@ -9,15 +9,18 @@ which LLVM is told to vectorise with masked lanes. Measured on sums of exp over 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
 
 from compiler.codegen.scalar import expensive_calls
-from compiler.ir.records import Const, For, If, While
-from compiler.ir.walk import expressions, statements
+from compiler.ir.records import Const, For, If, Load, Stmt, While
+from compiler.ir.walk import expressions, parts, statements
 
 WHOLE = 16  # iterations: lanes of the widest vectors of float32
+MANY = 9  # elements that an expensive iteration without functions reads: a window written out
+SHORT = 5  # iterations of such a loop from which on a masked vector is faster
 
 
 class MaskedLoop(ir.MDValue):  # type: ignore[misc]
@@ -37,12 +40,22 @@ def leaves_rest(loop: For) -> bool:
     inside = list(statements(loop.body))
     if any(isinstance(one, For | While | If) for one in inside):
         return False
+    least = WHOLE + 1
     if not any(expensive_calls(part) for one in inside for part in expressions(one)):
-        return False
+        # the bounds of chunks are not known: those loops are long
+        if not isinstance(loop.stop, Const) or _elements(inside) < MANY:
+            return False
+        least = SHORT
     if not isinstance(loop.start, Const) or not isinstance(loop.stop, Const):
         return True
     length = loop.stop.value - loop.start.value
-    return length > WHOLE and length % WHOLE != 0
+    return length >= least and length % WHOLE != 0
+
+
+def _elements(inside: Sequence[Stmt]) -> int:
+    """How many elements some statements read."""
+    found = (whole for one in inside for whole in expressions(one))
+    return sum(isinstance(part, Load) for whole in found for part in parts(whole))
 
 
 def whole_vectors(builder: Any, start: Any, stop: object) -> Any:

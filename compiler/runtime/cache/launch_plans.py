@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.codegen.bytecode import HostArray, HostCall, TableOperand
+from compiler.codegen.bytecode import TILES, HostArray, HostCall, TableOperand
 from compiler.core.dims import Dim, Size, Unknown
 from compiler.core.errors import FormatError, StaticGraphError
 from compiler.core.lowering import Host
@@ -24,7 +24,6 @@ from compiler.graph.definition import Definition
 from compiler.graph.forms import Decoder, Encoder, Form, dtype_of
 from compiler.ops import leaves
 from compiler.ops.leaves import Literal
-from compiler.llvm.conventions import TILES
 from compiler.runtime.launch_plan import Array, LaunchPlan, Piece
 from compiler.schedule.chunks import Cells, Chunks, Cut
 
