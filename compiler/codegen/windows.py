@@ -1,4 +1,4 @@
-"""A product with a matrix of windows, such as a convolution: packed in blocks that stay in the cache.
+"""A product with a matrix of windows, such as a convolution: in blocks that stay in the cache.
 
 A block are the columns of a few images, or of a few lines of one. As the right operand, it is
 multiplied at once, and gives these columns of the result. As the left one, such as for the gradient
