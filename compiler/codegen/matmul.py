@@ -223,7 +223,7 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
     if group.pack is not None:
         shape, base = (nodes[one].type.shape for one in (group.pack.source, group.pack.base))
         if not is_tiled(group):
-            packed = Packed(group.pack, shape, base, group.is_turned, DEEP)
+            packed = Packed(group.pack, shape, base, DEEP)
             of = replace(of, right=replace(right, transposed=True), packed=packed)
         elif group.is_left:
             of = replace(of, windows=Windows(group.pack, shape, base, True, n))
@@ -363,9 +363,8 @@ def _packed(
     own = of.plan.memory["packed", packed.pack.value]
     around = over_pieces(packed, own, size, pointer)
     width, piece = size(packed.width), size(packed.lines * packed.width)
-    narrow = call.depth if packed.is_turned else call.columns
     start = times(Name("piece"), piece) + times(Name("line"), width)
-    narrow(start, times(Name("count") * Name("lines"), width))
+    call.depth(start, times(Name("count") * Name("lines"), width))
     call.b, call.ldb = times(Name("chunk"), size(own)), size(packed.block)
     return around
 

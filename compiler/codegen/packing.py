@@ -1,8 +1,9 @@
-"""A product whose right operand is packed piece by piece: see `compiler.schedule.products`.
+"""Operands of products that are packed piece by piece: see `compiler.schedule.products`.
 
 A chunk packs some pieces, such as the windows of an image each, side by side into memory of its
-own, multiplies, and goes on. The pieces are columns of the result, or, if the operand is turned,
-what is summed over: then every chunk has a result of its own, and they are added.
+own, multiplies, and goes on. That is done here for the BLAS, for a right operand that is turned:
+its pieces are what the product sums over, every chunk has a result of its own, and they are added.
+`compiler.codegen.windows` does the others.
 """
 
 from __future__ import annotations
@@ -84,14 +85,12 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Packed(Pieces):
-    """A right operand that is packed for the BLAS.
+    """A right operand that is packed for the BLAS: its columns are what the product sums over.
 
     Attributes:
-        is_turned: whether its columns are what the product sums over.
         columns: how many are wanted at a time.
     """
 
-    is_turned: bool
     columns: int
 
     @property
@@ -119,19 +118,18 @@ class Packed(Pieces):
         """The most columns that are packed at a time, unless one piece or line has more."""
         rows = max(1, self.rows)
         fitting = max(MOST_PACKED // rows, min(LEAST_COLUMNS, 2 * MOST_PACKED // rows))
-        return max(fitting, self.columns) if self.is_turned else min(fitting, self.columns)
+        return max(fitting, self.columns)
 
 
 def packed_plan(packed: Packed, node: int, sizes: tuple[Size, Size, Size]) -> ChunkPlan:
     """The chunks of a product with a packed operand, and their memory."""
     m, n, _ = sizes
     few = isinstance(m, int) and isinstance(n, int) and m * n <= MOST_GATHERED
-    most = MOST if few or not packed.is_turned else FEW_CHUNKS
+    most = MOST if few else FEW_CHUNKS
     chunks = Chunks(packed.count, product(sizes), 1, PRODUCT_GRAIN, most)
     memory: dict[Memory, Size] = {("packed", packed.pack.value): padded(packed.rows * packed.block)}
-    if packed.is_turned:
-        memory["partial", node] = padded(m * n)
-    return ChunkPlan(chunks, (), memory, (node,) if packed.is_turned else ())
+    memory["partial", node] = padded(m * n)
+    return ChunkPlan(chunks, (), memory, (node,))
 
 
 def over_pieces(

@@ -1,8 +1,8 @@
 """Convolution and pooling over two axes, on (batch, channels, height, width).
 
-All are composites of sliding windows: a convolution is one product of matrices over all windows
-of all images (im2col), so that it reaches the BLAS in one call, forward and for both gradients.
-In many small groups it is a sum over windows (`conv_direct`).
+All are composites of sliding windows: a convolution is a product of matrices over all windows of
+all images (im2col) for each group, forward and for both gradients; kernels never write it out as a
+whole (`compiler.codegen.windows`). In small groups it is a sum over windows (`conv_direct`).
 """
 
 from __future__ import annotations
