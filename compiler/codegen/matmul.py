@@ -17,7 +17,7 @@ from compiler.codegen.chunks import (
     product_cells,
     product_chunks,
 )
-from compiler.codegen.packing import Packed, over_pieces, packed_plan
+from compiler.codegen.packing import DEEP, Packed, over_pieces, packed_plan
 from compiler.codegen.scalar import CONSTRUCTORS, literal
 from compiler.codegen.statements import Memory
 from compiler.codegen.windows import Windows, windows_product
@@ -59,7 +59,6 @@ SMALL = 1_000_000
 LEAST_BLOCK = 96  # of the long axis
 ROWS_BY_ROWS = {"rows": 16, "columns": 64, "depth": 256}
 _BLOCKED = {"rows": "im", "columns": "jn", "depth": "pk"}
-DEEP = 256  # columns that are packed at least where the product sums over them
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +222,7 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
     if group.pack is not None:
         shape, base = (nodes[one].type.shape for one in (group.pack.source, group.pack.base))
         if not is_tiled(group):
-            packed = Packed(group.pack, shape, base, DEEP)
+            packed = Packed(group.pack, shape, base)
             of = replace(of, right=replace(right, transposed=True), packed=packed)
         elif group.is_left:
             of = replace(of, windows=Windows(group.pack, shape, base, True, n))

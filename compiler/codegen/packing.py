@@ -43,7 +43,7 @@ from compiler.schedule.chunks import PRODUCT_GRAIN, Chunks
 from compiler.schedule.groups import Pack
 
 MOST_PACKED = 1 << 17  # elements: a quarter of a second level of the cache of 2 MB, in float32
-LEAST_COLUMNS = 112  # unless they take twice as much: the BLAS copies the left operand each time
+DEEP = 256  # columns that are packed at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,7 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Packed(Pieces):
-    """A right operand that is packed for the BLAS: its columns are what the product sums over.
-
-    Attributes:
-        columns: how many are wanted at a time.
-    """
-
-    columns: int
+    """A right operand that is packed for the BLAS: its columns are what the product sums over."""
 
     @property
     def together(self) -> int:
@@ -116,9 +110,7 @@ class Packed(Pieces):
 
     def _most(self) -> int:
         """The most columns that are packed at a time, unless one piece or line has more."""
-        rows = max(1, self.rows)
-        fitting = max(MOST_PACKED // rows, min(LEAST_COLUMNS, 2 * MOST_PACKED // rows))
-        return max(fitting, self.columns)
+        return max(MOST_PACKED // max(1, self.rows), DEEP)
 
 
 def packed_plan(packed: Packed, node: int, sizes: tuple[Size, Size, Size]) -> ChunkPlan:
@@ -127,8 +119,10 @@ def packed_plan(packed: Packed, node: int, sizes: tuple[Size, Size, Size]) -> Ch
     few = isinstance(m, int) and isinstance(n, int) and m * n <= MOST_GATHERED
     most = MOST if few else FEW_CHUNKS
     chunks = Chunks(packed.count, product(sizes), 1, PRODUCT_GRAIN, most)
-    memory: dict[Memory, Size] = {("packed", packed.pack.value): padded(packed.rows * packed.block)}
-    memory["partial", node] = padded(m * n)
+    memory: dict[Memory, Size] = {
+        ("packed", packed.pack.value): padded(packed.rows * packed.block),
+        ("partial", node): padded(m * n),
+    }
     return ChunkPlan(chunks, (), memory, (node,))
 
 
