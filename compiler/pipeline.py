@@ -17,6 +17,7 @@ from compiler.graph.strided import view_inputs
 from compiler.ops import leaves
 from compiler.ops.regions import checkpoint, recompute
 from compiler.passes.accumulate import accumulate_products
+from compiler.passes.embedded import join_embedded
 from compiler.passes.exact import evaluated_by_numpy
 from compiler.passes.hoist import hoist_invariants, hoist_products
 from compiler.passes.loops import optimise_bodies
@@ -72,7 +73,7 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
         partial(replay, rules=_table(chosen), always=[open_regions, copies, *always]),
         expand_composites,
         partial(optimise_bodies, optimise=partial(optimise, numerics=numerics, disabled=inside)),
-        *(one for one in LOOPS if one.__name__ not in disabled),
+        *(one for one in (*LOOPS, join_embedded) if one.__name__ not in disabled),
         partial(replay, rules=_table(primitive), always=[*always, *last]),
         *(one for one in _AT_THE_END if one.__name__ not in disabled),
     ]
@@ -90,8 +91,8 @@ def _and_near(unknown: Collection[object]) -> str:
 def rule_names() -> set[str]:
     """The names of all rewrites that can be switched off."""
     others = (
-        *_ALWAYS, *_LAST, *LOOPS, *_AT_THE_END, recompute_values, arrange_rows, recompute_regions,
-        view_inputs,
+        *_ALWAYS, *_LAST, *LOOPS, join_embedded, *_AT_THE_END, recompute_values, arrange_rows,
+        recompute_regions, view_inputs,
     )  # fmt: skip
     return {rule.name for rule in RULES} | {one.__name__ for one in others}
 

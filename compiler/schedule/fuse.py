@@ -49,6 +49,7 @@ from compiler.schedule.groups import (
     Store,
     View,
     is_deferrable,
+    is_row,
     totals_rows,
     trailing_axes,
 )
@@ -65,6 +66,7 @@ from compiler.schedule.placement import (
     Placement,
 )
 from compiler.schedule.products import is_reshape, is_transposed, is_turned, matrix_view, pack_of
+from compiler.schedule.window_stores import at_window, interleaves, source_of
 
 
 def fuse(graph: nx.MultiDiGraph[int], separate: bool = False) -> Fusion:
@@ -347,17 +349,47 @@ class _Fuser(Placement):
     def _place_window(self, node: Node, lowering: Window) -> None:
         types = [self.nodes[operand].type for operand in node.operands]
         windows = lowering.windows(types, node.type, **node.attrs)
+        is_joint = interleaves([starts for starts, _ in windows], node.type.shape)
+        groups: list[LoopGroup] = []
+        for operand, (starts, steps) in zip(node.operands, windows, strict=True):
+            source, place = self.nodes[operand], canonical(self.nodes[operand].type.shape)
+            if not self.separate:
+                source, place = source_of(self.nodes, source)
+            bases = list(reach(self.nodes, self.virtual, source.id, canonical(source.type.shape)))
+            group = self._window_group(source, bases, groups if is_joint else [])
+            self.report_apart(node, group, bases, lambda home: PLACED)
+            self.extents.place(group, source, (base for base, _ in bases))
+            group.stores.append(Store(source.id, node.id, at_window(place, starts, steps)))
+            self.read(group, bases)
+            groups.append(group)
         value = lowering.fill(**node.attrs)
-        for position, (operand, (starts, steps)) in enumerate(
-            zip(node.operands, windows, strict=True)
-        ):
-            loops = canonical(self.nodes[operand].type.shape)
-            index = tuple(
-                i * step + start for i, start, step in zip(loops, starts, steps, strict=True)
-            )
-            group = self._store_group(node, operand, Store(operand, node.id, index))
-            if position == 0 and value is not None:
-                group.fills.append((node.id, value))
+        if value is not None:
+            min(groups, key=lambda group: group.order).fills.append((node.id, value))
+        self.home[node.id] = max(groups, key=lambda group: group.order)
+        self.deferred.add(node.id)
+        self.stored.add(node.id)
+
+    def _window_group(
+        self, source: Node, bases: list[tuple[int, Index]], joint: Sequence[LoopGroup]
+    ) -> LoopGroup:
+        """The group that places a value: what computes it or reads what it is made of, one of the
+        `joint` that place others beside it, or a new one.
+        """
+        shape = source.type.shape
+        if not self.separate:
+            least = self.earliest(bases)
+            computing = self.home.get(source.id)
+            found = computing if source.id not in self.deferred else None
+            later = [group for group in joint if group.order >= least]
+            for group in (found, *later, self.candidate(source, bases, least)):
+                if (
+                    isinstance(group, LoopGroup)
+                    and group.domain == shape
+                    and not is_row(group, shape)
+                    and self.fits(group, source, bases)
+                ):
+                    return group
+        return self.new_loops(shape, None)
 
     def _place_overlap(self, node: Node, lowering: Overlap) -> None:
         (operand,) = node.operands

@@ -74,3 +74,8 @@ class Extents:
                 self.unread[base] -= 1
                 if not self.unread[base]:
                     group.arrays.discard(base)
+
+    def place(self, group: LoopGroup, node: Node, bases: Iterable[int]) -> None:
+        """Note that a group places a node, of which it reads the bases, in a larger value."""
+        group.statements += self.of(node)
+        group.arrays.update(bases)

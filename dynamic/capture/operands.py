@@ -13,7 +13,7 @@ from compiler.core.op import Attrs, Op
 from compiler.core.refusals import refuse
 from compiler.graph.expression import Expression, Handle, as_expression, construct
 from compiler.ops import leaves
-from dynamic.core.dtypes import get_default_dtype, result_type
+from dynamic.core.dtypes import get_default_dtype, known_array, result_type
 from dynamic.tape.grad_mode import mode
 from dynamic.tensors.tensor import Tensor
 
@@ -45,7 +45,7 @@ def operand(op: Op, value: object) -> Any:
         return mode.capture.made(value)
     if isinstance(value, np.generic):
         return value.item()
-    return mode.capture.made(np.array(value))
+    return mode.capture.made(known_array(op.name, value).copy())
 
 
 def of_numbers(op: Op, operands: Sequence[object], attrs: Attrs) -> Any:

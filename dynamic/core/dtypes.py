@@ -127,29 +127,45 @@ def dtype_of_number(value: object) -> NumpyDType:
 
 _SCALARS = {
     "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
-    "float32": "float",
+    "float32": "float", "float64": "double", "bool": "bool",
 }  # fmt: skip
 MOST_F32 = float(np.finfo(np.float32).max)
 """The largest finite float32."""
 
 
-def element(value: bool | int | float, dtype: NumpyDType) -> Any:
+def element(value: object, dtype: NumpyDType) -> Any:
     """A number as an array of a dtype; of uint8, down to -255 it counts from 256.
 
-    RuntimeError for a number that no element of the dtype is.
+    RuntimeError for a number that no element of the dtype is, TypeError for what is no number.
     """
+    if not isinstance(value, int | float | complex | np.number | np.bool_):
+        raise TypeError(f"value must be Number, not {type(value).__name__}")
     if type(value) is int and not -(2**63) <= value < 2**64:
         raise OverflowError("int too big to convert")
-    if dtype.kind in "iu":
+    number: Any = value
+    fits: Any
+    if isinstance(value, complex | np.complexfloating):
+        fits = False
+    elif dtype.kind in "iu":
         most = int(np.iinfo(dtype).max)
         least = -most if dtype.kind == "u" else -most - 1
-        fits = least <= value <= most
+        fits = least <= number <= most
     else:
-        fits = dtype != F32 or not MOST_F32 < abs(value) < np.inf
+        fits = dtype != F32 or not MOST_F32 < abs(number) < np.inf
     if not fits:
         name = _SCALARS[dtype.name]
         raise AutogradError(f"value cannot be converted to type {name} without overflow")
     return np.asarray(value).astype(dtype)
+
+
+def known_array(function: str, value: object) -> Any:
+    """The array of an operand that is no tensor; TypeError if it has none of the dtypes."""
+    array = np.asarray(value)
+    if array.dtype not in DTYPES:
+        is_array = isinstance(value, np.ndarray | np.generic)
+        given = f"an array of {array.dtype}" if is_array else type(value).__name__
+        raise TypeError(f"{function}(): an operand must be Tensor, not {given}")
+    return array
 
 
 def as_element(value: object, x: Any) -> Any:

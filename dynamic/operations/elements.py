@@ -11,7 +11,7 @@ from dynamic.core import eager_ops
 from dynamic.core.dtypes import F64
 from dynamic.core.errors import AutogradError
 from dynamic.tensors.creation import as_tensor
-from dynamic.tensors.tensor import Tensor, as_one_node
+from dynamic.tensors.tensor import Tensor, as_one_node, require_number
 
 __all__ = [
     "float_power", "heaviside", "isneginf", "isposinf", "isreal", "ldexp", "rsub", "signbit",
@@ -67,4 +67,6 @@ def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
 
 def threshold(input: object, threshold: float, value: float) -> Any:
     """The elements above a threshold, `value` elsewhere."""
+    require_number("threshold", "threshold", 2, threshold, "Number")
+    require_number("threshold", "value", 3, value, "Number")
     return as_one_node(eager_ops.threshold, input, least=threshold, value=value)

@@ -21,7 +21,8 @@ _NO_CHANCE = "Expected p_in >= 0 && p_in <= 1 to be true, but got false."
 
 def bernoulli(input: Any, p: float | None = None, *, generator: object = None) -> Any:
     """1 with the probability that each element is (or `p` of all), else 0."""
-    require_number("bernoulli", "p", 2, p)
+    if p is not None:
+        require_number("bernoulli", "p", 2, p)
     if not has_values(input):  # of which the probabilities are not known
         chance = input if p is None else p
         check(ops.logical_and(chance >= 0, chance <= 1), _NO_CHANCE)

@@ -11,7 +11,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.op import Attrs, Op, Operand, refuse_more
 from dynamic.core import eager_ops
-from dynamic.core.dtypes import DTYPES, MASKS, element
+from dynamic.core.dtypes import DTYPES, MASKS, element, known_array
 from dynamic.core.errors import AutogradError, SizeError
 from dynamic.core.user_warnings import warn
 from dynamic.tape.accumulate_grad import AccumulateGrad
@@ -272,7 +272,7 @@ def assign(tensor: Any, key: object, value: Any, exact: bool = False) -> None:
         replace(tensor, eager_ops.fill_of_tensor, (), {"value": value}, value)
     else:
         if not isinstance(value, Operand):
-            value = tensor.constant(np.asarray(value))
+            value = tensor.constant(known_array("__setitem__", value))
         value = _without_leading_ones(value, tensor._array.ndim)
         if value.ndim > tensor._array.ndim:
             raise AutogradError(
@@ -289,6 +289,7 @@ def _put(tensor: Any, key: tuple[object, ...], value: Any, exact: bool) -> None:
     if isinstance(value, bool | int | float):
         value = tensor.constant(element(value, tensor._array.dtype))
     elif not isinstance(value, Operand):
+        value = known_array("__setitem__", value)
         value = tensor.constant(np.asarray(value, tensor._array.dtype))
     if tensor._overwritten is not None:  # a tracer
         places = tensor._places(key)

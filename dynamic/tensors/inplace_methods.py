@@ -13,6 +13,7 @@ from dynamic.core import eager_ops
 from dynamic.core.dtypes import (
     BOOL,
     as_element,
+    element,
     require_dtype,
     require_index,
     require_mask,
@@ -82,8 +83,12 @@ def scaled_operand(x: Any, other: Any, alpha: Any) -> Any:
 
 def as_weight(x: Any, weight: Any) -> Any:
     """A weight, one that has no axes in the dtype of x: it stands for a number."""
-    number = not isinstance(weight, Operand)
-    return weight if number or weight.ndim else weight.to(x.dtype)
+    if not isinstance(weight, Operand):
+        if not isinstance(weight, int | float | np.integer | np.floating):
+            given = type(weight).__name__
+            raise TypeError(f"lerp(): argument 'weight' (position 2) must be Tensor, not {given}")
+        return weight
+    return weight if weight.ndim else weight.to(x.dtype)  # type: ignore[attr-defined]
 
 
 def _scaled(op: Op) -> Any:
@@ -239,7 +244,7 @@ class InPlace(Operand):
         if isinstance(src, Operand):
             src = src[tuple(slice(size) for size in index.shape)]  # type: ignore[index]
         else:
-            src = self.constant(np.asarray(src, self._array.dtype))
+            src = self.constant(element(src, self._array.dtype))
         return overwrite(self, ops.scatter, (src, index), {"axis": axis, "wrap": False})
 
     def _slices(

@@ -15,7 +15,7 @@ from compiler.core.values import Value
 from compiler.graph.expression import Handle
 from compiler.ops.operators import Operators
 from dynamic.core import provided
-from dynamic.core.dtypes import element, get_default_dtype, result_type
+from dynamic.core.dtypes import element, get_default_dtype, known_array, result_type
 from dynamic.core.eager_ops import clone
 from dynamic.core.errors import AutogradError, SizeError
 from dynamic.core.pytorch import PLACING, VIEWS
@@ -307,11 +307,15 @@ def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool
     return arrays, dtype, needed, mixed
 
 
-def require_number(function: str, name: str, position: int, value: object) -> None:
-    """TypeError for a tensor where PyTorch takes a number; what stands for a number is one."""
-    if isinstance(value, Tensor) and not getattr(value, "_weak", False):
+def require_number(
+    function: str, name: str, position: int, value: object, kind: str = "float"
+) -> None:
+    """TypeError for what is no number where PyTorch takes one; what stands for a number is one."""
+    is_tensor = isinstance(value, Tensor) and not getattr(value, "_weak", False)
+    if is_tensor or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        given = "Tensor" if is_tensor else type(value).__name__
         raise TypeError(
-            f"{function}(): argument '{name}' (position {position}) must be float, not Tensor"
+            f"{function}(): argument '{name}' (position {position}) must be {kind}, not {given}"
         )
 
 
@@ -379,18 +383,16 @@ def as_operands(op: Op, operands: Sequence[object]) -> tuple[Sequence[Tensor], b
 
 def _as_value(op: Op, operand: object) -> Any:
     """A tensor on the operand's memory, or a Python number, which is weak."""
-    if isinstance(operand, np.ndarray):
-        return wrap(operand)
-    if isinstance(operand, np.generic):
-        return operand.item()
     if isinstance(operand, bool | int | float):
         return operand
+    if isinstance(operand, np.generic) and operand.dtype.kind in "biuf":
+        return operand.item()
     if isinstance(operand, Operand):
         raise GraphError(
             f"{op.name}: an eager tensor meets a symbolic expression: feed the tensor to a "
             "placeholder, or use its numpy() as a constant"
         )
-    return wrap(np.asarray(operand))
+    return wrap(known_array(op.name, operand))
 
 
 def explain(op: Op, arrays: Sequence[object], attrs: Attrs, error: Exception) -> NoReturn:

@@ -16,6 +16,7 @@ from dynamic.core.dtypes import DTYPES, as_numpy_dtype
 from dynamic.core.errors import AutogradError
 from dynamic.core.user_warnings import warn
 from dynamic.nn.functional.sizes import differ
+from dynamic.operations import elements
 from dynamic.tensors.random_numbers import generator
 from dynamic.tensors.tensor import PLAIN, as_one_node
 
@@ -135,8 +136,7 @@ def hardshrink(input: object, lambd: float = 0.5) -> Any:
 
 def threshold(input: object, threshold: float, value: float, inplace: bool = False) -> Any:
     """x where it is above the threshold, `value` elsewhere."""
-    attrs = {"least": threshold, "value": value}
-    return _applied(lambda x: as_one_node(eager_ops.threshold, x, **attrs), input, inplace)
+    return _applied(lambda x: elements.threshold(x, threshold, value), input, inplace)
 
 
 def hardtanh(

@@ -28,7 +28,7 @@ OTHERS = (
 )  # fmt: skip
 ALL = rule_names() - {rewrite.__name__ for rewrite in OTHERS}
 KINDS = {rule.name: rule.kind for rule in RULES} | {"fold_constants": "exact"}
-KINDS |= {"drop_broadcasts": "exact", "sum_vector_products": "stable"}
+KINDS |= {"drop_broadcasts": "exact", "sum_vector_products": "stable", "join_embedded": "stable"}
 
 TINY = float(np.finfo(np.float64).smallest_subnormal)
 SPECIAL = np.array([
@@ -174,9 +174,17 @@ FIRES: dict[str, list[tuple[Callable[[], Expression], list[str]]]] = {
     ],
     "join_embedded": [
         (lambda: sg.pad(M[:, :1], ((0, 0), (0, 2))) + sg.pad(M[:, 1:], ((0, 0), (1, 0))),
+         ["strided_slice", "strided_slice", "concatenate"]),
+        (lambda: sg.pad(M[:, :1], ((0, 0), (0, 2))) + sg.pad(M[:, 2:], ((0, 0), (2, 0))),
+         ["strided_slice", "strided_slice", "broadcast_to", "concatenate"]),
+        (lambda: sg.pad(T, (0, 1)) + sg.pad(-T, (0, 1)) + sg.pad(T, (1, 0)),
+         ["negative", "add", "embed", "embed", "add"]),
+        (lambda: sg.pad(S[None], (0, 1)) + sg.pad(S[None], (1, 0)) + sg.pad(-S[None], (0, 1)),
+         ["expand_dims", "negative", "add", "concatenate"]),
+        (lambda: sg.pad(X, (0, 2)) + sg.pad(-X, (0, 2)) + sg.pad(X, (1, 1)),
+         ["negative", "add", "embed", "embed", "add"]),
+        (lambda: sg.pad(M[:2, 1:], ((0, 3), (1, 2))) + sg.pad(M[:2, :1], ((0, 3), (0, 4))),
          ["strided_slice", "strided_slice", "concatenate", "embed"]),
-        (lambda: sg.pad(ROW, ((0, 0), (1, 0))) + sg.pad(ROW[:, :1], ((0, 0), (0, 3))),
-         ["strided_slice", "concatenate", "embed"]),
     ],
     "exp_minus_one": [(lambda: sg.exp(X) - 1, ["expm1"])],
     "reciprocal_of_sqrt": [(lambda: sg.reciprocal(sg.sqrt(X)), ["rsqrt"])],
@@ -250,8 +258,10 @@ def raw(op: Any, *operands: Any) -> Expression:
         lambda: X.astype("float32"), lambda: sg.where(B, X[: B.shape[0]], 0.0),
         lambda: sg.transpose(T, 1, 0, 2), lambda: sg.flip(sg.flip(M, 0), 1),
         lambda: sg.expand_dims(sg.squeeze(T, 1), 0), lambda: sg.sum(N, ()),
-        lambda: sg.pad(M[:, :1], ((0, 0), (0, 2))) + sg.pad(M[:, 2:], ((0, 0), (2, 0))),
         lambda: sg.pad(X, (0, 2)) + sg.pad(X, (1, 1)),
+        # elements would be added in another order
+        lambda: sg.pad(X, (0, 2)) + sg.pad(X, (1, 1)) + sg.pad(-X, (0, 2)),
+        lambda: M + sg.pad(M[:, 1:], ((0, 0), (1, 0))) + sg.pad(-M[:, 1:], ((0, 0), (1, 0))),
         lambda: sg.pad(X[:3], (0, 3), 1.0) + sg.pad(X[:3], (3, 0)),
         lambda: sg.concatenate([sg.concatenate([M, M], 0), sg.concatenate([M, M], 0)], 1),
         lambda: sg.log(2 + X), lambda: sg.log1p(X), lambda: sg.exp(X) - 2, lambda: 1 - sg.exp(X),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
+import staticgraph as sg
 from dynamic import autograd, func, linalg, nn, optim
 from dynamic.utils import checkpoint
 
@@ -219,3 +220,28 @@ def test_one_operand_too_many_in_place_is_an_error():
     x = torch.ones(2)
     with pytest.raises(TypeError, match=r"^sqrt\(\) takes 1 positional argument but 2 were"):
         x.sqrt_(torch.ones(2))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.clone().add_(torch.bool),
+        lambda x: x.clone().mul_("a"),
+        lambda x: x.maximum(torch.bool),
+        lambda x: torch.pow(x, None),
+        lambda x: x.where(x > 0, "a"),
+        lambda x: torch.maximum(x, np.ones(2, np.complex64)),
+    ],
+)
+def test_an_operand_without_a_dtype_is_named(call):
+    match = r"(add|multiply|maximum|power|where)\(\): an operand must be Tensor, not "
+    match += "(DType|str|NoneType|an array of complex64)"
+    with pytest.raises(TypeError, match=match):
+        call(torch.ones(2))
+    with pytest.raises(TypeError, match=match):
+        sg.function(call)(torch.ones(2))
+
+
+def test_threshold_takes_numbers():
+    with pytest.raises(TypeError, match=r"argument 'value' \(position 3\) must be Number, not DT"):
+        torch.nn.functional.threshold(torch.ones(2), 0, torch.bool)
