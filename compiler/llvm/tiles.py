@@ -24,19 +24,19 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from compiler.codegen.bytecode import TILES
-from compiler.llvm.machine import Vectors, vectors
+from compiler.llvm.machine import Vectors
 
 _I64 = ir.IntType(64)
 ACROSS = 3  # vectors of a tile
 FEW = 4  # rows of a tile where there are no more
 
 
-def tiles_object(symbol: str, machine: llvm.TargetMachine) -> bytes:
+def tiles_object(symbol: str, machine: llvm.TargetMachine, vectors: Vectors) -> bytes:
     """The object code of the function for a dtype, whose symbol is one of `TILES`."""
     module = ir.Module("tiles")
     module.triple = machine.triple
     scalar = ir.FloatType() if symbol == TILES["float32"] else ir.DoubleType()
-    _Tiles(module, scalar, vectors()).define(symbol)
+    _Tiles(module, scalar, vectors).define(symbol)
     parsed = llvm.parse_assembly(str(module))
     parsed.verify()
     passes = llvm.create_new_module_pass_manager()
@@ -116,6 +116,9 @@ class _Tiles:
     def _tile(self, size: _Size) -> Any:
         """The function that computes a tile, or as many of its rows as there are."""
         name = f"tile_{size.rows}_{size.across}{'_part' if size.is_part else ''}"
+        found = self.module.globals.get(name)
+        if found is not None:  # a whole tile of few rows
+            return found
         pointer = self.scalar.as_pointer()
         words = [_I64, _I64, pointer, _I64, pointer, pointer, *[_I64] * 5]
         function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), words), name)

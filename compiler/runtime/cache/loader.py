@@ -20,7 +20,7 @@ from compiler.core.once import Once
 from compiler.core.options import Options
 from compiler.graph.canonical import Canonical, canonical
 from compiler.graph.definition import Definition
-from compiler.llvm.machine import target_machine
+from compiler.llvm.machine import target_machine, vectors
 from compiler.llvm.pool import SYMBOL as WORK_SYMBOL
 from compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL
 from compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
@@ -220,7 +220,7 @@ def _tiles_code(symbol: str) -> Loaded:
     def made() -> bytes:
         from compiler.llvm.tiles import tiles_object
 
-        return tiles_object(symbol, target_machine())
+        return tiles_object(symbol, target_machine(), vectors())
 
     return _shared(symbol, (symbol,), made)
 
