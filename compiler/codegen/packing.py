@@ -175,6 +175,7 @@ def copy_of(
     piece, line = Name("piece"), Name("line")
     before = times(piece, size(packed.lines * packed.width))
     start = times(Name("chunk"), size(own)) - before - times(line, size(packed.width))
+    bounds: dict[tuple[int, ...], tuple[Expr, Expr]]
     bounds = {(split,): (piece, piece + Name("count")), (split + 1,): (line, line + Name("lines"))}
     if rows:
         bounds[pack.lead,] = rows[0], rows[1]

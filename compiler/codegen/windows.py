@@ -46,7 +46,7 @@ MOST_COLUMNS = 512  # of a block
 LEAST_ROWS = 32  # of the result that a chunk computes at least
 MOST_PARTS = 8  # chunks that share a block
 SLAB = 144  # rows of windows, which are added to a part of the result, at a time
-SLABS = 4  # for each processor: one may be held up
+SHARES = 4  # chunks for each processor: one may be held up
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +156,10 @@ class Windows(Pieces):
     def plan(self, node: int, products: Size) -> ChunkPlan:
         """The chunks of products of so many multiplications, and their memory."""
         memory: dict[Memory, Size] = {("packed", self.pack.value): padded(self.height * self.block)}
-        extent, most = self.blocks * (self.row_parts * self.matrices), MOST
+        # a block that two chunks have a part of is packed by both
+        extent, most = self.blocks * (self.row_parts * self.matrices), SHARES * PROCESSORS
         if self.cut == "slabs":
-            extent, most = self.slabs * self.matrices, SLABS * PROCESSORS
+            extent = self.slabs * self.matrices
         elif self.cut == "blocks":
             extent, most = self.blocks, MOST if self._is_small else FEW_CHUNKS
         sums = self.cut == "blocks"
@@ -262,7 +263,8 @@ def _summed(
     """The sum over blocks, for some channels after the others."""
     assert of.plan is not None
     own = of.plan.memory["packed", windows.pack.value]
-    first, last = ZERO, size(windows.blocks)
+    first: Expr = ZERO
+    last = size(windows.blocks)
     start: Expr = ZERO
     stop: Expr = Const(windows.slabs * windows.matrices)
     if windows.cut == "slabs":

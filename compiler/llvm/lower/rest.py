@@ -15,8 +15,8 @@ from typing import Any
 from llvmlite import ir
 
 from compiler.codegen.scalar import expensive_calls
-from compiler.ir.records import Const, For, If, Load, Stmt, While
-from compiler.ir.walk import expressions, parts, statements
+from compiler.ir.records import Assign, Const, For, If, Load, Stmt, While
+from compiler.ir.walk import expressions, names, parts, statements
 
 WHOLE = 16  # iterations: lanes of the widest vectors of float32
 MANY = 9  # elements that an expensive iteration without functions reads: a window written out
@@ -43,7 +43,7 @@ def leaves_rest(loop: For) -> bool:
     least = WHOLE + 1
     if not any(expensive_calls(part) for one in inside for part in expressions(one)):
         # the bounds of chunks are not known: those loops are long
-        if not isinstance(loop.stop, Const) or _elements(inside) < MANY:
+        if not isinstance(loop.stop, Const) or _elements(inside) < MANY or _carries(inside):
             return False
         least = SHORT
     if not isinstance(loop.start, Const) or not isinstance(loop.stop, Const):
@@ -56,6 +56,17 @@ def _elements(inside: Sequence[Stmt]) -> int:
     """How many elements some statements read."""
     found = (whole for one in inside for whole in expressions(one))
     return sum(isinstance(part, Load) for whole in found for part in parts(whole))
+
+
+def _carries(inside: Sequence[Stmt]) -> bool:
+    """Whether an iteration goes on with what the one before left, such as a sum."""
+    assigned: set[str] = set()
+    for one in inside:
+        if isinstance(one, Assign):
+            if one.name in names(one.value) - assigned:
+                return True
+            assigned.add(one.name)
+    return False
 
 
 def whole_vectors(builder: Any, start: Any, stop: object) -> Any:
