@@ -5,7 +5,8 @@
 The programs are in `benchmarks/broken/`, the same in each framework as far as it allows. Each runs
 as it comes, and again with the best tools that its framework has for it: anomaly mode in PyTorch
 and our eager tensors, `jax_debug_nans` and strict promotion in JAX, `NanGuardMode` in PyTensor,
-`on_nonfinite`, `lint="warn"` and `checks="int"` in ours. Judged by what is said:
+`on_nonfinite`, `lint="warn"`, `checks="int"` and, eagerly, `set_lint("warn")` in ours. Judged by
+what is said:
 
 - *line*: it names a line that is to blame, marked `# culprit` in the program;
 - *right*: the result is right all the same, as that of a framework that computes what was meant;

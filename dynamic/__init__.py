@@ -7,9 +7,14 @@ it (`dynamic.fast_paths`), except where PyTorch gives the name another meaning: 
 
 from __future__ import annotations
 
+from importlib import import_module
 from math import e as e, inf as inf, nan as nan, pi as pi
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from compiler.core import fork as _fork
+from compiler.core.errors import LintWarning as LintWarning
+from compiler.functions import NAMES as _COMPOSED, function_named as _function_named
+from compiler.ops.normal import erfinv as erfinv
 from compiler.transforms.control_flow import cond as cond, scan as scan, while_loop as while_loop
 from dynamic import (
     assembly as assembly,  # first: what follows reads the methods of Tensor
@@ -58,9 +63,11 @@ from dynamic.tape.anomaly import (
     is_anomaly_enabled as is_anomaly_enabled,
 )
 from dynamic.tape.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from dynamic.tape.lint_switch import set_lint as set_lint
 from dynamic.tensors.creation import (
     arange as arange,
     as_tensor as as_tensor,
+    as_tensor as asarray,
     empty as empty,
     empty_like as empty_like,
     eye as eye,
@@ -91,17 +98,33 @@ short = int16
 int = int32
 long = int64
 
+_SPECIAL = ("igamma", "igammac", "mvlgamma", "special")
+
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined
-        "Size", "Tensor", "arange", "as_tensor", "autograd", "bool", "cond", "cuda", "device",
-        "double", "dtype", "e", "empty", "empty_like", "enable_grad", "eye", "float", "float32",
-        "float64", "from_numpy", "full", "full_like", "func", "get_default_dtype",
+        "LintWarning", "Size", "Tensor", "arange", "as_tensor", "asarray", "autograd", "bool",
+        "cond", "cuda", "device", "double", "dtype", "e", "empty", "empty_like", "enable_grad",
+        "erfinv", "eye", "float", "float32", "float64", "from_numpy", "full", "full_like", "func",
+        "get_default_dtype",
         "get_num_threads", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",
         "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
         "is_inference_mode_enabled", "linalg", "linspace", "load", "long", "make_dot",
         "manual_seed", "nan", "nn", "no_grad", "ones", "ones_like", "optim", "pi", "rand",
         "rand_like", "randint", "randn", "randn_like", "randperm", "save", "scan",
-        "set_default_dtype", "set_grad_enabled", "set_num_threads", "set_printoptions", "short",
-        "tensor", "uint8", "utils", "vmap", "while_loop", "zeros", "zeros_like",
+        "set_default_dtype", "set_grad_enabled", "set_lint", "set_num_threads", "set_printoptions",
+        "short", "tensor", "uint8", "utils", "vmap", "while_loop", "zeros", "zeros_like",
         *(name for name in vars(_functions) if not name.startswith("_")), *_linear.__all__,
     ]  # fmt: skip
+
+    def __getattr__(name: str) -> Any:
+        """A function in NumPy's names that PyTorch has under the same one, or not at all."""
+        if name not in _COMPOSED and name not in _SPECIAL:
+            raise AttributeError(f"module 'dynamic' has no attribute {name!r}")
+        with _fork.importing:
+            if name in _COMPOSED:
+                found = _function_named(name, _COMPOSED)
+            else:
+                module = import_module("dynamic.special")
+                found = module if name == "special" else getattr(module, name)
+        globals()[name] = found
+        return found

@@ -5,6 +5,7 @@ It needs the capture, which most programs never use: it is imported when it is a
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -14,25 +15,30 @@ from dynamic.core.dtypes import _default
 from dynamic.tensors.tensor import Tensor
 
 
-def call(function: CompiledFunction, operands: Sequence[object]) -> list[Any]:
-    """The results of a compiled function, recorded as one node."""
+@functools.cache
+def _calls() -> Any:
+    """The module, imported once: the statement takes half a microsecond each time."""
     from dynamic.capture import calls
 
-    return calls.call(function, operands)
+    return calls
+
+
+def call(function: CompiledFunction, operands: Sequence[object]) -> list[Any]:
+    """The results of a compiled function, recorded as one node."""
+    found: list[Any] = _calls().call(function, operands)
+    return found
 
 
 def perform(function: CompiledFunction, effects: Any, operands: Sequence[object]) -> list[Any]:
     """The results of a compiled function that does more than computing them."""
-    from dynamic.capture import calls
-
-    return calls.perform(function, effects, operands)
+    found: list[Any] = _calls().perform(function, effects, operands)
+    return found
 
 
 def arrays(operands: Sequence[object]) -> list[Any]:
     """The arrays of tensors; what is no tensor as it is."""
-    from dynamic.capture import calls
-
-    return calls.arrays(operands)
+    found: list[Any] = _calls().arrays(operands)
+    return found
 
 
 def traced(cls: type[Tensor], expression: Any, argument: bool = False) -> Any:

@@ -25,6 +25,7 @@ from compiler.core.errors import (
     ShapeError as ShapeError,
     StaticGraphError as StaticGraphError,
 )
+from compiler.functions import NAMES as _COMPOSED, function_named as _function_named
 from compiler.graph.expression import Expression as Expression
 from compiler.graph.scope import scope as scope
 from compiler.ops import PUBLIC as _PUBLIC
@@ -48,8 +49,10 @@ from staticgraph.leaves import (
 )
 
 if TYPE_CHECKING:
-    from staticgraph import optim as optim
+    from compiler.functions.public import *
+    from staticgraph import optim as optim, special as special
     from staticgraph.compilation import compile as compile, run as run
+    from staticgraph.creation import *
     from staticgraph.differences.diff import diff as diff
     from staticgraph.executables.executable import Executable as Executable
     from staticgraph.executables.saving import save as save
@@ -68,6 +71,13 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+_CREATED = (
+    "array", "asarray", "bartlett", "blackman", "diag_indices", "diag_indices_from", "empty",
+    "empty_like", "eye", "fromfunction", "full_like", "geomspace", "hamming", "hanning", "identity",
+    "indices", "kaiser", "linspace", "logspace", "mask_indices", "ones_like", "tri", "tril_indices",
+    "tril_indices_from", "triu_indices", "triu_indices_from", "zeros_like",
+)  # fmt: skip
+
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
         "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "EffectError",
@@ -77,15 +87,17 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "Variable", "arange",
         "check", "checkpoint", "compile", "cond", "constant", "diff", "full", "function",
         "get_num_threads", "grad", "hessian", "jacobian", "jvp", "linalg", "load", "ones", "optim",
-        "placeholder", "print", "run", "save", "scan", "scope", "set_num_threads", "value_and_grad",
+        "placeholder", "print", "run", "save", "scan", "scope", "set_num_threads", "special",
+        "value_and_grad",
         "variable", "vjp", "vmap", "while_loop", "zeros",
-        *_PUBLIC,
+        *_CREATED, *_COMPOSED, *_PUBLIC,
     ]  # fmt: skip
 
 # What compiles is imported when it is first used: with networkx it takes longer than all the rest.
 _LATER = {
     "regions": ("checkpoint",),
     "compilation": ("compile", "run"),
+    "creation": _CREATED,
     "executables.executable": ("Executable",),
     "tracing.functions": ("Function", "function"),
     "executables.saving": ("save",),
@@ -100,11 +112,14 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """Import what is not there yet."""
         with _fork.importing:
-            if name in ("draw", "optim", "view"):
+            if name in ("draw", "optim", "special", "view"):
                 return import_module(f"staticgraph.{name}")
-            if name not in _MODULE_OF:
+            if name not in _MODULE_OF and name not in _COMPOSED:
                 raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")
-            found = getattr(import_module(f"staticgraph.{_MODULE_OF[name]}"), name)
+            if name in _COMPOSED:
+                found = _function_named(name, _COMPOSED)
+            else:
+                found = getattr(import_module(f"staticgraph.{_MODULE_OF[name]}"), name)
         globals()[name] = found
         return found
 

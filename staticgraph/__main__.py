@@ -22,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from staticgraph.compare.command import add_commands
     from staticgraph.differences.command import add_commands as add_diff
     from staticgraph.fuzz.command import add_commands as add_fuzz
+    from staticgraph.listing.command import add_commands as add_listing
 
     parser = argparse.ArgumentParser("staticgraph", description="Tools for compiled graphs.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -31,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_commands(commands)
     add_fuzz(commands)
     add_diff(commands)
+    add_listing(commands)
     given = parser.parse_args(arguments)
     try:
         status: int = given.run(given)

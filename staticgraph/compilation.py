@@ -16,12 +16,18 @@ from compiler.core.types import substituted, unify
 from compiler.graph.definition import define
 from compiler.graph.effects import effects_of, with_effects
 from compiler.graph.expression import Expression, at_line, constant, construct
+from compiler.graph.losses import losses_of
 from compiler.graph.notes import Sibling, note
 from compiler.graph.traversal import ancestors, between, fold
 from compiler.inspect.lint.report import check_level, lint as look_for_slips
 from compiler.ops import leaves
 from compiler.transforms.autodiff import gradients
-from staticgraph.executables.executable import Executable, do_before_first_call, executable_of
+from staticgraph.executables.executable import (
+    Executable,
+    do_before_first_call,
+    executable_of,
+    look_at_losses,
+)
 from staticgraph.leaves import READS, Variable
 
 if TYPE_CHECKING:
@@ -168,6 +174,8 @@ def compile(
     if level != "off":
         roots = [*flat, *(new for _, new in pairs)]
         do_before_first_call(made, look_for_slips(level, definition, roots, READS))
+        if pairs:
+            look_at_losses(made, losses_of(flat, [new for _, new in pairs]), tells=True)
     return made
 
 

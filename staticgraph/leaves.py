@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core import dims
 from compiler.core.arrays import as_array, converted
 from compiler.core.dims import Dim, Size, unknown
 from compiler.core.errors import OptionError, ShapeError
@@ -16,7 +17,8 @@ from compiler.core.types import as_dtype
 from compiler.graph import expression
 from compiler.graph.expression import Expression
 from compiler.graph.state import State
-from compiler.ops import broadcast_to, leaves
+from compiler.ops import astype, broadcast_to, leaves
+from compiler.ops.declare import size_value
 
 
 def placeholder(
@@ -180,17 +182,45 @@ def full(shape: object, value: float, dtype: object = "float32") -> Expression:
     return result
 
 
-def arange(stop: Size) -> Expression:
-    """The integers 0, 1, ..., stop - 1, of which `stop` may be unknown: int64.
+def arange(
+    start: Size | float,
+    stop: Size | float | None = None,
+    step: float = 1,
+    dtype: object = None,
+) -> Expression:
+    """The numbers start, start + step, ... before stop; from 0 on if one number is given.
+
+    Integers, of which `start` and `stop` may be unknown, give int64; floats float32.
 
     Example:
-        >>> sg.run(sg.arange(3))
-        array([0, 1, 2])
+        >>> sg.run(sg.arange(3)), sg.run(sg.arange(5, 0, -2))
+        (array([0, 1, 2]), array([5, 3, 1]))
     """
-    is_known = hasattr(stop, "__index__") and not isinstance(stop, bool | Dim)
-    if not isinstance(stop, Dim) and (not is_known or stop.__index__() < 0):
-        raise OptionError(f"arange: {stop!r} is no size: an int from 0, or the size of an axis")
-    return expression.construct(leaves.iota, (), {"size": stop})
+    limits: tuple[Any, Any] = (0, start) if stop is None else (start, stop)
+    first, last = limits
+    if stop is not None and any(isinstance(one, float | np.floating) for one in (*limits, step)):
+        found = np.arange(first, last, step)
+        return constant(found.astype(np.float32 if dtype is None else as_dtype(dtype)))
+    for one in (first, last, step):
+        is_known = hasattr(one, "__index__") and not isinstance(one, bool | Dim)
+        if not isinstance(one, Dim) and not is_known:
+            raise OptionError(f"arange: {one!r} is no size: an int, or the size of an axis")
+    if isinstance(step, Dim) or step == 0:
+        raise OptionError(f"arange: step={step} is unknown or 0")
+    by = int(step)
+    length = last - first if by > 0 else first - last
+    size = dims.floor_divide(length + (abs(by) - 1), abs(by)) if abs(by) > 1 else length
+    if not isinstance(size, Dim):
+        if stop is None and size < 0:
+            raise OptionError(f"arange: {start!r} is no size: an int from 0, or that of an axis")
+        size = max(0, size)
+    numbers = expression.construct(leaves.iota, (), {"size": size})
+    numbers = numbers if by == 1 else numbers * by
+    if isinstance(first, Dim):
+        numbers = numbers + size_value(first, numbers)
+    elif first != 0:
+        numbers = numbers + first
+    return numbers if dtype is None else astype(numbers, as_dtype(dtype))
 
 
 def _as_array(value: object, dtype: object) -> Any:

@@ -3,11 +3,28 @@
 What is compiled calls the LAPACK that NumPy ships, as a step of the program.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from compiler.core import fork as _fork
+from compiler.functions import LINALG as _COMPOSED, function_named as _function_named
 from compiler.ops import LINALG as _LINALG
 from compiler.ops.linalg import matmul as matmul, outer as outer
 from compiler.ops.public_linalg import *
 
+if TYPE_CHECKING:
+    from compiler.functions.public_linalg import *
+
 if not TYPE_CHECKING:
-    __all__ = ["matmul", "outer", *_LINALG]  # noqa: PLE0604 - see compiler.ops
+    __all__ = ["matmul", "outer", *_COMPOSED, *_LINALG]  # noqa: PLE0604 - see compiler.ops
+
+    def __getattr__(name: str) -> Any:
+        """Import what is not there yet."""
+        if name not in _COMPOSED:
+            raise AttributeError(f"module 'staticgraph.linalg' has no attribute {name!r}")
+        with _fork.importing:
+            found = _function_named(name, _COMPOSED)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

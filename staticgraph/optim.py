@@ -202,12 +202,13 @@ class Adam(Optimizer):
         amsgrad: bool = False,
         maximize: bool = False,
     ) -> None:
-        _check_rate("Adam", lr)
-        _check_number("Adam", "eps", eps)
-        _check_number("Adam", "weight_decay", weight_decay)
-        _check_switches("Adam", amsgrad=amsgrad, maximize=maximize)
+        name = type(self).__name__
+        _check_rate(name, lr)
+        _check_number(name, "eps", eps)
+        _check_number(name, "weight_decay", weight_decay)
+        _check_switches(name, amsgrad=amsgrad, maximize=maximize)
         if len(betas) != 2 or not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in betas):
-            raise OptionError(f"Adam: betas {betas} are not in [0, 1)")
+            raise OptionError(f"{name}: betas {betas} are not in [0, 1)")
         self.lr = lr
         self.betas = betas
         self.eps = eps
@@ -227,8 +228,7 @@ class Adam(Optimizer):
         first, second = _state(parameter, "exp_avg"), _state(parameter, "exp_avg_sq")
         if self.maximize:
             gradient = -gradient
-        if self.weight_decay:
-            gradient = gradient + self.weight_decay * parameter
+        kept, gradient = self._decayed(parameter, gradient)
         updates[first] = mean = first_beta * first + (1 - first_beta) * gradient
         updates[second] = square = second_beta * second + (1 - second_beta) * (gradient * gradient)
         if self.amsgrad:
@@ -237,4 +237,36 @@ class Adam(Optimizer):
         by_first, by_second = self._corrections
         rate = _as(parameter, self.lr / by_first)
         scale = (1.0 / sqrt(by_second)).astype(parameter.dtype)
-        updates[parameter] = parameter - rate * mean / (sqrt(square) * scale + self.eps)
+        updates[parameter] = kept - rate * mean / (sqrt(square) * scale + self.eps)
+
+    def _decayed(self, parameter: Variable, gradient: Any) -> tuple[Any, Any]:
+        """What a step starts from, and the gradient, with the decay in one of them."""
+        if self.weight_decay:
+            gradient = gradient + self.weight_decay * parameter
+        return parameter, gradient
+
+
+class AdamW(Adam):
+    """Adam whose decay is no part of the gradient (Loshchilov, Hutter 2019), as torch.optim.AdamW.
+
+    Example:
+        >>> w = sg.variable(2.0)
+        >>> updates = sg.optim.AdamW(lr=0.5, weight_decay=1.0).minimize(w * w)
+        >>> step = sg.compile([], w * w, updates=updates)
+        >>> float(step()), float(w.value)
+        (4.0, 0.5)
+    """
+
+    def __init__(
+        self,
+        lr: Rate = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+        amsgrad: bool = False,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(lr, betas, eps, weight_decay, amsgrad, maximize)
+
+    def _decayed(self, parameter: Variable, gradient: Any) -> tuple[Any, Any]:
+        return parameter * _as(parameter, 1.0 - self.lr * self.weight_decay), gradient

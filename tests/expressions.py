@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,9 @@ def run(torch: Any, expression: str) -> dict[str, Any]:
             part = (result * weights.reshape(tuple(result.shape))).sum()
             total = part if total is None else total + part
     if total is not None:
-        total.backward()
+        silent = torch.set_lint("off") if hasattr(torch, "set_lint") else nullcontext()
+        with silent:
+            total.backward()
         for name, leaf in names.leaves.items():
             if leaf.grad is not None:
                 found[f"gradient {name}"] = np.array(leaf.grad.numpy())

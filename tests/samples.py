@@ -840,10 +840,73 @@ SAMPLES: dict[str, list[Sample]] = {
         call(integers(1), bools(2) | True, text=UserText("a"), batched=False, place=0, order=0),
         call(integers(3), bools() | True, text=UserText("b"), batched=True, place=1, order=0),
     ],
+    "solve_triangular": [
+            call(regular(3, 3), spread(3, 2)),
+            call(regular(2, 3, 3), spread(3, 1), upper=True),
+            call(regular(2, 2), spread(3, 2, 2), upper=True),
+            call(regular(2, 1, 2, 2), spread(3, 2, 4)),
+            call(regular(0, 0), spread(0, 2)),
+        ],
+    **{
+        name: [
+            call(integers(2, 3), integers(3), order=0),
+            call(byte(4), byte(4), order=0),
+            call(bools(3), bools(2, 1), order=0),
+            call(integers(3, dtype="int32"), 6, order=0),
+        ]
+        for name in ("bitwise_and", "bitwise_or", "bitwise_xor")
+    },
+    **{
+        name: [
+            call(integers(2, 3, low=-90, high=90), integers(3, low=0, high=66), order=0),
+            call(byte(6), np.array([0, 1, 4, 7, 8, 9], "uint8"), order=0),
+            call(np.array([-100, 100, -1], "int8"), 3, order=0),
+        ]
+        for name in ("left_shift", "right_shift")
+    },
+    "bitwise_not": [
+        call(integers(2, 3), order=0), call(byte(4), order=0), call(bools(3), order=0),
+    ],
+    "bitwise_count": [
+        call(np.array([0, -1, 7, -(2**63), 2**63 - 1, -8]), order=0), call(byte(5), order=0),
+        call(np.array([-128, 127, 3], "int8"), order=0),
+    ],
+    **{name: [call(nonzero(2, 3)), call(spread(2, low=9.0, high=20.0)), call(integers(3), order=0)]
+       for name in ("i0e", "i1e", "cbrt")},
+    **{name: [call(nonzero(2, 3)), call(np.array([-9.5, 8.5, 0.0])), call(integers(3), order=0)]
+       for name in ("i0", "i1")},
+    "erfinv": [call(spread(2, 3, low=-0.6, high=0.6)), call(np.array([0.9, -0.95, 0.0]), order=0)],
+    "ndtri": [call(spread(2, 3, low=0.35, high=0.65)), call(np.array([0.06, 0.96, 0.5]), order=0)],
+    **{
+        name: [
+            call(np.array([0.5, 3.0, 7.5]), positive(2, 3), order=0),
+            call(2, positive(3)), call(positive(1), 0.75, order=0),
+        ]
+        for name in ("gammainc", "gammaincc")
+    },
+    "betainc": [
+        call(np.array([0.5, 3.0]), positive(2, 1), share(2), order=0), call(2, 1.5, share(3)),
+    ],
 }  # fmt: skip
 
 
 WITHOUT = {
+    **dict.fromkeys(
+        (
+            "bitwise_and",
+            "bitwise_or",
+            "bitwise_xor",
+            "bitwise_not",
+            "bitwise_count",
+            "left_shift",
+            "right_shift",
+        ),
+        "exact, and NumPy's: the generic tests compare it with NumPy",
+    ),
+    **dict.fromkeys(
+        ("i0", "i0e", "i1", "i1e", "erfinv", "ndtri", "gammainc", "gammaincc", "betainc", "cbrt"),
+        "test_special.py compares it with mpmath",
+    ),
     "sparsemax": "not in PyTorch; test_rows.py compares it with bisection",
     "placeholder": "a leaf of a graph: it has no value of its own",
     "variable": "a leaf of a graph: it has no value of its own",

@@ -25,6 +25,8 @@ def fast(function):
 
 
 torch.autograd.set_detect_anomaly(tools())
+if tools() and KIND == "dynamic":
+    torch.set_lint("warn")
 
 
 def nan_from_log():

@@ -6,7 +6,7 @@ as one node of its tape: it gets a `CompiledFunction`, and keeps the `CompiledPu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -36,6 +36,13 @@ class CompiledPullback(Protocol):
     def pullback(self) -> CompiledFunction:
         """The cotangents of those operands as a function of cotangents and operands."""
 
+    @property
+    def biases(self) -> Mapping[int, Sequence[int]]:
+        """The operands that are only added to products with other operands, each with these."""
+
+    def lost_at(self) -> tuple[str, str] | None:
+        """Where the last call of which an output was inf or nan made it so: the line, and what."""
+
     def forward(self, arrays: Sequence[ArrayLike]) -> tuple[list[Array], list[Array]]:
         """The outputs, and the values to keep for `backward`."""
 
@@ -45,12 +52,29 @@ class CompiledPullback(Protocol):
         """The cotangents of the operands; of `arrays`, those at `reads` matter."""
 
 
+class CompiledStage(Protocol):
+    """What a compiled function computes between two steps of optimizers."""
+
+    def run(
+        self, arrays: Sequence[ArrayLike], kept: dict[int, Array]
+    ) -> Sequence[tuple[int, Array]]:
+        """Outputs with their places; `kept` is handed from stage to stage."""
+
+
 class CompiledFunction(Protocol):
     """A compiled function of tensors."""
 
     @property
     def name(self) -> str:
         """What errors and drawings call it."""
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs there are."""
+
+    @property
+    def stages(self) -> Sequence[CompiledStage]:
+        """What runs one after the other, if it reads parameters after steps of optimizers."""
 
     def forward(self, arrays: Sequence[ArrayLike]) -> list[Array]:
         """The outputs."""

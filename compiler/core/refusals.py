@@ -91,6 +91,16 @@ def remembered(error: Refusal) -> Refusal:
     return error
 
 
+@contextmanager
+def forgetting_refusals() -> Iterator[None]:
+    """Inside the block what is refused ends no trace: the function is called to look at it."""
+    token = _found.set(None)
+    try:
+        yield
+    finally:
+        _found.reset(token)
+
+
 def refuse(what: str, instead: str, place: str | None = None) -> NoReturn:
     """Raise a CaptureError at the user's line: what the code there needs, and what to write."""
     raise remembered(CaptureError(f"{place or user_place()}: {what}: {instead}"))

@@ -68,6 +68,10 @@ COMPILE_LARGE_OPS = Setting(
 KEEP_FREED_MEMORY = Setting(
     "DYNAMIC_KEEP_FREED_MEMORY", "1", "0: the C library returns freed memory as it always does"
 )
+EAGER_LINT = Setting(
+    "DYNAMIC_LINT", "certain",
+    "what eager programs are warned of: `off`, `certain`, `warn` (advice too) or `error`",
+)  # fmt: skip
 PEERS_DIR = Setting(
     "STATICGRAPH_PEERS_DIR", "`staticgraph/peers` in the user's directory of data",
     "where `staticgraph peers` installs what is compared with",
@@ -79,7 +83,7 @@ FUZZ_TORCH = Setting(
 
 SETTINGS = (
     NUM_THREADS, BLAS, CACHE, CACHE_DIR, CACHE_MB, LOG, DUMP, DUMP_DIR, COMPILE_LARGE_OPS,
-    KEEP_FREED_MEMORY, PEERS_DIR, FUZZ_TORCH,
+    KEEP_FREED_MEMORY, EAGER_LINT, PEERS_DIR, FUZZ_TORCH,
 )  # fmt: skip
 """All of them, in the order in which they are shown."""
 

@@ -383,11 +383,11 @@ def promote(op: Op, operands: Sequence[object]) -> list[Expression]:
             wanted = _floating(_dtype_of(operand))
         converted.append(as_expression(op, operand, wanted))
     if dtype == np.float64:
-        _note_promoted(op, operands, converted)
+        note_promoted(op, operands, converted)
     return converted
 
 
-def _note_promoted(op: Op, operands: Sequence[Any], converted: Sequence[Expression]) -> None:
+def note_promoted(op: Op, operands: Sequence[object], converted: Sequence[Expression]) -> None:
     """Note the float32 values that become float64 because of a constant, or of integers."""
     given = [one for one in map(opened, operands) if isinstance(one, Expression)]
     if all(one.dtype != np.float32 for one in given):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -14,6 +15,9 @@ from compiler.core.values import Array, Tree
 
 if TYPE_CHECKING:
     from compiler.inspect.replay import Replay
+
+
+_calls = count(1)
 
 
 def is_finite(array: Array) -> bool:
@@ -33,15 +37,17 @@ class Lost:
         report: of the last call that was looked into.
         is_looking: whether the next one is.
         last: the arguments of the last call, which "report" keeps.
+        when: a number that grows with every call that is told of or kept, of all executables.
     """
 
-    __slots__ = ("_muted", "is_looking", "last", "policy", "report")
+    __slots__ = ("_muted", "is_looking", "last", "policy", "report", "when")
 
     def __init__(self, policy: str) -> None:
         self.policy = policy
         self.report: Replay | None = None
         self.is_looking = True
         self.last: tuple[Sequence[object], dict[str, Tree]] | None = None
+        self.when = 0
         self._muted: list[tuple[Array, int]] = []
 
     def tell(self, look: Callable[[], Replay]) -> None:
@@ -53,6 +59,7 @@ class Lost:
         if not self.is_looking:
             return
         found = look()
+        self.when = next(_calls)
         self.report = found if found.lost else replace(found, rounded=True)
         if self.policy == "raise":
             raise NonFiniteError(str(self.report), self.report)
@@ -100,4 +107,5 @@ class Keeper:
         if self._runner.lost is not None:
             given = {name: value for name, value in kwargs.items() if name != "out"}
             self._runner.lost.last = args, given
+            self._runner.lost.when = next(_calls)
         return self._runner.run(args, kwargs)

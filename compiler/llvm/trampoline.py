@@ -6,9 +6,10 @@ It follows CPython's convention METH_FASTCALL, so that a builtin function can be
 `self` is an ndarray of int64 that says which program to run and with which arrays: so one piece of
 code, without an address in it, serves all kernels. It checks each input's type, dtype, shape and
 layout, notes its address in the table, checks that what is written shares no memory with what was
-given before it, makes the outputs, and runs the program. It returns the list of outputs, or an int:
-REJECTED if an input does not fit, BUSY if a variable is held, else the program's status; or raises
-what the handler of a signal did.
+given before it, makes the outputs, and runs the program. It returns the list of outputs, as a tuple
+if one of them that is a number, such as a loss, is inf or nan; or an int: REJECTED if an input does
+not fit, BUSY if a variable is held, else the program's status; or raises what the handler of a
+signal did.
 
 Only fields with a place in the C interfaces of CPython and NumPy are read;
 `compiler.runtime.trampoline` says where they are, tests it, and makes the function.
@@ -28,7 +29,9 @@ from compiler.llvm.run import define_run
 from compiler.llvm.trampoline_words import (
     CONSTANTS,
     ENTRY_SYMBOL,
+    EXPONENTS,
     INPUT,
+    NUMBER,
     OUTPUT,
     RUN_SYMBOL,
     Fields,
@@ -95,7 +98,8 @@ class _Trampoline:
         with self.loop(outputs) as i:
             record = builder.add(first, builder.mul(i, INT64(len(OUTPUT))))
             self.make_output(results, i, record)
-        self.run(results)
+        numbers = builder.add(first, builder.mul(outputs, INT64(len(OUTPUT))))
+        self.run(results, numbers)
         builder.position_at_end(self.rejected)
         builder.ret(self.call("PyLong_FromLongLong", POINTER, INT64(watch.REJECTED)))
 
@@ -164,7 +168,7 @@ class _Trampoline:
         self.call("PyList_SetItem", I32, results, position, array)
         builder.store(self.field(array, self.fields.data, INT64), builder.gep(self.table, [at]))
 
-    def run(self, results: object) -> None:
+    def run(self, results: object, numbers: object) -> None:
         """Run the program, without the interpreter's lock where the table says so."""
         builder = self.builder
         program = builder.inttoptr(self.constant("program"), INT64.as_pointer())
@@ -184,12 +188,31 @@ class _Trampoline:
             builder.store(word, builder.gep(watched, [INT64(place)]))
         status = builder.call(self.run_program, [program, self.table, watched])
         with builder.if_then(builder.icmp_signed("==", status, INT64(0)), likely=True):
+            self.return_tuple_if_lost(results, numbers)
             builder.ret(results)
         self.call("Py_DecRef", ir.VoidType(), results)
         raised = builder.icmp_signed("==", status, INT64(watch.INTERRUPTED))
         with builder.if_then(raised, likely=False):
             builder.ret(NULL)
         builder.ret(self.call("PyLong_FromLongLong", POINTER, status))
+
+    def return_tuple_if_lost(self, results: object, numbers: object) -> None:
+        """Return the results as a tuple if one that is a number is inf or nan."""
+        builder = self.builder
+        with self.loop(self.constant("numbers")) as i:
+            record = builder.add(numbers, builder.mul(i, INT64(len(NUMBER))))
+            at, itemsize = (self.word(record, place) for place in range(len(NUMBER)))
+            address = builder.load(builder.gep(self.table, [at]))
+            for size, exponent in EXPONENTS.items():
+                kind = ir.IntType(8 * size)
+                with builder.if_then(builder.icmp_signed("==", itemsize, INT64(size))):
+                    bits = builder.load(builder.inttoptr(address, kind.as_pointer()))
+                    found = builder.and_(bits, kind(exponent))
+                    lost = builder.icmp_unsigned("==", found, kind(exponent))
+                    with builder.if_then(lost, likely=False):
+                        listed = self.call("PyList_AsTuple", POINTER, results)
+                        self.call("Py_DecRef", ir.VoidType(), results)
+                        builder.ret(listed)
 
     def field(self, record: object, offset: int, type: ir.Type) -> Any:
         place = self.builder.gep(record, [INT64(offset)])

@@ -6,16 +6,21 @@ from dataclasses import dataclass
 
 ENTRY_SYMBOL, RUN_SYMBOL = "staticgraph_entry", "staticgraph_run"
 
-# Words of its `self`: addresses, how many arrays, and a record per input and per output.
+# Words of its `self`: addresses, how many arrays, a record per input and per output, and one per
+# output that is a number.
 PYTHON_FUNCTIONS = (
-    "PyLong_FromLongLong", "PyList_New", "PyList_SetItem", "Py_IncRef", "Py_DecRef",
+    "PyLong_FromLongLong", "PyList_New", "PyList_SetItem", "PyList_AsTuple", "Py_IncRef",
+    "Py_DecRef",
 )  # fmt: skip
 CONSTANTS = (
     "program", "unlocks", "process", "ndarray", *PYTHON_FUNCTIONS, "PyArray_NewFromDescr", "inputs",
-    "written", "outputs",
+    "written", "outputs", "numbers",
 )  # fmt: skip
 INPUT = ("at", "ndim", "kind", "itemsize", "flags")
 OUTPUT = ("at", "ndim", "descr")
+NUMBER = ("at", "itemsize")  # an output that is one number, of which it is seen if it is finite
+EXPONENTS = {4: 0x7F800000, 8: 0x7FF0000000000000}
+"""By the itemsize of a float the bits that are all set in inf and nan alone."""
 
 
 @dataclass(frozen=True, slots=True)

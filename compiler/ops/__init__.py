@@ -1,7 +1,11 @@
 """The op library: every op and composite that both paradigms share."""
 
 from compiler.core.op import all_ops as all_ops, op_named as op_named
-from compiler.ops import public as _public, public_linalg as _public_linalg
+from compiler.ops import (
+    public as _public,
+    public_linalg as _public_linalg,
+    public_special as _public_special,
+)
 from compiler.ops.arithmetic import absolute as absolute, copy as copy
 from compiler.ops.control import cond as cond, item as item, scan as scan, while_loop as while_loop
 from compiler.ops.cumulative import extremum_positions as extremum_positions
@@ -29,6 +33,7 @@ from compiler.ops.losses import binary_cross_entropy as binary_cross_entropy
 from compiler.ops.nn import clamp as clamp
 from compiler.ops.public import *
 from compiler.ops.public_linalg import *
+from compiler.ops.public_special import *
 from compiler.ops.regions import checkpoint as checkpoint, recompute as recompute
 from compiler.ops.scatter_reductions import (
     along_extremum as along_extremum,
@@ -53,6 +58,9 @@ PUBLIC = tuple(name for name in vars(_public) if not name.startswith("_"))
 
 LINALG = tuple(name for name in vars(_public_linalg) if not name.startswith("_"))
 """The names of staticgraph.linalg."""
+
+SPECIAL = tuple(name for name in vars(_public_special) if not name.startswith("_"))
+"""The names that staticgraph.special alone has."""
 
 LIBRARY = frozenset(op.name for op in all_ops())
 """The names of the ops that the modules above declare, and nobody else."""

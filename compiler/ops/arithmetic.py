@@ -77,6 +77,7 @@ copy = register(
         linearity="linear",
         exact=True,
         doc="The same elements in memory of their own.",
+        example=">>> sg.copy(np.array([1.0, 2.0]))\narray([1., 2.])",
     )
 )
 
@@ -215,6 +216,11 @@ pow = power
 
 def flat(g: object, o: object, a: object) -> Any:
     return zeros_like(g)
+
+
+def is_flat(rule: object) -> bool:
+    """Whether a gradient rule is that of what is constant between its jumps."""
+    return rule is flat
 
 
 def _sign_of(g: object, o: object, a: object) -> Any:

@@ -171,7 +171,7 @@ def one_axis(name: str, axis: Axis, dim: Axis) -> Axis:
 _OPERANDS = (Operand, np.ndarray, np.generic)
 
 
-def as_operand(x: object) -> Any:
+def as_operand(x: object) -> Value:
     """`x` if it is an operand or an array already, else a NumPy array of it."""
     return x if isinstance(x, _OPERANDS) else np.asarray(x)
 

@@ -1,6 +1,7 @@
 """The ops that both frontends export under their own names: the public ones of each family."""
 
 from compiler.ops.arithmetic import *
+from compiler.ops.bitwise import *
 from compiler.ops.comparison import *
 from compiler.ops.conv import *
 from compiler.ops.cumulative import *
@@ -9,6 +10,7 @@ from compiler.ops.indexing import *
 from compiler.ops.linalg import *
 from compiler.ops.losses import *
 from compiler.ops.nn import *
+from compiler.ops.normal import cbrt as cbrt
 from compiler.ops.puts import *
 from compiler.ops.reduction import *
 from compiler.ops.scatter_reductions import *

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.core import dims
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Attrs, Op
-from compiler.core.types import TensorType, normalise_axes
+from compiler.core.types import TensorType, as_dtype, normalise_axes
 from compiler.ops.arithmetic import astype, square
 from compiler.ops.batching import shifted
 from compiler.ops.comparison import equal, isinf, logical_or, not_equal, where
@@ -28,6 +28,7 @@ from compiler.ops.declare import (
 from compiler.ops.exponential import exp, log, sqrt
 from compiler.ops.leaves import iota
 from compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze
+from compiler.ops.slicing import concatenate
 from compiler.reference.extremes import largest, smallest
 from compiler.reference.totals import total
 
@@ -37,6 +38,92 @@ __all__ = [
 ]  # fmt: skip
 
 _any = any
+_select = where
+
+
+def _prepared(
+    name: str,
+    x: Any,
+    axes: tuple[int, ...],
+    dtype: object,
+    where: object,
+    initial: object,
+    neutral: float | None,
+) -> Any:
+    """x cast, with what changes nothing where it is left out, and an initial value among it."""
+    if dtype is not None:
+        wanted = as_dtype(dtype, name)
+        if wanted.kind != "f" and wanted != INT64:
+            raise OptionError(f"{name}: dtype={wanted} is neither floating nor int64")
+        x = astype(x, wanted)
+    own = np.dtype(x.dtype)
+    if neutral is None and where is not None and initial is None:
+        raise OptionError(f"{name}: where= needs initial=, the value of no element")
+    least = initial if neutral is None else neutral
+    if where is not None:
+        x = _select(
+            where, x, np.asarray(least).astype(own) if not hasattr(least, "apply") else least
+        )
+    if initial is not None:
+        if not axes:
+            raise OptionError(f"{name}: initial= needs an axis")
+        x = astype(x, INT64) if own.kind == "b" else x
+        x = concatenate([x, _slab(x, axes, initial, neutral)], axes[0])
+    return x
+
+
+def _slab(x: Any, axes: tuple[int, ...], initial: Any, neutral: float | None) -> Any:
+    """What stands behind x along the first axis: the initial value, once per result."""
+    shape = tuple(1 if axis == axes[0] else size for axis, size in enumerate(x.shape))
+    first = initial if hasattr(initial, "dtype") else np.asarray(initial)
+    first = broadcast_to(astype(first, x.dtype), shape)
+    if neutral is None:
+        return first
+    for axis in axes[1:]:
+        first = _select(equal(positions(first, axis), 0), first, np.asarray(neutral, x.dtype))
+    return first
+
+
+def _binder(name: str, neutral: float | None) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+    """The signature of a reduction, with NumPy's dtype=, where= and initial=."""
+
+    def bind(
+        x: Any,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        *,
+        dtype: object = None,
+        where: object = None,
+        initial: object = None,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+    ) -> tuple[Sequence[Any], Attrs]:
+        x = as_operand(x)
+        axes = normalise_axes(name, one_axis(name, axis, dim), x.ndim)
+        if dtype is not None or where is not None or initial is not None:
+            x = _prepared(name, x, axes, dtype, where, initial, neutral)
+        return (x,), {"axes": axes, "keepdims": bool(keepdims or keepdim)}
+
+    return bind
+
+
+def _truth_binder(name: str, neutral: bool) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+    def bind(
+        x: Any,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        *,
+        where: object = None,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+    ) -> tuple[Sequence[Any], Attrs]:
+        x = as_operand(x)
+        axes = normalise_axes(name, one_axis(name, axis, dim), x.ndim)
+        if where is not None:
+            x = _select(where, x, np.asarray(neutral))
+        return (x,), {"axes": axes, "keepdims": bool(keepdims or keepdim)}
+
+    return bind
 
 
 def _restore(g: Any, x: object, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -91,14 +178,16 @@ def _prod_vjp(g: object, o: object, a: object, *, axes: tuple[int, ...], keepdim
 
 sum = reduction(
     "sum", total, "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
-    linearity="linear",
-    doc="The sum; of integers and bools int64.",
+    linearity="linear", bind=_binder("sum", 0),
+    doc="The sum; of integers and bools int64. Of the elements that are cast to `dtype`, for which "
+    "`where` holds, and of `initial`.",
     example=">>> sg.sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)\narray([4., 6.])",
 )  # fmt: skip
 prod = reduction(
     "prod", _prod_numpy, "prod", result=_accumulator, vjp=(_prod_vjp,),
-    saves=("ao",),
-    doc="The product; of integers and bools int64. The gradient is right where elements are 0.",
+    saves=("ao",), bind=_binder("prod", 1),
+    doc="The product; of integers and bools int64. The gradient is right where elements are 0. "
+    "`dtype`, `where` and `initial` as of `sum`.",
     example=">>> sg.prod(np.array([2.0, 3.0, 4.0]))\nnp.float64(24.0)",
 )  # fmt: skip
 
@@ -112,9 +201,19 @@ def _extremum_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     plain = axis_binder(name)
 
     def bind(
-        x: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
+        x: Any,
+        axis: Any = None,
+        keepdims: bool = False,
+        *,
+        where: object = None,
+        initial: object = None,
+        dim: Any = None,
+        keepdim: bool = False,
     ) -> tuple[Sequence[Any], Attrs]:
         operands, attrs = plain(x, axis, keepdims, dim=dim, keepdim=keepdim)
+        if where is not None or initial is not None:
+            (one,) = operands
+            operands = (_prepared(name, one, attrs["axes"], None, where, initial, None),)
         single = isinstance(one_axis(name, axis, dim), int | np.integer)
         return operands, attrs | {"ties": "first" if single else "even"}
 
@@ -240,11 +339,13 @@ def _bool_check(name: str, x: TensorType, axes: tuple[int, ...]) -> None:
 
 any: Op = reduction(
     "any", _numpy(np.logical_or), "any", result=lambda dtype: BOOL, check=_bool_check, vjp=(None,),
+    bind=_truth_binder("any", False),
     doc="Whether any element is true; False of none.",
     example=">>> sg.any(np.array([[True, False], [False, False]]), axis=1)\narray([ True, False])",
 )  # fmt: skip
 all = reduction(
     "all", _numpy(np.logical_and), "all", result=lambda dtype: BOOL, check=_bool_check, vjp=(None,),
+    bind=_truth_binder("all", True),
     doc="Whether all elements are true; True of none.",
     example=">>> sg.all(np.array([[True, False], [True, True]]), axis=1)\narray([False,  True])",
 )  # fmt: skip
@@ -281,11 +382,14 @@ def _variance_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
         keepdims: bool = False,
         *,
         correction: int = 0,
+        ddof: int | None = None,
         dim: Any = None,
         keepdim: bool = False,
     ) -> tuple[Sequence[Any], Attrs]:
         operands, attrs = plain(x, axis, keepdims, dim=dim, keepdim=keepdim)
-        return operands, attrs | {"correction": correction}
+        if ddof is not None and correction:
+            raise OptionError(f"{name}: correction={correction} and ddof={ddof} are one argument")
+        return operands, attrs | {"correction": correction if ddof is None else ddof}
 
     return bind
 
@@ -321,7 +425,7 @@ var = composite(
     "var", _var, evaluate=_var_numpy, bind=_variance_bind("var"), vjp=(_var_vjp,), saves=("a",),
     floating=True,
     batching=shifted, sweep="reduction",
-    doc="The mean squared distance to the mean, divided by n - correction (NumPy's default 0).",
+    doc="The mean squared distance to the mean, divided by n - correction (NumPy's ddof; 0).",
     example=">>> sg.var(np.array([1.0, 3.0]), correction=1)\nnp.float64(2.0)",
 )  # fmt: skip
 

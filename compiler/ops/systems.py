@@ -6,6 +6,7 @@ Matrices are the last two axes of an operand; the axes before count them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from compiler.core.dims import Dim
 from compiler.core.errors import LinAlgError, ShapeError
 from compiler.core.lowering import Host
-from compiler.core.op import Op, Rule, register
+from compiler.core.op import Attrs, Op, Rule, register
 from compiler.core.types import (
     TensorType,
     broadcast_shapes,
@@ -25,13 +26,14 @@ from compiler.core.types import (
 from compiler.core.values import Value
 from compiler.ops.arithmetic import negative
 from compiler.ops.batching import aligned, unchanged
-from compiler.ops.comparison import equal, greater_equal, where
+from compiler.ops.comparison import equal, greater_equal, less_equal, where
 from compiler.ops.declare import as_operand, unbroadcast
 from compiler.ops.linalg import matmul
 from compiler.ops.reduction import positions, sum
 from compiler.ops.shape import expand_dims, squeeze, swapaxes
+from compiler.reference.triangular import solve_triangular as solved_triangular
 
-__all__ = ["cholesky", "det", "inv", "pinv", "slogdet", "solve"]
+__all__ = ["cholesky", "det", "inv", "pinv", "slogdet", "solve", "solve_triangular"]
 
 
 def require_matrices(name: str, *types: TensorType) -> None:
@@ -129,20 +131,25 @@ inv: Op = matrix_op(
 )  # fmt: skip
 
 
-def _solve_type(a: TensorType, b: TensorType) -> TensorType:
-    require_square("solve", a)
-    require_matrices("solve", b)
-    dtype = require_same_dtype("solve", a, b)
-    if unify(a.shape[-1], b.shape[-2]) is None:
-        raise ShapeError(
-            f"solve: {a} and {b}: {a.shape[-1]} unknowns, {b.shape[-2]} right-hand rows"
+def _system_type(name: str) -> Callable[..., TensorType]:
+    """The type rule of an op that solves A X = B."""
+
+    def infer_type(a: TensorType, b: TensorType, **attrs: object) -> TensorType:
+        require_square(name, a)
+        require_matrices(name, b)
+        dtype = require_same_dtype(name, a, b)
+        if unify(a.shape[-1], b.shape[-2]) is None:
+            raise ShapeError(
+                f"{name}: {a} and {b}: {a.shape[-1]} unknowns, {b.shape[-2]} right-hand rows"
+            )
+        batch = broadcast_shapes(
+            f"{name}: {a} and {b}: leading axes",
+            TensorType(a.shape[:-2], dtype),
+            TensorType(b.shape[:-2], dtype),
         )
-    batch = broadcast_shapes(
-        f"solve: {a} and {b}: leading axes",
-        TensorType(a.shape[:-2], dtype),
-        TensorType(b.shape[:-2], dtype),
-    )
-    return TensorType(batch + b.shape[-2:], dtype)
+        return TensorType(batch + b.shape[-2:], dtype)
+
+    return infer_type
 
 
 def _solve_by_a(g: object, o: object, a: object, b: object) -> Any:
@@ -153,7 +160,7 @@ def _solve_by_a(g: object, o: object, a: object, b: object) -> Any:
 solve_matrices: Op = register(
     Op(
         name="solve",
-        infer_type=_solve_type,
+        infer_type=_system_type("solve"),
         evaluate=lambda a, b: computed_or_failing("solve", np.linalg.solve, "is singular", a, b),
         vjp=(
             _solve_by_a,
@@ -185,6 +192,48 @@ def solve(a: object, b: Any) -> Any:
         return solve_matrices(a, b)
     found = solve_matrices(a, expand_dims(b, 1))
     return squeeze(found, found.ndim - 1)
+
+
+def _solve_triangular_by_a(g: Any, o: object, a: Any, b: object, *, upper: bool) -> Any:
+    slope = solve_triangular(transposed(a), g, upper=not upper)
+    whole = negative(matmul(slope, transposed(o)))
+    read = less_equal if upper else greater_equal
+    places = positions(a, a.ndim - 2), positions(a, a.ndim - 1)
+    return unbroadcast(where(read(*places), whole, 0), a)
+
+
+def _solve_triangular_by_b(g: Any, o: object, a: Any, b: object, *, upper: bool) -> Any:
+    return unbroadcast(solve_triangular(transposed(a), g, upper=not upper), b)
+
+
+def _solve_triangular_bind(a: object, b: object, *, upper: bool = False) -> tuple[Any, Attrs]:
+    return (as_operand(a), as_operand(b)), {"upper": upper}
+
+
+solve_triangular: Op = register(
+    Op(
+        name="solve_triangular",
+        infer_type=_system_type("solve_triangular"),
+        evaluate=lambda a, b, *, upper: computed_or_failing(
+            "solve_triangular", partial(solved_triangular, upper=upper), "is singular", a, b
+        ),
+        vjp=(_solve_triangular_by_a, _solve_triangular_by_b),
+        saves=("ao", "a"),
+        checked=True,
+        lowering=Host(),
+        promotes=slice(None),
+        floating=True,
+        batching=aligned,
+        bind=_solve_triangular_bind,
+        doc="X with A X = B, where A are lower triangles, or upper ones: (..., n, n), (..., n, k) "
+        "-> (..., n, k). What is on the other side of the diagonal is not read. LinAlgError where "
+        "a number on the diagonal is 0.",
+        example=">>> sg.linalg.solve_triangular(np.array([[2.0, 9.0], [2.0, 4.0]]), "
+        "np.array([[2.0], [10.0]]))\n"
+        "array([[1.],\n"
+        "       [2.]])",
+    )
+)
 
 
 def _cofactors(a: Any) -> Any:
@@ -264,8 +313,9 @@ def _cholesky_vjp(g: object, o: object, a: object) -> Any:
     # Murray, Differentiation of the Cholesky decomposition, 2016
     inner = where(triangle(o), matmul(transposed(o), g), 0)
     inner = where(diagonal(o), inner * 0.5, inner)
-    inverse = inv(o)
-    found = matmul(matmul(transposed(inverse), inner), inverse)
+    upper = transposed(o)
+    half = solve_triangular(upper, inner, upper=True)
+    found = solve_triangular(upper, transposed(half), upper=True)
     return (found + transposed(found)) * 0.5
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from compiler.core import fork
 from compiler.core.options import Options
 from compiler.core.values import Tree
+from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition
 from compiler.runtime.sizes import Feed
 
@@ -54,3 +55,12 @@ def look_again(runner: Compiled, args: Sequence[object], kwargs: Mapping[str, Tr
     rewrites = rule_names() - options.disabled
     parts = runner.definition, runner.feeds, runner.name
     return replay(*parts, args, kwargs, lowered, rewrites)
+
+
+def line_of(definition: Definition, options: Options, number: int) -> str:
+    """The user's line of a node of the kernel."""
+    with fork.importing:
+        from compiler.driver import lower
+
+    graph, node = lower(graph_of(definition), options)[1].located(number)
+    return str(graph.nodes[node]["source"])

@@ -22,8 +22,10 @@ from compiler.graph.state import State, holding
 from compiler.graph.strided import Order, view_inputs
 from compiler.llvm.watch import BUSY
 from compiler.ops.effects import quiet
+from compiler.runners.again import line_of, look_again
 from compiler.runners.runner import Mode
 from compiler.runners.strided import MOST_KERNELS, Strided, compile_strided, order_of
+from compiler.runners.workspace import Workspace, limited
 from compiler.runtime import threads
 from compiler.runtime.arguments import (
     as_inputs,
@@ -33,7 +35,7 @@ from compiler.runtime.arguments import (
     is_fed_out,
 )
 from compiler.runtime.background import Compilation
-from compiler.runtime.blas import find_blas, limit_threads
+from compiler.runtime.blas import find_blas
 from compiler.runtime.cache.loader import Trampolines, tiles_address
 from compiler.runtime.host import HostStep
 from compiler.runtime.launch_plan import LaunchPlan, Layout
@@ -46,20 +48,11 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from compiler.codegen.kernel import Kernel
+    from compiler.inspect.loss import Loss
     from compiler.inspect.lost import Lost
     from compiler.inspect.replay import Replay
 
 REMEMBERED = 128  # layouts for different sizes
-
-
-@dataclass(slots=True, eq=False)
-class Workspace:
-    """The table and the arena of one call at a time, set up for one layout."""
-
-    table: Array
-    arena: Array | None = None
-    layout: Layout | None = None
-    hosts: Sequence[HostStep] = ()
 
 
 Told: TypeAlias = "tuple[CompiledRunner, Sequence[object]]"
@@ -83,6 +76,7 @@ class CompiledRunner:
         call, fill: those of `native`, which limit the BLAS to `threads` if it has to be told.
         idle: the workspaces that no call uses.
         lost: who is told of calls that give inf or nan, if `options` say so.
+        loss: who looks at results that are one number, and inf or nan; None if nobody does.
     """
 
     definition: Definition
@@ -107,6 +101,7 @@ class CompiledRunner:
     )
     _fixed: list[Any] | None = None
     lost: Lost | None = field(default=None, init=False)
+    loss: Loss | None = field(default=None, init=False)
     _guards: Any = field(init=False)  # how many variables there are, their guards' addresses
 
     def __post_init__(self) -> None:
@@ -186,6 +181,7 @@ class CompiledRunner:
     def run(self, args: Sequence[object], kwargs: dict[str, Tree]) -> Tree:
         """The results of a call with these arguments, `out` among them; `kwargs` is taken over."""
         given = None
+        begins = False
         if kwargs:
             if "out" in kwargs and not self._is_fed_out:
                 out = kwargs.pop("out")
@@ -198,15 +194,18 @@ class CompiledRunner:
             workspace = self.idle.pop()
         except IndexError:
             workspace = self.new_workspace()
+            begins = self.loss is not None and self.loss.begin(self.definition, self.states)
         try:
             if given is None:
                 results = self.call(workspace.table, *args)
-                if results.__class__ is int:
+                if results.__class__ is not list:
                     results = self.run_checked(workspace, args, results)
             else:
                 results = self.fill(workspace.table, *args, *given)
         finally:
             self.idle.append(workspace)
+            if begins and self.loss is not None:
+                self.loss.end()
         if given is None:
             return self.restructure(results)
         if results.__class__ is int:
@@ -241,15 +240,22 @@ class CompiledRunner:
         finally:
             self.idle.append(workspace)
 
-    def run_checked(self, workspace: Workspace, args: Sequence[object], status: int) -> list[Array]:
-        """Validate the inputs, set the workspace up for their sizes, and run after `status`."""
+    def run_checked(
+        self, workspace: Workspace, args: Sequence[object], status: int | tuple[Array, ...]
+    ) -> list[Array]:
+        """Validate the inputs, set the workspace up for their sizes, and run after `status`.
+
+        A tuple has results, one of which is a number that is inf or nan.
+        """
+        if isinstance(status, tuple):
+            return self._seen(status, args)
         inputs = as_inputs(self.name, self.feeds, args)
         ran = has_run(status)
         if workspace.layout is not None:  # Python's numbers, say, where the sizes are as before
             with quiet(ran):
                 results = self.call(workspace.table, *inputs)
             if results.__class__ is not int:
-                return results
+                return self._seen(results, inputs)
             ran = ran or has_run(results)
         kernel, arrays, sizes = self.suited(inputs)
         layout = kernel._layout_for(sizes)
@@ -306,7 +312,7 @@ class CompiledRunner:
 
     def run_held(self, workspace: Workspace, arrays: Sequence[object]) -> list[Array]:
         """The same in a thread that holds the variables."""
-        return self._checked(workspace, self._unguarded(workspace, self.call, arrays))
+        return list(self._checked(workspace, self._unguarded(workspace, self.call, arrays)))
 
     def _entered(
         self, workspace: Workspace, trampoline: Trampoline, arrays: Sequence[object], told: Told
@@ -322,7 +328,16 @@ class CompiledRunner:
         if isinstance(results, int) and results == NOT_FINITE:
             with quiet(has_run(results)):
                 results = self._looked_into(workspace, trampoline, arrays, *told)
-        return self._checked(workspace, results)
+        results = self._checked(workspace, results)
+        return results if results.__class__ is list else told[0]._seen(results, told[1])
+
+    def _seen(self, results: Sequence[Array], args: Sequence[object]) -> list[Array]:
+        """The results of a call as a list, looked at if they come as a tuple."""
+        if isinstance(results, list):
+            return results
+        if self.loss is not None:
+            self.loss.lost(self, args, results)
+        return list(results)
 
     def _looked_into(
         self,
@@ -348,8 +363,6 @@ class CompiledRunner:
 
     def replay(self, args: Sequence[object], kwargs: Mapping[str, Tree]) -> Replay:
         """A call once more, op by op, on the variables as they are; nothing is updated."""
-        from compiler.runners.again import look_again
-
         return look_again(self, args, kwargs)
 
     def unchecked(self) -> CompiledRunner:
@@ -358,7 +371,7 @@ class CompiledRunner:
             return self
         return self.compile(self.definition, self.name, replace(self.options, on_nonfinite=None))
 
-    def _checked(self, workspace: Workspace, results: Any) -> list[Any]:
+    def _checked(self, workspace: Workspace, results: Any) -> Any:
         if not isinstance(results, int):
             return results
         if results > 0:
@@ -387,7 +400,7 @@ class CompiledRunner:
         """Make the objects that the program calls."""
         launch_plan, table = self.launch_plan, workspace.table
         sizes = {atom: int(table[at]) for atom, at in launch_plan.unknowns}
-        line = partial(_line, self.definition, self.options)
+        line = partial(line_of, self.definition, self.options)
         workspace.hosts = [HostStep(call, table, sizes, line) for call in launch_plan.hosts]
         for call, step in zip(launch_plan.hosts, workspace.hosts, strict=True):
             table[call.at], table[call.at + 1] = id(step), process_address()
@@ -417,8 +430,8 @@ class CompiledRunner:
                 words[at] = blas.gemm[name] if name in blas.gemm else tiles_address(name)
             threads.share_products(blas.control)
             if self.threads is not None and not threads.hold_products():
-                self.call = _limited(self.native.call, self.threads)
-                self.fill = _limited(self.native.fill, self.threads)
+                self.call = limited(self.native.call, self.threads)
+                self.fill = limited(self.native.fill, self.threads)
             pool = pool if blas.is_native else 0
         words[launch_plan.own] = words.ctypes.data
         if launch_plan.lost is not None:
@@ -479,22 +492,3 @@ class CompiledRunner:
         for at, size in layout.checked:
             workspace.table[at] = size
         workspace.layout = layout
-
-
-def _limited(trampoline: Trampoline, count: int) -> Trampoline:
-    """A trampoline for whose time the BLAS uses at most `count` threads."""
-
-    def limited(table: object, *arrays: object) -> Any:
-        with limit_threads(count):
-            return trampoline(table, *arrays)
-
-    return limited
-
-
-def _line(definition: Definition, options: Options, number: int) -> str:
-    """The user's line of a node of the kernel."""
-    with fork.importing:
-        from compiler.driver import lower
-
-    graph, node = lower(graph_of(definition), options)[1].located(number)
-    return str(graph.nodes[node]["source"])

@@ -20,7 +20,7 @@ import numpy as np
 
 from compiler.core.once import Once
 from compiler.core.types import DType
-from compiler.llvm.trampoline_words import CONSTANTS, PYTHON_FUNCTIONS, Fields
+from compiler.llvm.trampoline_words import CONSTANTS, EXPONENTS, PYTHON_FUNCTIONS, Fields
 from compiler.llvm.watch import REJECTED
 from compiler.runtime.signals import process_address, words_of_a_call
 
@@ -58,6 +58,8 @@ def native_trampoline(
 ) -> Trampoline:
     """A builtin function `(table, *inputs) -> list of outputs, or an int` around a program.
 
+    Where an output of no axes is inf or nan, it gives a tuple of them.
+
     Args:
         code: the address of the machine code of the trampoline.
         inputs: those that are written come last.
@@ -74,12 +76,15 @@ def native_trampoline(
         len(inputs),
         sum(one.written for one in inputs),
         len(outputs),
+        len(_numbers(outputs)),
     ]
     for one in inputs:
         flags = FIELDS.writable if one.written else FIELDS.required
         constants += (one.at, one.ndim, _kind(one.dtype), one.dtype.itemsize, flags)
     for one in outputs:
         constants += (one.at, one.ndim, id(_canonical(one.dtype)))
+    for one in _numbers(outputs):
+        constants += (one.at, one.dtype.itemsize)
     words = np.array([*constants, *program], np.int64)
     words[CONSTANTS.index("program")] = words[len(constants) :].ctypes.data
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
@@ -127,9 +132,22 @@ def python_trampoline(
             results.append(made)
         unlocked, guards = table[unlocks : unlocks + 2].tolist()
         watch = words_of_a_call(unlocked, guards, process_address())
-        return run_program(words.ctypes.data, table.ctypes.data, watch.ctypes.data) or results
+        status = run_program(words.ctypes.data, table.ctypes.data, watch.ctypes.data)
+        if status:
+            return status
+        return results if all(np.isfinite(results[i]) for i in numbers) else tuple(results)
 
+    numbers = [i for i, one in enumerate(outputs) if one in _numbers(outputs)]
     return trampoline
+
+
+def _numbers(outputs: Sequence[Argument]) -> list[Argument]:
+    """The outputs that are one floating-point number."""
+    return [
+        one
+        for one in outputs
+        if not one.ndim and one.dtype.kind == "f" and one.dtype.itemsize in EXPONENTS
+    ]
 
 
 def are_apart(given: Sequence[object], taken: Sequence[object]) -> bool:

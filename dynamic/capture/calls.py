@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from compiler.core.errors import CaptureError
 from compiler.core.protocols import CompiledFunction, CompiledPullback
-from dynamic.capture.effects import Effects, requires
+from dynamic.capture.effects import Call, Effects, requires
 from dynamic.core.errors import AutogradError, DeferredError
 from dynamic.core.spec import Spec
 from dynamic.func.tracer import Tracer
@@ -85,12 +85,35 @@ def perform(function: CompiledFunction, effects: Effects, given: Sequence[Any]) 
             "optimizer, is called inside of a transform of dynamic.func: call the function itself"
         )
     effects.check(operands)
-    results = call(function, operands, effects.written)
+    if effects.breaks:
+        results = _in_stages(function, effects, operands)
+    else:
+        results = call(function, operands, effects.written)
     if effects.freed and recording() and any(map(requires, operands)):
         for i in effects.freed:
             array = results[i]._array
             results[i]._node = Failing(array, AutogradError(FREED), f"{function.name}Backward")
     return effects.finish(operands, results, given)
+
+
+def _in_stages(function: CompiledFunction, effects: Effects, operands: Sequence[Any]) -> list[Any]:
+    """The results of a function that reads parameters after steps of optimizers.
+
+    The steps are done but for those after the last stage.
+    """
+    found: dict[int, Any] = {}
+    kept: dict[int, Any] = {}
+    ends = iter(effects.breaks)
+    done = 0
+    results: list[Any] = []
+    for stage in function.stages:
+        found |= {i: wrap(array) for i, array in stage.run(arrays(operands), kept)}
+        results = [found.get(i) for i in range(function.outputs)]
+        end = next(ends, done)
+        for step in effects.steps[done:end]:
+            step(Call(operands, results))
+        done = end
+    return results
 
 
 def arrays(operands: Sequence[object]) -> list[Any]:
@@ -179,6 +202,14 @@ class CallNode(GraphNode):
                 tensor._counter = counters[i]
             operands.append(tensor)
         return call(self._reverse.pullback, [*as_tensors(cotangents), *operands])
+
+    def biases(self) -> Mapping[int, Sequence[int]]:
+        """The operands that are only added to products with others, each with these."""
+        return self._reverse.biases
+
+    def lost_at(self) -> tuple[str, str] | None:
+        """Where the last call that gave a loss of inf or nan made it so: the line, and what."""
+        return self._reverse.lost_at()
 
     def places(self) -> tuple[int, ...]:
         """The operands that require grad."""

@@ -12,12 +12,24 @@ from compiler import ops
 from compiler.core.dims import Dim, Size
 from compiler.core.refusals import place_of, raised_by_user, refuse, refuse_effect, user_place
 from compiler.core.types import Shape, mapped
-from compiler.graph.expression import Expression
+from compiler.core.watching import note
+from compiler.graph.expression import Expression, constant, construct
 from compiler.graph.scope import scope
 from compiler.graph.traversal import ancestors
 from compiler.ops import leaves
 from compiler.transforms.autodiff import depending_on
-from dynamic.capture.effects import Assign, Do, Draw, Effects, Step, View, Write, requires
+from dynamic.capture.effects import (
+    Assign,
+    Do,
+    Draw,
+    Effects,
+    Late,
+    SetTraining,
+    Step,
+    View,
+    Write,
+    requires,
+)
 from dynamic.capture.gradients import Gradients
 from dynamic.capture.traced import Traced, class_of
 from dynamic.func.tracer import Level
@@ -52,15 +64,21 @@ class Capture:
         self._inputs, self._given, self._count = list(inputs), list(given), len(inputs)
         self._held = {id(one): i for i, one in enumerate(given) if held[i]}
         self._traced: dict[int, Any] = {}
+        self._places: dict[int, int] = {}
         self._draws: list[tuple[Draw, Expression]] = []
         self._asked: dict[int, bool] = {}
         self._recording: bool | None = None
         self._written: dict[int, bool] = {}
         self._assigned: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
         self._values: dict[tuple[int, str], Any] = {}
+        self._trained: dict[int, tuple[dict[str, Any], bool, bool]] = {}
         self._steps: list[Step] = []
         self._outputs: list[Expression] = []
-        self._stepped: dict[int, str] = {}
+        self._stepped: dict[int, int] = {}
+        self._renewed: dict[int, int] = {}
+        self._late: dict[int, Late] = {}
+        self._later: dict[int, list[Expression]] = {}
+        self._breaks: list[int] = []
         self.modules: list[Any] = []
 
     @contextmanager
@@ -88,6 +106,15 @@ class Capture:
         """A tensor that is made inside, of this value."""
         return Traced.made(np.asarray(array))
 
+    def filled(self, number: Any, shape: Shape) -> Any:
+        """A tensor that is made inside, with one number in a shape of unknown sizes."""
+        return Traced.made(ops.broadcast_to(constant(number), shape))
+
+    def counted(self, size: Size, dtype: Any) -> Any:
+        """A tensor that is made inside: the numbers from 0 up to a size that is not known."""
+        found = construct(leaves.iota, (), {"size": size})
+        return Traced.made(found if found.dtype == dtype else ops.astype(found, dtype))
+
     # what it reads
 
     def enter(self, cls: Any, expression: Expression, outside: bool) -> Any:
@@ -96,6 +123,7 @@ class Capture:
         result._body = self.top
         place = next(i for i, one in enumerate(self._inputs) if one is expression)
         self._traced[place] = result
+        self._places[id(result)] = place
         return result
 
     def lifted(self, tensor: Any) -> Any:
@@ -123,15 +151,24 @@ class Capture:
 
     def place_of(self, x: Traced) -> int | None:
         """Which operand it is, if it is one."""
-        return next((i for i, one in self._traced.items() if one is x), None)
+        return self._places.get(id(x))
 
     def tensor_at(self, place: int) -> Any:
         """The tensor that was an operand when the function was captured."""
         return self._given[place]
 
+    @property
+    def inputs(self) -> list[Expression]:
+        """What the operands are in the graph, as far as they are known."""
+        return list(self._inputs)
+
     def input_at(self, place: int) -> Expression:
-        """What an operand is in the graph."""
-        return self._inputs[place]
+        """What an operand is in the graph, as it is now."""
+        return self._inputs_at(place)[-1]
+
+    def _inputs_at(self, place: int) -> list[Expression]:
+        """What an operand is, and became by the steps of optimizers."""
+        return [self._inputs[place], *self._later.get(place, ())]
 
     def draw(self, method: str, args: tuple[Any, ...], shape: Shape, options: Any) -> Any:
         """Random numbers, drawn anew at each call."""
@@ -163,21 +200,22 @@ class Capture:
         answer = self._asked[place] = requires(self._given[place])
         return answer
 
-    def floating_operands(self, nodes: Sequence[Expression]) -> list[tuple[int, Any]]:
-        """The operands among some expressions that may require grad."""
+    def floating_operands(self, nodes: Sequence[Expression]) -> list[tuple[int, Any, Expression]]:
+        """The operands among some expressions that may require grad, with what they are there."""
         present = {node.serial for node in nodes}
         return [
-            (place, x)
+            (place, x, one)
             for place, x in self._traced.items()
-            if self._inputs[place].serial in present and self._inputs[place].dtype.kind == "f"
+            for one in self._inputs_at(place)
+            if one.serial in present and one.dtype.kind == "f"
         ]
 
     def outside_requires(self, expression: Expression) -> bool:
         """Whether a value depends, for gradients, on an operand that requires grad."""
         nodes = ancestors([expression])
         return any(
-            expression.serial in depending_on(nodes, [self._inputs[place]]) and self.requires(place)
-            for place, _ in self.floating_operands(nodes)
+            expression.serial in depending_on(nodes, [one]) and self.requires(place)
+            for place, _, one in self.floating_operands(nodes)
         )
 
     def records(self) -> bool:
@@ -213,6 +251,12 @@ class Capture:
         self._assigned[id(table), name] = table, before
         self._values[id(table), name] = value
 
+    def sets_training(self, table: dict[str, Any], value: bool) -> None:
+        """Note that a module is about to be set to training or evaluation."""
+        note(table, "training")
+        before = self._trained.get(id(table), (table, table["training"], value))[1]
+        self._trained[id(table)] = table, before, value
+
     def do(self, function: Callable[[], object], what: str) -> None:
         """Note what is called when the results are there, after all that is pending."""
         if self.body is not self.top:
@@ -221,24 +265,45 @@ class Capture:
         self.add(Do(function))
 
     def step(self, optimizer: Any, function: Callable[[], object]) -> None:
-        """Note a step of an optimizer: from then on its parameters are not known."""
-        for group in optimizer.param_groups:
-            for param in group["params"]:
-                self.lifted(param)
+        """Note a step of an optimizer: from then on its parameters are others."""
+        params = [param for group in optimizer.param_groups for param in group["params"]]
+        for param in params:
+            self.lifted(param)
         self.do(function, "steps an optimizer")
-        place = user_place()
-        for group in optimizer.param_groups:
-            self._stepped.update({id(param): place for param in group["params"]})
+        self._stepped.update({id(param): len(self._steps) for param in params})
 
     def check_current(self, x: Traced) -> None:
-        """Refuse to read an operand that an optimizer has changed."""
-        if self._stepped:
-            place = self.place_of(x)
-            at = None if place is None else self._stepped.get(id(self._given[place]))
-            if at is not None:
+        """Let an operand that an optimizer has changed be an input of a stage after the step."""
+        place = self.place_of(x) if self._stepped else None
+        when = 0 if place is None else self._stepped.get(id(self._given[place]), 0)
+        if place is None or self._renewed.get(place, 0) >= when:
+            return
+        if self.body is not self.top:
+            refuse(
+                "reads a parameter that an optimizer has changed in a branch or the body of a loop",
+                "read it before that, such as by p.clone(), and use the copy there",
+            )
+        self._renewed[place] = when
+        if self._breaks[-1:] != [len(self._steps)]:
+            self._breaks.append(len(self._steps))
+        old = self._inputs[place]
+        self._late[len(self._inputs)] = Late(len(self._breaks), place)
+        attrs = leaves.leaf_attrs(old.shape, old.dtype, leaves.next_key())
+        name = f"{old.name} after step {len(self._breaks)}"
+        new = Expression(leaves.placeholder, (), attrs, name)
+        self._inputs.append(new)
+        self._given.append(self._given[place])
+        self._later.setdefault(place, []).append(new)
+        x.becomes(new)
+
+    def _check_stages(self, values: Sequence[Expression]) -> None:
+        """Refuse values of several stages that the tape would have to go through."""
+        for one in values:
+            if self._breaks and self.gradients.requires(one) and self.records():
                 refuse(
-                    f"reads a parameter after an optimizer has changed it ({at})",
-                    "let the step be the last that is done, and read it in the next call",
+                    "hands on a tensor with a history from a function that reads parameters after "
+                    "an optimizer has changed them",
+                    "hand it on with detach()",
                 )
 
     def output(self, expression: Expression) -> int:
@@ -270,6 +335,9 @@ class Capture:
         self.flush()
         for key, (table, _) in self._assigned.items():
             self.add(Assign(table, key[1], self.output(self._values[key].expression)))
+        for table, was, value in self._trained.values():
+            if value is not was:
+                self.add(SetTraining(table, value))
         views = self._views(values)
         freed = []
         made: list[Any] = []
@@ -291,6 +359,10 @@ class Capture:
                 freed.append(i)
                 result = ops.stop_gradient(result)
             made.append(result)
+        written = [one.result for one in self._steps if isinstance(one, Write) and one.recorded]
+        written += [one.result for one in self._steps if isinstance(one, Assign)]
+        self._check_stages([self._outputs[-1 - i] for i in written])
+        self._check_stages([one for one in made if isinstance(one, Expression)])
         effects = Effects(
             [one.shape for one in self._inputs[: self._count]],
             self._given[self._count :],
@@ -301,6 +373,8 @@ class Capture:
             self._steps,
             self._asked,
             self._recording,
+            self._late,
+            self._breaks,
         )
         return made, effects if effects else None
 
@@ -339,10 +413,14 @@ class Capture:
     def close(self) -> None:
         """Put back what was assigned to modules, and let go of the operands."""
         self.level.open = False
+        for table, was, _ in self._trained.values():
+            table["training"] = was
         for (_, name), (table, before) in self._assigned.items():
             if not isinstance(before, Traced):  # those of `held` modules are put back elsewhere
                 table[name] = before
-        for one in (self._given, self._held, self._traced, self._assigned, self._values):
+        for one in (
+            self._given, self._held, self._traced, self._places, self._assigned, self._values,
+        ):  # fmt: skip
             one.clear()
 
     # what it refuses

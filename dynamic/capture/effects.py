@@ -8,7 +8,7 @@ are results behind those of the caller, with a list of steps that say where they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -22,6 +22,8 @@ from compiler.core.op import Attrs, Op
 from compiler.core.types import Shape, mapped
 from dynamic.tape.engine import run
 from dynamic.tape.grad_mode import no_grad, recording
+from dynamic.tape.gradients import look_at_step
+from dynamic.tape.noted import waiting
 from dynamic.tensors.inplace import check_writable
 from dynamic.tensors.random_numbers import generator
 from dynamic.tensors.tensor import Tensor
@@ -94,6 +96,18 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
+class SetTraining:
+    """A module is set to training, or to evaluation."""
+
+    table: dict[str, Any]
+    training: bool
+
+    def __call__(self, call: Call) -> None:
+        """Set it."""
+        self.table["training"] = self.training
+
+
+@dataclass(frozen=True, slots=True)
 class SetGrad:
     """The gradient of an operand becomes a result, or None."""
 
@@ -109,13 +123,19 @@ class SetGrad:
 
 @dataclass(frozen=True, slots=True)
 class Backward:
-    """A reverse pass goes on outside: from operands, with results as their cotangents."""
+    """A reverse pass goes on outside: from operands, with results as their cotangents.
+
+    `biases`: the operands that are only added to products with others, each with these.
+    """
 
     pairs: tuple[tuple[int, int], ...]
     retain: bool
+    biases: Mapping[int, Sequence[int]]
 
     def __call__(self, call: Call) -> None:
         """Run it."""
+        if waiting:
+            look_at_step(call.operands, [i for i, _ in self.pairs], self.biases)
         roots = [(call.operands[i]._node, call.results[j]._array) for i, j in self.pairs]
         run(tuple(roots), self.retain, False)
 
@@ -147,6 +167,13 @@ class View(NamedTuple):
     ops: tuple[tuple[Op, Attrs, bool], ...]
 
 
+class Late(NamedTuple):
+    """An operand that is read only in a later stage than the first, 0, and which other it is."""
+
+    stage: int
+    place: int
+
+
 class Effects:
     """See the module.
 
@@ -162,6 +189,8 @@ class Effects:
         recording: whether the thread recorded, if that was asked; else None.
         writes: the steps that overwrite an operand.
         written: these operands.
+        late: operands that are read only in a later stage than the first.
+        breaks: how many steps are done before each of these stages.
     """
 
     def __init__(
@@ -175,7 +204,10 @@ class Effects:
         steps: Sequence[Step],
         required: dict[int, bool],
         recording: bool | None,
+        late: Mapping[int, Late],
+        breaks: Sequence[int],
     ) -> None:
+        self.late, self.breaks = dict(late), tuple(breaks)
         self.inputs, self.lifted, self.draws = tuple(inputs), tuple(lifted), tuple(draws)
         self.results, self.views, self.freed = results, tuple(views), frozenset(freed)
         self.steps, self.required, self.recording = tuple(steps), required, recording
@@ -204,6 +236,8 @@ class Effects:
     def operands(self, given: Sequence[Any]) -> list[Any]:
         """All operands of a call: the caller's, the surroundings, and random numbers."""
         found = [*given, *self.lifted]
+        for i, one in self.late.items():
+            found[i] = found[one.place]
         if self.draws:
             sizes = self._sizes(given)
             found += [draw.array(sizes) for draw in self.draws]
@@ -227,13 +261,16 @@ class Effects:
         for step in self.writes:
             if step.recorded and isinstance(operands[step.operand], Tensor):
                 check_writable(operands[step.operand])
-        arrays = [getattr(one, "_array", one) for one in operands]
+        arrays = [
+            None if i in self.late else getattr(one, "_array", one)
+            for i, one in enumerate(operands)
+        ]
         before = self._apart or [None] * len(arrays)
         for i, (array, known) in enumerate(zip(arrays, before, strict=True)):
             if array is known or not isinstance(array, np.ndarray):
                 continue
             for j in range(len(arrays)) if i in self.written else self.written:
-                if i != j and np.may_share_memory(array, arrays[j]):
+                if i != j and j not in self.late and np.may_share_memory(array, arrays[j]):
                     raise CaptureError(
                         f"operands {min(i, j)} and {max(i, j)} of a captured function share "
                         "memory, and it changes one of them in place: clone() the other"
@@ -243,9 +280,9 @@ class Effects:
     def finish(
         self, operands: Sequence[Any], results: list[Any], given: Sequence[Any]
     ) -> list[Any]:
-        """Do the steps of a call; the results of the caller."""
+        """Do the steps of a call, but for those before its last stage; the caller's results."""
         call = Call(operands, results)
-        for step in self.steps:
+        for step in self.steps[self.breaks[-1] if self.breaks else 0 :]:
             step(call)
         if self.views:
             sizes = self._sizes(given)

@@ -13,9 +13,13 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.refusals import refuse
+from compiler.core.watching import unwatched
+from compiler.graph.biases import biases_of
+from compiler.graph.definition import define
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.transforms.autodiff import cotangents_of, depending_on
+from compiler.transforms.zero_gradients import note_zeros
 from dynamic.capture.effects import Backward, SetGrad
 from dynamic.core.errors import AutogradError, DeferredError
 from dynamic.tape.grad_mode import record_if
@@ -80,6 +84,7 @@ class Gradients:
         """Whether an expression is that of a leaf made inside."""
         return serial in self._leaves
 
+    @unwatched
     def requires(self, expression: Expression) -> bool:
         """Whether a value depends, for gradients, on a leaf."""
         if expression.dtype.kind != "f":
@@ -91,6 +96,7 @@ class Gradients:
         found: bool = self._capture.outside_requires(expression)
         return found
 
+    @unwatched
     def pulled(
         self,
         outputs: Sequence[Any],
@@ -123,6 +129,7 @@ class Gradients:
         freed = [node for node in nodes if node.serial in self._freed]
         return bool(freed) and expression.serial in depending_on(nodes, freed)
 
+    @unwatched
     def backward(
         self, tensors: Sequence[Any], given: Any, retain: bool | None, create: bool, inputs: Any
     ) -> None:
@@ -142,6 +149,10 @@ class Gradients:
             )
         keep = create if retain is None else retain
         found = self.pulled(tensors, [target for _, target in wanted], seeds, keep)
+        if len(roots) == 1:
+            by = [target for (_, target), g in zip(wanted, found, strict=True) if g is not None]
+            results = [g for g in found if g is not None]
+            note_zeros(roots[0], by, ancestors(roots), results, implied=True)
         before = record_if(create)
         pairs = []
         try:
@@ -162,7 +173,8 @@ class Gradients:
         finally:
             record_if(before)
         if pairs:
-            capture.add(Backward(tuple(pairs), bool(keep)))
+            biases = biases_of(define(capture.inputs, roots))
+            capture.add(Backward(tuple(pairs), bool(keep), biases))
 
     def _accumulates(self, place: int | None) -> None:
         """Refuse what hooks of a leaf would do."""
@@ -175,6 +187,7 @@ class Gradients:
                 "remove them, or call backward() outside",
             )
 
+    @unwatched
     def _targets(
         self, nodes: Sequence[Expression], roots: set[int], inputs: Any
     ) -> list[tuple[Any, Expression]]:
@@ -186,8 +199,7 @@ class Gradients:
             given = [self._capture.lifted(one) for one in listed]
             return [(one, self.target(one)) for one in given]
         found = [(x, node) for node in nodes if (x := self._leaves.get(node.serial)) is not None]
-        for place, x in self._capture.floating_operands(nodes):
-            expression = self._capture.input_at(place)
+        for place, x, expression in self._capture.floating_operands(nodes):
             if depending_on(nodes, [expression]) & roots and self._capture.requires(place):
                 found.append((x, expression))
         return found

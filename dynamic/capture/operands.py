@@ -11,7 +11,7 @@ from compiler import ops
 from compiler.core.dims import Dim
 from compiler.core.op import Attrs, Op
 from compiler.core.refusals import refuse
-from compiler.graph.expression import Expression, Handle, as_expression, construct
+from compiler.graph.expression import Expression, Handle, as_expression, construct, note_promoted
 from compiler.ops import leaves
 from dynamic.core.dtypes import get_default_dtype, known_array, result_type
 from dynamic.tape.grad_mode import mode
@@ -81,7 +81,14 @@ def promoted(op: Op, operands: Sequence[Any]) -> list[Any]:
         if wanted is not None and value._array.dtype != wanted:
             value = _cast(op, value, wanted)
         tensors.append(value)
+    if dtype == np.float64 and any(one._array.dtype == np.float32 for one in _handles(operands)):
+        given = [one.expression if isinstance(one, Handle) else one for one in operands]
+        note_promoted(op, given, [one.expression for one in tensors])
     return tensors
+
+
+def _handles(operands: Sequence[Any]) -> list[Any]:
+    return [one for one in operands if isinstance(one, Handle)]
 
 
 def _as_bool(value: Any) -> Any:

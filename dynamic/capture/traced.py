@@ -7,11 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
+
 from compiler import ops
 from compiler.core.errors import OutOfRangeError, ShapeError, StaticGraphError
 from compiler.core.op import Attrs, Op, is_registered
 from compiler.core.refusals import by_user, refuse, remembered, user_place
 from compiler.core.types import is_static
+from compiler.core.watching import unwatched
 from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
 from compiler.ops.control import items
 from compiler.ops.regions import gradient_to
@@ -31,6 +34,14 @@ from dynamic.tensors.tensor import Tensor
 
 _new = object.__new__
 _plain_constant = Tensor.constant
+
+
+_PLAIN = (bool, int, float, np.ndarray)
+
+
+def _is_plain(operand: object) -> bool:
+    """Whether no method of a class of the user's makes a tensor of it."""
+    return type(operand) in _PLAIN or isinstance(operand, Handle | Tensor)
 
 
 class Link(NamedTuple):
@@ -120,6 +131,12 @@ class Traced(Handle, OnTape, Tracer, plain=False):
             mode.capture.check_current(self)
         return self._value
 
+    def becomes(self, value: Expression) -> None:
+        """Have another value from now on, as an optimizer has changed it."""
+        self._value = value
+        self._changed = user_place()
+        self._stamp += 1
+
     def _refuse_copy(self, changed: str) -> NoReturn:
         refuse(
             "reads a tensor after another, which may or may not be on its memory, was changed here",
@@ -144,6 +161,11 @@ class Traced(Handle, OnTape, Tracer, plain=False):
 
     def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         """The value of `op`: an expression, or an array if all operands are known."""
+        if all(map(_is_plain, operands)):
+            return self._unwatched(op, operands, attrs)
+        return self._value_of(op, operands, attrs)
+
+    def _value_of(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         if not operands:  # what gradient rules and compositions make of sizes alone
             return Traced.made(_expression(op, [], attrs))
         values = [settled(operand) for operand in operands]
@@ -168,6 +190,8 @@ class Traced(Handle, OnTape, Tracer, plain=False):
             sure = op is not ops.reshape and op is not eager_ops.contiguous
             link = Link(tensors[0], op, attrs, sure)
         return Traced.made(value, link)
+
+    _unwatched = unwatched(_value_of)
 
     @staticmethod
     def _several(op: Op, tensors: Sequence[Any], attrs: Attrs) -> tuple[Any, ...]:

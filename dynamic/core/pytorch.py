@@ -188,6 +188,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.rad2deg: PyTorchOp("Rad2Deg", in_place=("rad2deg",)),
     ops.inv: PyTorchOp("LinalgInvEx"),
     ops.solve_matrices: PyTorchOp("LinalgSolveEx"),
+    ops.solve_triangular: PyTorchOp("LinalgSolveTriangular"),
     ops.det: PyTorchOp("LinalgDet"),
     ops.logabsdet: PyTorchOp("LinalgSlogdet"),
     ops.cholesky_factor: PyTorchOp("LinalgCholeskyEx"),

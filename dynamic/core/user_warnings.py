@@ -6,6 +6,8 @@ import sys
 import warnings
 
 from compiler.graph.expression import is_own
+from dynamic.core.lint_level import MOST_PLACES, lost, state
+from dynamic.core.places import user_place
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
@@ -18,10 +20,37 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+class _Met:
+    """Matches what NumPy says of the values that ops compute, as message and module of a filter.
+
+    A filter matches the message first. Such a warning is about to be made when it does, which takes
+    several times as long as to note its place.
+    """
+
+    text = ""
+
+    def match(self, text: str) -> bool:
+        """Whether it is a message or the module of such a warning."""
+        if " encountered in " in text:
+            self.text = text
+            return True
+        met, self.text = self.text, ""
+        if not text.startswith(("dynamic.", "compiler.")):
+            return False
+        if met and state.level != "off":
+            if len(lost) >= MOST_PLACES:
+                lost.clear()
+            lost[user_place()] = met
+        return True
+
+
 class _Silence:
     """The filter that is in place, or None."""
 
     filter: object = None
+
+
+_met = _Met()
 
 
 def keep_silent() -> None:
@@ -29,11 +58,15 @@ def keep_silent() -> None:
 
     A filter does this, since to change NumPy's own setting takes as long as an op. Whoever sets
     filters, or imports this package where filters are put back, drops it; so what every program
-    calls puts it in place again.
+    calls puts it in place again. It notes what it silences, for a loss that turns out to be inf or
+    nan.
     """
     if not warnings.filters or warnings.filters[0] is not _Silence.filter:
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(dynamic|compiler)\.")
-        _Silence.filter = warnings.filters[0]
+        # filters are tuples of an action and what is asked `match`: patterns, or anything like them
+        action, _, category, _, line = warnings.filters[0]
+        _Silence.filter = (action, _met, category, _met, line)
+        warnings.filters[0] = _Silence.filter  # type: ignore[index]
 
 
 keep_silent()

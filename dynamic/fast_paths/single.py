@@ -7,6 +7,7 @@ from typing import Any
 
 from compiler import ops
 from compiler.core.op import Attrs, Op, all_ops
+from compiler.ops.arithmetic import is_flat
 from compiler.ops.declare import one_axis
 from compiler.reference import totals
 from compiler.reference.extremes import largest_of_all, smallest_of_all
@@ -14,6 +15,7 @@ from dynamic.core import eager_ops
 from dynamic.core.dtypes import F32, F64
 from dynamic.fast_paths.names import named_after
 from dynamic.kernels.dispatch import LARGE
+from dynamic.tape.noted import flat
 from dynamic.tape.tape import recipe
 from dynamic.tensors import dims
 from dynamic.tensors.tensor import PLAIN, Tensor, new_value
@@ -34,6 +36,24 @@ def unary(op: Op) -> Any:
             x = input._array
             if (x.dtype is F32 or x.dtype is F64) and x.size < LARGE:
                 return new_value(plan, input, evaluate(x), _NO_ATTRS)
+        return op.general(*operands, **options)
+
+    return named_after(op, function)
+
+
+def flat_unary(op: Op) -> Any:
+    """A function of each element whose derivative is 0 everywhere, which is noted for the lint."""
+    evaluate, plan = op.evaluate, recipe(op, (True,))
+
+    def function(*operands: Any, **options: object) -> Any:
+        if not options and len(operands) == 1 and type(operands[0]) in PLAIN:
+            (input,) = operands
+            x = input._array
+            if (x.dtype is F32 or x.dtype is F64) and x.size < LARGE:
+                result = new_value(plan, input, evaluate(x), _NO_ATTRS)
+                if type(result) is Tensor and result._maker is not None:
+                    flat.note(op.name, result._maker)
+                return result
         return op.general(*operands, **options)
 
     return named_after(op, function)
@@ -130,7 +150,9 @@ def _has_one_operand(op: Op) -> bool:
 
 
 UNARY: dict[Op, Any] = {
-    op: unary(op) for op in all_ops() if op.elementwise and op.bind is None and _has_one_operand(op)
+    op: (flat_unary if is_flat(op.rule(0)) else unary)(op)
+    for op in all_ops()
+    if op.elementwise and op.bind is None and _has_one_operand(op)
 }
 """The short way of an op that maps elements, as a function."""
 ALONG_AXIS: dict[Op, Any] = {

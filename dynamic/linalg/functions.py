@@ -21,7 +21,8 @@ def cholesky(input: object, upper: bool = False) -> Any:
 def cholesky_solve(B: object, L: object, upper: bool = False) -> Any:
     """X with A X = B, given the Cholesky factor L of A."""
     lower = transposed(L) if upper else L
-    return solving.solve(transposed(lower), solving.solve(lower, B))
+    half = solving.solve_triangular(lower, B, upper=False)
+    return solving.solve_triangular(transposed(lower), half, upper=True)
 
 
 def cholesky_inverse(L: object, upper: bool = False) -> Any:

@@ -56,11 +56,14 @@ def solve_triangular(
 ) -> Any:
     """As `solve`, for triangular matrices; `unitriangular` ones have ones on the diagonal."""
     require_square("linalg.solve_triangular", A)
-    triangle = A.triu() if upper else A.tril()
     if unitriangular:
-        diagonal = np.eye(A.shape[-1], dtype=np.bool_)
-        triangle = ops.where(diagonal, 1, triangle)
-    return solve(triangle, B, left=left)
+        A = ops.where(np.eye(A.shape[-1], dtype=np.bool_), 1, A)
+    if not left:
+        return transposed(solve_triangular(transposed(A), transposed(B), upper=not upper))
+    try:
+        return ops.solve_triangular(A, B, upper=upper)
+    except LinAlgError:
+        raise singular("torch.linalg.solve_triangular", "solver failed", A) from None
 
 
 def det(A: object) -> Any:

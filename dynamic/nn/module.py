@@ -262,6 +262,8 @@ class Module(Conversion, State):
                     f"assigns a tensor to {name!r} of a module, which is no buffer",
                     f"make it one with register_buffer({name!r}, ...)",
                 )
+            if paused and mode.capture is not None and name == "training":
+                mode.capture.sets_training(self.__dict__, value)
             super().__setattr__(name, value)
 
     def _require_init(self, what: str) -> None:

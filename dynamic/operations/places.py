@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import AxisError
-from compiler.core.op import Attrs, Op
+from compiler.core.op import Attrs, Op, Operand
 from dynamic.core.dtypes import require_index
 from dynamic.core.errors import AutogradError, SizeError
 from dynamic.core.results import Size
@@ -42,7 +42,15 @@ def put(input: Any, index: Any, source: object, accumulate: bool = False) -> Any
 
 def index_put(input: Any, indices: object, values: object, accumulate: bool = False) -> Any:
     """The input with `input[indices] = values`, or with them added."""
-    return input.clone().index_put_(indices, values, accumulate)
+    return _copy_for(values, input).index_put_(indices, values, accumulate)
+
+
+def _copy_for(source: Any, input: Any) -> Any:
+    """A copy of the input that the source can be written to: a tracer if the source is one."""
+    plain = not isinstance(source, Operand) or type(source) in PLAIN
+    if plain or type(input) not in PLAIN or source.dtype != input.dtype:
+        return input.clone()
+    return ops.where(False, ops.sum(source), input)
 
 
 def _scatter_op(name: str, cut: Any) -> Op:
@@ -88,7 +96,7 @@ def _scattered(op: Op, input: Any, src: Any, attrs: Attrs, part: Any) -> Any:
 def select_scatter(input: Any, src: object, dim: int, index: int) -> Any:
     """The input with `src`, of the shape that is left without the axis, at one index of an axis."""
     if type(input) not in PLAIN or type(src) not in PLAIN:
-        result = input.clone()
+        result = _copy_for(src, input)
         result.select(dim, index).copy_(src)
         return result
     axis = axis_of("select_scatter", dim, input.ndim)
@@ -108,7 +116,7 @@ def slice_scatter(
     axis = axis_of("slice_scatter", dim, input.ndim, of_number=False)
     key = (_ALL,) * axis + (slice(start, end, step),)
     if type(input) not in PLAIN or type(src) not in PLAIN:
-        result = input.clone()
+        result = _copy_for(src, input)
         result[key] = src
         return result
     return _scattered(_slice_scatter, input, src, {"key": key}, input.detach()[key])

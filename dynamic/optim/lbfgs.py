@@ -9,12 +9,13 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from dynamic.core.errors import AutogradError
+from dynamic.core.places import user_place
 from dynamic.optim.errors import GroupCountError
 from dynamic.optim.hyperparameters import LR, checked, number
 from dynamic.optim.line_search import Point, StrongWolfe
 from dynamic.optim.optimizer import Optimizer
 from dynamic.tape.grad_mode import enable_grad
-from dynamic.tape.versions import user_place
+from dynamic.tape.noted import allowing_lost
 from dynamic.tensors.tensor import wrap
 
 
@@ -142,7 +143,7 @@ class LBFGS(Optimizer):
         return point, used
 
     def _evaluate(self, closure: Callable[[], Any], d: object, step: float) -> Point:
-        with enable_grad():
+        with enable_grad(), allowing_lost:
             value = float(closure())
         g = self._gradient()
         return Point(step, value, g, float(g @ d))

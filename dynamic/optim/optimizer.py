@@ -12,13 +12,14 @@ from compiler.core.errors import OptionError
 from compiler.core.refusals import refuse
 from dynamic.core.dtypes import get_default_dtype
 from dynamic.core.errors import ArgumentError
+from dynamic.core.places import user_place
 from dynamic.core.user_warnings import warn
 from dynamic.optim.errors import AbstractMethodError
 from dynamic.optim.hooks import Hook, with_hooks
 from dynamic.optim.state import State
 from dynamic.tape.grad_mode import enable_grad, mode, paused
 from dynamic.tape.handles import Hooks, RemovableHandle
-from dynamic.tape.versions import user_place
+from dynamic.tape.noted import note_optimizer, optimizers
 from dynamic.tensors.tensor import Tensor, wrap
 
 
@@ -61,9 +62,11 @@ class Optimizer(State):
             raise OptionError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
+        note_optimizer(self)
 
     def _reset_hooks(self) -> None:
         super()._reset_hooks()
+        optimizers.add(self)  # also one that is unpickled
         self._step_pre_hooks, self._step_post_hooks = Hooks(), Hooks()
         # whether it was called since the first scheduler; and what `step` was then, if replaced
         self._step_called: bool | None = None

@@ -12,6 +12,7 @@ import numpy as np
 from dynamic.core.errors import AutogradError
 from dynamic.core.user_warnings import warn
 from dynamic.tape.nodes import noted
+from dynamic.tape.noted import lost_notes
 from dynamic.tape.observers import observe
 
 _OWN = tuple(str(Path(__file__).parents[2] / name) for name in ("dynamic", "compiler"))
@@ -118,9 +119,12 @@ def _check(node: Any, parts: Any) -> None:
     for place, (_, part) in zip(node.places(), parts, strict=True):
         array = getattr(part, "_array", part)
         if isinstance(array, np.ndarray) and np.isnan(array).any():
-            raise AutogradError(
+            error = AutogradError(
                 f"Function '{node.name()}' returned nan values in its {place}th output."
             )
+            for text in lost_notes:
+                error.add_note(text)
+            raise error
 
 
 def _warn(node: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,13 @@ from compiler.ops import astype
 from dynamic.core import provided
 from dynamic.core.eager_ops import stack
 from dynamic.core.errors import AutogradError
+from dynamic.core.lint_level import lost
 from dynamic.core.results import Size
 from dynamic.core.user_warnings import warn
 from dynamic.tape.engine import run
 from dynamic.tape.gradient_edge import GradientEdge
 from dynamic.tape.hooks import as_tensor
+from dynamic.tape.noted import waiting
 
 
 def backward(
@@ -59,9 +61,16 @@ def backward(
             node = tensors[0]._node
             array = getattr(tensors[0], "_array", node)
             if node is not None and not array.ndim:  # the usual case, the short way
+                value = array.item()
+                if waiting or lost or value - value:  # inf or nan
+                    look(node, value)
                 run(((node, np.array(1, array.dtype)),), retain, False)
                 return
-        run(_roots(tensors, grad_tensors, create_graph), retain, create_graph)
+        roots = _roots(tensors, grad_tensors, create_graph)
+        if (waiting or lost) and len(roots) == 1:
+            array = tensors[0]._array
+            look(roots[0][0], array.item() if array.size == 1 else 0.0)
+        run(roots, retain, create_graph)
         return
     roots = _roots(tensors, grad_tensors, create_graph)
     nodes = []
@@ -70,6 +79,22 @@ def backward(
         if not isinstance(tensor, GradientEdge):
             tensor.retain_grad()
     run(roots, retain, create_graph, nodes, True)
+
+
+def look(root: object, value: float) -> None:
+    """Have the lint look at a reverse pass before it begins."""
+    from dynamic.tape import lint
+
+    lint.look(root, value)
+
+
+def look_at_step(
+    operands: Sequence[object], reached: Sequence[int], biases: Mapping[int, Sequence[int]]
+) -> None:
+    """Have the lint look at a captured reverse pass before its gradients are accumulated."""
+    from dynamic.tape import lint
+
+    lint.look_at_step(operands, reached, biases)
 
 
 def grad(

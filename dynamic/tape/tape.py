@@ -16,17 +16,19 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Attrs, Op, Rule
+from compiler.ops.arithmetic import is_flat
 from dynamic.core.dtypes import DTYPES
 from dynamic.core.eager_ops import hardsigmoid, tied
 from dynamic.core.errors import AutogradError, MissingAttributeError
+from dynamic.core.places import line_of
 from dynamic.core.pytorch import BENT, node_name
 from dynamic.core.spec import Spec
 from dynamic.kernels.dispatch import cotangents
 from dynamic.tape.nodes import FREED, Failing, GraphNode, Output, PackHooks, next_number
+from dynamic.tape.noted import flat
 from dynamic.tape.observers import announce, observers
 from dynamic.tape.saved_tensors import Packed, saved_tensor
 from dynamic.tape.saved_values import saved_names, saved_value
-from dynamic.tape.versions import line_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Recipe:
         reduces: whether the cotangents of operands may be large, or much work, where that of the
             output is small.
         number: whether one of two operands is a Python number (for PyTorch's names).
+        flat: whether all cotangents are 0 everywhere.
     """
 
     op: Op
@@ -54,6 +57,7 @@ class Recipe:
     holds: bool
     reduces: bool
     number: bool = False
+    flat: bool = False
 
 
 def _reduces(op: Op) -> bool:
@@ -76,7 +80,7 @@ def recipe(op: Op, needs: tuple[bool, ...], number: bool = False) -> Recipe:
     positions = tuple(i for i, _ in steps)
     made = Recipe(
         op, steps, positions, op.vjp_arrays, keeps, "o" in letters, bool(letters),
-        _reduces(op), number,
+        _reduces(op), number, bool(steps) and all(is_flat(rule) for _, rule in steps),
     )  # fmt: skip
     _recipes[op, needs, number] = made
     return made
@@ -326,7 +330,12 @@ def record(
     if len(operands) == 1:
         edge = operands[0]._node
         plan = recipe(op, (edge is not None,))
-        return record_one(plan, attrs, edge, operands[0], result) if plan.steps else None
+        if not plan.steps:
+            return None
+        node = record_one(plan, attrs, edge, operands[0], result)
+        if plan.flat:
+            flat.note(op.name, node)
+        return node
     edges = tuple([operand._node for operand in operands])
     plan = recipe(op, tuple([edge is not None for edge in edges]), number)
     if not plan.steps:

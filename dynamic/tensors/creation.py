@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from compiler import ops
+from compiler.core.dims import Dim
 from compiler.core.errors import OptionError, ShapeError
+from compiler.core.types import is_static
 from dynamic.core.dtypes import (
     DTYPES,
     INT64,
@@ -22,6 +25,7 @@ from dynamic.core.dtypes import (
 from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.core.results import sizes_of
 from dynamic.core.user_warnings import keep_silent
+from dynamic.tape.grad_mode import mode, paused
 from dynamic.tensors.devices import check_device
 from dynamic.tensors.random_numbers import source_of
 from dynamic.tensors.tensor import Tensor, wrap
@@ -49,6 +53,18 @@ def _leaf(array: Any, requires_grad: bool) -> Tensor:
             )
         result.requires_grad = True
     return result
+
+
+def _filled(make: Callable[..., Any], shape: tuple[Any, ...], number: object, dtype: Any) -> Any:
+    """`make(shape, dtype=dtype)`; in a captured function of unknown sizes what stands for it."""
+    if paused and _is_unknown(shape):
+        return mode.capture.filled(np.asarray(number, dtype), shape)
+    return make(shape, dtype=dtype)
+
+
+def _is_unknown(sizes: tuple[Any, ...]) -> bool:
+    """Whether a size has no value yet, in a function that is captured."""
+    return mode.capture is not None and not is_static(sizes)
 
 
 def _float(dtype: object) -> np.dtype[Any]:
@@ -185,7 +201,7 @@ def empty(
 ) -> Tensor:
     """Uninitialised memory of this shape."""
     _check("empty", options)
-    return _leaf(np.empty(_shape(sizes, size), _float(dtype)), requires_grad)
+    return _leaf(_filled(np.empty, _shape(sizes, size), 0, _float(dtype)), requires_grad)
 
 
 def zeros(
@@ -197,7 +213,7 @@ def zeros(
 ) -> Tensor:
     """Zeros of this shape."""
     _check("zeros", options)
-    return _leaf(np.zeros(_shape(sizes, size), _float(dtype)), requires_grad)
+    return _leaf(_filled(np.zeros, _shape(sizes, size), 0, _float(dtype)), requires_grad)
 
 
 def ones(
@@ -209,7 +225,7 @@ def ones(
 ) -> Tensor:
     """Ones of this shape."""
     _check("ones", options)
-    return _leaf(np.ones(_shape(sizes, size), _float(dtype)), requires_grad)
+    return _leaf(_filled(np.ones, _shape(sizes, size), 1, _float(dtype)), requires_grad)
 
 
 def full(
@@ -224,7 +240,9 @@ def full(
     _check("full", options)
     value = fill_value.item() if isinstance(fill_value, Tensor | np.generic) else fill_value
     wanted = dtype_of_number(value) if dtype is None else as_numpy_dtype(dtype)
-    return _leaf(np.full(sizes_of((size,)), element(value, wanted), wanted), requires_grad)
+    number = element(value, wanted)
+    make = functools.partial(np.full, fill_value=number)
+    return _leaf(_filled(make, sizes_of((size,)), number, wanted), requires_grad)
 
 
 def _like(make: Any) -> Any:
@@ -274,11 +292,13 @@ def arange(
         raise OptionError("step must be nonzero")
     if dtype is not None:
         wanted = as_numpy_dtype(dtype)
-    elif all(isinstance(value, int | np.integer) for value in numbers):
+    elif all(isinstance(value, int | np.integer | Dim) for value in numbers):
         wanted = INT64
     else:
         wanted = get_default_dtype().dtype
     first, last, by = numbers
+    if paused and _is_unknown((last,)) and (first, by) == (0, 1):
+        return _leaf(mode.capture.counted(last, wanted), requires_grad)
     count = max(0, math.ceil((last - first) / by))
     return _leaf((first + by * np.arange(count)).astype(wanted), requires_grad)
 
@@ -308,6 +328,10 @@ def eye(
 ) -> Tensor:
     """The identity matrix, of n rows and m columns (n)."""
     _check("eye", options)
+    if paused and _is_unknown((n, m)):
+        rows, columns = (mode.capture.counted(one, INT64) for one in (n, n if m is None else m))
+        made = ops.equal(ops.expand_dims(rows, 1), columns)
+        return _leaf(ops.astype(made, _float(dtype)), requires_grad)
     return _leaf(np.eye(n, m, dtype=_float(dtype)), requires_grad)
 
 

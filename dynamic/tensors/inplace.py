@@ -13,11 +13,12 @@ from compiler.core.op import Attrs, Op, Operand, refuse_more
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import DTYPES, MASKS, element, known_array
 from dynamic.core.errors import AutogradError, SizeError
+from dynamic.core.places import user_place
 from dynamic.core.user_warnings import warn
 from dynamic.tape.accumulate_grad import AccumulateGrad
 from dynamic.tape.grad_mode import copying, mode, paused
 from dynamic.tape.tape import Node, record
-from dynamic.tape.versions import UNTRACKED, user_place
+from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.indexing import is_whole
 from dynamic.tensors.strided import may_overlap
 from dynamic.tensors.views import OVERLAPPING, rebase, refusal, writable

@@ -15,15 +15,17 @@ from compiler.core.values import Value
 from compiler.graph.expression import Handle
 from compiler.ops.operators import Operators
 from dynamic.core import provided
-from dynamic.core.dtypes import element, get_default_dtype, known_array, result_type
+from dynamic.core.dtypes import F32, F64, element, get_default_dtype, known_array, result_type
 from dynamic.core.eager_ops import clone
 from dynamic.core.errors import AutogradError, SizeError
 from dynamic.core.pytorch import PLACING, VIEWS
 from dynamic.kernels.dispatch import evaluate
 from dynamic.tape.grad_mode import copying, mode, paused, recording
+from dynamic.tape.noted import promoted
 from dynamic.tape.several import record_several
 from dynamic.tape.tape import Recipe, new_node, recipe, record, record_one, record_pair
 from dynamic.tape.versions import UNTRACKED
+from dynamic.tape.watching import told, told_wide, watching
 from dynamic.tensors.autograd_methods import Autograd
 from dynamic.tensors.inplace import into
 from dynamic.tensors.inplace_methods import InPlace
@@ -154,6 +156,8 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             elif not (op.elementwise or op is clone or array.flags.c_contiguous):
                 array = np.ascontiguousarray(array)  # so that `view` takes it
             result = fresh(array)
+        if watching:
+            told(op, operands, attrs, result)
         if needed and array.dtype.kind == "f" and (not paused or recording()):
             result._maker = record(op, attrs, operands, result, number)
         return result
@@ -198,6 +202,8 @@ def new_value(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Ten
         if copying and mode.capture is not None:
             captured: Tensor = mode.capture.apply(plan.op, (operand,), attrs)
             return captured
+        if watching:
+            told(plan.op, (operand,), attrs, result)
         if not recording():
             if mode.inference:
                 result._cell = UNTRACKED
@@ -228,6 +234,9 @@ def new_value_of_two(
             pair = (x if left is None else left, y if right is None else right)
             captured: Tensor = mode.capture.apply(plans[True, True].op, pair, _NO_ATTRS)
             return captured
+        if watching:
+            pair = (x if left is None else left, y if right is None else right)
+            told(plans[True, True].op, pair, _NO_ATTRS, result)
         if not recording():
             if mode.inference:
                 result._cell = UNTRACKED
@@ -258,6 +267,8 @@ def new_view(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tens
         if copying and mode.capture is not None:
             captured: Tensor = mode.capture.apply(plan.op, (operand,), attrs)
             return captured
+        if watching:
+            told(plan.op, (operand,), attrs, result)
         result._note = view_note(operand)
         edge = operand._node
     if edge is not None and not (paused and not recording()):
@@ -378,7 +389,28 @@ def as_operands(op: Op, operands: Sequence[object]) -> tuple[Sequence[Tensor], b
             wanted = get_default_dtype().dtype
         if wanted is not None and value._array.dtype != wanted:
             values[i] = ops.astype(value, wanted)
+            if wanted is F64 and value._array.dtype is F32 and has_values(value):
+                _note_promotion(op, value, operands, values[i]._node)
     return values, number
+
+
+def _note_promotion(op: Op, value: Tensor, operands: Sequence[Any], node: object) -> None:
+    """Note for the lint that a float32 operand became float64, by `node`, because of another."""
+    if node is None and not watching:
+        return
+    shapes = [
+        list(array.shape)
+        for array in (getattr(one, "_array", one) for one in operands)
+        if isinstance(array, np.ndarray) and array.dtype == F64
+    ]
+    what = (
+        f"{op.name}: a float32 tensor of shape {list(value.shape)} becomes float64 because of a "
+        f"float64 one of shape {shapes[0] if shapes else []}"
+    )
+    if node is not None:
+        promoted.note(what, node)
+    if watching:
+        told_wide(what)
 
 
 def _as_value(op: Op, operand: object) -> Any:

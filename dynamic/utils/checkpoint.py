@@ -15,13 +15,13 @@ from typing import Any
 from compiler.core.errors import OptionError
 from compiler.core.values import Tree
 from dynamic.core.errors import AutogradError
+from dynamic.core.places import line_of
 from dynamic.core.user_warnings import warn
 from dynamic.func.tracer import Tracer
 from dynamic.tape.grad_mode import enable_grad, is_grad_enabled, mode, no_grad
 from dynamic.tape.observers import observe
 from dynamic.tape.saved_tensors import Packed, saved_tensors_hooks
 from dynamic.tape.tape import Node
-from dynamic.tape.versions import line_of
 from dynamic.tensors.random_numbers import generator, refusing_random_numbers
 from dynamic.tensors.tensor import Tensor
 

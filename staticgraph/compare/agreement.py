@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,11 @@ class Agreement:
 
 
 def compare(
-    results: Mapping[str, Sequence[Any]], before: Sequence[Any], dtype: str, calls: int
+    results: Mapping[str, Sequence[Any]],
+    before: Sequence[Any],
+    dtype: str,
+    calls: int,
+    normalised: bool = False,
 ) -> dict[str, Agreement]:
     """The agreement of each contender with the median of all.
 
@@ -43,6 +47,9 @@ def compare(
             compared; empty where the results are gradients.
         calls: every step rounds a parameter once, which may be more than the tolerance where it has
             changed little: a unit in the last place of the largest is allowed for each.
+        normalised: whether the optimizer divides each gradient by its own size. One that is nearly
+            zero then has a step of any size or sign from its rounding alone, so that the mean
+            difference counts, relative to the mean change, and not the largest.
     """
     limit = TOLERANCE[dtype]
     rounding = float(np.finfo(dtype).eps) * calls if before else 0.0
@@ -55,7 +62,8 @@ def compare(
             for name, arrays in results.items()
             if i < len(arrays) and np.shape(arrays[i]) == shape
         }
-        compared = _compare_array(fitting, start, limit, rounding)
+        size = _mean if normalised and start is not None else _largest
+        compared = _compare_array(fitting, start, limit, rounding, size)
         for name, so_far in found.items():
             found[name] = _worse(so_far, compared.get(name, DIFFERENT))
     return found
@@ -76,20 +84,24 @@ def _commonest_shape(results: Mapping[str, Sequence[Any]], i: int) -> tuple[int,
 
 
 def _compare_array(
-    arrays: Mapping[str, Any], start: object, limit: float, rounding: float
+    arrays: Mapping[str, Any],
+    start: object,
+    limit: float,
+    rounding: float,
+    size: Callable[[Any], float],
 ) -> dict[str, Agreement]:
     """The agreement of those with finite values; `rounding` is relative to the largest element."""
     finite = {name: array for name, array in arrays.items() if np.isfinite(array).all()}
     if not finite:
         return {}
     middle = np.median(np.stack(list(finite.values())), axis=0)
-    scale = float(np.max(np.abs(middle if start is None else middle - start), initial=0))
-    spared = rounding * float(np.max(np.abs(middle), initial=0))
+    scale = size(middle if start is None else middle - start)
+    spared = rounding * _largest(middle)
     found = {}
     for name, array in finite.items():
-        largest = float(np.max(np.abs(array - middle), initial=0))
-        relative = largest / scale if largest and scale else largest
-        found[name] = Agreement(relative, largest <= limit * scale + spared)
+        apart = size(array - middle)
+        relative = apart / scale if apart and scale else apart
+        found[name] = Agreement(relative, apart <= limit * scale + spared)
     return found
 
 
@@ -143,6 +155,10 @@ def _against(expected: Any, given: Any, spared: float) -> Agreement:
     scale, apart = _largest(one), _largest(one - given[finite])
     limit = TOLERANCE[expected.dtype.name] * scale + spared
     return Agreement(apart / scale if apart and scale else apart, apart <= limit)
+
+
+def _mean(values: Any) -> float:
+    return float(np.mean(np.abs(values))) if values.size else 0.0
 
 
 def _largest(values: Any) -> float:

@@ -42,6 +42,8 @@ def _add_compare(commands: Any) -> None:
         help="arguments of your function: x=f32[n,64],y=i64[0..9][n],k=3")  # fmt: skip
     add("--sweep", action="append", default=[], metavar="SIZES",
         help="values of a size of the inputs: n=1..4096, or n=1,10,100; once for each")  # fmt: skip
+    add("--scale", default="1", metavar="FACTORS",
+        help="multiply the size of each workload that can grow: 0.1,1,10")  # fmt: skip
     add("--gradient", metavar="NAMES", help="by which inputs; all of floating point if not given")
     add("--no-gradient", action="store_true", help="values alone")
     add("--claims", type=Path, metavar="FILE",
@@ -108,6 +110,7 @@ def run_compare(given: argparse.Namespace) -> int:
             markdown=_writable(given.markdown),
             plot=_plot(given.plot),
             html=_writable(given.html),
+            scales=_scales(given.scale),
         )
     )
 
@@ -246,6 +249,14 @@ def _threads(given: int | None) -> int:
 
         return available_cores()
     return int(_positive("--threads", given))
+
+
+def _scales(text: str) -> tuple[float, ...]:
+    try:
+        factors = [float(one) for one in text.split(",")]
+    except ValueError:
+        raise OptionError(f"compare: --scale {text}: factors are numbers: 0.1,1,10") from None
+    return tuple(_positive("--scale", one) for one in factors)
 
 
 def _positive(option: str, value: float) -> float:

@@ -18,8 +18,8 @@ from staticgraph.compare.workloads import Workload, path_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA_SEED = 0
-LEARNING_RATE = 0.01
 CALLS_COMPARED = 10
+NORMALISED = ("Adam", "AdamW")  # optimizers that divide each gradient by its own size
 START_BUDGET = 6.0  # seconds of cold starts per contender, after which no more are made
 SETTLE = 0.05  # seconds in which the threads of the one before go to sleep
 
@@ -141,8 +141,14 @@ class Race:
             for taken in self.taken
             if taken.memory is not None
         }
-        before = parameters if self.workload.UPDATED else ()
-        found = compare(results, before, self.workload.DTYPE, CALLS_COMPARED)
+        optimizer = self.workload.OPTIMIZER
+        found = compare(
+            results,
+            parameters if optimizer else (),
+            self.workload.DTYPE,
+            CALLS_COMPARED,
+            normalised=bool(optimizer) and optimizer["name"] in NORMALISED,
+        )
         for taken in self.taken:
             taken.agreement = found.get(taken.contender.label)
 
@@ -167,7 +173,6 @@ class Race:
             "path": "" if contender.kind.peer else str(ROOT),
             "arrays": self._files,
             "threads": contender.threads,
-            "rate": LEARNING_RATE,
         }
         variables = thread_variables(contender.threads)
         for name, value in contender.kind.cache.items():

@@ -24,7 +24,7 @@ from staticgraph.compare.race import Race, Taken
 from staticgraph.compare.records import Machine, Outcome, Report, Settings
 from staticgraph.compare.report.markdown import markdown
 from staticgraph.compare.report.table import print_limits, print_outcome, print_summary
-from staticgraph.compare.workloads import WORKLOADS
+from staticgraph.compare.workloads import WORKLOADS, Workload, scaled
 
 FAILED = 1
 LIMIT_SECONDS = 0.05  # for each of some twenty quantities, before a workload
@@ -37,6 +37,7 @@ class Plan:
 
     Attributes:
         peers: the interpreter of each peer that is wanted; None if it is not installed.
+        scales: by what the size of a workload that can grow is multiplied.
     """
 
     workloads: tuple[str, ...]
@@ -49,6 +50,15 @@ class Plan:
     markdown: Path | None = None
     plot: Path | None = None
     html: Path | None = None
+    scales: tuple[float, ...] = (1.0,)
+
+    def chosen(self) -> dict[str, Workload]:
+        """The workloads at each scale, by what they are called then."""
+        return {
+            name if scale == 1 else f"{name} x{scale:g}": scaled(name, WORKLOADS[name], scale)
+            for name in self.workloads
+            for scale in self.scales
+        }
 
     @property
     def settings(self) -> Settings:
@@ -85,12 +95,16 @@ class Session:
     limits: dict[int, Limits] = field(default_factory=dict)
     taken: dict[str, list[Taken]] = field(default_factory=dict)
     complete: bool = False
+    workloads: dict[str, Workload] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.workloads = self.plan.chosen()
 
     def measure(self) -> None:
         """Measure everything; an interruption ends it, and `complete` stays False."""
         try:
             with Meter({1, self.plan.threads}) as meter:
-                for name in self.plan.workloads:
+                for name in self.workloads:
                     self._measure_limits(meter)
                     with tempfile.TemporaryDirectory(prefix="staticgraph-compare-") as folder:
                         self._measure_workload(name, Path(folder), meter)
@@ -113,7 +127,7 @@ class Session:
     def outcome(self, name: str) -> Outcome:
         """One workload, against the limits as far as they are known."""
         limits = strongest(list(self.limits.values()))
-        return outcome(name, WORKLOADS[name], self.taken[name], self.plan.missing(), limits)
+        return outcome(name, self.workloads[name], self.taken[name], self.plan.missing(), limits)
 
     def _measure_limits(self, meter: Meter) -> None:
         """Measure all of them before each workload; what it needs, in each of its rounds too."""
@@ -126,8 +140,8 @@ class Session:
         self.limits = {found.threads: found for found in meter.limits()}
 
     def _measure_workload(self, name: str, folder: Path, meter: Meter) -> None:
-        place = f"[{self.plan.workloads.index(name) + 1}/{len(self.plan.workloads)}] {name}"
-        workload = WORKLOADS[name]
+        place = f"[{list(self.workloads).index(name) + 1}/{len(self.workloads)}] {name}"
+        workload = self.workloads[name]
         with _progress() as progress:
             task = progress.add_task(escape(place))
             announced = 0

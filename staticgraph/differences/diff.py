@@ -23,8 +23,8 @@ from dynamic.kernels import native
 from staticgraph.differences.distance import distance
 from staticgraph.differences.programs import Program, program_of
 from staticgraph.differences.records import Diff, Row
-from staticgraph.fuzz.graphs.rounding import spread, tight
-from staticgraph.tracing.compiled import Part
+from staticgraph.fuzz.graphs.rounding import farthest, tight
+from staticgraph.tracing.parts import Part
 
 BOUND = 1.0
 """How many times as far apart as rounding explains values may be."""
@@ -93,8 +93,10 @@ def diff(
         with quiet():  # the eager run has printed and checked
             evaluated = _evaluated(program, wanted, exact)
             explained = [
-                max(np.max(one, initial=0.0), np.max(tight(value), initial=0.0))
-                for one, value in zip(spread(wanted, program.inputs, RUNS), evaluated, strict=True)
+                max(most, np.max(tight(value), initial=0.0))
+                for most, value in zip(
+                    farthest(wanted, program.inputs, RUNS), evaluated, strict=True
+                )
             ]
             values = _compiled(program, nodes, options) if nodes else []
             if program.compiled is None or exact:

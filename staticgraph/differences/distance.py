@@ -53,8 +53,11 @@ def distance(one: Array, other: Array) -> Distance:
 
 def _gaps(one: Array, other: Array) -> Array:
     """|one - other|: 0 of two nan or the same infinity, inf where one alone is finite."""
+    wide = np.float64 if one.dtype.itemsize <= 4 else np.longdouble
     with np.errstate(all="ignore"):
-        found = np.abs(np.subtract(one, other, dtype=np.longdouble)).astype(np.float64)
+        found = np.abs(np.subtract(one, other, dtype=wide)).astype(np.float64)
+    if np.isfinite(found).all():
+        return found
     same = (one == other) | ((one != one) & (other != other))
     return np.where(same, 0.0, np.where(np.isnan(found), np.inf, found))
 

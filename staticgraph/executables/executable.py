@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from compiler.compile import compile_graph, is_cached
@@ -12,8 +12,9 @@ from compiler.core import fork
 from compiler.core.options import Options
 from compiler.graph.definition import Definition
 from compiler.graph.state import State, holding
-from compiler.runners.compiled import CompiledRunner, Workspace
+from compiler.runners.compiled import CompiledRunner
 from compiler.runners.runner import Runner
+from compiler.runners.workspace import Workspace
 from staticgraph.executables.inspected import Inspected
 
 if TYPE_CHECKING:
@@ -50,6 +51,26 @@ def executable_of(
 def do_before_first_call(executable: Executable, tell: Callable[[], None] | None) -> None:
     """Have the first call begin with `tell`."""
     _set(executable, "before_first_call", tell)
+
+
+def look_at_losses(executable: Executable, places: Collection[int], tells: bool) -> None:
+    """Have calls looked at of which one of the outputs at `places`, numbers, is inf or nan.
+
+    `tells`: whether to warn of the first one.
+    """
+    runner = executable.runner
+    if places and isinstance(runner, CompiledRunner) and runner.lost is None:
+        from compiler.inspect.loss import Loss
+
+        runner.loss = Loss(places, tells)
+
+
+def lost_loss(executable: Executable) -> tuple[str, str] | None:
+    """Where the last call of which a loss was inf or nan made it so, if that is known."""
+    runner = executable.runner
+    if not isinstance(runner, CompiledRunner) or runner.loss is None:
+        return None
+    return runner.loss.explained(lambda args: runner.replay(args, {}))
 
 
 @final
@@ -141,7 +162,7 @@ class Executable(Inspected):
         # as `CompiledRunner.run`, without that call: a tenth of the time of a small kernel
         try:
             results = self._kernel.call(workspace.table, *args)
-            if results.__class__ is int:
+            if results.__class__ is not list:
                 results = self._kernel.run_checked(workspace, args, results)
         finally:
             self._idle.append(workspace)

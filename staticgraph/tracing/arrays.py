@@ -16,6 +16,7 @@ from compiler import ops
 from compiler.core.lowering import Alias, IndexMap
 from compiler.core.op import Attrs, Op
 from compiler.core.refusals import by_user, refuse
+from compiler.core.watching import unwatched
 from compiler.graph.expression import Expression
 from compiler.ops import leaves
 from staticgraph.tracing.dependence import refuse_branch
@@ -30,8 +31,17 @@ _OPS = {
     if isinstance(found := getattr(np, name, None), np.ufunc)
 }  # fmt: skip
 """The ops of NumPy's elementwise functions, which may have several names."""
+_PLAIN = (bool, int, float, np.ndarray)
 _HELD = 3
 """The references to what `y += 1` is called on: the name, the stack, `self`, the count's own."""
+
+
+_apply = unwatched(Expression.apply)
+
+
+def _is_plain(operand: object) -> bool:
+    """Whether no method of a class of the user's makes an array of it."""
+    return type(operand) in _PLAIN or isinstance(operand, Expression)
 
 
 class TracedArray(Expression):
@@ -55,6 +65,12 @@ class TracedArray(Expression):
             if type(one) is TracedArray:
                 one.uses += 1
                 one.viewed = one.viewed or view
+
+    def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Expression:
+        """The expression of `op` on the operands."""
+        if all(map(_is_plain, operands)):
+            return _apply(self, op, operands, attrs)
+        return super().apply(op, operands, attrs)
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:

@@ -14,6 +14,7 @@ from compiler.core.errors import OptionError
 from compiler.core.op import Operand
 from compiler.core.types import DType, as_dtype
 from compiler.graph.expression import Expression
+from staticgraph.executables.executable import Executable
 from staticgraph.tracing.compiled import Compiled
 from staticgraph.tracing.effects import watched
 from staticgraph.tracing.modules import ModuleTensors, is_module
@@ -138,6 +139,10 @@ class Signature:
     def traces(self) -> list[Trace]:
         """The traces, in the order in which they were made."""
         return [compiled.trace for compiled in self._traces.kept()]
+
+    def executables(self) -> list[Executable]:
+        """What was compiled so far: for values, and for reverse passes."""
+        return [one for compiled in self._traces.kept() for one in compiled.executables()]
 
     def call(self, operands: Sequence[Any]) -> Call:
         """What serves operands of these shapes."""

@@ -2,58 +2,35 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from compiler.core.dims import Dim, Unknown, as_unknown
+from compiler.core.errors import OptionError
 from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue, Window
-from compiler.core.types import TensorType, mapped
+from compiler.core.types import TensorType
+from compiler.graph.biases import biases_of
 from compiler.graph.definition import define
 from compiler.graph.evaluate import evaluate
-from compiler.graph.expression import Expression, again
-from compiler.graph.traversal import ancestors, cut, fold
-from compiler.ops.regions import custom_gradient, gradient_to
+from compiler.graph.expression import Expression
+from compiler.graph.losses import losses_of
+from compiler.graph.traversal import ancestors, cut
+from compiler.inspect.lint.report import check_level, lint, lint_gradients
 from compiler.transforms.autodiff import cotangents_of, depending_on
-from staticgraph.compilation import compile
-from staticgraph.executables.executable import Executable
-from staticgraph.leaves import placeholder
+from compiler.transforms.zero_gradients import note_zeros
+from staticgraph.executables.executable import (
+    Executable,
+    do_before_first_call,
+    look_at_losses,
+    lost_loss,
+)
+from staticgraph.leaves import READS, placeholder
+from staticgraph.tracing.parts import Part, needed_inputs, without_marks
 from staticgraph.tracing.signature import LEAF
+from staticgraph.tracing.stages import Stage, stages_of
 from staticgraph.tracing.tracing import Trace
 
 _CHEAP = (Alias, IndexMap, Iota, Pointwise, SizeValue, Window)
-
-
-class Part:
-    """An executable for some of the inputs that a caller has: those that its outputs need."""
-
-    __slots__ = ("executable", "used")
-
-    def __init__(
-        self,
-        name: str,
-        inputs: Sequence[Expression],
-        outputs: Any,
-        options: Mapping[str, Any],
-        givens: Mapping[Expression, Expression] | None = None,
-    ) -> None:
-        roots = [outputs] if isinstance(outputs, Expression) else outputs
-        needed = needed_inputs(inputs, roots, givens or {})
-        self.used = None if len(needed) == len(inputs) else needed
-        self.executable: Executable = compile(
-            [inputs[i] for i in needed], outputs, givens=givens, name=name, **options
-        )
-
-    def __call__(self, arrays: Sequence[object]) -> Any:
-        """The outputs, given all inputs."""
-        if self.used is None:
-            return self.executable(*arrays)
-        return self.executable(*[arrays[i] for i in self.used])
-
-    def needed(self, arrays: Sequence[object]) -> Sequence[object]:
-        """Those of all inputs that the executable takes."""
-        return arrays if self.used is None else [arrays[i] for i in self.used]
 
 
 class Compiled:
@@ -68,6 +45,7 @@ class Compiled:
         self.options = options
         self.name = trace.name
         self._reverse: dict[tuple[int, ...], Reverse] = {}
+        self._is_linted = False
 
     @cached_property
     def single(self) -> bool:
@@ -76,15 +54,74 @@ class Compiled:
 
     @cached_property
     def part(self) -> Part:
-        """The executable of the outputs: of the array itself if it is `single`."""
+        """The executable of the outputs: of the array itself if it is `single`.
+
+        OptionError if there is no single one, since it reads what an optimizer changes.
+        """
+        effects = self.trace.effects
+        if effects is not None and effects.late:
+            raise OptionError(
+                f"{self.name}: reads parameters after an optimizer's step: it runs in "
+                f"{len(effects.breaks) + 1} parts, and no single executable has its values"
+            )
         outputs = without_marks(self.trace.outputs)
         roots = outputs[0] if self.single else outputs
-        return Part(self.name, self.trace.inputs, roots, self.options)
+        made = self.linted(Part(self.name, self.trace.inputs, roots, self.plain_options))
+        count = None if effects is None else effects.results
+        if count is not None and self.options.get("lint", "certain") not in ("off", None):
+            places = losses_of(self.trace.outputs[:count], self.trace.outputs[count:])
+            look_at_losses(made.executable, places, tells=True)
+        return made
+
+    @property
+    def plain_options(self) -> Mapping[str, object]:
+        """The options for executables: the lint looks at the trace, once."""
+        return {**self.options, "lint": "off"}
+
+    def linted(self, part: Part) -> Part:
+        """The part, which is the first to run: the lint looks at the trace."""
+        if self._is_linted:
+            return part
+        self._is_linted = True
+        level = check_level(self.options.get("lint", "certain"))
+        if level != "off":
+            trace = self.trace
+            roots = without_marks(trace.outputs)
+            needed = needed_inputs(trace.inputs, roots, {})
+            definition = define([trace.inputs[i] for i in needed], roots)
+            arguments = [
+                node
+                for i, node in zip(needed, definition.inputs, strict=True)
+                if i < trace.arguments
+            ]
+            do_before_first_call(part.executable, lint(level, definition, roots, READS, arguments))
+        return part
+
+    def executables(self) -> list[Executable]:
+        """What was compiled so far: for values, and for reverse passes."""
+        parts = [vars(self).get("part"), *(one.part for one in vars(self).get("stages", ()))]
+        for one in self._reverse.values():
+            parts += [vars(one).get("_forward"), vars(one).get("_backward")]
+        return [part.executable for part in parts if part is not None]
 
     def complete(self, operands: list[Any]) -> list[Any]:
         """All operands of a call, given the caller's: those of its effects come behind them."""
         effects = self.trace.effects
         return operands if effects is None else list(effects.operands(operands))
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs there are."""
+        return len(self.trace.outputs)
+
+    @cached_property
+    def stages(self) -> list[Stage]:
+        """What runs one after the other, between the steps of optimizers."""
+        effects = self.trace.effects
+        late = {i: one.stage for i, one in effects.late.items()}
+        made = stages_of(self.trace, self.options, late, len(effects.breaks) + 1)
+        self.linted(next(one.part for one in made if one.part is not None))
+        return made
 
     def forward(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs as arrays."""
@@ -136,6 +173,7 @@ class Reverse:
         inputs = [*seeds, *trace.inputs]
         structure = (list, None, (LEAF,) * len(found))
         outputs = tuple(found)
+        self._targets = [trace.inputs[i] for i in self.needs]
         self.pullback = Compiled(
             Trace(name, tuple(inputs), outputs, structure, (), define(inputs, outputs)),
             {**function.options, "lint": "off"},  # what is to say is said of the function
@@ -152,7 +190,12 @@ class Reverse:
     def _forward(self) -> Part:
         trace = self._function.trace
         outputs = [*self._outputs, *self._residuals]
-        return Part(trace.name, trace.inputs, outputs, self._function.options)
+        options = self._function.plain_options
+        made = self._function.linted(Part(trace.name, trace.inputs, outputs, options))
+        if self._function.options.get("lint", "certain") not in ("off", None):
+            places = [i for i in self.floating if not trace.outputs[i].ndim]
+            look_at_losses(made.executable, places, tells=False)
+        return made
 
     @cached_property
     def _backward(self) -> Part:
@@ -162,7 +205,27 @@ class Reverse:
             for i, node in enumerate(self._residuals)
         }
         inputs = [*trace.inputs, *givens.values()]
+        self._lint_zeros()
         return Part(trace.name, inputs, self._cotangents, self.pullback.options, givens)
+
+    def _lint_zeros(self) -> None:
+        """Tell of operands whose gradients are zero everywhere, now that they are asked for."""
+        level = check_level(self._function.options.get("lint", "certain"))
+        if level == "off" or len(self.floating) != 1:
+            return
+        output = self._function.trace.outputs[self.floating[0]]
+        found = self.pullback.trace.outputs
+        note_zeros(output, self._targets, ancestors([output]), found, implied=True)
+        lint_gradients(level, self.pullback.trace.definition, found)
+
+    @cached_property
+    def biases(self) -> dict[int, tuple[int, ...]]:
+        """The vectors that are only added to products with other operands, each with these."""
+        return biases_of(self._function.trace.definition)
+
+    def lost_at(self) -> tuple[str, str] | None:
+        """Where the last call of which an output was inf or nan made it so: the line, and what."""
+        return lost_loss(self._forward.executable)
 
     def forward(self, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """The outputs, and the values to keep for `backward`."""
@@ -181,21 +244,6 @@ class Reverse:
         return results
 
 
-def without_marks(outputs: Sequence[Expression]) -> list[Expression]:
-    """The outputs without what only says whose a gradient is."""
-    if not any(node.op in (custom_gradient, gradient_to) for node in ancestors(outputs)):
-        return list(outputs)
-    return fold(outputs, {}, _without_mark)
-
-
-def _without_mark(node: Expression, operands: tuple[Expression, ...]) -> Expression:
-    if node.op in (custom_gradient, gradient_to):
-        return operands[0]
-    if all(map(operator.is_, operands, node.operands)):
-        return node
-    return again(node, operands)
-
-
 def residuals(cotangents: Sequence[Expression], outputs: Sequence[Expression]) -> list[Expression]:
     """The values of a function that its reverse pass reads and that are dear to compute again."""
     forward = {node.serial for node in ancestors(outputs)}
@@ -209,38 +257,3 @@ def _is_dear(node: Expression) -> bool:
     if not node.operands or not isinstance(node.type, TensorType):
         return False
     return not (node.op.elementwise or isinstance(node.op.lowering, _CHEAP))
-
-
-def needed_inputs(
-    inputs: Sequence[Expression],
-    roots: Sequence[Expression],
-    givens: Mapping[Expression, Expression],
-) -> list[int]:
-    """The positions of the inputs that some roots read, or that give a size of what they read."""
-    inside, border = cut(roots, lambda node: node not in givens)
-    values = [*inside, *(givens[node] for node in border)]
-    serials = {node.serial for node in values}
-    read = [i for i, one in enumerate(inputs) if one.serial in serials]
-    missing = _sizes_of(values) - _given([inputs[i] for i in read])
-    for i, one in enumerate(inputs):
-        if missing & _given([one]):
-            read.append(i)
-            missing -= _given([one])
-    return sorted(read)
-
-
-def _sizes_of(nodes: Sequence[Expression]) -> set[Unknown]:
-    found: set[Unknown] = set()
-
-    def collect(size: Dim) -> Dim:
-        found.update(size.atoms())
-        return size
-
-    for node in nodes:
-        for value in (node.type, *node.attrs.values()):
-            mapped(value, collect)
-    return found
-
-
-def _given(nodes: Sequence[Expression]) -> set[Unknown]:
-    return {atom for one in nodes for size in one.shape if (atom := as_unknown(size)) is not None}

@@ -16,7 +16,7 @@ import io
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -25,7 +25,15 @@ import numpy as np
 
 from compiler.core.dims import Dim
 from compiler.core.errors import OptionError
-from compiler.core.refusals import is_library, is_library_code, refuse, refuse_effect, remembered
+from compiler.core.refusals import (
+    forgetting_refusals,
+    is_library,
+    is_library_code,
+    refuse,
+    refuse_effect,
+    remembered,
+)  # fmt: skip
+from compiler.core.watching import Watch
 from compiler.graph.expression import is_own, is_symbolic
 from staticgraph.tracing.code import type_questions
 from staticgraph.tracing.guards import Guards, Read, reads_of_containers, shown
@@ -85,7 +93,8 @@ def watched(
     before = sys.getprofile()
     if before is not None and not callable(before):
         before.disable()  # the profiler of the standard library
-    sys.setprofile(_Watch(surroundings))
+    watch = _Watch(surroundings)
+    sys.setprofile(watch.seen_event)
     try:
         yield
     finally:
@@ -97,11 +106,15 @@ def watched(
         changes = [*surroundings.guards.changes(), *given.changes()]
         if surroundings.on_tensors:
             changes = [one for one in changes if id(one[0].owner) not in surroundings.tables]
+        repeated = [one for one in changes if _place_in(one[0]) in watch.noted]
+        changes = [one for one in changes if _place_in(one[0]) not in watch.noted]
+        _put_back(repeated, [])
         moved = [one for one in (*shared, *surroundings.states) if one.changed()]
         cached = surroundings.cached
         if moved or any((id(read.owner), read.key) not in cached for read, _ in changes):
             _put_back(changes, moved)
-            place = _line_of(surroundings, again, given)
+            place = _line_of(surroundings, again, given, watch.noted)
+            _put_back(repeated, [])
             _put_back(changes, moved)
             if moved:
                 one = moved[0]
@@ -116,6 +129,10 @@ def watched(
             surroundings.follow()
 
 
+def _place_in(read: Read) -> tuple[int, object]:
+    return id(read.owner), read.key if isinstance(read.key, str) else id(read.key)
+
+
 def _put_back(changes: list[tuple[Read, Any]], moved: list[Any]) -> None:
     with suppress(TypeError, ValueError, LookupError):
         for read, _ in changes:
@@ -124,17 +141,24 @@ def _put_back(changes: list[tuple[Read, Any]], moved: list[Any]) -> None:
         one.put_back()
 
 
-def _line_of(surroundings: Surroundings, again: Callable[[], object], given: Guards) -> str | None:
+def _line_of(
+    surroundings: Surroundings,
+    again: Callable[[], object],
+    given: Guards,
+    noted: Collection[tuple[int, object]],
+) -> str | None:
     """The line after which the surroundings are others; None under a debugger."""
     if sys.gettrace() is not None:
         return None
     fresh = surroundings.again()
+    compared = [one for one in fresh.guards.reads if _place_in(one) not in noted]
+    guards = Guards(compared)
     states = [*shared_states(), *fresh.states]
     found: list[str] = []
     at: dict[FrameType, int] = {}
 
     def changed() -> bool:
-        if not (fresh.guards.hold() and given.hold()):
+        if not (guards.hold() and given.hold()):
             return True
         return any(one.changed() for one in states)
 
@@ -157,23 +181,25 @@ def _line_of(surroundings: Surroundings, again: Callable[[], object], given: Gua
 
     sys.settrace(entered)
     try:
-        with suppress(Exception):
+        with suppress(Exception), forgetting_refusals():
             again()
     finally:
         sys.settrace(None)
     return found[0] if found else None
 
 
-class _Watch:
-    """The profile function of a trace."""
+class _Watch(Watch):
+    """The profile function of a trace: `seen_event`."""
 
     def __init__(self, surroundings: Surroundings) -> None:
+        super().__init__()
         self.surroundings = surroundings
         self.seen: set[CodeType] = set()
         self.users: set[CodeType] = set()
         self.busy = False
 
-    def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
+    def seen_event(self, frame: FrameType, event: str, arg: Any) -> None:
+        """Look at what is called, or returns."""
         if event == "c_call":
             self._builtin(frame, arg)
         elif event == "call":

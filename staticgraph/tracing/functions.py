@@ -4,43 +4,35 @@ from __future__ import annotations
 
 import copy
 import functools
-import operator
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import DTypeError, FeedError, OptionError, ShapeError
+from compiler.core.errors import FeedError, OptionError
 from compiler.core.op import Operand
 from compiler.core.pytree import mapped
 from compiler.graph.expression import Expression, closed, handle_among
-from staticgraph.executables.executable import Executable
 from staticgraph.tracing.calls import NUMBERS, Call, Captured, Shapes, Signature, aliases
-from staticgraph.tracing.compiled import Compiled
 from staticgraph.tracing.explained import Explanation, Retrace
+from staticgraph.tracing.inspected import InspectedFunction
 from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
+from staticgraph.tracing.repeated import repeated
 from staticgraph.tracing.signature import (
     Arguments,
     Static,
     parts,
     take_apart,
 )
-from staticgraph.tracing.tracing import Trace
-
-if TYPE_CHECKING:
-    from staticgraph.view import View
 
 _OPTIONS = frozenset((
     "numerics", "threads", "disable", "fuse", "backend", "background", "debug", "lint", "checks",
     "on_nonfinite",
 ))  # fmt: skip
-
-_OF_STEP = frozenset({"break_at", "commands", "stdin", "stdout"})
 
 KEPT = 8
 """The surroundings of which traces are kept at the same time, per structure of the arguments."""
@@ -129,7 +121,7 @@ def _modules_of(f: object) -> list[Any]:
     return [owner] if is_module(owner) else []
 
 
-class Function:
+class Function(InspectedFunction):
     """A function compiled when it is called; made by `function`."""
 
     def __init__(
@@ -204,145 +196,19 @@ class Function:
         if isinstance(first, Expression):
             return self._f(*args, **kwargs)
         kind = None if first is None else type(first)
-        call, operands, state = self._find(found)
+        call, operands = self._find(found)
         if found.modules:
             return call.run(kind, operands)
-        fast = call.steady and not call.around.compares_identity
-        if fast and not kwargs and not call.numbers and all(map(_is_array, args)):
-            run = call.direct(kind)
-            around = call.around
-            if self._own:
-                tensors = self._tensors[tuple(map(id, self._own))]
-                run = functools.partial(self._with_own, call, kind, tensors, state)
-            elif any(
-                one.owner is not self._root or one.kind != "code" for one in around.guards.reads
-            ):
-                run = self._guarded(run, around)
-            _remember(self._known, tuple([(type(x), x.dtype, x.shape) for x in args]), run)
+        around = call.around
+        if not (around.compares_identity or kwargs or call.numbers) and all(map(_is_array, args)):
+            tensors = self._tensors[tuple(map(id, self._own))] if self._own else None
+            again = repeated(call, kind, len(args), tensors, self._root, self._again)
+            _remember(self._known, tuple([(type(x), x.dtype, x.shape) for x in args]), again)
         return call.run(kind, operands)
 
-    def _guarded(self, run: Callable[..., Any], around: Surroundings) -> Callable[..., Any]:
-        """What runs a call if the surroundings are as they were."""
-
-        def guarded(*args: object) -> Any:
-            if around.guards.check():
-                return run(*args)
-            return self._call(args, {})
-
-        return guarded
-
-    def _with_own(
-        self,
-        call: Call,
-        kind: object,
-        tensors: ModuleTensors,
-        state: object,
-        *args: object,
-    ) -> Any:
-        """A call with arrays that are known already, if the module is as it was."""
-        own = tensors.current()
-        if (
-            all(map(operator.is_, own, call.own))
-            and call.around.guards.check()
-            and tensors.state() == state
-        ):
-            try:
-                return call.run(kind, [*args, *own])
-            except (DTypeError, ShapeError):
-                pass  # a tensor got another dtype or shape, or the error comes again
+    def _again(self, *args: object) -> Any:
+        """A call for which something has changed."""
         return self._call(args, {})
-
-    def executable(self, /, *args: object, **kwargs: object) -> Executable:
-        """The executable that a call with these arguments runs: its graph, source and plan.
-
-        Example:
-            >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
-            >>> f.executable(np.array([1.0, 3.0]))
-            <executable share(x: float64[x.0])>
-        """
-        return self.captured(*args, **kwargs)[0].part.executable
-
-    @property
-    def plain(self) -> Callable[..., Any]:
-        """The function that was given.
-
-        Example:
-            >>> f = sg.function(abs)
-            >>> f.plain is abs
-            True
-        """
-        return self._f
-
-    def captured(self, /, *args: object, **kwargs: object) -> tuple[Compiled, list[Any]]:
-        """What serves a call with these arguments, and its operands, one per input of the trace:
-        arrays and tensors, then the tensors of modules, of the surroundings, and random numbers.
-
-        Example:
-            >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
-            >>> compiled, operands = f.captured(np.array([1.0, 3.0]))
-            >>> print(compiled.trace, len(operands))
-            share(float64[x.0]) -> float64[x.0] 1
-        """
-        call, operands, _ = self._find(take_apart(self.name, args, kwargs))
-        return call.compiled, call.compiled.complete(operands)
-
-    def view(self, path: str | os.PathLike[str] | None = None, *, inputs: Sequence[object]) -> View:
-        """A page about what a call with these arguments runs: see `Executable.view`.
-
-        Example:
-            >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
-            >>> page = f.view("share.html", inputs=(np.array([1.0, 3.0]),))
-        """
-        call, operands, _ = self._find(take_apart(self.name, tuple(inputs), {}))
-        operands = call.compiled.complete(operands)
-        tensor = next((x for x in operands if isinstance(x, Operand)), None)
-        arrays = operands if tensor is None else list(tensor.arrays(operands))
-        part = call.compiled.part
-        needed = range(len(arrays)) if part.used is None else part.used
-        return part.executable.view(path, inputs=tuple([arrays[i] for i in needed]))
-
-    def step(self, /, *args: object, **kwargs: Any) -> Any:
-        """Run the kernel of a call as plain Python under pdb: see `Executable.step`.
-
-        Args:
-            args, kwargs: those of a call; and `break_at`, `commands`, `stdin` and `stdout`, which
-                are not the function's here.
-
-        Returns:
-            What the call returns, but for rounding, tensors without a history; None if it was left.
-
-        Example:
-            >>> f = sg.function(lambda x: x / sg.sum(x), name="share")
-            >>> f.step(np.array([1.0, 3.0]), commands=["continue"])
-            > <kernel share>(...)run()
-            -> n0, = sizes("x", x, 1)
-            (Pdb) continue
-            array([0.25, 0.75])
-        """
-        options = {name: kwargs.pop(name) for name in _OF_STEP & kwargs.keys()}
-        call, operands, _ = self._find(take_apart(self.name, args, kwargs))
-        operands = call.compiled.complete(operands)
-        tensor = next((x for x in operands if isinstance(x, Operand)), None)
-        arrays = operands if tensor is None else tensor.arrays(operands)
-        part = call.compiled.part
-        found = part.executable.step(*part.needed(arrays), **options)
-        if found is None:
-            return None
-        results = [found] if call.compiled.single else found
-        return call.assemble(results if tensor is None else list(map(tensor.constant, results)))
-
-    @property
-    def traces(self) -> list[Trace]:
-        """What was traced so far: more than one of a kind where sizes have to be known.
-
-        Example:
-            >>> f = sg.function(lambda x: x / sg.sum(x))
-            >>> f(np.array([1.0, 3.0])), f(np.array([1.0, 1.0, 2.0]))
-            (array([0.25, 0.75]), array([0.25, 0.25, 0.5 ]))
-            >>> len(f.traces)
-            1
-        """
-        return [trace for one in self._signatures.values() for trace in one.traces()]
 
     def explain(self) -> Explanation:
         """What was traced, what is checked at each call, and why it was traced again.
@@ -361,8 +227,8 @@ class Function:
             tuple(self._retraces),
         )
 
-    def _find(self, found: Arguments) -> tuple[Call, list[Any], Any]:
-        """What serves a call, its operands (arrays, then tensors of modules), and the state."""
+    def _find(self, found: Arguments) -> tuple[Call, list[Any]]:
+        """What serves a call, and its operands: arrays, then tensors of modules."""
         around = self._surroundings(found)
         modules = [*self._own, *found.modules]
         tensors, state = self._tensors_of(modules) if modules else (None, [])
@@ -386,7 +252,7 @@ class Function:
             call.compiled.trace.check_numbers(operands)
         if tensors is not None:
             call.own = operands[len(found.arrays) :]
-        return call, operands, state
+        return call, operands
 
     def _number(self, value: object) -> Any:
         """A Python number as an array; FeedError for an int of more than 64 bits."""
@@ -482,7 +348,7 @@ def _kind(x: Any) -> tuple[Any, ...]:
 
 
 def _identity(x: object) -> Any:
-    return x if isinstance(x, bool | int) else id(x)
+    return x if isinstance(x, bool | int | tuple) else id(x)
 
 
 def _remember(table: dict[Any, Any], key: object, call: object) -> None:

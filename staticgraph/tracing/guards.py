@@ -1,51 +1,23 @@
 """Guards: what a trace has read beside its arguments, checked at each call.
 
-A `Read` says where something was read, and what was there. The reads of a trace become one Python
-function of comparisons by identity, of which each takes some 15 ns: the generated source has
-numbers for names, never a text of the user's.
+A `Read` says where something was read, and what was there.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from operator import is_
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from staticgraph.tracing.checks import check_of, same_memory
+
 _MISSING: Any = object()
 SMALL = 4096
 """Bytes: arrays up to this size are compared as bytes, larger ones in place."""
-
-_FORMS = {
-    "item": "o{i}[k{i}] is v{i}",
-    "absent": "k{i} not in o{i}",
-    "cell": "o{i}.cell_contents is v{i}",
-    "attribute": "getattr(o{i}, k{i}) is v{i}",
-    "disjoint": "o{i}.keys().isdisjoint(v{i})",
-    "unset": "not hasattr(o{i}, k{i})",
-    "misses": "o{i}.cache_info().misses >= v{i}",
-    "class": "o{i}.__class__ is v{i}",
-    "code": "o{i}.__code__ is v{i}",
-    "length": "len(o{i}) == v{i}",
-    "keys": "[*o{i}] == v{i}",
-    "members": "o{i} == v{i}",
-    "each": "len(o{i}) == len(v{i}) and all(map(is_, o{i}, v{i}))",
-    "values": "all(map(is_, o{i}.values(), v{i}))",
-    "bytes": "o{i}.tobytes() == v{i}",
-    "pairs": "2 * len(o{i}) == len(v{i}) and all(map(is_, chain(o{i}.items()), v{i}))",
-    "text": "bytes(o{i}) == v{i}",
-    "memory": "same(o{i}, v{i})",
-    "shape": "o{i}.shape == v{i}",
-    "dtype": "o{i}.dtype == v{i}",
-    "context": "o{i}.get(None) is v{i}",
-    "unbound": "unbound(o{i})",
-}
-"""Per kind of read, whether `o`, read by the key `k`, still is `v`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +40,11 @@ class Read:
     name: str
     place: str
 
+    def where(self) -> tuple[object, ...]:
+        """What is read: equal for reads of the same."""
+        key = self.key
+        return self.kind, id(self.owner), key if isinstance(key, str | int) else id(key)
+
     def now(self) -> Any:
         """What it is now, or what stands for nothing."""
         owner = self.owner
@@ -88,7 +65,9 @@ class Read:
                 case "misses":
                     return owner.cache_info().misses
                 case "class":
-                    return owner.__class__
+                    return type(owner)
+                case "order":
+                    return owner.__mro__
                 case "code":
                     return owner.__code__
                 case "length":
@@ -127,7 +106,7 @@ class Read:
                 return False
             return all(map(_alike, now, self.value))
         if self.kind == "memory":
-            return now is not _MISSING and _same_memory(now, self.value)
+            return now is not _MISSING and same_memory(now, self.value)
         if self.kind in ("keys", "members", "shape", "dtype", "length"):
             return bool(now == self.value)
         return _alike(now, self.value)
@@ -188,26 +167,6 @@ def _alike(now: Any, before: Any) -> bool:
     return False
 
 
-def _same_memory(now: Any, before: Any) -> bool:
-    """Whether the bytes of two arrays are equal, so that nan equals itself."""
-    if now.shape != before.shape or now.dtype != before.dtype:
-        return False
-    if now.dtype.hasobject:
-        return all(map(is_, now.flat, before.flat))
-    if now.dtype.kind in "fc" and now.flags.c_contiguous:
-        words = f"u{min(now.itemsize, 8)}"
-        return bool(np.array_equal(now.view(words), before.view(words)))
-    return bool(np.array_equal(now, before, equal_nan=now.dtype.kind in "fc"))
-
-
-def _unbound(cell: Any) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return True
-    return False
-
-
 def reads_of_containers(value: Any, name: str) -> list[Read]:
     """The reads of what the lists and dicts in a value hold."""
     found: list[Read] = []
@@ -233,68 +192,37 @@ def reads_of_array(array: Any, name: str, place: str) -> list[Read]:
     return [*found, Read("memory", array, None, array.copy(), name, place)]
 
 
-@functools.lru_cache(1024)
-def _maker(kinds: tuple[str, ...]) -> Callable[..., Any]:
-    """The function from owners, keys and values to what checks them."""
-    names = [f"{letter}{i}" for i in range(len(kinds)) for letter in "okv"]
-    tests = " and ".join([f"({_FORMS[kind].format(i=i)})" for i, kind in enumerate(kinds)])
-    lines = [
-        "def make(is_, chain, same, unbound, failing, parts):",
-        f"    [{', '.join(names)}] = parts",
-        "    def check():",
-        "        try:",
-        f"            return {tests}",
-        "        except failing:",
-        "            return False",
-        "    return check",
-    ]
-    namespace: dict[str, Any] = {}
-    exec("\n".join(lines), namespace)
-    made: Callable[..., Any] = namespace["make"]
-    return made
-
-
-_FAILING = (AttributeError, LookupError, TypeError, ValueError)
-_PER_FUNCTION = 64
-
-
-def _checking(reads: Sequence[Read]) -> Callable[[], bool]:
-    parts = [part for one in reads for part in (one.owner, one.key, one.value)]
-    make = _maker(tuple([one.kind for one in reads]))
-    made: Callable[[], bool] = make(
-        is_, chain.from_iterable, _same_memory, _unbound, _FAILING, parts
-    )
-    return made
-
-
 class Guards:
-    """The reads of a trace.
+    """The reads of a trace, each once.
 
     Attributes:
         reads: what was read.
-        check: `check()`: whether nothing changed, as fast as it can be told.
     """
 
-    __slots__ = ("check", "reads")
+    __slots__ = ("_asked", "_check", "reads")
 
     def __init__(self, reads: Sequence[Read]) -> None:
-        self.reads = list(reads)
-        self.check = self._made()
+        found: dict[tuple[object, ...], Read] = {}
+        for one in reads:
+            found.setdefault(one.where(), one)
+        self.reads = list(found.values())
+        self._check: Callable[[], bool] | None = None
+        self._asked = False
 
-    def _made(self) -> Callable[[], bool]:
-        groups = [
-            _checking(self.reads[start : start + _PER_FUNCTION])
-            for start in range(0, len(self.reads), _PER_FUNCTION)
-        ]
-        if len(groups) == 1:
-            return groups[0]
-        return lambda: all(check() for check in groups)
+    def check(self) -> bool:
+        """Whether nothing changed, as fast as it can be told."""
+        if self._check is None:
+            self._check = check_of(self.reads)
+        return self._check()
 
     def hold(self) -> bool:
         """Whether nothing that could be told apart has changed.
 
         Equal numbers and texts that are other objects are taken over, so that `check` knows them.
         """
+        if not self._asked:  # to make a function of the comparisons takes longer than once
+            self._asked = True
+            return all(one.holds(one.now()) for one in self.reads)
         if self.check():
             return True
         renewed = []
@@ -305,7 +233,7 @@ class Guards:
             plain = one.kind in ("item", "cell", "attribute", "context", "each", "values")
             renewed.append(replace(one, value=now) if plain else one)
         self.reads = renewed
-        self.check = self._made()
+        self._check = None
         return True
 
     def changes(self) -> list[tuple[Read, Any]]:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import operator
 import sys
-from types import CellType
+from types import CellType, FunctionType
 from typing import Any
 
 from compiler.core.op import Op, Operand
 from compiler.core.refusals import is_library
+
+OF_CLASSES = frozenset(
+    ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__annotations__",
+     "__init_subclass__", "__class_getitem__", "__abstractmethods__", "__parameters__",
+     "__orig_bases__", "__slots__", "__match_args__", "__dataclass_fields__",
+     "__dataclass_params__", "__static_attributes__", "__firstlineno__", "__hash__", "__repr__",
+     "__eq__", "__setattr__", "__delattr__")
+)  # fmt: skip
+"""What every class has, or no call reads."""
+MAKING = frozenset(("__init__", "__new__", "__post_init__", "__del__"))
+"""What objects are made, and end, by."""
+GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
+DESCRIPTORS = (type(FunctionType.__code__), type(property.fget))
 
 
 def is_tensor(value: Any) -> bool:

@@ -13,8 +13,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from compiler.core import fork
+from staticgraph.tracing.guards import Read
 
 _METHODS = ("parameters", "named_parameters", "buffers", "named_modules", "__call__")
+TABLES = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
+"""What a module keeps its tensors, parts and hooks in."""
 _tracing = threading.RLock()
 """While a module is traced its tables hold expressions: one thread at a time."""
 fork.hold(fork.Rank.TRACING, _tracing)
@@ -24,6 +27,17 @@ def is_module(value: object) -> bool:
     """Whether a value is a module, by what it can do."""
     kind = type(value)
     return hasattr(kind, "named_parameters") and all(hasattr(kind, one) for one in _METHODS)
+
+
+def _item(table: dict[str, Any], name: str) -> Read:
+    return Read("item", table, name, table.get(name), name, "?")
+
+
+def _keys(table: dict[str, Any], name: str) -> Read:
+    """How many there are, and in which order."""
+    if len(table) > 1:
+        return Read("keys", table, None, [*table], name, "?")
+    return Read("length", table, None, len(table), name, "?")
 
 
 class ModuleTensors:
@@ -73,9 +87,19 @@ class ModuleTensors:
         for part in self.parts:
             found += part._modules.values()
             found += (
-                part.training, len(part._parameters), len(part._buffers),
+                part.training, tuple(part._parameters), tuple(part._buffers),
                 len(part._forward_hooks), len(part._forward_pre_hooks),
             )  # fmt: skip
+        return found
+
+    def reads(self) -> list[Read]:
+        """What makes tensors and `state` be as they are now, each compared by identity."""
+        found = [_item(table, name) for table, name in self._slots]
+        for part in self.parts:
+            found += [_item(part._modules, name) for name in part._modules]
+            found.append(_item(vars(part), "training"))
+            for key in TABLES:
+                found.append(_keys(getattr(part, key), key))
         return found
 
     @contextmanager

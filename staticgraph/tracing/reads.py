@@ -9,7 +9,6 @@ object those attributes count that any of this code names; if some of it finds a
 from __future__ import annotations
 
 import functools
-import operator
 import sys
 import threading
 import weakref
@@ -34,21 +33,23 @@ from compiler.core.refusals import is_library, is_library_code
 from compiler.graph.expression import Expression, is_own
 from staticgraph.tracing.code import Named, named
 from staticgraph.tracing.guards import Guards, Read, reads_of_array
-from staticgraph.tracing.inspection import file_of, hooks_of, is_empty, is_tensor, slots_of
-from staticgraph.tracing.modules import is_module
+from staticgraph.tracing.inspection import (
+    DESCRIPTORS,
+    GETTERS,
+    MAKING,
+    OF_CLASSES,
+    file_of,
+    hooks_of,
+    is_empty,
+    is_tensor,
+    slots_of,
+)  # fmt: skip
+from staticgraph.tracing.modules import TABLES, is_module
 from staticgraph.tracing.states import State, state_of
 
 _PLAIN = (
     type(None), bool, int, float, complex, str, bytes, type(...), np.dtype, BuiltinFunctionType, Op,
 )  # fmt: skip
-_OF_CLASSES = frozenset(
-    ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__annotations__",
-     "__init_subclass__", "__class_getitem__", "__abstractmethods__", "__parameters__",
-     "__orig_bases__", "__slots__", "__match_args__", "__dataclass_fields__",
-     "__dataclass_params__", "__static_attributes__", "__firstlineno__", "__hash__", "__repr__",
-     "__eq__", "__setattr__", "__delattr__")
-)  # fmt: skip
-_MAKING = frozenset(("__init__", "__new__", "__post_init__", "__del__"))
 _NO_STATES: Mapping[int, State] = MappingProxyType({})
 FEW = 8
 """Items of lists and dicts that are compared one by one."""
@@ -90,7 +91,6 @@ class Surroundings:
         self._names: dict[str, str] = {}
         self._reflects = self._catches = False
         self._extra: list[Read] = []
-        self.guards = Guards([])
         self.follow()
 
     @property
@@ -163,7 +163,7 @@ class Surroundings:
                 for array in kind.arrays([value]):
                     self.reads += reads_of_array(array, name, place)
             return
-        if isinstance(value, _GETTERS):
+        if isinstance(value, GETTERS):
             for text in value.__reduce__()[1]:
                 for one in str(text).split("."):
                     self._names.setdefault(one, place)
@@ -189,9 +189,11 @@ class Surroundings:
         """The attributes of a module and of its parts."""
         for path, part in module.named_modules():
             own = f"{name}.{path}" if path else name
-            user = not is_own(file_of(type(part)))
+            kind = type(part)
+            user = not is_own(file_of(kind))
+            self._read("class", part, None, kind, f"the class of {own}", place)
             for key, value in vars(part).items():
-                if key in _OF_MODULES:
+                if key in TABLES:
                     self.tables.add(id(value))
                     if all(one is not module for one in self.own):
                         self._dict(value, own, place)
@@ -204,11 +206,15 @@ class Surroundings:
                 self._item(vars(part), key, f"{own}.{key}", self._names.get(key, place))
             if user:
                 self._lacks(vars(part), own, place)
+                for key in self._names.keys() - vars(part).keys() - {"forward"}:
+                    if any(key in vars(one) and not is_own(file_of(one)) for one in kind.__mro__):
+                        at = self._names[key]
+                        self._read("absent", vars(part), key, None, f"{own}.{key}", at)
             for table in ("_forward_hooks", "_forward_pre_hooks"):
                 self._value(getattr(part, table), f"{own}.{table}", place)
             if "forward" not in vars(part):
                 self._read("absent", vars(part), "forward", None, f"{own}.forward", place)
-            self._class(type(part), own, place)
+            self._class(kind, own, place)
 
     def _function(self, f: FunctionType, name: str, place: str) -> None:
         code = f.__code__
@@ -231,13 +237,10 @@ class Surroundings:
         for label, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             self._cell(cell, label, here.place(label, here.free))
         self._globals(f.__globals__, here)
-        if f.__dict__ and self._reflects_on(f.__dict__):
+        if any(key in self._names for key in f.__dict__):
             self._object(f, name, place)
         else:
             self._lacks(f.__dict__, name, place)
-
-    def _reflects_on(self, table: Mapping[str, Any]) -> bool:
-        return any(key in self._names for key in table)
 
     def _code(self, code: CodeType) -> Named:
         here = named(code)
@@ -386,19 +389,21 @@ class Surroundings:
         if type(kind) is not type and not is_library(file_of(type(kind))):
             self._class(type(kind), f"the class of {name}", place)
         order = [one for one in kind.__mro__ if not is_library(file_of(one))]
+        if order:
+            self._read("order", kind, None, kind.__mro__, f"the bases of {kind.__name__}", place)
         bases = [one for one in kind.__mro__ if is_library(file_of(one))]
         for place_of, one in enumerate(order):
             table = vars(one)
             self._lacks(table, one.__name__, place)
             for key in table:
-                special = key.startswith("__") and key.endswith("__") and key not in _OF_CLASSES
+                special = key.startswith("__") and key.endswith("__") and key not in OF_CLASSES
                 # what a library calls by a name of its own: `forward`, `backward`
                 called = any(key in vars(base) for base in bases)
                 if not (special or called or self._reflects or key in self._names):
                     continue
-                if not makes and key in _MAKING:
+                if not makes and key in MAKING:
                     continue
-                if key in _OF_CLASSES or isinstance(table[key], _DESCRIPTORS):
+                if key in OF_CLASSES or isinstance(table[key], DESCRIPTORS):
                     continue
                 for earlier in order[:place_of]:
                     if key not in vars(earlier):
@@ -470,12 +475,7 @@ class Surroundings:
         self._value(found, name, place)
 
 
-_OF_MODULES = frozenset(
-    ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
-)
 _DISPATCHED = functools.singledispatchmethod
-_GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
-_DESCRIPTORS = (type(FunctionType.__code__), type(property.fget))
 
 
 _S = Surroundings

@@ -76,6 +76,7 @@ class Trace:
         outputs: the arrays that it returns, in the structure `structure`.
         facts: what it takes for granted of unknown sizes.
         needed: why sizes are known, if some are: the error of the trace that knew less.
+        arguments: how many of the inputs the caller gives; then come tensors of modules.
         casts: where it gives Python numbers among the inputs an integer dtype of others.
         definition: that of the outputs.
         effects: what each call does beside computing the outputs, as the engine of the tensors
@@ -90,6 +91,7 @@ class Trace:
     definition: Definition
     casts: tuple[Expression, ...] = ()
     effects: Any = None
+    arguments: int = 0
     needed: str = ""
 
     def __str__(self) -> str:
@@ -201,7 +203,10 @@ def trace(
     definition = define(inputs, made)
     known = tuple([one for one in casts if not _has_sizes(one)])
     facts_of = tuple(dict.fromkeys(facts))
-    return Trace(name, tuple(inputs), tuple(made), structure, facts_of, definition, known, effects)
+    return Trace(
+        name, tuple(inputs), tuple(made), structure, facts_of, definition, known, effects,
+        sum(not leaf.held for leaf in leaves),
+    )  # fmt: skip
 
 
 def _capturing(

@@ -332,6 +332,9 @@ TORCH: dict[str, Callable[..., Any]] = {
     "sort": _flat_or_along(lambda *args, **options: _sorted(*args, **options)[0], -1),
     "argsort": _flat_or_along(lambda *args, **options: _sorted(*args, **options)[1], -1),
     "inv": torch.linalg.inv, "det": torch.linalg.det, "solve": torch.linalg.solve,
+    "solve_triangular": lambda a, b, upper=False: torch.linalg.solve_triangular(
+        a.triu() if upper else a.tril(), b, upper=upper
+    ),
     "slogdet": lambda x: [torch.linalg.slogdet(x)[0].detach(), torch.linalg.slogdet(x)[1]],
     "logabsdet": lambda x: torch.linalg.slogdet(x)[1],
     "signdet": lambda x: torch.linalg.slogdet(x)[0],

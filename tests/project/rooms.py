@@ -44,6 +44,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("core", "types, sizes, errors, the record of an op, options, settings"),
         _room("reference", "ops on plain arrays, with NumPy"),
         _room("ops", "the declarations: type, evaluation, gradient, lowering"),
+        _room("functions", "functions in NumPy's names, composed of ops"),
         _room("graph", "expressions, definitions, the networkx graph, files"),
         _room("transforms", "derivatives, batches, loops and branches"),
         _room("passes", "graph to graph"),
@@ -76,13 +77,13 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("utils", "checkpoints that recompute"),
         _room(
             "root", "the public names, `Tensor` assembled, files, drawing",
-            "", "assembly", "drawing", "handle", "serialization",
+            "", "assembly", "drawing", "handle", "serialization", "special",
         ),
     ),
     "staticgraph": (
         _room(
             "leaves", "placeholders, variables, constants; optimizers, regions",
-            "leaves", "linalg", "optim", "regions",
+            "leaves", "creation", "linalg", "optim", "regions", "special",
         ),
         _room("draw", "drawings of graphs"),
         _room("view", "graphs as a page: lines, graph and kernel, linked"),
@@ -93,6 +94,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("root", "the public names, most of them loaded when they are asked for", ""),
         _room("compare", "the comparison with other frameworks"),
         _room("fuzz", "the campaigns of random programs"),
+        _room("listing", "`ops`: every op, and NumPy's, JAX's and PyTorch's names beside ours"),
         _room("differences", "`diff`: both paradigms on the same inputs, value by value"),
         _room("commands", "the command line", "__main__"),
     ),

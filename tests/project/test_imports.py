@@ -49,7 +49,12 @@ def test_dynamic_does_not_import_staticgraph() -> None:
 
 
 # What runs both paradigms side by side, each with a command of its own.
-COMMANDS = "staticgraph.compare", "staticgraph.differences", "staticgraph.fuzz"
+COMMANDS = (
+    "staticgraph.compare",
+    "staticgraph.differences",
+    "staticgraph.fuzz",
+    "staticgraph.listing",
+)
 
 
 def test_only_commands_import_both_paradigms() -> None:

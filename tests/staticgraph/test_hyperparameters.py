@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dynamic
 import staticgraph as sg
 
 
@@ -16,7 +17,7 @@ def optimized(make: Any) -> tuple[Any, Any]:
     return sg.compile([x], loss, updates=make().minimize(loss)), w
 
 
-@pytest.mark.parametrize("optimizer", [sg.optim.SGD, sg.optim.Adam])
+@pytest.mark.parametrize("optimizer", [sg.optim.SGD, sg.optim.Adam, sg.optim.AdamW])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_rate_in_a_variable_is_read_by_each_step(optimizer: Any, dtype: str) -> None:
     rate = sg.variable(np.array(0.25, dtype), "lr")
@@ -33,7 +34,7 @@ def test_a_rate_in_a_variable_is_read_by_each_step(optimizer: Any, dtype: str) -
     np.testing.assert_array_equal(w.value, before)
 
 
-@pytest.mark.parametrize("optimizer", [sg.optim.SGD, sg.optim.Adam])
+@pytest.mark.parametrize("optimizer", [sg.optim.SGD, sg.optim.Adam, sg.optim.AdamW])
 def test_what_minimize_has_read_cannot_be_set(optimizer: Any) -> None:
     x, w = sg.placeholder("x", (3,)), sg.variable(np.ones(3, "float32"), "w")
     loss = (w * x).sum()
@@ -49,6 +50,23 @@ def test_what_minimize_has_read_cannot_be_set(optimizer: Any) -> None:
     assert one.lr == 0.5
 
 
+@pytest.mark.parametrize("options", [{}, {"amsgrad": True}, {"maximize": True}])
+@pytest.mark.parametrize("rated", [False, True])
+def test_adamw_is_that_of_the_eager_engine(options: Any, rated: bool) -> None:
+    rate = sg.variable(np.float32(0.25), "lr") if rated else 0.25
+    step, w = optimized(lambda: sg.optim.AdamW(lr=rate, weight_decay=0.5, **options))
+    eager = dynamic.ones(3, requires_grad=True)
+    theirs = dynamic.optim.AdamW([eager], lr=0.25, weight_decay=0.5, **options)
+    x = np.array([0.0, 0.5, -2.0], "float32")
+    for _ in range(5):
+        step(x)
+        theirs.zero_grad()
+        ((eager * dynamic.tensor(x)) ** 2).sum().backward()
+        theirs.step()
+    assert w.value[0] == pytest.approx((1 - 0.25 * 0.5) ** 5)  # no gradient, and yet smaller
+    np.testing.assert_allclose(w.value, eager.detach().numpy(), rtol=1e-5)
+
+
 def test_what_no_optimizer_takes() -> None:
     x, w = sg.placeholder("x", (3,)), sg.variable(np.ones(3, "float32"), "w")
     for lr in (sg.variable(np.ones(3, "float32")), sg.variable(np.int64(1))):
@@ -57,6 +75,8 @@ def test_what_no_optimizer_takes() -> None:
     for lr in ("0.1", None, float("nan"), 1j):
         with pytest.raises(sg.OptionError, match=r"Adam: lr .* is no number"):
             sg.optim.Adam(lr=lr)
+    with pytest.raises(sg.OptionError, match="AdamW: weight_decay -1 is negative"):
+        sg.optim.AdamW(weight_decay=-1)
     loss = (w * x).sum()
     with pytest.raises(sg.GraphError, match=r"minimize: the parameter .* is no variable"):
         sg.optim.SGD().minimize(loss, [x])

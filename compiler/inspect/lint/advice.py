@@ -11,10 +11,12 @@ from compiler.core.source import place_of
 from compiler.graph.definition import Node
 from compiler.graph.notes import Promoted, ZeroGradient
 from compiler.inspect.lint.certain import (
+    are_classes,
     becomes_float64,
     float64_message,
     is_stopped,
     normalises_batch,
+    normalises_rows,
     slips_of_variables,
     softmax_over_batch,
     trains,
@@ -41,6 +43,19 @@ def softmax_over_first_axis(program: Program, node: Node) -> str | None:
     return (
         f"{node.op.name} over axis 0 of {described(node)}, of unknown size: if that is the batch, "
         "write axis=-1"
+    )
+
+
+@advice("softmax", "log_softmax")
+def softmax_over_rows(program: Program, node: Node) -> str | None:
+    """Probabilities over axis 0 of what is then taken as probabilities of classes, sizes known."""
+    if not normalises_rows(node) or is_gradient(node) or softmax_over_batch(program, node):
+        return None
+    if not are_classes(program, node):
+        return None
+    return (
+        f"{node.op.name} over axis 0 of {described(node)}, whose last axis is then read as "
+        "classes: each column sums to 1 instead of each row: write axis=-1"
     )
 
 

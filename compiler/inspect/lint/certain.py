@@ -29,10 +29,13 @@ from compiler.ops import leaves
 @certain("softmax", "log_softmax")
 def softmax_over_batch(program: Program, node: Node) -> str | None:
     """Probabilities over the batch of what is then taken as probabilities of classes."""
-    if not normalises_batch(node) or is_gradient(node) or not _are_classes(program, node):
+    known = normalises_rows(node) and has_rows_of_argument(program, program.operand(node, 0))
+    if is_gradient(node) or not (known or normalises_batch(node)):
+        return None
+    if not are_classes(program, node):
         return None
     return (
-        f"{node.op.name} over axis 0, the batch of unknown size, of "
+        f"{node.op.name} over axis 0, the batch{'' if known else ' of unknown size'}, of "
         f"{described(program.operand(node, 0))}, whose last "
         f"axis is then read as classes: each column sums to 1 instead of each row: write axis=-1"
     )
@@ -49,7 +52,50 @@ def normalises_batch(node: Node) -> bool:
     )
 
 
-def _are_classes(program: Program, softmax: Node) -> bool:
+def normalises_rows(node: Node) -> bool:
+    """Whether a softmax is over a first axis of known size, and not the last one."""
+    shape = node.type.shape
+    return (
+        len(shape) > 1
+        and node.attrs["axis"] % len(shape) == 0
+        and not isinstance(shape[0], Dim)
+        and not isinstance(shape[-1], Dim)
+        and shape[-1] not in (1, shape[0])
+    )
+
+
+def has_rows_of_argument(program: Program, node: Node) -> bool:
+    """Whether axis 0 is that of an argument, and the last one of what is the same in each call."""
+    is_product = False
+    while node.operands:
+        if node.op.name == "matmul":
+            weight = program.operand(node, 1)
+            if any(one in program.arguments for one in _below(program, weight.id)):
+                return False
+            is_product = True
+            node = program.operand(node, 0)
+        elif node.op.elementwise:
+            rows = node.type.shape
+            same = [one for one in node.operands if program.nodes[one].type.shape == rows]
+            if not same:
+                return False
+            node = program.nodes[same[0]]
+        else:
+            return False
+    return is_product and node.id in program.arguments
+
+
+def _below(program: Program, start: int) -> set[int]:
+    """A node and all that it depends on."""
+    stack, seen = [start], {start}
+    while stack:
+        more = [one for one in program.nodes[stack.pop()].operands if one not in seen]
+        seen.update(more)
+        stack += more
+    return seen
+
+
+def are_classes(program: Program, softmax: Node) -> bool:
     """Whether the last axis is looked up, searched for the largest, or summed as a likelihood."""
     last = len(softmax.type.shape) - 1
     logs = {softmax.id} if softmax.op.name == "log_softmax" else set[int]()
@@ -77,15 +123,8 @@ def _are_classes(program: Program, softmax: Node) -> bool:
 
 def _is_fed(program: Program, wanted: int) -> bool:
     """Whether a value, such as the classes of examples, depends on an input or a variable."""
-    stack, seen = [wanted], {wanted}
-    while stack:
-        node = program.nodes[stack.pop()]
-        if node.op in (leaves.placeholder, leaves.variable):
-            return True
-        more = [one for one in node.operands if one not in seen]
-        seen.update(more)
-        stack += more
-    return False
+    fed = (leaves.placeholder, leaves.variable)
+    return any(program.nodes[one].op in fed for one in _below(program, wanted))
 
 
 def _is_one_hot(program: Program, product: Node) -> bool:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from compiler.core import fork
 from compiler.core.errors import LintError, LintWarning, OptionError
 from compiler.core.source import place_of
-from compiler.graph.definition import Definition
+from compiler.graph.definition import Definition, define
 from compiler.graph.expression import Expression, user_line
 from compiler.graph.notes import notes_of
 from compiler.graph.traversal import ancestors
-from compiler.inspect.lint.certain import CERTAIN
+from compiler.inspect.lint.certain import CERTAIN, zero_gradient
 from compiler.inspect.lint.rules import Finding, Program
+from compiler.ops import leaves
 
 LEVELS = ("certain", "warn", "error", "off")
 LATER = frozenset(("bias_never_updated", "gradient_not_used"))
@@ -37,6 +38,7 @@ def lint(
     definition: Definition,
     roots: Iterable[Expression],
     reads: Mapping[tuple[str, int], str],
+    arguments: Collection[int] = (),
 ) -> Callable[[], None] | None:
     """Look at a program, and warn.
 
@@ -45,6 +47,7 @@ def lint(
         definition: the program.
         roots: its outputs and the new values of its variables, as expressions.
         reads: the lines that read a variable's value so far.
+        arguments: the nodes of what the caller of a captured function gives.
 
     Returns:
         What is to be called before the first call, if anything is.
@@ -56,7 +59,7 @@ def lint(
     notes = notes_of(expressions)
     serials = frozenset([one.serial for one in expressions]) if notes else frozenset[int]()
     line = user_line() if reads else ""
-    program = Program(definition, notes, serials, dict(reads), line)
+    program = Program(definition, notes, serials, dict(reads), line, frozenset(arguments))
     if level == "certain":
         found = CERTAIN.findings(program)
         later = [one for one in found if one.rule in LATER]
@@ -73,6 +76,32 @@ def lint(
     for one in found:
         _warn(one)
     return None
+
+
+def advise(output: Expression) -> list[Finding]:
+    """What the rules, those for advice too, find in what an expression is made of."""
+    with fork.importing:
+        from compiler.inspect.lint.advice import ALL
+
+    given = [one for one in ancestors([output]) if one.op is leaves.placeholder]
+    return ALL.findings(Program(define(given, [output])))
+
+
+def lint_gradients(level: str, definition: Definition, gradients: Iterable[Expression]) -> None:
+    """Tell of gradients that are zero everywhere, where nobody has named what they are by.
+
+    Raises:
+        LintError: with the level "error", if there is one.
+    """
+    notes = notes_of(gradients)
+    if not notes:
+        return
+    program = Program(definition, notes)
+    found = [Finding(zero_gradient.__name__, *one) for one in zero_gradient(program)]
+    if level == "error" and found:
+        raise LintError("\n".join(map(_written, found)))
+    for one in found:
+        _warn(one)
 
 
 def _again(program: Program, later: list[Finding]) -> None:

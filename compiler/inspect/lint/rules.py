@@ -37,6 +37,7 @@ class Program(Record):
         notes: what was noted of its expressions.
         reads: the lines that read a variable's value when the graph was defined.
         line: the user's line that compiles.
+        arguments: the placeholders that a call of a captured function gives, not its surroundings.
         known: the readers of its nodes, once somebody has asked.
     """
 
@@ -45,6 +46,7 @@ class Program(Record):
     expressions: frozenset[int] = frozenset()
     reads: Mapping[tuple[str, int], str] = field(default_factory=dict)
     line: str = ""
+    arguments: frozenset[int] = frozenset()
     known: list[dict[int, list[Node]]] = field(default_factory=list)
 
     @property

@@ -16,7 +16,7 @@ def load(_task: Mapping[str, object]) -> tuple[Any, str]:
 
 
 def prepare(
-    sg: Any, task: Mapping[str, object], model: Any, arrays: Mapping[str, Any], timed: Any
+    sg: Any, _task: Mapping[str, object], model: Any, arrays: Mapping[str, Any], timed: Any
 ) -> tuple[Callable[[], Any], Callable[[], list[Any]]]:
     """Define the graph and compile it; the first axis of what is batched may have any size."""
     import numpy as np
@@ -24,7 +24,7 @@ def prepare(
     with timed("build"):
         leaves, inputs = {}, []
         for name, array in arrays.items():
-            if model.UPDATED and name in model.PARAMETERS:
+            if model.OPTIMIZER and name in model.PARAMETERS:
                 leaves[name] = sg.variable(array.copy(), name=name)
                 continue
             shape = (None, *array.shape[1:]) if name in model.BATCHED else array.shape
@@ -32,16 +32,19 @@ def prepare(
             inputs.append(name)
         loss = model.loss(sg, **leaves)
         parameters = [leaves[name] for name in model.PARAMETERS]
-        if model.UPDATED:
-            outputs, updates = loss, sg.optim.SGD(lr=task["rate"]).minimize(loss, parameters)
+        if model.OPTIMIZER:
+            options = dict(model.OPTIMIZER)
+            optimizer = getattr(sg.optim, options.pop("name"))(**options)
+            outputs, updates = loss, optimizer.minimize(loss, parameters)
         else:
-            outputs, updates = [loss, *sg.grad(loss, parameters)], None
+            gradients = sg.grad(loss, parameters) if parameters else []
+            outputs, updates = [loss, *gradients], None
     with timed("compile"):
         executable = sg.compile([leaves[name] for name in inputs], outputs, updates=updates)
     run = partial(executable, *(arrays[name] for name in inputs))
 
     def results() -> list[Any]:
-        if model.UPDATED:
+        if model.OPTIMIZER:
             return [run(), *(np.array(parameter.value) for parameter in parameters)]
         return list(run())
 

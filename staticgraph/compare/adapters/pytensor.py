@@ -20,7 +20,7 @@ def load(_task: Mapping[str, object]) -> tuple[Any, str]:
 
 
 def prepare(
-    pytensor: Any, task: Mapping[str, object], model: Any, arrays: Mapping[str, Any], timed: Any
+    pytensor: Any, _task: Mapping[str, object], model: Any, arrays: Mapping[str, Any], timed: Any
 ) -> tuple[Callable[[], Any], Callable[[], list[Any]]]:
     """Define and compile; Numba compiles what is not in its cache at the first call."""
     import numpy as np
@@ -28,7 +28,7 @@ def prepare(
     with timed("build"):
         leaves, inputs = {}, []
         for name, array in arrays.items():
-            if model.UPDATED and name in model.PARAMETERS:
+            if model.OPTIMIZER and name in model.PARAMETERS:
                 leaves[name] = pytensor.shared(array.copy(), name=name)
                 continue
             shape = (None, *array.shape[1:]) if name in model.BATCHED else array.shape
@@ -36,10 +36,10 @@ def prepare(
             inputs.append(name)
         loss = model.pytensor_loss(pytensor, **leaves)
         parameters = [leaves[name] for name in model.PARAMETERS]
-        gradients = pytensor.grad(loss, parameters)
+        gradients = pytensor.grad(loss, parameters) if parameters else []
         outputs, updates = [loss, *gradients], []
-        if model.UPDATED:
-            rate = np.dtype(model.DTYPE).type(task["rate"])
+        if model.OPTIMIZER:
+            rate = np.dtype(model.DTYPE).type(model.OPTIMIZER["lr"])
             updates = [(p, p - rate * g) for p, g in zip(parameters, gradients, strict=True)]
             outputs = loss
     with timed("compile"):
@@ -50,7 +50,7 @@ def prepare(
     run = partial(function, *(arrays[name] for name in inputs))
 
     def results() -> list[Any]:
-        if model.UPDATED:
+        if model.OPTIMIZER:
             return [run(), *(parameter.get_value() for parameter in parameters)]
         return list(run())
 

@@ -21,6 +21,7 @@ def prepare(
     with timed("build"):
         tensors = {name: torch.tensor(array) for name, array in arrays.items()}
         parameters = [tensors[name].requires_grad_(True) for name in model.PARAMETERS]
+        step = _step(torch, model.OPTIMIZER, parameters) if model.OPTIMIZER else None
 
         def loss_of(**given: Any) -> Any:
             return model.torch_loss(torch, **given)
@@ -28,21 +29,50 @@ def prepare(
         if task["mode"] == "compile":
             loss_of = torch.compile(loss_of)
 
+    def values() -> Any:
+        return loss_of(**tensors)
+
     def gradients() -> tuple[Any, Any]:
-        loss = loss_of(**tensors)
+        loss = values()
         return loss.item(), torch.autograd.grad(loss, parameters)
 
     def train() -> Any:
-        loss, taken = gradients()
-        with torch.no_grad():
-            for parameter, gradient in zip(parameters, taken, strict=True):
-                parameter -= task["rate"] * gradient
-        return loss
+        loss = values()
+        assert step is not None
+        step(loss)
+        return loss.item()
 
     def results() -> list[Any]:
-        if model.UPDATED:
+        if step is not None:
             return [train(), *(parameter.detach().numpy() for parameter in parameters)]
+        if not parameters:
+            return [values().numpy()]
         loss, taken = gradients()
         return [loss, *(gradient.numpy() for gradient in taken)]
 
-    return train if model.UPDATED else gradients, results
+    if step is not None:
+        return train, results
+    return gradients if parameters else values, results
+
+
+def _step(torch: Any, given: Mapping[str, Any], parameters: list[Any]) -> Callable[[Any], None]:
+    """What updates the parameters: its fused optimizers, or a line where that is faster."""
+    options = dict(given)
+    kind, rate = options.pop("name"), options.pop("lr")
+    if kind == "SGD" and not options:
+
+        def descend(loss: Any) -> None:
+            taken = torch.autograd.grad(loss, parameters)
+            with torch.no_grad():
+                for parameter, gradient in zip(parameters, taken, strict=True):
+                    parameter -= rate * gradient
+
+        return descend
+    optimizer = getattr(torch.optim, kind)(parameters, lr=rate, fused=True, **options)
+
+    def step(loss: Any) -> None:
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return step

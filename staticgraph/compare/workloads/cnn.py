@@ -14,7 +14,7 @@ FLAT = SECOND * (SIDE2 // 2) ** 2
 
 TITLE = "CNN 28x28: two convolutions 3x3 (16, 32) with pooling, batch 32, SGD step"
 PARAMETERS = ("w1", "b1", "w2", "b2", "w3", "b3")
-UPDATED = True
+OPTIMIZER = {"name": "SGD", "lr": 0.01}
 BATCHED = ("x", "y")
 DTYPE = "float32"
 BYTES = 4 * (

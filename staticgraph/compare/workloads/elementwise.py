@@ -10,7 +10,7 @@ ELEMENTS = 1_000_000
 
 TITLE = "sum(tanh(x) exp(-x*x) + log1p(x*x)), 1e6 float32, value and gradient"
 PARAMETERS = ("x",)
-UPDATED = False
+OPTIMIZER = None
 BATCHED = ("x",)
 DTYPE = "float32"
 BYTES = 2 * ELEMENTS * 4  # x is read once, its gradient written once

@@ -11,7 +11,7 @@ EPSILON = 1e-5
 
 TITLE = "sum(softmax(layer_norm(x))**2), 4096 x 1024 float32, value and gradients"
 PARAMETERS = ("x", "weight", "bias")
-UPDATED = False
+OPTIMIZER = None
 BATCHED = ("x",)
 DTYPE = "float32"
 BYTES = 2 * ROWS * COLUMNS * 4  # x is read once, its gradient written once

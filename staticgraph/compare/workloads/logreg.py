@@ -8,7 +8,7 @@ SAMPLES, FEATURES = 100_000, 50
 
 TITLE = "logistic regression, 100,000 x 50 float64, value and gradient"
 PARAMETERS = ("w",)
-UPDATED = False
+OPTIMIZER = None
 BATCHED = ("x", "y")
 DTYPE = "float64"
 BYTES = 8 * SAMPLES * (FEATURES + 1)  # each sample and its label are read once

@@ -12,7 +12,7 @@ WEIGHTS = INPUTS * HIDDEN + LATER_WEIGHTS
 
 TITLE = "MLP 784-512-512-10, batch 256, cross entropy, SGD step"
 PARAMETERS = ("w1", "b1", "w2", "b2", "w3", "b3")
-UPDATED = True
+OPTIMIZER = {"name": "SGD", "lr": 0.01}
 BATCHED = ("x", "y")
 DTYPE = "float32"
 BYTES = 4 * (2 * (WEIGHTS + 2 * HIDDEN + CLASSES) + BATCH * INPUTS) + 8 * BATCH

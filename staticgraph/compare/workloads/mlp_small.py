@@ -11,7 +11,7 @@ WEIGHTS = INPUTS * HIDDEN + HIDDEN * CLASSES
 
 TITLE = "MLP 64-128-10, batch 64, cross entropy, SGD step"
 PARAMETERS = ("w1", "b1", "w2", "b2")
-UPDATED = True
+OPTIMIZER = {"name": "SGD", "lr": 0.01}
 BATCHED = ("x", "y")
 DTYPE = "float32"
 BYTES = 4 * (2 * (WEIGHTS + HIDDEN + CLASSES) + BATCH * INPUTS) + 8 * BATCH

@@ -10,7 +10,7 @@ STEPS, BATCH, WIDTH = 100, 32, 64
 
 TITLE = "RNN of 100 steps, batch 32, 64 wide, tanh, SGD step"
 PARAMETERS = ("w_in", "w_state", "b")
-UPDATED = True
+OPTIMIZER = {"name": "SGD", "lr": 0.01}
 BATCHED = ()
 DTYPE = "float32"
 BYTES = 4 * (2 * (2 * WIDTH * WIDTH + WIDTH) + STEPS * BATCH * WIDTH)

@@ -8,7 +8,7 @@ import numpy as np
 
 TITLE = "x*x + sin(2y) of two scalars, value and gradients"
 PARAMETERS = ("x", "y")
-UPDATED = False
+OPTIMIZER = None
 BATCHED = ()
 DTYPE = "float32"
 BYTES = 5 * 4

@@ -18,7 +18,7 @@ WEIGHTS = WIDTH * (3 * WIDTH + WIDTH + 2 * HIDDEN)
 
 TITLE = "transformer block, batch 8, 64 tokens, 128 wide, 4 heads, SGD step"
 PARAMETERS = ("w_qkv", "w_out", "w1", "b1", "w2", "b2")
-UPDATED = True
+OPTIMIZER = {"name": "SGD", "lr": 0.01}
 BATCHED = ("x",)
 DTYPE = "float32"
 BYTES = 4 * (2 * (WEIGHTS + HIDDEN + WIDTH) + BATCH * TOKENS * WIDTH)

@@ -54,6 +54,16 @@ def _polygamma(g: Grower, op: str) -> Any:
     return g.emit(op, g.choose.choice((1, 2)), tame(g, g.pick("f"), "positive"))
 
 
+def _incomplete(domain: str, count: int) -> Generator:
+    """Numbers, by which there is no derivative, and an operand."""
+
+    def make(g: Grower, op: str) -> Any:
+        numbers = [g.choose.choice((0.5, 1.0, 2.5, 6.0)) for _ in range(count)]
+        return g.emit(op, *numbers, tame(g, g.pick("f"), domain))
+
+    return make
+
+
 def _cross_entropy(g: Grower, op: str) -> Any:
     x = tame(g, g.pick("f"), "share")
     return g.emit(op, x, tame(g, g.beside(x, "f"), "share"))
@@ -358,6 +368,11 @@ GENERATORS: dict[str, Generator] = _FROM_RECORDS | {
     "recompute": _recompute, "after": _recompute,
     "divide": binary("iuf", domain="positive"), "power": _power,
     **dict.fromkeys(("maximum", "minimum"), binary("biuf", "biuf")),
+    **dict.fromkeys(("gammainc", "gammaincc"), _incomplete("positive", 1)),
+    "betainc": _incomplete("share", 2),
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), binary("biu")),
+    **dict.fromkeys(("left_shift", "right_shift"), binary("iu")),
+    "bitwise_not": unary("biu"), "bitwise_count": unary("iu"),
     "logit": unary("f", "share"), "polygamma": _polygamma, "binary_cross_entropy": _cross_entropy,
     "heaviside": binary("f"), **dict.fromkeys(("gcd", "lcm"), binary("iu")),
     "stop_gradient": unary("biuf"),

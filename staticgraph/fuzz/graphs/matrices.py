@@ -38,6 +38,12 @@ def _solve(g: Grower, op: str) -> Any:
     return g.emit(op, a, g.emit("concatenate", [b, a], -1) if g.chance(0.4) else b)
 
 
+def _solve_triangular(g: Grower, op: str) -> Any:
+    a = _square(g)
+    b = g.emit("expand_dims", g.emit("sum", a, axis=-1), -1)
+    return g.emit(op, a, b, upper=g.chance(0.5))
+
+
 def _pinv(g: Grower, op: str) -> Any:
     return g.emit(op, _square(g, 0.0), rtol=1e-4)
 
@@ -95,7 +101,8 @@ GENERATORS: dict[str, Generator] = {
     **dict.fromkeys(
         ("inv", "det", "logabsdet", "signdet", "cholesky", "cofactor"), _of_a_square
     ),
-    "slogdet": _slogdet, "solve": _solve, "pinv": _pinv, "vector_norm": _vector_norm,
+    "slogdet": _slogdet, "solve": _solve, "solve_triangular": _solve_triangular,
+    "pinv": _pinv, "vector_norm": _vector_norm,
     **dict.fromkeys(("eigvalsh", "svdvals", "matrix_rank"), _of_a_symmetric),
     **dict.fromkeys(("eigh", "svd", "qr"), _factors), "lstsq": _lstsq,
     "matrix_norm": _matrix_norm, "matrix_power": _matrix_power,

@@ -238,9 +238,16 @@ def _matrix_rank(a: Array) -> Array:
     return np.full(a.shape[:-2], a.shape[-1], np.int64)
 
 
+def _solve_triangular(a: Array, b: Array, upper: bool) -> Array:
+    triangle = np.triu(a) if upper else np.tril(a)
+    return _solve(triangle, b)
+
+
+_solve = _each(lambda a, b: _eliminated(a, b)[0], lambda a, b: b)
+
 REFERENCE: dict[str, Callable[..., Any]] = {
     "inv": _inv, "pinv": _pinv,
-    "solve": _each(lambda a, b: _eliminated(a, b)[0], lambda a, b: b), "det": _determinant,
+    "solve": _solve, "solve_triangular": _solve_triangular, "det": _determinant,
     "logabsdet": _logabsdet, "signdet": _signdet,
     "slogdet": lambda a: [_signdet(a), _logabsdet(a)], "cofactor": _each(_cofactor, lambda a: a),
     "cholesky": _each(_cholesky, lambda a: a),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -99,3 +100,69 @@ def binary_cross_entropy(x: Array, y: Array) -> Array:
     """-(y log(x) + (1 - y) log(1 - x)), with logarithms of at least -100."""
     logs = [np.where(one < -100, x.dtype.type(-100), one) for one in (np.log(x), np.log1p(-x))]
     return -(y * logs[0] + (1 - y) * logs[1])
+
+
+# -- Bessel, the normal distribution, incomplete functions -----------------------------------------
+
+_TERMS = 200
+
+
+def bessel(order: int, scaled: bool) -> Callable[[Array], Array]:
+    """I of order 0 or 1 by its power series, whose terms have one sign; times exp(-|x|)."""
+
+    def function(x: Array) -> Array:
+        half = x / 2
+        term = half if order else half * 0 + 1
+        total = term
+        for k in range(1, _TERMS):
+            term = term * (half * half) / (k * (k + order))
+            total = total + term
+        return total * np.exp(-abs(x)) if scaled else total
+
+    return function
+
+
+def _normal_quantile(x: float) -> float:
+    if x in (0, 1):
+        return math.copysign(math.inf, x - 0.5)
+    return NormalDist().inv_cdf(x) if 0 < x < 1 else math.nan
+
+
+def _erfinv(x: float) -> float:
+    if not -1 < x < 1:
+        return math.copysign(math.inf, x) if abs(x) == 1 else math.nan
+    y = NormalDist().inv_cdf((1 + x) / 2) * math.sqrt(0.5)
+    for _ in range(3):
+        y -= (math.erf(y) - x) * math.exp(y * y) * math.sqrt(math.pi) / 2
+    return y
+
+
+ndtri, erfinv = by_number(_normal_quantile), by_number(_erfinv)
+
+
+def gammainc(a: Array, x: Array, upper: bool = False) -> Array:
+    """By the series of the lower one, whose terms have one sign."""
+    a = np.asarray(a, np.result_type(a, x))
+    term = 1 / a + x * 0
+    total = term
+    for n in range(1, _TERMS):
+        term = term * x / (a + n)
+        total = total + term
+    share = total * np.exp(a * np.log(x) - x - lgamma(a))
+    share = np.where(x == 0, 0, share)
+    return np.where(x < 0, np.nan, 1 - share if upper else share).astype(total.dtype)
+
+
+def betainc(a: float, b: float, x: Array) -> Array:
+    """By the series of the smaller of both sides, whose terms have one sign."""
+    swap = x > 0.5
+    y = np.where(swap, 1 - x, x)
+    p, q = np.where(swap, b, a), np.where(swap, a, b)
+    term = y * 0 + 1
+    total = term
+    for n in range(_TERMS):
+        term = term * y * (p + q + n) / (p + 1 + n)
+        total = total + term
+    logs = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    share = total * np.exp(p * np.log(y) + q * np.log1p(-y) + logs) / p
+    return np.where((x < 0) | (x > 1), np.nan, np.where(swap, 1 - share, share)).astype(x.dtype)

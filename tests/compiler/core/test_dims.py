@@ -68,7 +68,7 @@ def test_source_and_substitution_agree_with_evaluation(size: Size, at: dict) -> 
 
 
 @pytest.mark.slow
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(sizes(), sizes(), sizes())
 def test_the_normal_form_does_not_depend_on_the_order(a: Size, b: Size, c: Size) -> None:
     assert a + b + c == c + (b + a)

@@ -12,6 +12,8 @@ import pytest
 
 import staticgraph as sg
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def exported(tmp_path: Path) -> Callable[[sg.Executable], Any]:

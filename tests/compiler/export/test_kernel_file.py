@@ -24,8 +24,10 @@ from compiler.export import functions
 from compiler.export.functions import used_names
 from compiler.graph.expression import at_line
 from compiler.llvm import library, vecmath
-from staticgraph.compare.workloads import WORKLOADS
-from tests.workloads import compiled
+from tests.combinations import some
+from tests.workloads import KERNELS, compiled
+
+pytestmark = pytest.mark.slow
 
 SEED = 5
 RUN = """
@@ -103,8 +105,7 @@ def _compare(found: Any, expected: Any) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", some(KERNELS, 3))
 def test_workloads_run_with_numpy_and_numba_alone(
     name: str, tmp_path: Path, packages: Path
 ) -> None:
@@ -144,7 +145,7 @@ def _loops() -> tuple[sg.Executable, list[Any]]:
     return sg.compile([x, i], outputs), [rng.normal(size=(6, 4)), np.array([5, 0, -6])]
 
 
-@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("plain", some([False, True], 1))
 def test_loops_branches_and_host_steps(plain: bool, tmp_path: Path, packages: Path) -> None:
     executable, inputs = _loops()
     results, _ = _run_alone(executable, inputs, tmp_path, packages, plain)
@@ -222,7 +223,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("plain", some([True, False], 1))
 def test_names_and_files_of_any_text_change_no_bit(
     plain: bool, tmp_path: Path, packages: Path
 ) -> None:

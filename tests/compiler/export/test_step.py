@@ -22,6 +22,8 @@ from compiler.graph.expression import at_line
 from compiler.runtime.sizes import sizes_of
 from tests.workloads import compiled
 
+pytestmark = pytest.mark.slow
+
 SEED = 5
 
 

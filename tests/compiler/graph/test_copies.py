@@ -18,6 +18,8 @@ from compiler.core.errors import GraphError
 from compiler.core.op import Op, op_named
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 X = np.arange(6, dtype="float32").reshape(2, 3)
 
 

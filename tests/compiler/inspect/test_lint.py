@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dynamic as torch
 import staticgraph as sg
 from compiler.inspect.lint.advice import ALL
 from compiler.inspect.lint.report import LATER, LEVELS
@@ -49,6 +50,22 @@ def softmax_of_batch_one_hot() -> Program:
 def softmax_of_batch_all() -> Program:
     p = sg.softmax(X @ variable(5, 3), axis=0)
     return compiled([X, Y], -sg.mean(sg.one_hot(Y, 3) * sg.log(p)))
+
+
+def softmax_of_batch_of_tensors() -> Program:
+    w = torch.ones(5, 3)
+
+    def loss(x: Any, y: Any) -> Any:
+        p = torch.softmax(x @ w, dim=0)
+        return -torch.log(p.gather(1, y.reshape(-1, 1))).mean()
+
+    f = sg.function(loss, debug=True)
+    return lambda: f(torch.tensor(ROWS), torch.tensor(CLASSES))
+
+
+def wide_of_tensors() -> Program:
+    f = sg.function(lambda x: x - torch.from_numpy(np.ones(5)), debug=True)
+    return lambda: f(torch.tensor(ROWS))
 
 
 def softmax_of_batch_captured() -> Program:
@@ -162,6 +179,8 @@ SLIPS = [
     ("softmax_over_batch", softmax_of_batch_one_hot, "log_softmax over axis 0, the batch"),
     ("softmax_over_batch", softmax_of_batch_all, "softmax over axis 0, the batch"),
     ("softmax_over_batch", softmax_of_batch_captured, "write axis=-1"),
+    ("softmax_over_batch", softmax_of_batch_of_tensors, "over axis 0, the batch, of"),
+    ("float64_by_constant", wide_of_tensors, r"because of float64\[5\]"),
     ("zero_gradient", rounded_captured, "through round at"),
     ("float64_by_constant", wide_captured, "give it as a Python number"),
     ("softmax_over_batch", softmax_of_batch_predicts, "write axis=-1"),
@@ -333,6 +352,13 @@ def _first_axis() -> Program:
     return compiled([X], sg.softmax(X, axis=0), lint="warn")
 
 
+def _over_rows() -> Program:
+    logits = sg.placeholder("logits", (8, 3))
+    classes = sg.placeholder("classes", (8, 1), "int64")
+    p = sg.softmax(logits, axis=0)
+    return compiled([logits, classes], sg.take_along_axis(p, classes, axis=1), lint="warn")
+
+
 def _by_hand() -> Program:
     e = sg.exp(X)
     return compiled([X], e / sg.sum(e, axis=1, keepdims=True), lint="warn")
@@ -377,6 +403,7 @@ def _sized() -> Program:
 
 ADVICE = [
     ("softmax_over_first_axis", _first_axis, "if that is the batch, write axis=-1"),
+    ("softmax_over_rows", _over_rows, "softmax over axis 0 of softmax float32.8, 3., whose last"),
     ("softmax_by_hand", _by_hand, "where x is above 89: write sg.softmax"),
     ("logsumexp_by_hand", lambda: compiled([X], BY_HAND[-1][1](), lint="warn"), "sg.logsumexp"),
     ("gradient_of_hidden_branch", _hidden, r"log\(where\(mask, x, 1\)\)"),

@@ -12,10 +12,10 @@ import staticgraph as sg
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.graph.traversal import ancestors
-from staticgraph.compare.workloads import WORKLOADS
+from tests.combinations import some
 from tests.samples import SAMPLES
 from tests.trace import traced
-from tests.workloads import compiled
+from tests.workloads import KERNELS, compiled
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,7 @@ def own_number() -> Iterator[None]:
     sg.set_num_threads(before)
 
 
-@pytest.mark.parametrize("names", _slices(), ids=lambda names: names[0])
+@pytest.mark.parametrize("names", some(_slices(), 3), ids=lambda names: names[0])
 def test_numba_computes_the_same(names: list[str]) -> None:
     outputs: list[Any] = []
     feeds: dict[Any, Any] = {}
@@ -61,7 +61,7 @@ def _assert_equal_bits(one: Any, other: Any) -> None:
 
 
 @pytest.mark.usefixtures("own_number")
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", some(KERNELS, 3))
 def test_workloads_have_the_same_bits(name: str) -> None:
     (found,) = _results(name, "llvm", (1,))
     for theirs in _results(name, "numba", (1, 2)):

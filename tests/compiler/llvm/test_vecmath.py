@@ -22,6 +22,7 @@ from compiler.llvm import native
 from compiler.llvm.lower.rest import WHOLE
 from compiler.llvm.vecmath import ARITY, FORMULAS, ULP_BOUND, derive
 from compiler.llvm.vecmath.accuracy import FLOAT64_REFERENCE, NEAR_ZEROS, ulp_error
+from tests.combinations import some
 from tests.paths import ROOT
 from tests.processors import machine_for
 from tests.samples import elementwise
@@ -444,7 +445,7 @@ def assert_same_bits(got: np.ndarray, expected: np.ndarray) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+@pytest.mark.parametrize("dtype", some(FLOAT_DTYPES, 1))
 def test_both_backends_give_the_same_bits(dtype: str) -> None:
     a, b = points_for("pow", dtype)
     x, y = sg.placeholder("x", (None,), dtype), sg.placeholder("y", (None,), dtype)
@@ -460,7 +461,7 @@ def test_both_backends_give_the_same_bits(dtype: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "cpu"), [("x86_64", "haswell"), ("aarch64", "generic")])
 @pytest.mark.parametrize("dtype", FLOAT_DTYPES)
-@pytest.mark.parametrize("name", [*UNARY_BOUNDED, "rint", "floor", "sqrt"])
+@pytest.mark.parametrize("name", some([*UNARY_BOUNDED, "rint", "floor", "sqrt"], 10))
 def test_loop_is_vectorised(
     name: str, dtype: str, kind: str, cpu: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -483,7 +484,7 @@ def test_loop_is_vectorised(
         assert not re.search(rf"@llvm\.fma\.{scalar}\(", texts[0])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_coefficients_are_the_derived_ones() -> None:
     path = derive.__file__.replace("derive.py", "coefficients.py")
     with open(path, encoding="utf-8") as file:

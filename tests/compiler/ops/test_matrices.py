@@ -35,8 +35,10 @@ def definite(a: Any) -> Any:
         lambda a: sg.linalg.cholesky(definite(a)),
         lambda a: sg.linalg.cholesky(definite(a), upper=True) * a,
         lambda a: sg.linalg.solve(definite(a), a),
+        lambda a: sg.linalg.solve_triangular(a, definite(a)),
+        lambda a: sg.linalg.solve_triangular(definite(a), a, upper=True),
     ],
-    ids=["cholesky", "upper", "solve"],
+    ids=["cholesky", "upper", "solve", "lower triangle", "upper triangle"],
 )
 @pytest.mark.parametrize("order", [1, 2])
 def test_derivatives_are_difference_quotients(function: Callable[..., Any], order: int) -> None:
@@ -61,6 +63,22 @@ def test_a_cholesky_factor_is_numpys(upper: bool) -> None:
     assert found.dtype == np.float32
     expected = np.linalg.cholesky(given)
     assert_array_equal(found, expected.swapaxes(-1, -2) if upper else expected)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("shape", [(150, 3), (64, 1), (65, 0), (2, 130, 130)])
+def test_triangles_of_several_blocks(shape: tuple[int, ...], upper: bool) -> None:
+    rng = np.random.default_rng(1)
+    n = shape[-2]
+    a = rng.normal(size=(n, n)) / n + 2 * np.eye(n)
+    b = rng.normal(size=shape)
+    found = sg.linalg.solve_triangular(a, b, upper=upper)
+    triangle = np.triu(a) if upper else np.tril(a)
+    assert found.shape == shape
+    assert_allclose(triangle @ found, b, rtol=0, atol=1e-13)
+    a[n - 1, n - 1] = 0
+    with pytest.raises(sg.LinAlgError, match=rf"solve_triangular: .*{n}\] is singular"):
+        sg.linalg.solve_triangular(a, b, upper=upper)
 
 
 def test_the_determinant_of_a_singular_matrix_has_a_gradient() -> None:

@@ -19,6 +19,8 @@ from compiler.transforms.autodiff import gradients
 from tests.samples import SAMPLES, Sample
 from tests.trace import cotangents, outputs, replace, traced
 
+pytestmark = pytest.mark.slow
+
 ROUNDED_OTHERWISE = {
     "conv2d": "its cotangents are computed together on arrays (vjp_arrays)",
     "layer_norm": "its cotangents are computed together on arrays (vjp_arrays)",
@@ -118,7 +120,7 @@ def test_every_op_and_its_gradient_have_the_bits_of_the_eager_engine(names: Any)
     assert group.check() <= ROUNDED_OTHERWISE.keys()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_sample_has_the_bits_of_the_eager_engine() -> None:
     otherwise: set[str] = set()
     for names in TOGETHER:

@@ -24,8 +24,11 @@ from compiler.llvm import native, vecmath
 from compiler.llvm.vecmath import LONG
 from compiler.schedule.arena import MOST_COMPARED, arrange
 from compiler.schedule.group_limits import MOST_ARRAYS, MOST_STATEMENTS, MOST_VIRTUAL
+from tests.combinations import some
 from tests.graphs import kernel
 from tests.long_graphs import SHAPES, chain, sines, slope
+
+pytestmark = pytest.mark.slow
 
 Shape = Callable[[Any, int], list[Any]]
 
@@ -53,8 +56,7 @@ def calls_of(function: Callable[[], object]) -> int:
     return sum(one.callcount for one in counter.getstats())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", some(SHAPES, 2))
 def test_units_are_small_and_their_number_and_the_work_grow_with_the_graph(shape: Shape) -> None:
     calls = []
     for ops in (1200, 2400):
@@ -82,8 +84,7 @@ def test_equal_parts_of_a_chain_are_compiled_once() -> None:
 # -- values ----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", some(SHAPES, 2))
 def test_a_large_graph_gives_what_its_ops_give_one_by_one(shape: Shape) -> None:
     x = vector()
     outputs = shape(x, 1500)
@@ -93,7 +94,6 @@ def test_a_large_graph_gives_what_its_ops_give_one_by_one(shape: Shape) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", [chain, slope, sines])
 def test_the_bits_of_a_large_graph_do_not_depend_on_threads(shape: Shape) -> None:
     x = vector(None)
@@ -104,7 +104,6 @@ def test_the_bits_of_a_large_graph_do_not_depend_on_threads(shape: Shape) -> Non
             np.testing.assert_array_equal(one, same)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "end",
     [
@@ -142,9 +141,8 @@ def test_a_body_of_a_scan_that_takes_more_than_one_group() -> None:
 # -- functions that are called, not inlined -----------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", sorted(LONG))
+@pytest.mark.parametrize("name", some(sorted(LONG), 12))
 def test_a_called_function_gives_the_bits_of_an_inlined_one(
     name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,7 +272,6 @@ def test_a_deep_expression_is_defined_differentiated_printed_and_freed() -> None
     gc.collect()
 
 
-@pytest.mark.slow
 def test_a_deep_expression_and_its_gradient_are_copied_and_pickled() -> None:
     x = sg.placeholder("x", (), "float64")
     value = x
@@ -287,7 +284,6 @@ def test_a_deep_expression_and_its_gradient_are_copied_and_pickled() -> None:
     assert len(ancestors([slope])) == len(ancestors([gradient]))
 
 
-@pytest.mark.slow
 def test_a_deep_tape_runs_backward_and_is_freed() -> None:
     x = dynamic.ones(3, requires_grad=True)
 

@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import staticgraph as sg
-from compiler.runners import compiled
+from compiler.runners import workspace
 from compiler.runners.background import BackgroundRunner
 from compiler.runners.compiled import CompiledRunner
 from compiler.runners.debug import DebugRunner
@@ -67,7 +67,7 @@ def test_what_a_blas_cannot_be_kept_from_is_limited_for_each_call(
         yield
 
     monkeypatch.setattr(threads, "hold_products", lambda: False)
-    monkeypatch.setattr(compiled, "limit_threads", limit)
+    monkeypatch.setattr(workspace, "limit_threads", limit)
     x = sg.placeholder("x", (None, None), "float64")
     product = sg.compile([x], x @ sg.transpose(x), threads=1)
     large = np.ones((400, 800))[:, ::2]

@@ -19,6 +19,8 @@ import staticgraph.executables.interpreted
 from compiler.runners.background import BackgroundRunner
 from compiler.runners.compiled import CompiledRunner
 
+pytestmark = pytest.mark.slow
+
 compile_graph = staticgraph.executables.interpreted.compile_graph
 
 

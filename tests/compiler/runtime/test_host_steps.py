@@ -27,6 +27,8 @@ from compiler.core.op import Op, register
 from compiler.runtime.cache import loader
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 BACKENDS = pytest.mark.parametrize("backend", ["llvm", "numba"])
 X = np.arange(12.0).reshape(3, 4)
 
@@ -87,7 +89,6 @@ def test_it_gets_its_operands_where_they_lie_and_cannot_write_them(host: Any, ba
         sg.compile([x], host(lambda a: np.add(a, 1, out=a))(x), backend=backend)(given)
 
 
-@pytest.mark.slow
 @BACKENDS
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (5, 2)])
 def test_any_size_is_one_program(backend: str, shape: tuple[int, int]) -> None:
@@ -388,7 +389,6 @@ def printed(script: str, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
 @BACKENDS
 def test_a_signal_in_the_middle_of_a_step_ends_the_call(backend: str) -> None:
     script = f"""
@@ -410,7 +410,6 @@ print(f(ONES).tolist(), w.value.tolist())
     assert printed(script) == f"interrupted [1.0, 1.0, 1.0]\n{after}\n"
 
 
-@pytest.mark.slow
 @BACKENDS
 def test_a_fork_in_the_middle_of_a_step_of_another_thread(backend: str) -> None:
     script = f"""
@@ -442,7 +441,6 @@ print("cumsum" in f.source)
 """
 
 
-@pytest.mark.slow
 def test_a_process_starts_from_the_cache(tmp_path: Path) -> None:
     cold, warm = (printed(WARM, STATICGRAPH_CACHE_DIR=str(tmp_path / "c")) for _ in range(2))
     assert cold.splitlines()[1:] == warm.splitlines()[1:]
@@ -450,7 +448,6 @@ def test_a_process_starts_from_the_cache(tmp_path: Path) -> None:
     assert cold.splitlines()[0] == "1 True"
 
 
-@pytest.mark.slow
 def test_the_error_after_a_start_from_the_cache_has_its_line(tmp_path: Path) -> None:
     script = """
 m = sg.placeholder("m", (None, 3), "float64")

@@ -16,6 +16,8 @@ from compiler.core.options import BACKENDS
 from compiler.graph.state import holding
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 BEGIN = """
 import os, signal, sys, threading, time
 import numpy as np
@@ -220,7 +222,6 @@ def test_programs_say_where_variables_begin_to_change() -> None:
     assert kinds.index("Change") > kinds.index("Repeat")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_large_update_is_complete_or_has_not_begun(threads: int) -> None:
     script = f"""
@@ -326,10 +327,12 @@ print(count > 20 and count < 400)
     assert printed(script) == "True\n"
 
 
-@pytest.mark.slow
-def test_an_exception_at_any_line_of_a_call_that_is_interpreted() -> None:
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.long), 7])
+def test_an_exception_at_any_line_of_a_call_that_is_interpreted(step: int) -> None:
     """Variables change together or not at all, and are free afterwards."""
-    script = """
+    script = (
+        f"step = {step}"
+        + """
 a, b = (sg.variable(np.full(3, value, "float32"), name="v") for value in (1, 2))
 x = sg.placeholder("x", (3,))
 calls = {
@@ -352,7 +355,7 @@ def line(frame, event, argument):
 
 for name, call in calls.items():
     call(x=np.ones(3, "float32"))
-    for count in [*range(1, 300), *range(300, 100_000, 997)]:
+    for count in [*range(1, 300, step), *range(300, 100_000, 997 * step)]:
         before = a.value[0], b.value[0]
         left = count
         sys.settrace(line)
@@ -369,4 +372,5 @@ for name, call in calls.items():
         assert not held, (name, count, "held for ever")
     print(count > 50)
 """
+    )
     assert printed(script) == "True\nTrue\n"

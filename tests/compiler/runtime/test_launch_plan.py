@@ -23,6 +23,7 @@ from compiler.graph.definition import define
 from compiler.graph.expression import Expression
 from compiler.runtime.cache.loader import counts
 from staticgraph.fuzz.graphs.case import cases_of
+from tests.combinations import some
 from tests.compiler.transforms.test_control_values import symbolic
 from tests.graphs import DEFINITIONS, random_graph
 from tests.loops import PROGRAMS
@@ -68,7 +69,7 @@ def unknowns(executable: Any) -> set[Unknown]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some(range(8), 3))
 @pytest.mark.parametrize("options", [{}, {"fuse": False}, {"numerics": "fast"}], ids=str)
 def test_random_graphs_are_bitwise_the_same(
     seed: int, options: dict[str, Any], launch_plans: Any
@@ -91,7 +92,7 @@ def test_random_graphs_are_bitwise_the_same(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", some(PROGRAMS, 4))
 def test_loops_and_branches_are_bitwise_the_same(name: str, launch_plans: Any) -> None:
     found = []
     for _ in range(2):

@@ -29,6 +29,8 @@ from compiler.runtime.cache.launch_plans import read_launch_plan
 from compiler.runtime.cache.loader import counts
 from compiler.runtime.cache.store import HEADER, MAGIC, SUFFIX, Store
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -273,7 +275,6 @@ def test_every_field_of_an_launch_plan_is_read(place: Path) -> None:
     assert sorted(content(launch_plan_file(place))[0]) == sorted(FIELDS)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_field_that_is_missing_or_wrong_makes_no_launch_plan(place: Path, field: str) -> None:
     run()

@@ -18,6 +18,8 @@ import staticgraph as sg
 from compiler.runtime.cache.loader import counts
 from tests.workloads import compiled
 
+pytestmark = pytest.mark.slow
+
 LONG = 700_001  # elements: several chunks, the last of another length
 
 
@@ -35,7 +37,7 @@ def step(**options: Any) -> tuple[sg.Executable, Any]:
     count = sg.variable(np.array(0.0), "count")
     loss = sg.mean(sg.log(x @ w))
     updates = [*sg.optim.SGD(lr=0.1).minimize(loss, [w]).items(), (count, count + 1)]
-    return sg.compile([x], loss, updates, name="train", **options), (w, count)
+    return sg.compile([x], loss, updates, name="train", lint="off", **options), (w, count)
 
 
 GOOD, BAD = np.ones((4, 3)), np.vstack([np.ones((3, 3)), np.zeros((1, 3))])

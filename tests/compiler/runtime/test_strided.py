@@ -18,6 +18,7 @@ from compiler.graph.strided import Order
 from compiler.runners import strided
 from compiler.runtime.background import Compilation
 from compiler.runtime.cache.loader import counts
+from tests.combinations import some
 from tests.layouts import all_in_place, laid_out
 
 RNG = np.random.default_rng(0)
@@ -130,7 +131,7 @@ GRAPHS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", some(GRAPHS, 9))
 @pytest.mark.parametrize("known", [True, False], ids=["known sizes", "unknown sizes"])
 def test_graphs(name: str, known: bool, in_place: None) -> None:
     """Every graph in every layout, one half with known and the other with unknown sizes."""

@@ -24,6 +24,7 @@ from compiler.inspect.interpret import interpret
 from compiler.runtime import blas, threads, trampoline
 from compiler.runtime.blas import find_blas
 from compiler.runtime.cache import loader
+from tests.combinations import some
 from tests.paths import ROOT
 from tests.samples import SAMPLES
 from tests.trace import with_gradients
@@ -52,7 +53,7 @@ def shared(executable: Any) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", some(SAMPLES, 60))
 def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
     outputs, feeds = with_gradients(name, 4)
     inputs = list(feeds)
@@ -76,14 +77,17 @@ def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
 @pytest.mark.parametrize("transposed", list(itertools.product((False, True), repeat=2)))
 @pytest.mark.parametrize(
     "shape",
-    [
-        (700, 40, 300),
-        (33, 500, 600),
-        (9, 70, 64, 90),
-        (None, 90, 401),
-        (20, 9001, 33),
-        (1, 700, 40, 300),
-    ],
+    some(
+        [
+            (700, 40, 300),
+            (33, 500, 600),
+            (9, 70, 64, 90),
+            (None, 90, 401),
+            (20, 9001, 33),
+            (1, 700, 40, 300),
+        ],
+        3,
+    ),
 )
 def test_products_in_chunks(shape: Any, transposed: tuple[bool, bool]) -> None:
     *batch, m, k, n = shape
@@ -457,7 +461,7 @@ def test_both_engines_read_the_same_variables(own: str, openmp: str, expected: i
     assert done.stdout == f"{count} {count}\n", done.stderr
 
 
-@pytest.mark.parametrize("own", ["0", "-1", "two", "1.5", "2,1", "\u0663"])
+@pytest.mark.parametrize("own", some(["0", "-1", "two", "1.5", "2,1", "\u0663"], 2))
 def test_a_number_of_threads_that_makes_no_sense_is_refused(own: str) -> None:
     done = counted(STATICGRAPH_NUM_THREADS=own, OMP_NUM_THREADS="2")
     assert done.returncode == 1

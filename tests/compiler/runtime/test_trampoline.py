@@ -262,3 +262,32 @@ def test_threads_share_an_executable() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_results_are_a_tuple_where_one_that_is_a_number_is_inf_or_nan(
+    native: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not native:
+        monkeypatch.setattr(loader, "fields_are_right", lambda: False)
+    x = sg.placeholder("x", (None,), dtype)
+    run = sg.compile([x], [sg.sum(x), -x])
+    call = run.runner.compiled("a test").call
+    for values, kind in (
+        ([1.0, 2.0], list),
+        ([1.0, np.inf], tuple),
+        ([np.inf, -np.inf], tuple),
+        ([-np.inf, 0.0], tuple),
+        ([np.finfo(dtype).max, 0.0], list),
+        ([np.finfo(dtype).tiny / 2, 0.0], list),
+    ):
+        array = np.array(values, dtype)
+        np.testing.assert_array_equal(run(array)[1], -array)
+        workspace = run.runner.compiled("a test").idle[0]
+        found = call(workspace.table, array)
+        assert type(found) is kind
+        np.testing.assert_array_equal(found[0], sum(values))
+    before = sys.getrefcount(found)
+    del found
+    assert before == 2  # the list that it was is gone

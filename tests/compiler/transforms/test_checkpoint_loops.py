@@ -19,6 +19,8 @@ from compiler.graph.definition import define
 from compiler.inspect.plan import Plan
 from tests.compiler.transforms.test_checkpoint_regions import WIDTH, layers, plain, weights
 
+pytestmark = pytest.mark.slow
+
 Region = Callable[..., Any]
 Program = Callable[[Region], tuple[list[Any], list[Any]]]
 AT = 0.3
@@ -151,7 +153,6 @@ def scans(region: Region) -> tuple[list[Any], list[Any]]:
     return [x, h], [loss, *sg.grad(loss, [h, *ws])]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "share"),
     [(deep_scan, 0.25), (deep_branch, 0.6), (deep_batch, 0.6), (scans, 0.5)],

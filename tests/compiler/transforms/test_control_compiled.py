@@ -14,6 +14,8 @@ from compiler.pipeline import rule_names
 from tests.compiler.transforms.test_control_values import CLOSE, RECORDED, recorded, symbolic
 from tests.loops import PROGRAMS, values
 
+pytestmark = pytest.mark.slow
+
 each = pytest.mark.parametrize("name", PROGRAMS)
 
 
@@ -22,8 +24,8 @@ each = pytest.mark.parametrize("name", PROGRAMS)
     "options",
     [
         {},
-        pytest.param({"disable": sorted(rule_names())}, marks=pytest.mark.slow),
-        pytest.param({"fuse": False}, marks=pytest.mark.slow),
+        pytest.param({"disable": sorted(rule_names())}, marks=pytest.mark.long),
+        pytest.param({"fuse": False}, marks=pytest.mark.long),
     ],
 )
 def test_compiled_against_jax(name: str, options: dict[str, Any]) -> None:
@@ -41,7 +43,6 @@ def test_compiled_against_jax(name: str, options: dict[str, Any]) -> None:
         assert_array_equal(array, copy)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rnn", "nested", "branches"])
 def test_both_backends_run_the_same_source(name: str) -> None:
     output, feeds = symbolic(PROGRAMS[name])

@@ -10,6 +10,7 @@ import staticgraph as sg
 from compiler.graph.build import build, verify
 from compiler.inspect.interpret import interpret
 from compiler.transforms.vectorize import batched
+from tests.combinations import some
 from tests.compiler.transforms.test_control_values import CLOSE, RECORDED
 from tests.loops import PROGRAMS, values
 from tests.trace import placeholder
@@ -42,7 +43,7 @@ def test_batches_of_any_arguments(name: str, which: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["vectors", "branches"])
+@pytest.mark.parametrize("name", some(["vectors", "branches"], 1))
 def test_hessians(name: str) -> None:
     program = PROGRAMS[name]
     places = tuple(range(len(program.args)))

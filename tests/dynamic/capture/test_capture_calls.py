@@ -88,6 +88,7 @@ def _called(owner: Any, name: str, x: Any, *args: Any, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.slow
 def test_samples_of_the_shared_ops(name: str) -> None:
     for sample in SAMPLES[name]:
         for function in _functions(name):

@@ -438,7 +438,7 @@ REFUSALS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda m: lambda x: (m.weight.grad, m(x))[1], "reads the gradient that a tensor has before",
     ),
     "read after the step": (
-        lambda m: _stepping(m, lambda m, x: m(x)), "reads a parameter after an optimizer",
+        lambda m: _stepping(m, lambda m, x: m(x)), "hands on a tensor with a history",
     ),
     "closure": (
         lambda m: _stepping(m, lambda m, x: x, lambda: 0), "with a closure",

@@ -67,6 +67,19 @@ class TestVmap:
 
         same(vmap(function)(PAIR), np.stack([function(row).numpy() for row in PAIR]))
 
+    @pytest.mark.parametrize("put", [
+        lambda x: torch.index_put(torch.ones(3, dtype=x.dtype), (torch.tensor([2, 0]),), x[1:]),
+        lambda x: torch.index_put(torch.ones(3, dtype=x.dtype), (torch.tensor([1]),), x[:1], True),
+        lambda x: torch.select_scatter(torch.ones(2, 3, dtype=x.dtype), x, 0, 1),
+        lambda x: torch.slice_scatter(torch.ones(2, 3, dtype=x.dtype), x[None], 0, 1, 2),
+    ])  # fmt: skip
+    def test_copies_of_what_is_no_batch_take_parts_of_one(self, put):
+        same(vmap(put)(PAIR), np.stack([put(row).numpy() for row in PAIR]))
+        slope = grad(lambda x: (put(x) ** 2).sum())
+        same(vmap(slope)(PAIR), np.stack([slope(row).numpy() for row in PAIR]))
+        infinite = torch.full((1, 3), np.inf, dtype=X.dtype)
+        same(vmap(put)(infinite), put(infinite[0]).numpy()[None])
+
     def test_it_is_recorded(self):
         x = PAIR.clone().requires_grad_()
         vmap(lambda x: (x**2).sum())(x).sum().backward()

@@ -17,6 +17,8 @@ from compiler import ops
 from dynamic.kernels import dispatch, memory, native
 from dynamic.tape.tape import recipe
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def threads() -> Iterator[None]:
@@ -259,14 +261,12 @@ raise SystemExit(os.waitpid(child, 0)[1])
 """
 
 
-@pytest.mark.slow
 def test_a_forked_child_starts_threads_of_its_own():
     command = [sys.executable, "-W", "error", "-c", FORKED]
     result = subprocess.run(command, timeout=120, check=False, capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")
 
 
-@pytest.mark.slow
 def test_the_number_of_threads_is_positive_and_read_from_the_environment():
     with pytest.raises(ValueError, match="expects a positive integer, got 0"):
         torch.set_num_threads(0)

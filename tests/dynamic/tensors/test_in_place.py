@@ -33,7 +33,8 @@ def test_the_table(op, name):
     expected = getattr(ops, op)(*(one.detach() for one in (twin, *others)))
     np.testing.assert_array_equal(y.detach().numpy(), expected.numpy())
     assert y.requires_grad
-    y.sum().backward()
+    with torch.set_lint("off"):
+        y.sum().backward()
     made = getattr(ops, op)(twin * 1, *others)
     gradient = torch.autograd.grad(made.sum(), twin)[0].numpy() if made.requires_grad else 0
     np.testing.assert_array_equal(x.grad.numpy(), np.broadcast_to(gradient, x.shape))

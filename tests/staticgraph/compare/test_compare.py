@@ -19,14 +19,18 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import StaticGraphError
+from compiler.core.errors import OptionError, StaticGraphError
 from staticgraph.__main__ import main
 from staticgraph.compare import command, peers, session
 from staticgraph.compare.adapters import compiled, eager
+from staticgraph.compare.agreement import compare
+from staticgraph.compare.race import NORMALISED
 from staticgraph.compare.records import SCHEMA, Limits, Report
 from staticgraph.compare.server import Stages, sample
-from staticgraph.compare.workloads import WORKLOADS, path_of
+from staticgraph.compare.session import Plan
+from staticgraph.compare.workloads import WORKLOADS, path_of, scaled
 from tests.staticgraph.compare.found_limits import FoundLimits
+from tests.workloads import SMALL, small
 
 QUICK = ["--seconds", "0.002", "--rounds", "2", "--starts", "1", "--threads", "1"]
 
@@ -111,7 +115,10 @@ def test_the_workloads_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
      (["--rounds", "-1"], "compare: --rounds -1 is not positive"),
      (["--starts", "0"], "compare: --starts 0 is not positive"),
      (["--threads", "0"], "compare: --threads 0 is not positive"),
-     (["--seconds", "nan"], "compare: --seconds nan is not positive")],
+     (["--seconds", "nan"], "compare: --seconds nan is not positive"),
+     (["--scale", "1,-2"], "compare: --scale -2.0 is not positive"),
+     (["--scale", "1..10"], "compare: --scale 1..10: factors are numbers: 0.1,1,10"),
+     (["rnn", "--scale", "10"], "compare: rnn has no size to scale: RNN of 100 steps")],
 )  # fmt: skip
 def test_what_cannot_be_done_is_said_at_once(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
@@ -139,14 +146,17 @@ def test_a_missing_extra_is_named(
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_workload_is_the_same_for_everyone(name: str) -> None:
-    workload = WORKLOADS[name]
+    workload = small(name)
     arrays = workload.data(np.random.default_rng(0))
     again = workload.data(np.random.default_rng(0))
     assert all((again[key] == array).all() for key, array in arrays.items())
     losses = [value for key, value in vars(workload).items() if key.endswith("loss")]
     assert len(losses) >= 3
     for loss in losses:
-        assert list(inspect.signature(loss).parameters)[1:] == list(arrays)
+        taken = inspect.signature(loss).parameters
+        named = [one.name for one in taken.values() if one.kind is not one.VAR_KEYWORD][1:]
+        assert named == list(arrays)[: len(named)]
+        assert len(named) == len(arrays) or len(taken) > len(named) + 1
     assert set(workload.PARAMETERS) | set(workload.BATCHED) <= set(arrays)
     assert all(arrays[key].dtype == workload.DTYPE for key in workload.PARAMETERS)
     assert workload.BYTES > 0
@@ -161,10 +171,11 @@ def test_workloads_need_nothing_of_the_project() -> None:
 
 
 def _prepared(name: str) -> list[list[Any]]:
-    arrays = WORKLOADS[name].data(np.random.default_rng(0))
+    workload = small(name)
+    arrays = workload.data(np.random.default_rng(0))
     found = []
     for package, adapter in ((sg, compiled), (dynamic, eager)):
-        _, results = adapter.prepare(package, {"rate": 0.01}, WORKLOADS[name], arrays, Stages())
+        _, results = adapter.prepare(package, {}, workload, arrays, Stages())
         results()
         found.append(results())
     return found
@@ -186,6 +197,36 @@ def test_our_adapters_train() -> None:
         assert change > 1e-5
         # two steps round each parameter twice: 2 * 2**-24 * 0.4
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-4 * change + 1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=pytest.mark.long) if x == "resnet" else x for x in SMALL]
+)
+def test_a_workload_of_several_sizes_is_the_same_in_both_paradigms(name: str) -> None:
+    workload = small(name)
+    found = dict(zip(("static", "eager"), _prepared(name), strict=True))
+    start = workload.data(np.random.default_rng(0))
+    before = [start[key] for key in workload.PARAMETERS] if workload.OPTIMIZER else []
+    normalised = bool(workload.OPTIMIZER) and workload.OPTIMIZER["name"] in NORMALISED
+    assert len(found["static"]) == 1 + len(workload.PARAMETERS)
+    agreement = compare(found, before, workload.DTYPE, 2, normalised)
+    assert all(one.agrees for one in agreement.values()), agreement
+
+
+def test_a_scale_multiplies_the_size_that_can_grow() -> None:
+    whole, grown = WORKLOADS["gpt"], scaled("gpt", WORKLOADS["gpt"], 0.25)
+    assert scaled("gpt", whole, 1) is whole
+    arrays = grown.data(np.random.default_rng(0))
+    assert arrays["tokens"].shape == (4, 128)
+    assert grown.TITLE.endswith("; here 4 batch")
+    assert path_of(grown) == path_of(whole)
+    assert whole.FLOPS == 4 * grown.FLOPS
+    assert grown.BYTES < whole.BYTES
+    plan = Plan(("gpt",), {}, 1, 0.1, 1, 1, scales=(1.0, 0.25))
+    assert list(plan.chosen()) == ["gpt", "gpt x0.25"]
+    with pytest.raises(OptionError, match="compare: seed has no size to scale: x\\*x"):
+        scaled("seed", WORKLOADS["seed"], 10)
 
 
 def test_short_calls_are_timed_together() -> None:

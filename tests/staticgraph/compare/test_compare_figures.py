@@ -114,6 +114,19 @@ def test_a_missing_array_disagrees() -> None:
     assert compare({}, (), "float32", 10) == {}
 
 
+def test_a_step_of_any_size_counts_by_its_share_of_all_where_gradients_are_normalised() -> None:
+    before, right = np.zeros(1000), np.full(1000, 1e-3)
+    other = right.copy()
+    other[0] = -1e-3  # its gradient was nearly zero
+    results = {"a": [1.0, right], "b": [1.0, right], "c": [1.0, other]}
+    found = compare(results, [before], "float32", 1, normalised=True)
+    assert found["c"] == Agreement(pytest.approx(2e-3), False)
+    other[0] = 0.95e-3
+    assert compare(results, [before], "float32", 1, normalised=True)["c"].agrees
+    assert not compare(results, [before], "float32", 1)["c"].agrees
+    assert not compare(results, (), "float32", 1, normalised=True)["c"].agrees
+
+
 def test_the_limit_is_the_slowest_of_three() -> None:
     memory = bound(LIMITS, 4_000_000_000, 1000, "float32")
     assert (memory.by, memory.seconds) == ("memory", pytest.approx(4 / 50))

@@ -23,7 +23,7 @@ import numpy as np
 
 TITLE = "the square of a vector"
 PARAMETERS = ("x",)
-UPDATED = {updated}
+OPTIMIZER = {optimizer}
 BATCHED = ()
 DTYPE = "float64"
 BYTES, FLOPS = 64, 16
@@ -54,8 +54,8 @@ def prepare(library, task, model, arrays, timed):
 
     def run():
         calls.append(1)
-        if model.UPDATED:
-            x[:] -= task["rate"] * 2 * x
+        if model.OPTIMIZER:
+            x[:] -= 0.01 * 2 * x
         {run}
 
     def results():
@@ -84,7 +84,7 @@ def compared(
         rounds: int = 2,
     ) -> tuple[int, dict[str, Any]]:
         source = tmp_path / "squares.py"
-        source.write_text(WORKLOAD.format(updated=updated))
+        source.write_text(WORKLOAD.format(optimizer={"name": "SGD"} if updated else None))
         parts = {"load": "pass", "prepare": "pass", "run": "pass"}
         parts["result"] = "x.copy()" if updated else "2 * x"
         kinds = []

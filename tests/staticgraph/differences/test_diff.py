@@ -14,6 +14,8 @@ import staticgraph as sg
 from dynamic.kernels import native
 from staticgraph.differences.records import Diff, Row
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(3)
 X, W = RNG.normal(size=(16, 8)).astype("f4"), RNG.normal(size=(8, 5)).astype("f4")
 
@@ -120,7 +122,7 @@ def test_a_wrong_kernel_diverges_first_where_it_is_wrong(monkeypatch: pytest.Mon
                 outputs[place] = outputs[place] * (1 + 1e-4)
         return compiled(inputs, outputs, **options)
 
-    monkeypatch.setattr("staticgraph.tracing.compiled.compile", wrong)
+    monkeypatch.setattr("staticgraph.tracing.parts.compile", wrong)
     found = sg.diff(energy, X, W)
     assert found.divergence is not None
     assert found.divergence.op == "softmax"

@@ -20,6 +20,8 @@ from staticgraph.fuzz.process import Limits, Worker
 from staticgraph.fuzz.state import open_state, ranges
 from tests import planted
 
+pytestmark = pytest.mark.slow
+
 SMALLEST = ["x0", "y0"]
 
 
@@ -73,7 +75,6 @@ def test_an_exception_of_the_generator_is_a_failure(
     assert "# RuntimeError: this seed is refused" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_a_crash_is_found_and_made_small(tmp_path: Path) -> None:
     assert fuzz(tmp_path, "--seeds", "3:5", "--mode", "crash") == 1
     (one,) = kept(tmp_path)
@@ -92,7 +93,6 @@ def test_a_process_that_ends_is_a_crash(tmp_path: Path) -> None:
     worker.close()
 
 
-@pytest.mark.slow
 def test_a_hang_is_found_with_where_it_was(tmp_path: Path) -> None:
     arguments = "--seeds", "3:5", "--mode", "hang", "--seconds", 4, "--no-shrink"
     assert fuzz(tmp_path, *arguments) == 1
@@ -125,7 +125,6 @@ def test_a_run_goes_on_from_where_it_was(
     assert "\n0 programs in" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_a_run_and_keeps_what_was_done(tmp_path: Path) -> None:
     arguments = ["fuzz", "tests.planted", "--jobs", "1", "--mode", "hang", "--seconds", "900"]
     arguments += ["--directory", str(tmp_path)]

@@ -15,6 +15,8 @@ from staticgraph.fuzz.campaign import CAMPAIGNS, load, module_of
 from staticgraph.fuzz.failures import load_failure
 from tests.paths import TESTS
 
+pytestmark = pytest.mark.slow
+
 CORPUS = TESTS / "corpus"
 FILES = sorted(CORPUS.glob("*/*.json"))
 SEEDS = range(4)

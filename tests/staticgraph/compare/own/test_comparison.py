@@ -29,6 +29,8 @@ from staticgraph.compare.process import SERVER
 from staticgraph.compare.report.own_page import page
 from tests.staticgraph.compare.found_limits import FoundLimits
 
+pytestmark = pytest.mark.slow
+
 LIMITS = Limits(1, {2**20: 1e12}, {"float32": 1e13, "float64": 1e13}, 1e-9)
 QUICK = {"seconds": 0.002, "rounds": 2, "threads": 1}
 
@@ -200,7 +202,7 @@ def test_a_function_that_has_to_know_its_sizes_is_compiled_for_each(
     monkeypatch.setattr(run, "Meter", lambda numbers: FoundLimits(LIMITS))
 
     def regularised(x: Any) -> Any:
-        return (x @ x.mT + dynamic.eye(x.shape[0])).sum()
+        return (x @ x.mT + dynamic.linspace(0, 1, x.shape[0])).sum()
 
     found = compare_functions(regularised, "x=f32[n,2]", sweep="n=3,5", **QUICK)
     assert all(one.agrees for point in found.points for one in point.entries)
@@ -208,7 +210,7 @@ def test_a_function_that_has_to_know_its_sizes_is_compiled_for_each(
     said = " ".join(found.verdict)
     assert "once, for each size" in said
     assert "the size n is unknown until run time" in found.needs
-    assert "`return (x @ x.mT + dynamic.eye(x.shape[0])).sum()`" in found.needs
+    assert "`return (x @ x.mT + dynamic.linspace(0, 1, x.shape[0])).sum()`" in found.needs
     assert "shapes" not in found.static
 
 
@@ -248,7 +250,6 @@ def test_the_least_work_is_that_of_products_and_elements() -> None:
     assert least_work(s, [np.ones((4, 8), "float32")])[1] == {"float32": 2 * 4 * 8}
 
 
-@pytest.mark.slow
 def test_a_run_from_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -269,7 +270,7 @@ def test_a_run_from_the_command_line(
     assert "A compiled call is" in report.read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_workload_over_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ from .trap import TRAPS, Paradigm, Trap
 SUBJECTS = (
     "closures", "constants", "attributes", "surroundings", "arguments", "calls", "modules", "modes",
     "effects", "randomness", "values", "sizes", "writes", "dtypes",
-    "programs",
+    "programs", "bypasses",
 )  # fmt: skip
 
 

@@ -1,0 +1,73 @@
+"""Functions in NumPy's names over the shared ops: of arrays, expressions and tensors alike.
+
+Each is composed of ops, so that gradients, batches and kernels are those of the ops. The modules
+are imported when one of their functions is asked for: `NAMES` says which has it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from compiler.core.values import Value
+
+_MODULES = {
+    "arranging":
+        "atleast_1d atleast_2d atleast_3d diag diagflat diagonal fliplr flipud "
+        "matrix_transpose moveaxis permute_dims ravel repeat resize roll rollaxis rot90 tile "
+        "trace tril triu unstack",
+    "joining":
+        "append array_split block broadcast_arrays column_stack concat delete dsplit dstack "
+        "ediff1d hsplit hstack insert ix_ meshgrid select vsplit vstack",
+    "elements":
+        "absolute allclose angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh around "
+        "array_equal array_equiv bitwise_invert bitwise_left_shift bitwise_right_shift conj "
+        "conjugate copy degrees divmod fabs fix float_power frexp i0 imag invert isclose "
+        "iscomplex isneginf isposinf isreal ldexp mod modf nan_to_num nextafter packbits "
+        "piecewise positive radians real rint signbit spacing true_divide unpackbits",
+    "statistics":
+        "amax amin average corrcoef count_nonzero cov median nanargmax nanargmin nancumprod "
+        "nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd "
+        "nansum nanvar percentile ptp quantile",
+    "sequences":
+        "argpartition cumulative_prod cumulative_sum digitize gradient interp lexsort "
+        "partition searchsorted topk trapezoid unwrap",
+    "counting":
+        "argwhere bincount choose compress extract fill_diagonal flatnonzero histogram "
+        "histogram2d histogram_bin_edges histogramdd nonzero unravel_index",
+    "sets":
+        "intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
+        "unique_inverse unique_values",
+    "products":
+        "convolve correlate cross inner kron matvec tensordot vander vdot vecdot vecmat",
+    "einsum":
+        "einsum einsum_path",
+    "polynomials":
+        "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval",
+    "asking":
+        "broadcast_shapes can_cast iscomplexobj isdtype isrealobj isscalar issubdtype "
+        "iterable ndim promote_types result_type shape size",
+}  # fmt: skip
+_LINALG = {
+    "products": "multi_dot tensorinv tensorsolve",
+    "norms": "cond norm",
+}  # fmt: skip
+
+
+def _by_name(modules: dict[str, str]) -> dict[str, str]:
+    return {name: module for module, names in modules.items() for name in names.split()}
+
+
+NAMES = _by_name(_MODULES)
+"""The functions that both frontends export, and the modules that have them."""
+
+LINALG = (
+    _by_name(_LINALG)
+    | dict.fromkeys(("cross", "tensordot", "vecdot"), "products")
+    | dict.fromkeys(("diagonal", "matrix_transpose", "trace"), "arranging")
+)
+"""Those of staticgraph.linalg."""
+
+
+def function_named(name: str, names: dict[str, str]) -> Value:
+    """The function of this name in one of the tables above."""
+    return getattr(import_module(f"compiler.functions.{names[name]}"), name)

@@ -1,0 +1,492 @@
+"""Functions of the elements at the same place: NumPy's, composed of shared ops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.errors import DTypeError, OptionError
+from compiler.core.types import unify
+from compiler.core.values import Value
+from compiler.functions.arranging import axis_or_whole, known_size, moveaxis
+from compiler.ops.declare import as_operand, zeros_like
+from compiler.ops.slicing import slice_axis
+
+__all__ = [
+    "absolute", "allclose", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
+    "arctan2", "arctanh", "around", "array_equal", "array_equiv", "bitwise_invert",
+    "bitwise_left_shift", "bitwise_right_shift", "conj", "conjugate", "copy", "degrees",
+    "divmod", "fabs", "fix", "float_power", "frexp", "i0", "imag", "invert", "isclose",
+    "iscomplex", "isneginf", "isposinf", "isreal", "ldexp", "mod", "modf", "nan_to_num",
+    "nextafter", "packbits", "piecewise", "positive", "radians", "real", "rint", "signbit",
+    "spacing", "true_divide", "unpackbits",
+]  # fmt: skip
+
+arccos, arccosh, arcsin, arcsinh = ops.acos, ops.acosh, ops.asin, ops.asinh
+arctan, arctan2, arctanh = ops.atan, ops.atan2, ops.atanh
+degrees, radians, rint, fix = ops.rad2deg, ops.deg2rad, ops.round, ops.trunc
+true_divide, mod = ops.divide, ops.remainder
+absolute, copy, i0 = ops.absolute, ops.copy, ops.i0
+invert = bitwise_invert = ops.bitwise_not
+bitwise_left_shift, bitwise_right_shift = ops.left_shift, ops.right_shift
+
+
+def _floats(x: Value) -> Any:
+    x = as_operand(x)
+    return x if np.dtype(x.dtype).kind == "f" else ops.astype(x, "float64")
+
+
+def positive(x: Value) -> Value:
+    """The elements as they are: +x.
+
+    Example:
+        >>> sg.positive(np.array([-1.0]))
+        array([-1.])
+    """
+    x = as_operand(x)
+    if np.dtype(x.dtype).kind == "b":
+        raise DTypeError("positive: bool is not a number: cast it with astype")
+    return ops.copy(x)
+
+
+def fabs(x: Value) -> Value:
+    """The absolute value, as a floating-point number.
+
+    Example:
+        >>> sg.fabs(np.array([-3, 2]))
+        array([3., 2.])
+    """
+    return ops.absolute(_floats(x))
+
+
+def around(x: Value, decimals: int = 0) -> Value:
+    """The nearest number of so many decimals, halves to even; of tens and so on if negative.
+
+    Example:
+        >>> sg.around(np.array([1.245, 17.5]), 1)
+        array([ 1.2, 17.5])
+    """
+    x = as_operand(x)
+    if np.dtype(x.dtype).kind != "f":
+        if decimals >= 0:
+            return x
+        return ops.astype(around(ops.astype(x, "float64"), decimals), x.dtype)
+    if not decimals:
+        return ops.round(x)
+    scale = float(10 ** abs(decimals))
+    if decimals < 0:
+        return ops.round(x / scale) * scale
+    return ops.round(x * scale) / scale
+
+
+def float_power(a: Value, b: Value) -> Value:
+    """The power, computed in float64.
+
+    Example:
+        >>> sg.float_power(np.array([2, 3]), -1).round(4)
+        array([0.5   , 0.3333])
+    """
+    first, second = (
+        one if isinstance(one, int | float) else ops.astype(as_operand(one), "float64")
+        for one in (a, b)
+    )
+    return ops.power(first, second)
+
+
+def divmod(a: Value, b: Value) -> tuple[Value, Value]:
+    """The floor of a / b, and what is left: see `floor_divide` and `remainder`.
+
+    Example:
+        >>> sg.divmod(np.array([7.0, -7.0]), 2.0)
+        (array([ 3., -4.]), array([1., 1.]))
+    """
+    return ops.floor_divide(a, b), ops.remainder(a, b)
+
+
+def modf(x: Value) -> tuple[Value, Value]:
+    """The fractions of the elements and their integral parts, both with the sign of x.
+
+    Example:
+        >>> sg.modf(np.array([2.5, -2.5]))
+        (array([ 0.5, -0.5]), array([ 2., -2.]))
+    """
+    x = _floats(x)
+    whole = ops.trunc(x)
+    rest = ops.where(ops.isinf(x), 0.0, x - whole)
+    return ops.copysign(rest, ops.stop_gradient(x)), whole
+
+
+def ldexp(x: Value, n: Value) -> Value:
+    """x * 2**n of integers n, without overflow in between.
+
+    Example:
+        >>> sg.ldexp(np.array([3.0]), np.array([2]))
+        array([12.])
+    """
+    x, n = _floats(x), as_operand(n)
+    if np.dtype(n.dtype).kind not in "iu":
+        raise DTypeError(f"ldexp: {n.dtype} exponents: integers expected")
+    return _scaled(x, n)
+
+
+def _scaled(x: Any, n: Any) -> Any:
+    """x * 2**n, as three factors of which each is a number."""
+    n = ops.astype(ops.clip(ops.astype(n, "int64"), -2300, 2300), x.dtype)
+    third = ops.trunc(n / 3)
+    part = ops.exp2(third)
+    return x * part * part * ops.exp2(n - 2 * third)
+
+
+def frexp(x: Value) -> tuple[Value, Value]:
+    """The m and the int32 n of which x is m * 2**n, where |m| is in [0.5, 1), or both are 0.
+
+    Example:
+        >>> sg.frexp(np.array([8.0, 0.75]))
+        (array([0.5 , 0.75]), array([4, 0], dtype=int32))
+    """
+    x = _floats(x)
+    odd = ops.logical_or(ops.equal(x, 0), ops.logical_not(ops.isfinite(x)))
+    _, n = _exponent(ops.where(odd, 0.5, ops.stop_gradient(x)))
+    return ops.where(odd, x, _scaled(x, -n)), ops.astype(ops.where(odd, 0, n), "int32")
+
+
+def _exponent(x: Any) -> tuple[Any, Any]:
+    """`frexp` of finite numbers that are not 0: by the logarithm, and a step to what it rounded."""
+    tiny = np.finfo(np.dtype(x.dtype)).tiny
+    small = ops.less(ops.absolute(x), tiny)
+    x = ops.where(small, x * (2.0**64), x)  # log2 of a subnormal number may be that of 0
+    guess = ops.astype(ops.floor(ops.log2(ops.absolute(x))), "int64") + 1
+    m = _scaled(x, -guess)
+    over, under = ops.greater_equal(ops.absolute(m), 1), ops.less(ops.absolute(m), 0.5)
+    n = guess + ops.astype(over, "int64") - ops.astype(under, "int64")
+    m = ops.where(over, m * 0.5, ops.where(under, m * 2, m))
+    return m, ops.where(small, n - 64, n)
+
+
+def spacing(x: Value) -> Value:
+    """The distance from |x| to the next larger number, with the sign of x; nan of nan and inf.
+
+    Example:
+        >>> sg.spacing(np.array([1.0])) == 2.0**-52
+        array([ True])
+    """
+    x = _floats(x)
+    step = _step(ops.where(ops.isfinite(x), x, 1.0))
+    return ops.where(ops.isfinite(x), ops.copysign(step, x), math.nan)
+
+
+def _step(x: Any) -> Any:
+    """The distance from |x| to the next larger number, of finite numbers."""
+    info = np.finfo(np.dtype(x.dtype))
+    x = ops.stop_gradient(x)
+    zero = ops.equal(x, 0)
+    _, n = _exponent(ops.where(zero, 1.0, x))
+    least = int(info.minexp) - int(info.nmant)
+    places = ops.maximum(n - 1 - int(info.nmant), least)
+    one = zeros_like(x) + 1
+    return _scaled(one, ops.where(zero, least, places))
+
+
+def nextafter(a: Value, b: Value) -> Value:
+    """The next number after `a` towards `b`; its slope is that of a.
+
+    Example:
+        >>> sg.nextafter(np.array([1.0]), 2.0) - 1
+        array([2.22044605e-16])
+    """
+    a = _floats(a)
+    b = _floats(b)
+    dtype = np.result_type(np.dtype(a.dtype), np.dtype(b.dtype))
+    a, b = ops.astype(a, dtype), ops.astype(b, dtype)
+    largest = float(np.finfo(dtype).max)
+    inside = ops.clip(ops.where(ops.isnan(a), 1.0, a), -largest, largest)
+    up = ops.greater(b, a)
+    m, _ = _exponent(ops.where(ops.equal(inside, 0), 1.0, ops.stop_gradient(inside)))
+    step = _step(inside)
+    # below a power of two numbers are closer, unless they are the smallest
+    shrinks = ops.logical_xor(ops.greater(inside, 0), up)
+    least = float(np.finfo(dtype).smallest_subnormal)
+    halved = ops.logical_and(shrinks, ops.equal(ops.absolute(m), 0.5))
+    halved = ops.logical_and(halved, ops.greater(ops.absolute(inside), float(np.finfo(dtype).tiny)))
+    halved = ops.logical_and(halved, ops.not_equal(inside, 0))
+    step = ops.where(halved, ops.maximum(step * 0.5, least), step)
+    moved = inside + ops.where(up, step, -step)
+    moved = ops.where(ops.logical_and(ops.equal(moved, 0), shrinks),
+                      ops.copysign(zeros_like(moved), inside), moved)  # fmt: skip
+    moved = ops.where(ops.isinf(a), ops.copysign(largest, a), moved)
+    stays = ops.logical_or(ops.equal(a, b), ops.logical_or(ops.isnan(a), ops.isnan(b)))
+    same = ops.where(ops.isnan(a), a, b)
+    return ops.where(stays, same, moved)
+
+
+def signbit(x: Value) -> Value:
+    """Whether the sign is negative, of -0.0 too.
+
+    Example:
+        >>> sg.signbit(np.array([-0.0, 1.0]))
+        array([ True, False])
+    """
+    x = as_operand(x)
+    if np.dtype(x.dtype).kind != "f":
+        return ops.less(x, 0)
+    return ops.less(ops.copysign(zeros_like(x) + 1, x), 0)
+
+
+def nan_to_num(
+    x: Value, copy: bool = True, nan: Value = 0.0, posinf: Value = None, neginf: Value = None
+) -> Value:
+    """nan as 0, infinities as the largest finite numbers, or as the given numbers.
+
+    Example:
+        >>> sg.nan_to_num(np.array([np.nan, 2.0, np.inf]), posinf=9.0)
+        array([0., 2., 9.])
+    """
+    x = as_operand(x)
+    dtype = np.dtype(x.dtype)
+    if dtype.kind != "f":
+        return x
+    high = float(np.finfo(dtype).max) if posinf is None else posinf
+    low = float(np.finfo(dtype).min) if neginf is None else neginf
+    found = ops.where(ops.isnan(x), nan, x)
+    found = ops.where(ops.equal(x, math.inf), high, found)
+    return ops.where(ops.equal(x, -math.inf), low, found)
+
+
+# -- what is asked of elements ---------------------------------------------------------------------
+
+
+def isposinf(x: Value) -> Value:
+    """Whether an element is inf.
+
+    Example:
+        >>> sg.isposinf(np.array([np.inf, -np.inf]))
+        array([ True, False])
+    """
+    return ops.equal(x, math.inf)
+
+
+def isneginf(x: Value) -> Value:
+    """Whether an element is -inf.
+
+    Example:
+        >>> sg.isneginf(np.array([np.inf, -np.inf]))
+        array([False,  True])
+    """
+    return ops.equal(x, -math.inf)
+
+
+def isreal(x: Value) -> Value:
+    """Whether an element is real: all are.
+
+    Example:
+        >>> sg.isreal(np.array([1.0, np.nan]))
+        array([ True,  True])
+    """
+    return ops.logical_not(iscomplex(x))
+
+
+def iscomplex(x: Value) -> Value:
+    """Whether an element has an imaginary part: none has.
+
+    Example:
+        >>> sg.iscomplex(np.array([1.0, np.nan]))
+        array([False, False])
+    """
+    x = as_operand(x)
+    return ops.logical_and(ops.equal(x, x), False)
+
+
+def real(x: Value) -> Value:
+    """The real part: x itself.
+
+    Example:
+        >>> sg.real(np.array([1.0]))
+        array([1.])
+    """
+    return as_operand(x)
+
+
+def imag(x: Value) -> Value:
+    """The imaginary part: 0.
+
+    Example:
+        >>> sg.imag(np.array([1.0]))
+        array([0.])
+    """
+    return zeros_like(as_operand(x))
+
+
+def conj(x: Value) -> Value:
+    """The complex conjugate: x itself.
+
+    Example:
+        >>> sg.conj(np.array([1.0]))
+        array([1.])
+    """
+    return as_operand(x)
+
+
+def conjugate(x: Value) -> Value:
+    """NumPy's other name of `conj`.
+
+    Example:
+        >>> sg.conjugate(np.array([1.0]))
+        array([1.])
+    """
+    return conj(x)
+
+
+def angle(x: Value, deg: bool = False) -> Value:
+    """The angle of real numbers in the complex plane: 0, and pi below 0; in degrees if `deg`.
+
+    Example:
+        >>> sg.angle(np.array([1.0, -1.0]), deg=True)
+        array([  0., 180.])
+    """
+    x = _floats(x)
+    found = ops.where(signbit(x), 180.0 if deg else math.pi, zeros_like(x))
+    return ops.where(ops.isnan(x), x, found)
+
+
+def isclose(
+    a: Value, b: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Value:
+    """Whether |a - b| <= atol + rtol |b|, per element; infinities are close to themselves.
+
+    Example:
+        >>> sg.isclose(np.array([1.0, 2.0]), np.array([1.0 + 1e-9, 2.1]))
+        array([ True, False])
+    """
+    a, b = _floats(a), _floats(b)
+    near = ops.less_equal(ops.absolute(a - b), atol + rtol * ops.absolute(b))
+    near = ops.logical_and(near, ops.logical_and(ops.isfinite(a), ops.isfinite(b)))
+    close = ops.logical_or(ops.equal(a, b), near)
+    if not equal_nan:
+        return close
+    return ops.logical_or(close, ops.logical_and(ops.isnan(a), ops.isnan(b)))
+
+
+def allclose(
+    a: Value, b: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Value:
+    """Whether all elements are close, a bool without axes: see `isclose`.
+
+    Example:
+        >>> sg.allclose(np.array([1.0, 2.0]), np.array([1.0, 2.1]))
+        np.False_
+    """
+    return ops.all(isclose(a, b, rtol, atol, equal_nan))
+
+
+def array_equal(a: Value, b: Value, equal_nan: bool = False) -> Value:
+    """Whether two tensors have one shape and equal elements: a bool without axes.
+
+    Example:
+        >>> sg.array_equal(np.array([1.0, 2.0]), np.array([1.0, 2.0]))
+        np.True_
+    """
+    a, b = as_operand(a), as_operand(b)
+    if a.ndim != b.ndim or None in map(unify, a.shape, b.shape):
+        return np.False_
+    same = ops.equal(a, b)
+    if equal_nan and np.dtype(a.dtype).kind == np.dtype(b.dtype).kind == "f":
+        same = ops.logical_or(same, ops.logical_and(ops.isnan(a), ops.isnan(b)))
+    return ops.all(same)
+
+
+def array_equiv(a: Value, b: Value) -> Value:
+    """Whether two tensors broadcast, and are equal then: a bool without axes.
+
+    Example:
+        >>> sg.array_equiv(np.array([1.0, 1.0]), np.array([1.0]))
+        np.True_
+    """
+    a, b = as_operand(a), as_operand(b)
+    for one, two in zip(reversed(a.shape), reversed(b.shape), strict=False):
+        if 1 not in (one, two) and unify(one, two) is None:
+            return np.False_
+    return ops.all(ops.equal(a, b))
+
+
+def piecewise(
+    x: Value, condlist: Sequence[Value], funclist: Sequence[Callable[..., Value] | float],
+    *args: object, **kw: object,
+) -> Value:  # fmt: skip
+    """Per element the function, or the number, of the last condition that holds, else 0.
+
+    One function more than conditions is for where none holds. All are computed everywhere.
+
+    Example:
+        >>> x = np.array([-1.0, 2.0])
+        >>> sg.piecewise(x, [x < 0, x >= 0], [lambda x: -x, lambda x: x * 10])
+        array([ 1., 20.])
+    """
+    x = as_operand(x)
+    functions = list(funclist)
+    found: Any = zeros_like(x)
+    if len(functions) == len(condlist) + 1:
+        found = _applied(functions.pop(), x, args, kw)
+    if len(functions) != len(condlist):
+        raise OptionError(f"piecewise: {len(functions)} functions for {len(condlist)} conditions")
+    for condition, function in zip(condlist, functions, strict=True):
+        found = ops.where(condition, _applied(function, x, args, kw), found)
+    return found
+
+
+def _applied(function: Any, x: Any, args: Any, kw: Any) -> Any:
+    return function(x, *args, **kw) if callable(function) else zeros_like(x) + function
+
+
+# -- bits ------------------------------------------------------------------------------------------
+
+
+def packbits(x: Value, axis: int | None = None, bitorder: str = "big") -> Value:
+    """Eight elements along an axis, 0 or not, as the bits of one uint8; of the flat x if None.
+
+    The last are filled up with 0; the first is the highest bit unless `bitorder` is "little".
+
+    Example:
+        >>> sg.packbits(np.array([1, 0, 0, 0, 0, 0, 1, 1]))
+        array([131], dtype=uint8)
+    """
+    x, axis = axis_or_whole("packbits", x, axis)
+    size = known_size("packbits", x, axis)
+    bits = moveaxis(ops.astype(ops.not_equal(x, 0), "int64"), axis, -1)
+    count = -(-size // 8)
+    widths = [(0, 0)] * (bits.ndim - 1) + [(0, 8 * count - size)]
+    rows = ops.reshape(ops.pad(bits, widths), (*bits.shape[:-1], count, 8))
+    found = ops.sum(rows * (1 << _order(bitorder)), axis=-1)
+    return ops.astype(moveaxis(found, -1, axis), "uint8")
+
+
+def unpackbits(
+    x: Value, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> Value:
+    """The bits of uint8 elements as elements along an axis, `count` of them: uint8.
+
+    Example:
+        >>> sg.unpackbits(np.array([131], "uint8"))
+        array([1, 0, 0, 0, 0, 0, 1, 1], dtype=uint8)
+    """
+    x, axis = axis_or_whole("unpackbits", x, axis)
+    if np.dtype(x.dtype) != np.uint8:
+        raise DTypeError(f"unpackbits: {x.dtype}: uint8 expected")
+    bytes_ = ops.expand_dims(moveaxis(ops.astype(x, "int64"), axis, -1), x.ndim)
+    bits = ops.bitwise_and(ops.right_shift(bytes_, _order(bitorder)), 1)
+    flat = ops.reshape(bits, (*bits.shape[:-2], bits.shape[-2] * 8))
+    if count is not None:
+        size = known_size("unpackbits", flat, flat.ndim - 1)
+        stop = size + count if count < 0 else count
+        widths = [(0, 0)] * (flat.ndim - 1) + [(0, max(0, stop - size))]
+        flat = slice_axis(ops.pad(flat, widths), flat.ndim - 1, 0, stop)
+    return ops.astype(moveaxis(flat, -1, axis), "uint8")
+
+
+def _order(bitorder: str) -> Any:
+    if bitorder not in ("big", "little"):
+        raise OptionError(f"packbits: bitorder is 'big' or 'little', not {bitorder!r}")
+    return np.arange(7, -1, -1) if bitorder == "big" else np.arange(8)

@@ -1,0 +1,327 @@
+"""Functions that join tensors and take them apart: NumPy's, composed of shared ops."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.dims import Dim, Size
+from compiler.core.errors import OptionError, ShapeError
+from compiler.core.types import broadcast_shapes, normalise_axis, type_of
+from compiler.core.values import Value
+from compiler.functions.arranging import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    axis_or_whole,
+    known_size,
+    ravel,
+)
+from compiler.ops.declare import as_operand, zeros_like
+from compiler.ops.slicing import slice_axis
+
+__all__ = [
+    "append", "array_split", "block", "broadcast_arrays", "column_stack", "concat", "delete",
+    "dsplit", "dstack", "ediff1d", "hsplit", "hstack", "insert", "ix_", "meshgrid", "select",
+    "vsplit", "vstack",
+]  # fmt: skip
+
+
+def concat(tensors: Sequence[Value], axis: int | None = 0) -> Value:
+    """Tensors joined along an axis: the array API's name of `concatenate`; flat ones if None.
+
+    Example:
+        >>> sg.concat([np.array([1.0]), np.array([2.0, 3.0])])
+        array([1., 2., 3.])
+    """
+    if axis is None:
+        return ops.concatenate([ravel(one) for one in tensors])
+    return ops.concatenate(tensors, axis)
+
+
+def hstack(tensors: Sequence[Value]) -> Value:
+    """Tensors joined along their second axis, vectors along their only one.
+
+    Example:
+        >>> sg.hstack([np.array([1.0]), np.array([2.0, 3.0])])
+        array([1., 2., 3.])
+    """
+    grown = [atleast_1d(one) for one in tensors]
+    return ops.concatenate(grown, 0 if grown and grown[0].ndim == 1 else 1)
+
+
+def vstack(tensors: Sequence[Value]) -> Value:
+    """Tensors joined along their first axis, vectors as rows.
+
+    Example:
+        >>> sg.vstack([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
+        array([[1., 2.],
+               [3., 4.]])
+    """
+    return ops.concatenate([atleast_2d(one) for one in tensors], 0)
+
+
+def dstack(tensors: Sequence[Value]) -> Value:
+    """Tensors joined along their third axis.
+
+    Example:
+        >>> sg.dstack([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
+        array([[[1., 3.],
+                [2., 4.]]])
+    """
+    return ops.concatenate([atleast_3d(one) for one in tensors], 2)
+
+
+def column_stack(tensors: Sequence[Value]) -> Value:
+    """Tensors joined along their second axis, vectors as columns.
+
+    Example:
+        >>> sg.column_stack([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
+        array([[1., 3.],
+               [2., 4.]])
+    """
+    grown = [as_operand(one) for one in tensors]
+    return ops.concatenate([x if x.ndim > 1 else ops.reshape(x, (-1, 1)) for x in grown], 1)
+
+
+def block(tensors: Value) -> Value:
+    """Nested lists of tensors as one: the innermost lists are joined along the last axis.
+
+    Example:
+        >>> sg.block([[np.array([[1.0]]), np.array([[2.0]])], [np.array([[3.0, 4.0]])]])
+        array([[1., 2.],
+               [3., 4.]])
+    """
+    depth = _depth(tensors)
+    ndim = max(depth, *(np.ndim(one) for one in _innermost(tensors)))
+    return _joined(tensors, depth, ndim)
+
+
+def _depth(tensors: Any) -> int:
+    if not isinstance(tensors, list):
+        return 0
+    if not tensors:
+        raise OptionError("block: a list has nothing in it")
+    return 1 + max(map(_depth, tensors))
+
+
+def _innermost(tensors: Any) -> list[Any]:
+    if not isinstance(tensors, list):
+        return [tensors]
+    return [one for inner in tensors for one in _innermost(inner)]
+
+
+def _joined(tensors: Any, depth: int, ndim: int) -> Any:
+    if not isinstance(tensors, list):
+        x = as_operand(tensors)
+        return ops.reshape(x, (1,) * (ndim - x.ndim) + tuple(x.shape))
+    return ops.concatenate([_joined(one, depth - 1, ndim) for one in tensors], ndim - depth)
+
+
+def broadcast_arrays(*tensors: Value) -> list[Value]:
+    """All tensors in the shape that they broadcast to.
+
+    Example:
+        >>> sg.broadcast_arrays(np.array([1.0, 2.0]), np.array([[3.0]]))
+        [array([[1., 2.]]), array([[3., 3.]])]
+    """
+    listed = [as_operand(one) for one in tensors]
+    types = [type_of(one) if isinstance(one, np.ndarray) else one for one in listed]
+    shape = broadcast_shapes("broadcast_arrays", *types)
+    return [ops.broadcast_to(one, shape) for one in listed]
+
+
+def meshgrid(*tensors: Value, indexing: str = "xy", sparse: bool = False) -> list[Value]:
+    """Per vector its elements along an axis of its own, in the shape of all of them.
+
+    The first two axes are exchanged with "xy", and not with indexing="ij"; with `sparse` the other
+    axes have size 1.
+
+    Example:
+        >>> sg.meshgrid(np.array([1.0, 2.0]), np.array([3.0]))
+        [array([[1., 2.]]), array([[3., 3.]])]
+    """
+    if indexing not in ("xy", "ij"):
+        raise OptionError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
+    vectors = [ravel(one) for one in tensors]
+    places = list(range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        places[:2] = 1, 0
+    shape: list[Size] = [1] * len(vectors)
+    for place, vector in zip(places, vectors, strict=True):
+        shape[place] = vector.shape[0]
+    lone = [
+        ops.reshape(vector, tuple(size if i == place else 1 for i, size in enumerate(shape)))
+        for place, vector in zip(places, vectors, strict=True)
+    ]
+    return lone if sparse else [ops.broadcast_to(one, tuple(shape)) for one in lone]
+
+
+def ix_(*tensors: Value) -> tuple[Value, ...]:
+    """Per vector its elements along an axis of its own, the others of size 1.
+
+    Example:
+        >>> [one.shape for one in sg.ix_(np.array([1, 2]), np.array([3, 4, 5]))]
+        [(2, 1), (1, 3)]
+    """
+    return tuple(meshgrid(*tensors, indexing="ij", sparse=True))
+
+
+# -- taking apart --------------------------------------------------------------------------------
+
+
+def array_split(x: Value, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Value]:
+    """`x` cut along an axis into so many parts, the first ones longer, or before each index.
+
+    Example:
+        >>> sg.array_split(np.array([1.0, 2.0, 3.0]), 2)
+        [array([1., 2.]), array([3.])]
+    """
+    x = as_operand(x)
+    axis = normalise_axis("array_split", axis, x.ndim)
+    size = known_size("array_split", x, axis)
+    if isinstance(indices_or_sections, int | np.integer):
+        count = int(indices_or_sections)
+        if count < 1:
+            raise OptionError(f"array_split: {count} parts")
+        lengths = [size // count + (i < size % count) for i in range(count)]
+        bounds = [0, *itertools.accumulate(lengths)]
+    else:
+        given = [slice(one).indices(size)[1] for one in indices_or_sections]
+        bounds = [0, *given, size]
+    return [slice_axis(x, axis, one, max(one, two)) for one, two in itertools.pairwise(bounds)]
+
+
+def hsplit(x: Value, indices_or_sections: int | Sequence[int]) -> list[Value]:
+    """`x` cut along its second axis, a vector along its only one: see `split`.
+
+    Example:
+        >>> sg.hsplit(np.array([1.0, 2.0]), 2)
+        [array([1.]), array([2.])]
+    """
+    return ops.split(x, indices_or_sections, 0 if np.ndim(x) == 1 else 1)
+
+
+def vsplit(x: Value, indices_or_sections: int | Sequence[int]) -> list[Value]:
+    """`x` cut along its first axis, of two or more: see `split`.
+
+    Example:
+        >>> sg.vsplit(np.array([[1.0], [2.0]]), 2)
+        [array([[1.]]), array([[2.]])]
+    """
+    _require_axes("vsplit", x, 2)
+    return ops.split(x, indices_or_sections, 0)
+
+
+def dsplit(x: Value, indices_or_sections: int | Sequence[int]) -> list[Value]:
+    """`x` cut along its third axis: see `split`.
+
+    Example:
+        >>> sg.dsplit(np.array([[[1.0, 2.0]]]), 2)
+        [array([[[1.]]]), array([[[2.]]])]
+    """
+    _require_axes("dsplit", x, 3)
+    return ops.split(x, indices_or_sections, 2)
+
+
+def _require_axes(name: str, x: Value, count: int) -> None:
+    if np.ndim(x) < count:
+        raise ShapeError(f"{name}: {np.ndim(x)} axes, of at least {count}")
+
+
+# -- elements put in and left out ------------------------------------------------------------------
+
+
+def append(x: Value, values: Value, axis: int | None = None) -> Value:
+    """`values` behind `x` along an axis; both flat if None.
+
+    Example:
+        >>> sg.append(np.array([1.0, 2.0]), np.array([3.0]))
+        array([1., 2., 3.])
+    """
+    return concat([x, values], axis)
+
+
+def delete(x: Value, obj: int | slice | Sequence[int], axis: int | None = None) -> Value:
+    """`x` without the elements at some places along an axis; of the flat x if None.
+
+    Example:
+        >>> sg.delete(np.array([1.0, 2.0, 3.0]), 1)
+        array([1., 3.])
+    """
+    x, axis = axis_or_whole("delete", x, axis)
+    size = known_size("delete", x, axis)
+    kept = np.delete(np.arange(size), obj)
+    return ops.take(x, kept, axis)
+
+
+def insert(
+    x: Value, obj: int | slice | Sequence[int], values: Value, axis: int | None = None
+) -> Value:
+    """`x` with values put before some places along an axis; into the flat x if None.
+
+    Example:
+        >>> sg.insert(np.array([1.0, 3.0]), 1, 2.0)
+        array([1., 2., 3.])
+    """
+    x, axis = axis_or_whole("insert", x, axis)
+    size = known_size("insert", x, axis)
+    values = as_operand(values)
+    places = np.arange(size)[obj] if isinstance(obj, slice) else np.asarray(obj)
+    if not places.ndim and values.ndim:  # one place: the values are those of a slice there
+        values = ops.swapaxes(atleast(values, x.ndim), 0, axis) if axis else values
+    count = values.shape[axis - x.ndim] if _has_axis(values, x, axis) else 1
+    if places.size == 1 and not isinstance(count, Dim):
+        places = np.repeat(places, count)
+    shape = tuple(places.size if i == axis else one for i, one in enumerate(x.shape))
+    values = ops.broadcast_to(ops.astype(values, x.dtype), shape)
+    # marks of what is new among marks of what was there, as NumPy orders them
+    order = np.insert(np.arange(size), places.reshape(-1), size + np.arange(places.size))
+    return ops.take(ops.concatenate([x, values], axis), order, axis)
+
+
+def atleast(x: Any, ndim: int) -> Any:
+    """x with at least so many axes, new ones first."""
+    return x if x.ndim >= ndim else ops.reshape(x, (1,) * (ndim - x.ndim) + tuple(x.shape))
+
+
+def _has_axis(values: Any, x: Any, axis: int) -> bool:
+    return bool(values.ndim >= x.ndim - axis and values.ndim)
+
+
+def ediff1d(x: Value, to_end: Value = None, to_begin: Value = None) -> Value:
+    """The differences of neighbours of the flat x, with what comes before and behind them.
+
+    Example:
+        >>> sg.ediff1d(np.array([1.0, 4.0, 9.0]))
+        array([3., 5.])
+    """
+    x = ravel(x)
+    size = x.shape[0]
+    parts = [slice_axis(x, 0, 1, size) - slice_axis(x, 0, 0, size - 1)] if size != 0 else [x]
+    if to_begin is not None:
+        parts.insert(0, ops.astype(ravel(to_begin), x.dtype))
+    if to_end is not None:
+        parts.append(ops.astype(ravel(to_end), x.dtype))
+    return ops.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Value = 0) -> Value:
+    """Per element the choice of the first condition that holds, else `default`.
+
+    Example:
+        >>> x = np.array([1.0, 5.0, 9.0])
+        >>> sg.select([x < 2, x < 6], [x, -x], 0.0)
+        array([ 1., -5.,  0.])
+    """
+    if len(condlist) != len(choicelist) or not condlist:
+        raise OptionError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
+    first = as_operand(choicelist[0])
+    found = zeros_like(first) + default if np.ndim(default) == 0 else default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        found = ops.where(condition, choice, found)
+    return found

@@ -1,0 +1,189 @@
+"""Polynomials by their coefficients, the highest first: NumPy's, composed of shared ops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.errors import OptionError, ShapeError
+from compiler.core.values import Value
+from compiler.functions.arranging import known_size
+from compiler.functions.products import convolve, vander
+from compiler.ops.declare import as_operand
+from compiler.ops.slicing import slice_axis
+
+__all__ = [
+    "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval",
+]  # fmt: skip
+
+
+def _coefficients(name: str, p: Value) -> Any:
+    p = as_operand(p)
+    p = p if p.ndim else ops.reshape(p, (1,))
+    if p.ndim != 1:
+        raise ShapeError(f"{name}: coefficients in {p.ndim} axes, of 1")
+    return p
+
+
+def polyval(p: Value, x: Value) -> Value:
+    """The value of a polynomial at `x`, by Horner's rule.
+
+    Example:
+        >>> sg.polyval(np.array([1.0, 0.0, 2.0]), np.array([3.0]))
+        array([11.])
+    """
+    p, x = _coefficients("polyval", p), as_operand(x)
+    found = x * 0
+    for i in range(known_size("polyval", p, 0)):
+        found = found * x + ops.squeeze(slice_axis(p, 0, i, i + 1), 0)
+    return found
+
+
+def polyadd(a: Value, b: Value) -> Value:
+    """The sum of two polynomials.
+
+    Example:
+        >>> sg.polyadd(np.array([1.0, 2.0]), np.array([5.0]))
+        array([1., 7.])
+    """
+    a, b = _aligned("polyadd", a, b)
+    return ops.add(a, b)
+
+
+def polysub(a: Value, b: Value) -> Value:
+    """The difference of two polynomials.
+
+    Example:
+        >>> sg.polysub(np.array([1.0, 2.0]), np.array([5.0]))
+        array([ 1., -3.])
+    """
+    a, b = _aligned("polysub", a, b)
+    return ops.subtract(a, b)
+
+
+def _aligned(name: str, a: Value, b: Value) -> tuple[Any, Any]:
+    a, b = _coefficients(name, a), _coefficients(name, b)
+    size = max(known_size(name, a, 0), known_size(name, b, 0))
+    first, second = (
+        x if x.shape[0] == size else ops.pad(x, (size - int(x.shape[0]), 0)) for x in (a, b)
+    )
+    return first, second
+
+
+def polymul(a: Value, b: Value) -> Value:
+    """The product of two polynomials.
+
+    Example:
+        >>> sg.polymul(np.array([1.0, 1.0]), np.array([1.0, -1.0]))
+        array([ 1.,  0., -1.])
+    """
+    return convolve(_coefficients("polymul", a), _coefficients("polymul", b))
+
+
+def polydiv(u: Value, v: Value) -> tuple[Value, Value]:
+    """The quotient and the remainder of two polynomials, the latter with its leading zeros.
+
+    Example:
+        >>> sg.polydiv(np.array([1.0, 0.0, -1.0]), np.array([1.0, 1.0]))
+        (array([ 1., -1.]), array([0., 0., 0.]))
+    """
+    u, v = _coefficients("polydiv", u), _coefficients("polydiv", v)
+    rest, width = ops.divide(u, 1), known_size("polydiv", v, 0)
+    count = known_size("polydiv", u, 0) - width + 1
+    if count < 1:
+        return rest[:1] * 0, rest
+    found = []
+    for i in range(count):
+        factor = slice_axis(rest, 0, i, i + 1) / slice_axis(v, 0, 0, 1)
+        found.append(factor)
+        rest = rest - ops.pad(factor * v, (i, count - 1 - i))
+    return ops.concatenate(found), rest
+
+
+def polyder(p: Value, m: int = 1) -> Value:
+    """The m-th derivative of a polynomial.
+
+    Example:
+        >>> sg.polyder(np.array([1.0, 2.0, 3.0]))
+        array([2., 2.])
+    """
+    p = _coefficients("polyder", p)
+    if m < 0:
+        raise OptionError(f"polyder: m={m} is negative")
+    for _ in range(m):
+        size = known_size("polyder", p, 0)
+        if size < 2:
+            return slice_axis(p, 0, 0, 0)
+        p = slice_axis(p, 0, 0, size - 1) * _numbers(size - 1, p)
+    return p
+
+
+def polyint(p: Value, m: int = 1, k: Value = None) -> Value:
+    """The m-th antiderivative of a polynomial; `k` has the constants, 0 if None.
+
+    Example:
+        >>> sg.polyint(np.array([2.0, 2.0]))
+        array([1., 2., 0.])
+    """
+    p = _coefficients("polyint", p)
+    if m < 0:
+        raise OptionError(f"polyint: m={m} is negative")
+    constants = None if k is None else _coefficients("polyint", k)
+    for i in range(m):
+        size = known_size("polyint", p, 0)
+        whole = ops.pad(ops.divide(p, _numbers(size, p)), (0, 1))
+        if constants is not None:
+            j = min(i, int(constants.shape[0]) - 1)
+            last = ops.astype(slice_axis(constants, 0, j, j + 1), whole.dtype)
+            whole = whole + ops.pad(last, (size, 0))
+        p = whole
+    return p
+
+
+def _numbers(size: int, like: Any) -> Any:
+    """The numbers from `size` down to 1."""
+    return np.arange(size, 0, -1).astype(like.dtype)
+
+
+def poly(roots: Value) -> Value:
+    """The polynomial of leading coefficient 1 that has these roots.
+
+    Example:
+        >>> sg.poly(np.array([1.0, -1.0]))
+        array([ 1.,  0., -1.])
+    """
+    roots = _coefficients("poly", roots)
+    roots = ops.divide(roots, 1)
+    found: Any = None
+    for i in range(known_size("poly", roots, 0)):
+        root = slice_axis(roots, 0, i, i + 1)
+        if found is None:
+            found = ops.concatenate([root * 0 + 1, -root])
+        else:
+            found = ops.pad(found, (0, 1)) - ops.pad(found * root, (1, 0))
+    if found is None:
+        raise OptionError("poly: there is no root")
+    return found
+
+
+def polyfit(x: Value, y: Value, deg: int, *, w: Value = None) -> Value:
+    """The polynomial of degree `deg` of least squares through points, each with a weight `w`.
+
+    Example:
+        >>> sg.polyfit(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]), 1).round(6)
+        array([2., 1.])
+    """
+    x, y = as_operand(x), as_operand(y)
+    if deg < 0 or x.ndim != 1:
+        raise OptionError(f"polyfit: degree {deg} through points in {x.ndim} axes")
+    left = vander(x, deg + 1)
+    if w is not None:
+        w = as_operand(w)
+        left = left * ops.expand_dims(w, 1)
+        y = y * (w if y.ndim == 1 else ops.expand_dims(w, 1))
+    scale = ops.sqrt(ops.sum(ops.square(left), axis=0))
+    right = y if y.ndim == 2 else ops.expand_dims(y, 1)
+    found = ops.lstsq(left / scale, right)[0] / ops.expand_dims(scale, 1)
+    return found if y.ndim == 2 else ops.squeeze(found, 1)

@@ -1,0 +1,17 @@
+"""The functions on matrices that the frontends export as `linalg`."""
+
+from compiler.functions.arranging import diagonal, matrix_transpose, trace
+from compiler.functions.norms import cond, norm
+from compiler.functions.products import (
+    cross,
+    multi_dot,
+    tensordot,
+    tensorinv,
+    tensorsolve,
+    vecdot,
+)
+
+__all__ = [
+    "cond", "cross", "diagonal", "matrix_transpose", "multi_dot", "norm", "tensordot", "tensorinv",
+    "tensorsolve", "trace", "vecdot",
+]  # fmt: skip

@@ -1,0 +1,25 @@
+"""Which outputs of a program are losses: what its gradients are of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.core.source import gradient_of, place_of
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import ancestors
+
+
+def losses_of(outputs: Sequence[Expression], made: Sequence[Expression]) -> tuple[int, ...]:
+    """The outputs that are one number, and of which a gradient among `made` is.
+
+    Gradients know the op and the line of what they are the gradient of.
+    """
+    known = {(gradient_of(one.source), place_of(one.source)) for one in ancestors(made)}
+    found = []
+    for i, one in enumerate(outputs):
+        while one.op.name == "stop_gradient":
+            one = one.operands[0]
+        is_number = not one.ndim and one.dtype.kind == "f"
+        if is_number and (one.op.name, place_of(one.source)) in known:
+            found.append(i)
+    return tuple(found)

@@ -1,0 +1,5 @@
+"""The ops that are exported as `special` alone: the public ones of each family."""
+
+from compiler.ops.bessel import *
+from compiler.ops.incomplete import *
+from compiler.ops.normal import erfinv as erfinv, ndtri as ndtri

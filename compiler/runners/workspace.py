@@ -1,0 +1,33 @@
+"""What one call of a kernel works in at a time, and with how many threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.core.values import Array
+from compiler.runtime.blas import limit_threads
+from compiler.runtime.host import HostStep
+from compiler.runtime.launch_plan import Layout
+from compiler.runtime.trampoline import Trampoline
+
+
+@dataclass(slots=True, eq=False)
+class Workspace:
+    """The table and the arena of one call at a time, set up for one layout."""
+
+    table: Array
+    arena: Array | None = None
+    layout: Layout | None = None
+    hosts: Sequence[HostStep] = ()
+
+
+def limited(trampoline: Trampoline, count: int) -> Trampoline:
+    """A trampoline for whose time the BLAS uses at most `count` threads."""
+
+    def call(table: object, *arrays: object) -> Any:
+        with limit_threads(count):
+            return trampoline(table, *arrays)
+
+    return call

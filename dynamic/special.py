@@ -1,0 +1,41 @@
+"""Special functions of tensors in PyTorch's names: `torch.special`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler import ops
+from compiler.core.values import Value
+from compiler.functions import special as _special
+from compiler.functions.special import (
+    entr,
+    erfcx,
+    expit,
+    gammaln,
+    log_ndtr,
+    log_softmax,
+    multigammaln,
+    ndtr,
+    softmax,
+    xlog1py,
+    zeta,
+)
+from compiler.ops.public_special import *
+
+digamma, erf, erfc, exp2, expm1 = ops.digamma, ops.erf, ops.erfc, ops.exp2, ops.expm1
+log1p, logit, polygamma, sinc = ops.log1p, ops.logit, ops.polygamma, ops.sinc
+psi, round, xlogy = ops.digamma, ops.round, ops.xlogy
+igamma, igammac, mvlgamma = ops.gammainc, ops.gammaincc, multigammaln
+
+
+def logsumexp(input: Value, dim: Value, keepdim: bool = False) -> Value:
+    """log(sum(exp(x))) over axes, without overflow."""
+    return _special.logsumexp(input, dim, keepdims=keepdim)
+
+
+if not TYPE_CHECKING:
+    __all__ = [  # noqa: PLE0604 - the ops are listed where they are declared
+        "digamma", "entr", "erf", "erfc", "erfcx", "exp2", "expit", "expm1", "gammaln", "log1p",
+        "log_ndtr", "log_softmax", "logit", "logsumexp", "multigammaln", "ndtr", "polygamma", "psi",
+        "round", "sinc", "softmax", "xlog1py", "xlogy", "zeta", *ops.SPECIAL,
+    ]  # fmt: skip

@@ -1,0 +1,102 @@
+"""The graph that eager ops amount to, followed while they run, for the rules of the lint.
+
+An expression per tensor that is alive stands beside it, with the user's line. When a number comes
+out, such as a loss, the rules look at what it was made of: those of `compile(lint="warn")`.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.core.op import Attrs, Op, is_registered
+from compiler.core.types import TensorType, type_of
+from compiler.graph.expression import Expression, at_line, constant, user_line
+from compiler.inspect.lint.report import advise
+from compiler.ops import leaves
+from dynamic.tape.lint import tell
+
+
+class _Inside(threading.local):
+    """Whether this thread is looking, so that what it computes is not followed."""
+
+    looks = False
+
+
+_inside = _Inside()
+_known: dict[int, tuple[weakref.ref[Any], int, Expression]] = {}
+_looked: dict[str, int] = {}
+
+
+def follow(op: Op, operands: Sequence[Any], attrs: Attrs, result: Any) -> None:
+    """Note what a tensor was made of; look at it if it is a number."""
+    array = getattr(result, "_array", None)
+    if not isinstance(array, np.ndarray) or _inside.looks:
+        return
+    _inside.looks = True
+    try:
+        made = _applied(op, tuple(map(_expression, operands)), attrs, type_of(array))
+        if made is None:
+            return
+        _keep(result, made)
+        if not array.ndim and array.dtype.kind == "f":
+            _look(made)
+    finally:
+        _inside.looks = False
+
+
+def _applied(
+    op: Op, operands: tuple[Expression, ...], attrs: Attrs, type: TensorType
+) -> Expression | None:
+    """An op of operands, or what one of this engine's own expands to; None if that is not told."""
+    if is_registered(op):
+        return Expression(op, operands, attrs, None, user_line(), type)
+    if op.expand is None:
+        return None
+    with at_line(user_line()):
+        made = op.expand(*operands, **attrs)
+    return made if isinstance(made, Expression) else None
+
+
+def _keep(tensor: Any, made: Expression) -> None:
+    key = id(tensor)
+    gone = weakref.ref(tensor, lambda _: _known.pop(key, None))
+    _known[key] = gone, _version(tensor), made
+
+
+def _version(tensor: Any) -> int:
+    cell = tensor._cell
+    return int(cell[0]) if isinstance(cell, list) else 0  # an inference tensor has none
+
+
+def _expression(operand: Any) -> Expression:
+    """What an operand was made of; a placeholder of what is not known, or was overwritten."""
+    array = getattr(operand, "_array", None)
+    if array is None:
+        return constant(operand)
+    known = _known.get(id(operand))
+    if known is not None and known[0]() is operand and known[1] == _version(operand):
+        return known[2]
+    attrs = leaves.leaf_attrs(tuple(array.shape), array.dtype, leaves.next_key())
+    made = Expression(leaves.placeholder, (), attrs)
+    _keep(operand, made)
+    return made
+
+
+def _look(made: Expression) -> None:
+    """Have the rules look at a number: the first of its line, and each that doubles their count."""
+    times = _looked[made.source] = _looked.get(made.source, 0) + 1
+    if times & (times - 1):
+        return
+    for one in advise(made):
+        tell(one.rule, one.source, one.message)
+
+
+def forget() -> None:
+    """Forget all that was followed."""
+    _known.clear()
+    _looked.clear()

@@ -1,0 +1,179 @@
+"""The rows of the listing, made from the records of the ops and from the public names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import dynamic
+import staticgraph as sg
+from compiler.core.lowering import Host, Item, Nested
+from compiler.core.op import Op, all_ops
+from compiler.functions import NAMES
+from compiler.llvm.vecmath.accuracy import ULP_BOUND
+from compiler.ops import LIBRARY, PUBLIC
+from staticgraph.listing import names, reasons
+
+
+class Row(NamedTuple):
+    """What there is of an op.
+
+    Attributes:
+        name: that of the op.
+        where: the names under which it is public; "" for what the compiler makes.
+        gradient: of which operands, or why none.
+        second: whether the rule is written in ops, which have rules themselves.
+        forward: how tangents are carried.
+        batches: how examples are.
+        form: how kernels compute it.
+        bound: what is known of its rounding.
+    """
+
+    name: str
+    where: str
+    gradient: str
+    second: str
+    forward: str
+    batches: str
+    form: str
+    bound: str
+
+
+def rows() -> list[Row]:
+    """A row per op of the library."""
+    return [_row(op) for op in sorted(all_ops(), key=lambda op: op.name) if op.name in LIBRARY]
+
+
+def _row(op: Op) -> Row:
+    gradient = _gradient(op)
+    smooth = gradient == "yes"
+    return Row(
+        op.name,
+        _where(op),
+        gradient,
+        "yes" if smooth else "",
+        _forward(op) if smooth else "",
+        _batches(op),
+        _form(op),
+        _bound(op),
+    )
+
+
+def _where(op: Op) -> str:
+    places = [
+        prefix
+        for prefix, owner in (
+            ("sg", sg), ("dynamic", dynamic), ("sg.linalg", sg.linalg), ("sg.special", sg.special),
+        )
+        if getattr(owner, op.name, None) is not None
+    ]  # fmt: skip
+    return ", ".join(places)
+
+
+def _gradient(op: Op) -> str:
+    if callable(op.vjp) or any(rule is not None for rule in op.vjp) or op.vjp_items is not None:
+        return "yes"
+    return "none: exact or of integers" if op.exact else "none"
+
+
+def _forward(op: Op) -> str:
+    carried = {"none": "rules differentiated", "diagonal": "by the rules of reverse mode"}
+    return carried.get(op.linearity, op.linearity)
+
+
+def _batches(op: Op) -> str:
+    if isinstance(op.lowering, Nested | Item):
+        return "with its body"
+    if op.batching is not None:
+        return "a rule"
+    return "expanded" if op.expand is not None else ""
+
+
+def _form(op: Op) -> str:
+    if op.expand is not None:
+        return "composed of ops"
+    if isinstance(op.lowering, Host):
+        return "host step"
+    if isinstance(op.lowering, Nested):
+        return "loop or branch"
+    return "leaf" if op.lowering is None else "loop"
+
+
+def _bound(op: Op) -> str:
+    if op.exact:
+        return "exact"
+    bound = ULP_BOUND.get(op.name)
+    return "" if bound is None else f"{bound['float32']} / {bound['float64']} ulp"
+
+
+class Beside(NamedTuple):
+    """A function of another library with ours beside it, or the reason why there is none."""
+
+    name: str
+    ours: str
+    reason: str
+
+
+def beside(
+    theirs: Iterable[str], places: Mapping[str, object], missing: Mapping[str, str]
+) -> list[Beside]:
+    """Per name the first place that has it, unless there is a reason."""
+    found = []
+    for name in theirs:
+        places_of = [place for place, owner in places.items() if hasattr(owner, name)]
+        ours = "" if name in missing or not places_of else f"{places_of[0]}.{name}"
+        found.append(Beside(name, ours, missing.get(name, "")))
+    return found
+
+
+def comparisons() -> dict[str, list[Beside]]:
+    """Per library its functions with ours beside them."""
+    return {
+        "jax.numpy": beside(names.JAX_NUMPY, {"sg": sg}, reasons.JAX_NUMPY),
+        "jax.numpy.linalg": beside(names.JAX_LINALG, {"sg.linalg": sg.linalg}, reasons.JAX_LINALG),
+        "jax.scipy.special": beside(
+            names.JAX_SPECIAL, {"sg.special": sg.special}, reasons.JAX_SPECIAL
+        ),
+        "torch": beside(names.TORCH, {"dynamic": dynamic}, reasons.TORCH),
+    }
+
+
+def markdown() -> str:
+    """The whole listing as a page."""
+    lines = [
+        "# Ops and functions",
+        "",
+        "Written by `staticgraph ops --markdown docs/ops.md` from the records of the ops; a test "
+        "compares it.",
+        "",
+    ]
+    found = comparisons()
+    lines += ["| of | functions | ours | for a reason not |", "|---|---|---|---|"]
+    for library, listed in found.items():
+        have = sum(bool(one.ours) for one in listed)
+        lines.append(f"| {library} | {len(listed)} | {have} | {len(listed) - have} |")
+    made = rows()
+    whole = [one for one in made if one.gradient == "yes"]
+    lines += [
+        "",
+        f"The library has {len(made)} ops, of which {len(PUBLIC)} names are public, and "
+        f"{len(NAMES)} functions in NumPy's names that are composed of them. {len(whole)} ops have "
+        "a gradient, to any order: the rules are written in ops.",
+        "",
+        "## Ops",
+        "",
+        "Static and eager: where the op is public; every op has both paradigms. Forward mode: how "
+        "tangents go on; batches: how `vmap` takes it; bound: the largest error in float32 and "
+        "float64, where the op is a function of one expression, as "
+        "[measured](ulp.md) and tested. What is composed of ops has the bounds of these.",
+        "",
+        "| op | public in | gradient | second order | forward mode | batches | kernel | bound |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    lines += ["| " + " | ".join((f"`{one.name}`", *one[1:])) + " |" for one in made]
+    for library, listed in found.items():
+        lines += ["", f"## {library}", ""]
+        ours = ", ".join(f"`{one.ours}`" for one in listed if one.ours)
+        lines += [ours, "", "| not | for |", "|---|---|"]
+        lines += [f"| `{one.name}` | {one.reason} |" for one in listed if not one.ours]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,21 @@
+"""Special functions in the names of scipy.special, element by element; differentiable."""
+
+from typing import TYPE_CHECKING
+
+from compiler.functions.special import *
+from compiler.ops.exponential import erf as erf, erfc as erfc
+from compiler.ops.public_special import *
+from compiler.ops.special import (
+    digamma as digamma,
+    logit as logit,
+    polygamma as polygamma,
+    xlogy as xlogy,
+)
+
+if not TYPE_CHECKING:
+    from compiler.functions import special as _composed
+    from compiler.ops import SPECIAL as _SPECIAL
+
+    __all__ = [  # noqa: PLE0604 - they are listed where they are declared
+        "digamma", "erf", "erfc", "logit", "polygamma", "xlogy", *_composed.__all__, *_SPECIAL,
+    ]  # fmt: skip

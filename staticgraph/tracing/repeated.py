@@ -1,0 +1,70 @@
+"""What runs a call again whose kinds of arguments, and surroundings, are those of one before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler.core.errors import DTypeError, ShapeError
+from staticgraph.tracing.calls import Call
+from staticgraph.tracing.checks import guarded
+from staticgraph.tracing.guards import Guards
+from staticgraph.tracing.modules import ModuleTensors
+
+
+def repeated(
+    call: Call,
+    kind: Any,
+    count: int,
+    tensors: ModuleTensors | None,
+    known: object,
+    otherwise: Callable[..., Any],
+) -> Callable[..., Any]:
+    """The function of `count` arrays or tensors that is `call` on them, with what it checks.
+
+    Args:
+        call: what served the call before.
+        kind: the class of tensors that it is on, or None.
+        tensors: those of the function's own modules, if it has any.
+        known: a function whose code is compared already.
+        otherwise: what runs a call that something has changed for.
+    """
+    reads = call.around.guards.reads
+    run = call.direct(kind)
+    if tensors is not None:
+        reads = Guards([*reads, *tensors.reads()]).reads
+        run = _with_tensors(call, kind, run, otherwise)
+    if not call.steady:
+        run = _fitting(call, run, otherwise)
+    reads = [one for one in reads if one.kind != "code" or one.owner is not known]
+    return run if not reads else guarded(reads, count, run, otherwise)
+
+
+def _with_tensors(
+    call: Call, kind: Any, direct: Callable[..., Any], otherwise: Callable[..., Any]
+) -> Callable[..., Any]:
+    """The call with the tensors of modules behind its arguments."""
+    own = call.own
+
+    def run(*args: object) -> Any:
+        try:
+            return call.run(None, [*args, *own]) if kind is None else direct(*args, *own)
+        except (DTypeError, ShapeError):
+            if call.effects is not None and call.effects.breaks:
+                raise  # an optimizer may have made its step: not twice
+            # a tensor got another dtype or shape, or the error comes again
+            return otherwise(*args)
+
+    return run
+
+
+def _fitting(
+    call: Call, run: Callable[..., Any], otherwise: Callable[..., Any]
+) -> Callable[..., Any]:
+    """The call, if what the function asked of tensors and modes holds for it."""
+    fits, own = call.compiled.trace.fits, call.own
+
+    def chosen(*args: object) -> Any:
+        return run(*args) if fits([*args, *own]) else otherwise(*args)
+
+    return chosen

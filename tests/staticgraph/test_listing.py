@@ -1,0 +1,61 @@
+"""The listing of ops and of other libraries' names: it is true, and so is the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.core.op import all_ops
+from compiler.ops import LIBRARY
+from staticgraph.__main__ import main
+from staticgraph.listing import names, reasons
+from staticgraph.listing.table import Beside, beside, comparisons, markdown, rows
+from tests.paths import ROOT
+
+
+def test_the_page_is_the_one_that_is_made() -> None:
+    page = (ROOT / "docs" / "ops.md").read_text()
+    assert page == markdown(), "make it anew: staticgraph ops --markdown docs/ops.md"
+
+
+def test_every_name_is_ours_or_has_a_reason() -> None:
+    for library, listed in comparisons().items():
+        assert [one.name for one in listed if not one.ours and not one.reason] == [], library
+
+
+def test_reasons_are_of_names_that_there_are() -> None:
+    for theirs, missing in (
+        (names.JAX_NUMPY, reasons.JAX_NUMPY), (names.JAX_LINALG, reasons.JAX_LINALG),
+        (names.JAX_SPECIAL, reasons.JAX_SPECIAL), (names.TORCH, reasons.TORCH),
+    ):  # fmt: skip
+        assert set(missing) <= set(theirs)
+        assert len(set(theirs)) == len(theirs)
+
+
+def test_most_of_what_others_have_is_there() -> None:
+    have = {name: sum(bool(one.ours) for one in listed) for name, listed in comparisons().items()}
+    assert have["jax.numpy"] >= 300
+    assert have["jax.numpy.linalg"] >= 29
+    assert have["jax.scipy.special"] >= 40
+
+
+def test_every_op_has_a_row_and_what_is_differentiable_every_cell() -> None:
+    made = rows()
+    assert {one.name for one in made} == {op.name for op in all_ops()} & LIBRARY
+    whole = [one for one in made if one.gradient == "yes"]
+    assert len(whole) > 100
+    lacking = [one.name for one in whole if not all((one.second, one.forward, one.batches))]
+    assert len(lacking) <= 0.02 * len(whole), lacking
+
+
+def test_a_reason_wins_and_the_first_place_is_named() -> None:
+    class Place:
+        a = b = 1
+
+    found = beside(["a", "b", "c"], {"one": Place, "two": Place}, {"b": "other"})
+    assert found == [Beside("a", "one.a", ""), Beside("b", "", "other"), Beside("c", "", "")]
+
+
+def test_the_command_tells_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ops"]) == 0
+    said = capsys.readouterr().out
+    assert f"jax.numpy.linalg: 29 of {len(names.JAX_LINALG)}\n  eig: there are no complex" in said
