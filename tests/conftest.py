@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+import dynamic
+
 # no test is decided by time: on a loaded machine any example may take long
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
@@ -23,6 +25,16 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         place = place.parent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STATICGRAPH_CACHE_DIR", str(place / "kernels"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def eager_lint() -> Iterator[None]:
+    """Off but where it is tested: it looks at the 1st, 2nd, 4th, ... reverse pass of a process.
+
+    Which of the tests that differentiate nan or `sign` on purpose that is depends on their order.
+    """
+    with dynamic.set_lint("off"):
         yield
 
 

@@ -26,7 +26,6 @@ def has_run(status: int) -> bool:
 
 
 OF_A_CHUNK = ("first", "last", "chunk")
-TILES = {"float32": "tiles_f32", "float64": "tiles_f64"}  # what `compiler.llvm.tiles` computes
 """What a unit that does one chunk of a loop takes at last: its iterations and its number."""
 
 
@@ -38,8 +37,7 @@ class TableLayout(Record):
         address: per slot of the memory plan the entry of its address; the sizes of an input's or
             output's axes follow it.
         unknown: the entry of each unknown size.
-        gemm: the entry of the address of the BLAS for each dtype that the kernel multiplies, and of
-            the functions of `TILES`.
+        gemm: the entry of the address of the BLAS for each dtype that the kernel multiplies.
         zero: the entry that holds 0.
         own: the entry that holds the address of the table.
         failed: the entry that receives an index out of range.

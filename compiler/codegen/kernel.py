@@ -16,7 +16,7 @@ from compiler.codegen.bytecode import HostCall, Instruction, TableLayout
 from compiler.codegen.calls import Calls
 from compiler.codegen.finite import NONE, plan_checks
 from compiler.codegen.frame import Binder, TableEntries
-from compiler.codegen.matmul import BLAS_DTYPES, routine
+from compiler.codegen.matmul import BLAS_DTYPES
 from compiler.codegen.memory import MemoryPlan, Slot
 from compiler.codegen.region import Region, place_region, region_of
 from compiler.core import dims
@@ -77,8 +77,7 @@ class Kernel:
     @property
     def calls_blas(self) -> bool:
         """Whether a step may call the BLAS, which then uses one thread."""
-        products = set(self.table.gemm) & set(BLAS_DTYPES)
-        return not self.blas_alone and bool(products or self.hosts)
+        return not self.blas_alone and bool(self.table.gemm or self.hosts)
 
     def located(self, number: int) -> tuple[nx.MultiDiGraph[int], int]:
         """The graph in which a node of the kernel is, and its number there."""
@@ -186,12 +185,12 @@ def _table(root: Region, unknowns: Sequence[Unknown], entries: TableEntries) -> 
             entries.new()
     unknown = {atom: entries.new() for atom in unknowns}
     used = {
-        routine(region.fusion.nodes[group.node].type.dtype, group)
+        region.fusion.nodes[group.node].type.dtype.name
         for region in root.all()
         for group in region.fusion.groups
         if isinstance(group, MatmulGroup)
     }
-    gemm = {name: entries.new() for name in sorted(used - {""})}
+    gemm = {name: entries.new() for name in sorted(used & set(BLAS_DTYPES))}
     own, failed, pool, _, unlocks, _ = (entries.new() for _ in range(6))
     address, zero = tuple(root.entries), entries.computed(0)
     return TableLayout(address, unknown, gemm, zero, own, failed, pool, unlocks, (), length=0)

@@ -5,7 +5,7 @@ multiplied at once, and gives these columns of the result. As the left one, such
 of a weight, its columns are what the product sums over: the blocks' products are added, for some
 channels at a time, so that what they are added to is in the cache as well.
 
-`compiler.llvm.tiles` multiplies: it copies nothing, so small blocks cost no more than large ones.
+gemm does not copy what fits the cache, so small blocks cost no more than large ones.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from compiler.codegen.bytecode import TILES
 from compiler.codegen.cells import Arguments
 from compiler.codegen.chunks import FEW_CHUNKS, MOST, MOST_GATHERED, ChunkPlan, padded
 from compiler.codegen.packing import MOST_PACKED, Pieces, copy_of
+from compiler.codegen.scalar import CONSTRUCTORS, literal
 from compiler.codegen.statements import Memory
 from compiler.core.dims import Size, floor_divide, product
 from compiler.ir.records import (
@@ -36,12 +36,12 @@ from compiler.ir.records import (
     Stmt,
 )
 from compiler.ir.sizes import times, total_of
-from compiler.schedule.chunks import PROCESSORS, PRODUCT_GRAIN, Chunks
+from compiler.schedule.chunks import PROCESSORS, PRODUCT_GRAIN, TILE, Chunks
 
 if TYPE_CHECKING:
     from compiler.codegen.matmul import Product
 
-WIDTH = 48  # columns of a tile: three vectors of 16 float32
+WIDTH = TILE[1]  # columns of a tile: two vectors of 16 float32
 MOST_COLUMNS = 512  # of a block
 LEAST_ROWS = 32  # of the result that a chunk computes at least
 MOST_PARTS = 8  # chunks that share a block
@@ -193,23 +193,25 @@ def windows_product(
     call: Arguments,
     size: Callable[[Size], Expr],
     pointer: Callable[[Memory, int], Name],
-    routine: Callable[[str], Name],
+    gemm: Callable[[str], Name],
 ) -> list[Stmt]:
     """What computes a chunk of a product with windows; `call` is that of the whole product."""
     windows = of.windows
     assert windows is not None
     assert of.plan is not None
     own = size(of.plan.memory["packed", windows.pack.value])
-    name = TILES[of.dtype.name]
+    zero, one = (literal(factor, of.dtype) for factor in (0, 1))
     packed = Call(
         "address", (pointer(("packed", windows.pack.value), 0), times(Name("chunk"), own))
     )
 
-    def multiplied(left: Expr, right: Expr, adds: Expr, result: Expr) -> Stmt:
+    def multiplied(left: Expr, right: Expr, is_first: Expr | None, result: Expr) -> Stmt:
         turned = Const(int(call.left_transposed and not windows.is_left))
-        sizes = call.m, call.n, call.k
-        operands = left, call.lda, right, call.ldb, adds, result, call.ldc
-        return Evaluate(Call(name, (routine(name), turned, *sizes, *operands)))
+        beta = Select(is_first, zero, one) if is_first is not None else zero
+        sizes = call.m, call.n, call.k, one
+        operands = left, call.lda, right, call.ldb, beta, result, call.ldc
+        name = f"gemm_{CONSTRUCTORS[of.dtype.name]}"
+        return Evaluate(Call(name, (gemm(of.dtype.name), turned, ZERO, *sizes, *operands)))
 
     if windows.is_left:
         return _summed(of, windows, call, packed, multiplied, size, pointer)
@@ -221,7 +223,7 @@ def _columns(
     windows: Windows,
     call: Arguments,
     packed: Expr,
-    multiplied: Callable[[Expr, Expr, Expr, Expr], Stmt],
+    multiplied: Callable[[Expr, Expr, Expr | None, Expr], Stmt],
     size: Callable[[Size], Expr],
     pointer: Callable[[Memory, int], Name],
 ) -> list[Stmt]:
@@ -247,7 +249,7 @@ def _columns(
     call.ldb = size(windows.block)
     left = Call("address", (pointer(("node", of.left.base), of.left.first), call.a))
     result = Call("address", (pointer(of.target, 0), call.c))
-    found.append(multiplied(left, packed, ZERO, result))
+    found.append(multiplied(left, packed, None, result))
     return [For("unit", first, Name("last"), tuple(found))]
 
 
@@ -256,7 +258,7 @@ def _summed(
     windows: Windows,
     call: Arguments,
     packed: Expr,
-    multiplied: Callable[[Expr, Expr, Expr, Expr], Stmt],
+    multiplied: Callable[[Expr, Expr, Expr | None, Expr], Stmt],
     size: Callable[[Size], Expr],
     pointer: Callable[[Memory, int], Name],
 ) -> list[Stmt]:
@@ -284,17 +286,17 @@ def _summed(
     call.rows(times(channel, each), times(end - channel, each))
     call.depth(_start(windows, size), _length(windows, size))
     right = Call("address", (pointer(("node", of.right.base), of.right.first), call.b))
-    adds = Select(Binary("==", block, first), ZERO, ONE)
+    is_first = Binary("==", block, first)
 
     def into(memory: Memory, place: Expr) -> Stmt:
         result = Call("address", (pointer(memory, 0), place))
-        return multiplied(packed, right, adds, result)
+        return multiplied(packed, right, is_first, result)
 
     if windows.cut == "blocks":
         part = ("partial", of.node)
         place = total_of((call.c, times(Name("chunk"), size(of.plan.memory[part]))))
-        is_first = Binary("==", Name("chunk"), ZERO)
-        found.append(If(is_first, (into(of.target, call.c),), (into(part, place),)))
+        is_own = Binary("==", Name("chunk"), ZERO)
+        found.append(If(is_own, (into(of.target, call.c),), (into(part, place),)))
     else:
         found.append(into(of.target, call.c))
     return [For("slab", start, stop, (*before, For("block", first, last, tuple(found))))]

@@ -46,7 +46,7 @@ NUM_THREADS = Setting(
 BLAS = Setting(
     "STATICGRAPH_BLAS",
     "the first there is",
-    "the BLAS of kernels: `numpy`, `scipy` or `python`",
+    "what multiplies matrices in kernels: `own`, or the BLAS of `numpy`, `scipy` or `python`",
 )
 CACHE = Setting("STATICGRAPH_CACHE", "1", "0: no kernel is kept on disk, or taken from there")
 CACHE_DIR = Setting(

@@ -203,17 +203,6 @@ gemm_f32 = njit(OF_PRODUCTS.format("f4"))(gemm)  # else one is compiled for each
 gemm_f64 = njit(OF_PRODUCTS.format("f8"))(gemm)
 
 
-def tiles(turned, m, n, k, a, lda, b, ldb, adds, c, ldc):
-    """c = a b, or c + a b, of matrices in the cache: `product`, called from compiled code."""
-    with objmode():
-        product(turned, 0, m, n, k, 1, a, lda, b, ldb, adds, c, ldc)
-
-
-OF_TILES = "void(i8, i8, i8, i8, {0}[::1], i8, {0}[::1], i8, i8, {0}[::1], i8)"
-tiles_f32 = njit(OF_TILES.format("f4"))(tiles)
-tiles_f64 = njit(OF_TILES.format("f8"))(tiles)
-
-
 def parts(extent, work, least, grain, most):
     """In how many chunks a loop is cut: each adds by itself, in the order of the executable."""
     return max(1, min(most, extent // least, work // grain))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -13,29 +11,6 @@ from llvmlite.binding import ffi
 from compiler.core import fork
 
 fork.hold(fork.Rank.LLVM, ffi.lib._lock)  # which llvmlite holds during each call of LLVM
-
-
-@dataclass(frozen=True, slots=True)
-class Vectors:
-    """The widest vectors of a processor: their bytes, how many registers hold them, and whether a
-    product is added with one rounding.
-    """
-
-    bytes: int
-    registers: int
-    fused: bool
-
-
-@cache
-def vectors() -> Vectors:
-    """The vectors of this process' processor."""
-    has = llvm.get_host_cpu_features()
-    if has.get("avx512f"):
-        return Vectors(64, 32, True)
-    if has.get("avx2") and has.get("fma"):
-        return Vectors(32, 16, True)
-    is_arm = platform.machine() in ("aarch64", "arm64")
-    return Vectors(16, 32 if is_arm else 16, is_arm)
 
 
 def target_machine() -> Any:

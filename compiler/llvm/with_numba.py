@@ -257,8 +257,7 @@ def names() -> Mapping[str, Any]:
         "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64, "inf": np.inf,
         "nan": np.nan, "offset": offset, "select": select, "fsum": _reordering("fadd"),
         "fprod": _reordering("fmul"), "gemm_f32": _gemm("gemm_f32", types.float32),
-        "gemm_f64": _gemm("gemm_f64", types.float64), "tiles_f32": tiles, "tiles_f64": tiles,
-        "whole_vectors": whole_vectors,
+        "gemm_f64": _gemm("gemm_f64", types.float64), "whole_vectors": whole_vectors,
         REST: masked_rest, "min": _bound("<"), "max": _bound(">"),
     } | {name: formula(name) for name in vecmath.FORMULAS}  # fmt: skip
     found |= {f"{name}_f": found[name] for name in ("fmod", "pow", "remainder")}
@@ -396,22 +395,6 @@ def _reordering(name: str) -> Any:
         return left(left, right), codegen
 
     return operation
-
-
-@intrinsic
-def tiles(
-    _typing: object, address: object, turned: object, m: object, n: object, k: object, a: object,
-    lda: object, b: object, ldb: object, adds: object, c: object, ldc: object,
-) -> Any:  # fmt: skip
-    """A call of the function of `compiler.llvm.tiles` at an address."""
-
-    def codegen(context: Any, builder: Any, _signature: object, arguments: Any) -> Any:
-        words = [one.type for one in arguments[1:]]
-        kind = ir.FunctionType(ir.VoidType(), words).as_pointer()
-        builder.call(builder.inttoptr(arguments[0], kind), arguments[1:])
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 12), codegen
 
 
 def _gemm(name: str, scalar: Any) -> Any:

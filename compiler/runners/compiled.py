@@ -36,7 +36,7 @@ from compiler.runtime.arguments import (
 )
 from compiler.runtime.background import Compilation
 from compiler.runtime.blas import find_blas
-from compiler.runtime.cache.loader import Trampolines, tiles_address
+from compiler.runtime.cache.loader import Trampolines
 from compiler.runtime.host import HostStep
 from compiler.runtime.launch_plan import LaunchPlan, Layout
 from compiler.runtime.signals import process_address
@@ -426,8 +426,8 @@ class CompiledRunner:
         pool = threads.pool_address()
         if launch_plan.gemm or launch_plan.hosts:
             blas = find_blas()
-            for name, at in launch_plan.gemm:
-                words[at] = blas.gemm[name] if name in blas.gemm else tiles_address(name)
+            for dtype, at in launch_plan.gemm:
+                words[at] = blas.gemm[dtype]
             threads.share_products(blas.control)
             if self.threads is not None and not threads.hold_products():
                 self.call = limited(self.native.call, self.threads)

@@ -85,8 +85,7 @@ class LaunchPlan:
         pool: the entry of the address of the threads' pool; the next is how many may work.
         unlocks: the entry that says whether the kernel begins without the interpreter's lock; the
             next is the address of the words of its variables.
-        gemm: pairs of a dtype's name and the entry of the BLAS for it, or of a name of `TILES` and
-            the entry of that function.
+        gemm: pairs of a dtype's name and the entry of the BLAS for it.
         unknowns: pairs of an unknown size and its entry.
         computed: pairs of an entry and the size that it holds.
         chunks: pairs of an entry and in how many chunks a loop is cut.

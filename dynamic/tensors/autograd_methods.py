@@ -230,6 +230,8 @@ class Autograd(Operand):
 
     def detach(self) -> Any:
         """A tensor on the same memory, with the same version, that requires no grad."""
+        if paused and mode.capture is not None:
+            return mode.capture.lifted(self).detach()
         result = self.constant(self._array)
         if self._cell is UNTRACKED and not mode.inference:
             result._cell = TrackedInference([0, None])
@@ -248,6 +250,8 @@ class Autograd(Operand):
     @property
     def data(self) -> Any:
         """A tensor on the same memory with a version of its own: changes of it go unnoticed."""
+        if paused and mode.capture is not None:
+            return mode.capture.lifted(self).data
         result = self.constant(self._array)
         if not self.is_inference():
             result._cell = None

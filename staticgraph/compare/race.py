@@ -147,7 +147,7 @@ class Race:
             parameters if optimizer else (),
             self.workload.DTYPE,
             CALLS_COMPARED,
-            normalised=bool(optimizer) and optimizer["name"] in NORMALISED,
+            normalised=optimizer is not None and optimizer["name"] in NORMALISED,
         )
         for taken in self.taken:
             taken.agreement = found.get(taken.contender.label)

@@ -164,14 +164,6 @@ def _gemm(type: values.Scalar, translator: Any, *operands: Value) -> Value:
     return Value(ir.Constant(INT64.ir, 0), INT64)
 
 
-def _tiles(translator: Any, address: Value, *operands: Value) -> Value:
-    """A call of the function of `compiler.llvm.tiles` at an address."""
-    kind = ir.FunctionType(ir.VoidType(), [INT64.ir] * len(operands))
-    function = translator.builder.inttoptr(address.ir, kind.as_pointer())
-    translator.builder.call(function, [one.ir for one in operands])
-    return Value(ir.Constant(INT64.ir, 0), INT64)
-
-
 def is_long(name: str) -> bool:
     """Whether a function of the emitted language is a formula of many instructions."""
     return name.removesuffix("_f") in vecmath.LONG
@@ -203,6 +195,4 @@ FUNCTIONS: dict[str, Function] = {
     "pointer": _pointer,
     "pow_f": partial(_formula, "pow"),
     "remainder_f": partial(_formula, "remainder"),
-    "tiles_f32": _tiles,
-    "tiles_f64": _tiles,
 }

@@ -39,7 +39,7 @@ def launch_plan_key(canonical: str, options: Options) -> bytes:
 
 
 def trampoline_key(description: str) -> bytes:
-    """The key of code that is the same for all kernels, made for what `description` says."""
+    """The key of the code that calls kernels, made for what `description` says."""
     return _digest("entry", _toolchain(), *_settings(), description)
 
 

@@ -20,7 +20,7 @@ from compiler.core.once import Once
 from compiler.core.options import Options
 from compiler.graph.canonical import Canonical, canonical
 from compiler.graph.definition import Definition
-from compiler.llvm.machine import target_machine, vectors
+from compiler.llvm.machine import target_machine
 from compiler.llvm.pool import SYMBOL as WORK_SYMBOL
 from compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL
 from compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
@@ -200,39 +200,40 @@ def work_address() -> int:
     return _trampoline_code().addresses[2]
 
 
+def load_products(itemsize: int, workspace: int) -> Loaded:
+    """The gemm of `compiler.llvm.products` for floats of so many bytes, and where the address of
+    its workspaces goes, each of so many bytes.
+    """
+
+    def make() -> Code:
+        with fork.importing:
+            from compiler.llvm.products.driver import PLACE, products_object, shape_of, symbol
+
+        compiled = products_object(shape_of(itemsize), workspace, target_machine())
+        return Code((symbol(itemsize), PLACE), compiled)
+
+    return _same_for_all(f"products of {itemsize} bytes, {workspace}", make)
+
+
 @Once
 def _trampoline_code() -> Loaded:
-    def made() -> bytes:
-        from compiler.llvm.trampoline import trampoline_object
+    def make() -> Code:
+        with fork.importing:
+            from compiler.llvm.trampoline import trampoline_object
 
-        return trampoline_object(FIELDS, target_machine())
+        compiled = trampoline_object(FIELDS, target_machine())
+        return Code((ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL), compiled)
 
-    return _shared(repr(FIELDS), (ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL), made)
-
-
-def tiles_address(symbol: str) -> int:
-    """The address of a function of `compiler.llvm.tiles`, one of `TILES`."""
-    return _tiles_code(symbol).addresses[0]
+    return _same_for_all(repr(FIELDS), make)
 
 
-@Once
-def _tiles_code(symbol: str) -> Loaded:
-    def made() -> bytes:
-        from compiler.llvm.tiles import tiles_object
-
-        return tiles_object(symbol, target_machine(), vectors())
-
-    return _shared(symbol, (symbol,), made)
-
-
-def _shared(description: str, symbols: tuple[str, ...], make: Callable[[], bytes]) -> Loaded:
-    """Code that is the same for all kernels, made for what is described."""
+def _same_for_all(description: str, make: Callable[[], Code]) -> Loaded:
+    """Code that is the same for all kernels."""
     store, key = _place(trampoline_key, description)
     loaded = _stored(store, key)
     if loaded is not None:
         return loaded
-    with fork.importing:
-        code = Code(symbols, make())
+    code = make()
     if store is not None:
         store.put(key, code)
     return load_object(code)

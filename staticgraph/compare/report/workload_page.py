@@ -10,7 +10,7 @@ import numpy as np
 
 from staticgraph.compare.adapters import compiled
 from staticgraph.compare.kinds import COMPILED
-from staticgraph.compare.race import DATA_SEED, LEARNING_RATE
+from staticgraph.compare.race import DATA_SEED
 from staticgraph.compare.records import Measurement, Outcome, Report
 from staticgraph.compare.report import html, numbers
 from staticgraph.compare.report.charts import Axis, Line, bars, colour_of, lines
@@ -159,5 +159,5 @@ def kernel_of(workload: Workload) -> str:
     import staticgraph as sg
 
     arrays = workload.data(np.random.default_rng(DATA_SEED))
-    run, _ = compiled.prepare(sg, {"rate": LEARNING_RATE}, workload, arrays, Stages())
+    run, _ = compiled.prepare(sg, {}, workload, arrays, Stages())
     return str(run.func.source)  # type: ignore[attr-defined]

@@ -132,3 +132,21 @@ def test_what_cannot_be_differentiated() -> None:
     assert captured(x.detach()).tolist() == [2, 2, 2]
     with pytest.raises(NotImplementedError, match="must implement either the backward"):
         captured(x).sum().backward()
+
+
+def test_a_parameter_from_outside_is_detached() -> None:
+    """As what teachers, moving averages and straight-through estimators do with weights."""
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    x = torch.tensor([3.0, 4.0], requires_grad=True)
+
+    def gated(x: Any) -> Any:
+        return (w.detach() * w * x + w.data).sum()
+
+    for f in (gated, sg.function(gated)):
+        w.grad = x.grad = None
+        f(x).backward()
+        assert w.grad.tolist() == [3.0, 8.0]
+        assert x.grad.tolist() == [1.0, 4.0]
+    doubled = sg.function(lambda x: (w.detach().mul_(2) * x).sum().detach())
+    assert doubled(x).item() == 22.0
+    assert w.tolist() == [2.0, 4.0]
