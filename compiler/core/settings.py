@@ -70,7 +70,7 @@ KEEP_FREED_MEMORY = Setting(
 )
 EAGER_LINT = Setting(
     "DYNAMIC_LINT", "certain",
-    "what eager programs are warned of: `off`, `certain`, `warn` (advice too) or `error`",
+    "what eager code is warned of: `off`, `certain`, `warn` (advice too) or `error`",
 )  # fmt: skip
 PEERS_DIR = Setting(
     "STATICGRAPH_PEERS_DIR", "`staticgraph/peers` in the user's directory of data",

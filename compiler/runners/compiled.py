@@ -23,6 +23,7 @@ from compiler.graph.strided import Order, view_inputs
 from compiler.llvm.watch import BUSY
 from compiler.ops.effects import quiet
 from compiler.runners.again import line_of, look_again
+from compiler.runners.layouts import Layouts
 from compiler.runners.runner import Mode
 from compiler.runners.strided import MOST_KERNELS, Strided, compile_strided, order_of
 from compiler.runners.workspace import Workspace, limited
@@ -40,7 +41,7 @@ from compiler.runtime.cache.loader import Trampolines
 from compiler.runtime.host import HostStep
 from compiler.runtime.launch_plan import LaunchPlan, Layout
 from compiler.runtime.signals import process_address
-from compiler.runtime.sizes import Feed, check_sizes, sizes_of
+from compiler.runtime.sizes import Feed, sizes_of
 from compiler.runtime.trampoline import Trampoline, are_apart
 from compiler.schedule.arena import ALIGNMENT
 
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
     from compiler.inspect.loss import Loss
     from compiler.inspect.lost import Lost
     from compiler.inspect.replay import Replay
-
-REMEMBERED = 128  # layouts for different sizes
 
 
 Told: TypeAlias = "tuple[CompiledRunner, Sequence[object]]"
@@ -95,7 +94,7 @@ class CompiledRunner:
     fill: Trampoline = field(init=False)
     idle: list[Workspace] = field(default_factory=list, init=False)
     _is_fed_out: bool = field(init=False)
-    _layouts: dict[tuple[int, ...], Layout] = field(default_factory=dict)
+    _layouts: Layouts = field(init=False)
     _strided: dict[tuple[Order | None, ...], Strided | Compilation[Strided]] = field(
         default_factory=dict
     )
@@ -108,6 +107,7 @@ class CompiledRunner:
         self.threads = self.options.threads
         self.call, self.fill = self.native.call, self.native.fill
         self._is_fed_out = is_fed_out(self.feeds)
+        self._layouts = Layouts(self.definition, self.launch_plan)
         addresses = [state.guard.ctypes.data for state in self.states]
         self._guards = np.array([len(addresses), *addresses], np.int64)
         if self.options.on_nonfinite is not None:
@@ -217,12 +217,12 @@ class CompiledRunner:
         """Run with the results in the arrays that are given; what is wrong with them is found."""
         inputs = as_inputs(self.name, self.feeds, args)
         kernel, arrays, sizes = self.suited(inputs)
-        layout = kernel._layout_for(sizes)
+        layout = kernel._layouts.of_sizes(sizes)
         taken = [*args, *inputs, *self._memory()]  # the caller's, even of what is copied
         check_outputs(self.name, given, kernel.launch_plan.outputs, layout.outputs, taken)
         if not are_apart(given, arrays):  # it lies in the gaps of an input
             kernel, arrays = self, list(map(row_major, inputs))
-            layout = self._layout_for(sizes_of(self.feeds, inputs))
+            layout = self._layouts.of_sizes(sizes_of(self.feeds, inputs))
         kernel._run_with(layout, [*arrays, *given], into=True, told=(self, inputs))
         return self.restructure(given)
 
@@ -249,6 +249,14 @@ class CompiledRunner:
         """
         if isinstance(status, tuple):
             return self._seen(status, args)
+        known = self._layouts.of_shapes(args)
+        if known is not None and known is not workspace.layout:  # sizes of an earlier call
+            self._set_up(workspace, known)
+            with quiet(has_run(status)):
+                results = self.call(workspace.table, *args)
+            if results.__class__ is not int:
+                return self._seen(results, args)
+            status = status if has_run(status) else results
         inputs = as_inputs(self.name, self.feeds, args)
         ran = has_run(status)
         if workspace.layout is not None:  # Python's numbers, say, where the sizes are as before
@@ -258,10 +266,11 @@ class CompiledRunner:
                 return self._seen(results, inputs)
             ran = ran or has_run(results)
         kernel, arrays, sizes = self.suited(inputs)
-        layout = kernel._layout_for(sizes)
+        layout = kernel._layouts.of_sizes(sizes)
         with quiet(ran):
             if kernel is not self:
                 return kernel._run_with(layout, arrays, into=False, told=(self, inputs))
+            self._layouts.remember(args, layout)
             self._set_up(workspace, layout)
             return self._entered(workspace, self.call, arrays, (self, inputs))
 
@@ -299,7 +308,7 @@ class CompiledRunner:
     def workspace_for(self, sizes: Mapping[Unknown, int]) -> Workspace:
         """A new workspace, set up for some sizes."""
         workspace = self.new_workspace()
-        self._set_up(workspace, self._layout_for(sizes))
+        self._set_up(workspace, self._layouts.of_sizes(sizes))
         if self.launch_plan.lost is not None:  # what is measured runs to its end
             workspace.table[self.launch_plan.lost + 1] = 1
         return workspace
@@ -405,18 +414,6 @@ class CompiledRunner:
         for call, step in zip(launch_plan.hosts, workspace.hosts, strict=True):
             table[call.at], table[call.at + 1] = id(step), process_address()
 
-    def _layout_for(self, sizes: Mapping[Unknown, int]) -> Layout:
-        key = tuple(sizes.values())
-        layout = self._layouts.get(key)
-        if layout is None:
-            check_sizes(self.definition, sizes)
-            layout = self.launch_plan.layout(sizes)
-            if len(self._layouts) >= REMEMBERED:
-                # of a copy, since other threads may change it, or have forgotten the same one
-                self._layouts.pop(next(iter(list(self._layouts))), None)
-            self._layouts[key] = layout
-        return layout
-
     def new_workspace(self) -> Workspace:
         """A workspace with all that does not depend on sizes."""
         launch_plan = self.launch_plan
@@ -442,7 +439,7 @@ class CompiledRunner:
         workspace = Workspace(words)
         if not any(atoms(feed.type.shape) for feed in self.feeds):
             # nothing is unknown: no input would be found not to fit a table without sizes
-            self._set_up(workspace, self._layout_for({}))
+            self._set_up(workspace, self._layouts.of_sizes({}))
         return workspace
 
     def _memory(self) -> Sequence[Any]:

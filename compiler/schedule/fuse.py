@@ -53,6 +53,7 @@ from compiler.schedule.groups import (
     totals_rows,
     trailing_axes,
 )
+from compiler.schedule.long_rows import cut_long_rows
 from compiler.schedule.permuted_stores import beside_source
 from compiler.schedule.placement import (
     CALL,
@@ -75,7 +76,7 @@ def fuse(graph: nx.MultiDiGraph[int], separate: bool = False) -> Fusion:
     for node in fuser.nodes.values():
         fuser.place(node)
     groups = tuple(sorted(fuser.groups, key=lambda group: group.order))
-    return Fusion(
+    fusion = Fusion(
         fuser.nodes,
         groups,
         fuser.home,
@@ -84,6 +85,7 @@ def fuse(graph: nx.MultiDiGraph[int], separate: bool = False) -> Fusion:
         frozenset(fuser.virtual),
         fuser.roots,
     )
+    return fusion if separate else cut_long_rows(fusion)
 
 
 class _Fuser(Placement):
