@@ -17,7 +17,8 @@ from llvmlite import ir
 
 from compiler.codegen.scalar import expensive_calls
 from compiler.ir.records import Assign, Const, For, If, Load, Stmt, While
-from compiler.ir.walk import expressions, names, parts, statements
+from compiler.ir.walk import calls, expressions, names, parts, statements
+from compiler.llvm import library
 
 WHOLE = 16  # iterations: lanes of the widest vectors of float32
 MANY = 9  # elements that an expensive iteration without functions reads: a window written out
@@ -37,12 +38,15 @@ class MaskedLoop(ir.MDValue):  # type: ignore[misc]
 
 
 def leaves_rest(loop: For) -> bool:
-    """Whether a loop is an innermost one, expensive, and not known to be of whole vectors."""
+    """Whether a loop is an innermost one, of vectors, expensive, not known to be of whole ones."""
     inside = list(statements(loop.body))
     if any(isinstance(one, For | While | If) for one in inside):
         return False
+    found = [whole for one in inside for whole in expressions(one)]
+    if any(library.has_loop(name) for whole in found for name in calls(whole)):
+        return False  # it is not vectorised
     least = WHOLE + 1
-    if not any(expensive_calls(part) for one in inside for part in expressions(one)):
+    if not any(map(expensive_calls, found)):
         # the bounds of chunks are not known: those loops are long
         if not isinstance(loop.stop, Const) or _elements(inside) < MANY or _carries(inside):
             return False
