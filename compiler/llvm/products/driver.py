@@ -181,7 +181,8 @@ def products_object(shape: Shape, workspace: int, machine: Any) -> bytes:
         "FLAG": FLAG, "S": itemsize, "ROWS": shape.rows, "COLUMNS": shape.columns,
         "LANES": shape.lanes, "LINE": shape.columns * itemsize, "DEPTH": DEPTH_BYTES // itemsize,
         "ELEMENTS": workspace // itemsize, "ROW": row, "PANEL": MOST_ROWS * row, "GROUP": GROUP,
-        "STEP": STEP, "RESIDENT": workspace * 2 // 3, "FEW": FEW * shape.rows, "NARROW": NARROW * shape.columns,
+        "STEP": STEP, "FEW": FEW * shape.rows, "NARROW": NARROW * shape.columns,
+        "RESIDENT": workspace * 2 // 3,  # bytes of a right operand that stays in the second cache
     }  # fmt: skip
     scalar = FLOAT32 if itemsize == 4 else FLOAT64
     types: dict[str, Any] = {"alpha": scalar, "beta": scalar, "places": POINTERS["p_i64"]}
