@@ -1,11 +1,10 @@
-"""A product of matrices: a call of the BLAS, in loops over the batch where it has one."""
+"""A product of matrices: a call of gemm, in loops over the batch where it has one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import prod
 from typing import TypeAlias
 
 from compiler.codegen.cells import Arguments, find_cell
@@ -19,6 +18,7 @@ from compiler.codegen.chunks import (
 from compiler.codegen.packing import Packed, over_pieces, packed_plan
 from compiler.codegen.scalar import CONSTRUCTORS, literal
 from compiler.codegen.statements import Memory
+from compiler.codegen.windows import Windows, windows_product
 from compiler.core.dims import Size, product
 from compiler.core.types import DType, Shape
 from compiler.graph.view import Node
@@ -41,7 +41,7 @@ from compiler.ir.records import (
 )
 from compiler.ir.sizes import times, total_of
 from compiler.schedule.access import contiguous_strides
-from compiler.schedule.chunks import COPYING, TILE, Cells, Cut
+from compiler.schedule.chunks import Cells, Cut
 from compiler.schedule.groups import MatmulGroup, View, blas_layout
 
 SizeOf: TypeAlias = "Callable[[Size], Expr]"
@@ -50,15 +50,6 @@ Pointer: TypeAlias = "Callable[[Memory, int], Name]"
 BLAS_DTYPES = ("float32", "float64")
 LEAST_DEPTH = 512  # in a chunk, which has a result of its own
 SHORT = 383  # rows and columns, at most, of a product that is cut along its depth
-# OpenBLAS copies no operand of products of up to so many multiplications. Measured on an Emerald
-# Rapids, one thread: products with two short axes are 1.1 to 1.6 times as fast in such blocks, and
-# products of rows with rows, of which each block is short along both, 1.1 to 3 times.
-SMALL = 1_000_000
-LEAST_BLOCK = 96  # of the long axis
-ROWS_BY_ROWS = {"rows": 16, "columns": 64, "depth": 256}
-_BLOCKED = {"rows": "im", "columns": "jn", "depth": "pk"}
-DEEP = 256  # columns that are packed at least where the product sums over them
-WIDE = 512  # columns that are packed at most where it does not, unless the BLAS copies nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +74,12 @@ class Product:
     """One product: its operands, the sizes (m, k), (k, n) -> (m, n) and those of the batch.
 
     With `factors`, the result is the first of them times the product plus the second times what is
-    in its memory: the product is computed first, and added while it is in the cache. The BLAS could
+    in its memory: the product is computed first, and added while it is in the cache. gemm could
     add it itself, but in parts, each with a rounding of the sum: of the weights, say, which are
     large beside a step.
     `cut` is what threads share: the first axis of the batch, the cells of the result, or, where the
     result is small, the depth k: the chunks' results are then added. If the right operand
-    is `packed`, it is the pieces of that.
+    is `packed`, it is the pieces of that; if an operand is a matrix of `windows`, the blocks of it.
     """
 
     node: int
@@ -99,16 +90,17 @@ class Product:
     dtype: DType
     factors: tuple[float, float] | None = None
     packed: Packed | None = None
+    windows: Windows | None = None
 
     @property
     def cut(self) -> str:
-        """batch, cells, depth or pieces; nothing if there are no chunks."""
+        """batch, cells, depth, pieces or windows; nothing if there are no chunks."""
         return "" if self.chunks is None else self._axis()
 
     @property
     def chunks(self) -> Cut | None:
         """The chunks of what is cut: of the batch, of the result, or of k."""
-        if self.packed is not None and self.plan is not None:
+        if self._axis() in ("pieces", "windows") and self.plan is not None:
             return self.plan.chunks
         _, _, k = self.sizes
         products = product((*self.batch, *self.sizes))
@@ -124,12 +116,14 @@ class Product:
     @property
     def cells(self) -> Cells:
         """The result in cells."""
-        return Cells(*self.sizes, COPYING[self.dtype.itemsize, self.right.transposed])
+        return Cells(*self.sizes)
 
     def _axis(self) -> str:
         """What is cut if that is worthwhile."""
         if self.packed is not None:
             return "pieces"
+        if self.windows is not None:
+            return "windows"
         m, n, k = self.sizes
         if self.batch:
             return "batch"
@@ -139,30 +133,12 @@ class Product:
         return "depth" if is_small and not _fits(k, 2 * LEAST_DEPTH - 1) else "cells"
 
     @property
-    def blocks(self) -> dict[str, int]:
-        """The axes along which the product is computed block by block."""
-        m, n, k = self.sizes
-        axes = dict(zip(ROWS_BY_ROWS, self.sizes, strict=True))
-        if self.right.transposed and not self.left.transposed:
-            few = isinstance(m, int) and isinstance(n, int) and m * n <= MOST_GATHERED
-            blocks = ROWS_BY_ROWS if few and not _fits(k, LEAST_BLOCK) else {}
-            if self.packed is not None and _fits(self.packed.block, 2 * DEEP):
-                blocks = {axis: block for axis, block in blocks.items() if axis != "depth"}
-            return {axis: block for axis, block in blocks.items() if not _fits(axes[axis], block)}
-        known = [size for size in self.sizes if isinstance(size, int)]
-        if len(known) < 2:
-            return {}
-        longest = max(known) if len(known) == 3 else next(s for s in self.sizes if s not in known)
-        others = max(1, prod(sorted(known)[:2]))
-        block = SMALL // others // TILE * TILE
-        axis = next(axis for axis, size in axes.items() if size == longest)
-        return {} if _fits(longest, block) or block < LEAST_BLOCK else {axis: block}
-
-    @property
     def plan(self) -> ChunkPlan | None:
         """What memory the chunks need."""
         if self.packed is not None:
             return packed_plan(self.packed, self.node, self.sizes)
+        if self.windows is not None:
+            return self.windows.plan(self.node, product((*self.batch, *self.sizes)))
         m, n, _ = self.sizes
         is_deep = self.cut == "depth"
         memory: dict[Memory, Size] = {("partial", self.node): padded(m * n)} if is_deep else {}
@@ -216,16 +192,14 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
         of = replace(of, factors=(node.attrs["alpha"], node.attrs["beta"]))
     if group.pack is not None:
         shape, base = (nodes[one].type.shape for one in (group.pack.source, group.pack.base))
-        columns = DEEP if group.is_turned else _packed_columns(product((m, left_shape[-1])))
-        packed = Packed(group.pack, shape, base, group.is_turned, columns)
-        of = replace(of, right=replace(right, transposed=group.is_turned), packed=packed)
+        if group.is_turned:
+            packed = Packed(group.pack, shape, base)
+            of = replace(of, right=replace(right, transposed=True), packed=packed)
+        elif group.is_left:
+            of = replace(of, windows=Windows(group.pack, shape, base, True, n))
+        else:
+            of = replace(of, windows=Windows(group.pack, shape, base, False, m))
     return of
-
-
-def _packed_columns(area: Size) -> int:
-    """How many columns are packed at a time for a left operand of so many elements."""
-    columns = SMALL // max(1, area) if isinstance(area, int) else 0
-    return columns if columns >= LEAST_BLOCK else WIDE
 
 
 def matmul(
@@ -239,7 +213,7 @@ def matmul(
     """What computes one product, or a chunk of it.
 
     `pointer(memory, first)` is the address of element `first` of a piece of memory,
-    `gemm(dtype)` the BLAS, and `side(cells)` a number of cells.
+    `gemm(dtype)` what multiplies, and `side(cells)` a number of cells.
     """
     left, right, batch, (m, n, _) = of.left, of.right, of.batch, of.sizes
     steps = tuple(stride * (m * n) for stride in contiguous_strides(batch))
@@ -249,6 +223,8 @@ def matmul(
         found = _gemm(of, (a, b, c), size, pointer, gemm, side)
     else:
         found = _loops(of, (a, b, c), node, size, pointer)
+    if of.windows is not None:
+        return found
     for axis, extent in reversed(list(enumerate(batch))):
         bounds: tuple[Expr, Expr] = ZERO, size(extent)
         if of.cut == "batch" and axis == 0:
@@ -265,11 +241,13 @@ def _gemm(
     gemm: Callable[[str], Name],
     side: Callable[[Cells], Name],
 ) -> list[Stmt]:
-    """The call of the BLAS, for all of the result, or for a chunk of what is cut."""
+    """The call of gemm, for all of the result, or for a chunk of what is cut."""
     left, right = of.left, of.right
     m, n, k = (size(one) for one in of.sizes)
     leading = size(left.leading), size(right.leading), n
     call = Arguments(m, n, k, *places, *leading, left.transposed, right.transposed)
+    if of.windows is not None:
+        return windows_product(of, call, size, pointer, gemm)
     one = pointer(("node", left.base), left.first)
     before: list[Stmt] = []
     starts: list[Expr] = []
@@ -287,18 +265,7 @@ def _gemm(
         other = pointer(("node", right.base), right.first)
     else:
         other = pointer(("packed", of.packed.pack.value), 0)
-    loops: list[tuple[str, Expr, int]] = []
-    for axis, block in of.blocks.items():
-        variable = Name(_BLOCKED[axis])
-        whole = {"rows": call.m, "columns": call.n, "depth": call.k}[axis]
-        # a product of depth 0 is zero as well
-        extent = Call("max", (ONE, whole)) if axis == "depth" else whole
-        starts += [_is(variable, ZERO)] if axis == "depth" else []
-        loops.append((variable.name, extent, block))
-        getattr(call, axis)(variable, Call("min", (Const(block), whole - variable)))
     found = _calls(of, call, (one, other), starts, size, pointer, gemm)
-    for name, extent, block in reversed(loops):
-        found = [For(name, ZERO, extent, tuple(found), Const(block))]
     found = [*before, around(found)] if around else [*before, *found]
     if of.is_added and of.cut != "depth":
         rows: tuple[Expr, Expr] = ZERO, m
@@ -343,9 +310,8 @@ def _packed(
     own = of.plan.memory["packed", packed.pack.value]
     around = over_pieces(packed, own, size, pointer)
     width, piece = size(packed.width), size(packed.lines * packed.width)
-    narrow = call.depth if packed.is_turned else call.columns
     start = times(Name("piece"), piece) + times(Name("line"), width)
-    narrow(start, times(Name("count") * Name("lines"), width))
+    call.depth(start, times(Name("count") * Name("lines"), width))
     call.b, call.ldb = times(Name("chunk"), size(own)), size(packed.block)
     return around
 
@@ -394,7 +360,7 @@ def sum_of_chunks(of: Product, size: SizeOf, pointer: Pointer) -> list[Stmt]:
     result, part = (pointer(one, 0) for one in (of.target, ("partial", of.node)))
     other = Load(part, times(c, size(of.plan.memory["partial", of.node])) + i)
     store = Store(result, i, Call("fsum", (Load(result, i), other)))
-    over_elements = For("i", ZERO, size(of.sizes[0] * of.sizes[1]), (store,))
+    over_elements = For("i", ZERO, size(product((*of.batch, *of.sizes[:2]))), (store,))
     found: list[Stmt] = [For("c", ONE, Name("chunks"), (over_elements,))]
     if of.is_added:
         rows, columns = ((ZERO, size(one)) for one in of.sizes[:2])
@@ -451,7 +417,7 @@ def _loops(
     size: SizeOf,
     pointer: Pointer,
 ) -> list[Stmt]:
-    """Plain loops, for dtypes that the BLAS does not have."""
+    """Plain loops, for dtypes that gemm does not have."""
     a, b, c = places
     m, n, k = (size(extent) for extent in of.sizes)
     im, jn, pk = map(Name, ("im", "jn", "pk"))

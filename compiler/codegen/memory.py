@@ -197,14 +197,13 @@ class _Planner:
         if isinstance(group, MatmulGroup):
             return self._accesses_of_product(group)
         return [
-            Access(self.storage(a.node), a.place, a.stage, a.write, a.whole)
+            Access(self.storage(a.node), a.place, a.row_pass, a.write, a.whole)
             for a in self.bodies[index].accesses
         ]
 
     def _accesses_of_product(self, group: MatmulGroup) -> list[Access]:
         """The factors are read until the end; what is added to may become the result."""
-        right = group.right.base if group.pack is None else group.pack.base
-        read = [self.storage(group.left.base), self.storage(right)]
+        read = [self.storage(base) for base in group.read]
         anywhere = Affine()
         accesses = [Access(node, anywhere, 1, False, whole=False) for node in read]
         if group.onto is not None:
@@ -228,7 +227,7 @@ class _Planner:
             return False
         (write,) = writes
         return all(
-            not a.write and a.place == write.place and a.stage <= write.stage
+            not a.write and a.place == write.place and a.row_pass <= write.row_pass
             for a in accesses.get(old, ())
         )
 

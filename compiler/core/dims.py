@@ -8,18 +8,17 @@ Floor division, and max(0, size) from which maximum and minimum are made, are op
 from __future__ import annotations
 
 import itertools
-import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 from compiler.core.errors import OptionError
 from compiler.core.pickling import STREAM, Stream
-from compiler.core.refusals import remembered
+from compiler.core.size_refusals import Refusals
+from compiler.core.whose_code import COMPILER, OWN, is_called_by
 
 _serials = itertools.count()
 _facts: ContextVar[list[Fact] | None] = ContextVar("facts", default=None)
@@ -29,10 +28,6 @@ BOUNDED = 12
 """Divisions and maxima of a size of which bounds are looked for: each doubles what that takes."""
 NESTED = 64
 """Divisions and maxima within one size of a trace: more are those of a recursion."""
-
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
-_COMPILER = tuple(_ROOT + name + os.sep for name in ("compiler", "staticgraph"))
-_OWN = (*_COMPILER, _ROOT + "dynamic" + os.sep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +100,7 @@ def _term_order(term: tuple[Monomial, int]) -> tuple[int, tuple[tuple[str, ...],
     return -len(term[0]), tuple(atom.order() for atom in term[0])
 
 
-class Dim:
+class Dim(Refusals):
     """A size that depends on unknowns; immutable and hashable.
 
     Example:
@@ -123,7 +118,7 @@ class Dim:
 
     def __hash__(self) -> int:
         # an equal int has another hash, so that a set or dict of ints would not find it
-        if _facts.get() is not None and not _is_called_by(_OWN):
+        if _facts.get() is not None and not is_called_by(OWN):
             self._refuse("hashed")
         return self._hash
 
@@ -140,9 +135,9 @@ class Dim:
         if isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms:
             return True
         # the compiler's own comparisons are checked when the sizes are known
-        if not isinstance(other, _SIZE) or _is_called_by(_COMPILER):
+        if not isinstance(other, _SIZE) or is_called_by(COMPILER):
             return False
-        if _facts.get() is not None or not _is_called_by(_OWN):
+        if _facts.get() is not None or not is_called_by(OWN):
             self._tell_apart(other)
         return False
 
@@ -157,27 +152,9 @@ class Dim:
         if len(facts) > COMPARED:
             self._refuse("compared with so much")
 
-    def __bool__(self) -> bool:
-        raise self._refusal("it has no truth value")
-
-    def __index__(self) -> int:
-        raise self._refusal("it cannot be used as an int")
-
-    def _compared(self, other: object) -> NoReturn:
-        raise self._refusal("it cannot be ordered")
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise self._refusal(f"it cannot be {what}: declare the size where it has to be known")
-
-    def _refusal(self, why: str) -> OptionError:
-        """The error, which ends a trace: that is made again with the size known."""
-        return remembered(OptionError(f"the size {self._text()} is unknown until run time: {why}"))
-
-    __lt__ = __le__ = __gt__ = __ge__ = _compared
-
     def __add__(self, other: Size) -> Size:
         if not isinstance(other, _SIZE):
-            return NotImplemented
+            return self._unable("added to", other)
         total = dict(self.terms)
         for monomial, coefficient in _terms(other):
             total[monomial] = total.get(monomial, 0) + coefficient
@@ -185,7 +162,7 @@ class Dim:
 
     def __mul__(self, other: Size) -> Size:
         if not isinstance(other, _SIZE):
-            return NotImplemented
+            return self._unable("multiplied by", other)
         if not isinstance(other, Dim):
             factor = int(other)
             return Dim(tuple([(one, a * factor) for one, a in self.terms])) if factor else 0
@@ -204,7 +181,7 @@ class Dim:
 
     def __sub__(self, other: Size) -> Size:
         if not isinstance(other, _SIZE):
-            return NotImplemented
+            return self._unable("reduced by", other)
         return self + (-other)
 
     def __rsub__(self, other: int) -> Size:
@@ -212,15 +189,30 @@ class Dim:
 
     def __floordiv__(self, other: Size) -> Size:
         if not isinstance(other, _SIZE):
-            return NotImplemented
+            return self._unable("divided by", other)
         return floor_divide(self, other)
 
     def __rfloordiv__(self, other: int) -> Size:
+        if not isinstance(other, _SIZE):
+            return self._unable("what divides", other)
         return floor_divide(other, self)
+
+    def __mod__(self, other: Size) -> Size:
+        if not isinstance(other, _SIZE):
+            return self._unable("divided by", other)
+        return self - floor_divide(self, other) * other
+
+    def __rmod__(self, other: int) -> Size:
+        if not isinstance(other, _SIZE):
+            return self._unable("what divides", other)
+        return other - floor_divide(other, self) * self
+
+    def __divmod__(self, other: Size) -> tuple[Size, Size]:
+        return self // other, self % other
 
     def __str__(self) -> str:
         # an int has another text
-        if _facts.get() is not None and not _is_called_by(_OWN):
+        if _facts.get() is not None and not is_called_by(OWN):
             self._refuse("made a text")
         return self._text()
 
@@ -250,15 +242,6 @@ class Dim:
 
 
 _SIZE = (Dim, Integral)
-_CALLED_WITHIN = ("__hash__", "__eq__", "__str__", "__repr__", "__format__")
-
-
-def _is_called_by(packages: tuple[str, ...]) -> bool:
-    """Whether the caller of the caller, or of the dataclass or tuple that calls it, is of these."""
-    frame = sys._getframe(2)
-    while frame.f_code.co_name in _CALLED_WITHIN and frame.f_back is not None:
-        frame = frame.f_back
-    return frame.f_code.co_filename.startswith(packages)
 
 
 @dataclass(frozen=True, slots=True)

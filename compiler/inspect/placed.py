@@ -160,7 +160,7 @@ class _Places:
                     rows = ", ".join(map(str, group.domain[: group.split]))
                     kind += f", row by row of ({rows})" if rows else ", one row"
             case MatmulGroup():
-                kind = "a product, by the BLAS"
+                kind = "a product of matrices"
             case HostGroup():
                 kind = "a call of NumPy"
             case NestedGroup():
