@@ -402,7 +402,7 @@ def _variance_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
         keepdims: bool = False,
         *,
         correction: float = 0,
-        ddof: int | None = None,
+        ddof: float | None = None,
         dim: Any = None,
         keepdim: bool = False,
     ) -> tuple[Sequence[Any], Attrs]:
