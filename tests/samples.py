@@ -919,17 +919,17 @@ SAMPLES: dict[str, list[Sample]] = {
     **{
         name: [
             call(np.array([1.5, rejected, 0.5]), positive(2, 3), integers(), integers(3), order=0),
-            call(rejected, positive(3), integers(3), integers(2, 1), order=0),
+            call(np.array([rejected]), positive(3), integers(3), integers(2, 1), order=0),
         ]
         for name, rejected in (("random_gamma", -1.0), ("random_log_gamma", 1e30))
     },
     "truncated_attempt": [
         call(np.array([-2.0, 0.5, 3.0]), np.array([0.5, 2.5, 9.0]), integers(2, 1), 3, order=0),
-        call(-1.0, positive(3), integers(3), integers(), order=0),
+        call(np.array([-1.0]), positive(3), integers(3), integers(), order=0),
     ],
     "random_truncated": [
         call(np.array([0.3, 0.0]), np.array([-2.0, 3.0]), np.array([0.5, 9.0]), 7, 3, order=0),
-        call(0.0, np.array([-9.0, 2.0]), np.array([-4.0, 3.0]), integers(2, 1), 3, order=0),
+        call(np.zeros(1), np.array([-9.0, 2.0]), np.array([-4.0, 3.0]), integers(2, 1), 3, order=0),
     ],
     "gamma_slope": [
         call(positive(3, 4), positive(4), order=0), call(positive(), positive(2, 1), order=0),
