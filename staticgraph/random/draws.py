@@ -8,6 +8,7 @@ parameters with a gradient) is an application of ops, fused with what reads it.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,10 +54,17 @@ def shape_of(function: str, shape: object) -> Shape:
     """A shape as a tuple of sizes; ShapeError for anything else."""
     sizes = shape if isinstance(shape, tuple | list) else (shape,)
     for size in sizes:
-        known = hasattr(size, "__index__") and not isinstance(size, bool)
-        if not isinstance(size, Dim) and (not known or size.__index__() < 0):
+        if not isinstance(size, Dim) and _size(size) < 0:
             raise ShapeError(f"{function}: {shape!r} is no shape: {size!r} is no size")
     return tuple(size if isinstance(size, Dim) else int(size) for size in sizes)
+
+
+def _size(size: object) -> int:
+    """An int, or -1 for what is none."""
+    try:
+        return -1 if isinstance(size, bool) else operator.index(size)  # type: ignore[arg-type]
+    except TypeError:  # of an array of several, too
+        return -1
 
 
 def floating(function: str, dtype: object) -> DType:

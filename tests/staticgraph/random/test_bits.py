@@ -146,6 +146,8 @@ def test_what_is_no_key_is_refused() -> None:
         sg.random.bits(sg.random.split(sg.random.key(0)))
     with pytest.raises(ShapeError, match=r"uniform: \(2, 0\.5\) is no shape: 0\.5 is no size"):
         sg.random.uniform(sg.random.key(0), (2, 0.5))
+    with pytest.raises(ShapeError, match=r"uniform: array\(\[2, 3\]\) is no shape"):
+        sg.random.uniform(sg.random.key(0), np.array([2, 3]))
     with pytest.raises(DTypeError, match="uniform: int64 is not floating point"):
         sg.random.uniform(sg.random.key(0), (2,), "int64")
     with pytest.raises(DTypeError, match="fold_in: the data are float64, not integers"):
