@@ -1,9 +1,10 @@
 """Checks of what a kernel gives for inf and nan: its outputs, and the new values of variables.
 
 A value is looked at where a long loop writes it. What short loops have just written is in the
-cache: their unit goes over that once more, chunk by chunk, where a chunk writes elements that lie in
-a row. All else, such as products, is gone over when everything is computed. A value minus itself is 0, or nan if it is not finite; these are added up in vectors and
-without a branch, and nothing that is computed depends on them.
+cache: their unit goes over that once more, chunk by chunk, where a chunk writes elements that lie
+in a row. All else, such as products, is gone over when everything is computed. A value minus itself
+is 0, or nan if it is not finite; these are added up in vectors and without a branch, and nothing
+that is computed depends on them.
 """
 
 from __future__ import annotations
