@@ -36,8 +36,7 @@ def getitem(x: Value, key: Value) -> Value:
     x = as_operand(x)
     if isinstance(key, Operand | np.ndarray | list):
         return take(x, key, axis=0)
-    keys = list(key) if isinstance(key, tuple) else [key]
-    keys = without_ellipsis(keys, x)
+    keys = without_ellipsis(key if isinstance(key, tuple) else (key,), x.ndim)
     starts: list[Size] = []
     sizes: list[Size] = []
     steps: list[int] = []
@@ -82,17 +81,16 @@ def _apply_basic(
     return expand_dims(x, tuple(insert)) if insert else x
 
 
-def without_ellipsis(keys: list[Any], x: Any) -> list[Any]:
-    """A basic index with an entry for each axis of x, and None for each new one."""
+def without_ellipsis(keys: Sequence[object], ndim: int) -> list[object]:
+    """A basic index with an entry for each of so many axes, and None for each new one."""
     used = sum(key is not None and key is not Ellipsis for key in keys)
-    if used > x.ndim:
-        raise ShapeError(f"getitem: {used} indices for {x.ndim} axes")
+    if used > ndim:
+        raise ShapeError(f"getitem: {used} indices for {ndim} axes")
     places = [i for i, key in enumerate(keys) if key is Ellipsis]
     if len(places) > 1:
         raise ShapeError("getitem: more than one ellipsis")
-    fill = [slice(None)] * (x.ndim - used)
     at = places[0] if places else len(keys)
-    return keys[:at] + fill + keys[at + 1 :]
+    return [*keys[:at], *[slice(None)] * (ndim - used), *keys[at + 1 :]]
 
 
 def _position(x: Any, axis: int, key: object) -> Size:

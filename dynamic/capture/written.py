@@ -45,7 +45,7 @@ def _overlaid(tensor: Any, key: object, value: Any) -> Any:
 
     So writes that follow each other are one loop, without a copy for each.
     """
-    keys = without_ellipsis(list(key) if isinstance(key, tuple) else [key], tensor)
+    keys = without_ellipsis(key if isinstance(key, tuple) else (key,), tensor.ndim)
     shape: list[Any] = []
     masks: list[Any] = []
     placed: list[tuple[int, Any, int]] = []  # axes along which the value has other places
