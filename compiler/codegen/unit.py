@@ -106,7 +106,7 @@ def product_units(
     product = product_of(nodes, group)
     if group.onto is not None and memory.place[group.node] != memory.place[group.onto]:
         yield UnitBuilder(nodes, memory, labels).copy(group.node, group.onto)
-    yield UnitBuilder(nodes, memory, labels).matmul(index, product)
+    yield UnitBuilder(nodes, memory, labels).matmul(index, product, computed(group)[0])
     if product.sums_chunks:
         yield UnitBuilder(nodes, memory, labels).add_depths(index, product)
 
@@ -123,11 +123,11 @@ class UnitBuilder:
         self.parameters: dict[tuple[str, object, int], Parameter] = {}
         self.pointers = 0
 
-    def matmul(self, index: int, product: Product) -> Unit:
-        """The unit of a product, or of a chunk of it; the `index`-th group."""
+    def matmul(self, index: int, product: Product, node: int) -> Unit:
+        """The unit of a product, or of a chunk of it; the `index`-th group, named after `node`."""
         parts = self.size, self._memory_pointer(index)
         block = matmul(self.nodes[product.node], product, *parts, self._gemm, self._side)
-        return self._made(block, product.node, product.chunks)
+        return self._made(block, node, product.chunks)
 
     def add_depths(self, index: int, product: Product) -> Unit:
         """The unit that adds what the chunks of a product gave."""

@@ -121,7 +121,7 @@ def _product(region: Region, group: MatmulGroup, sizes: Mapping[Unknown, int]) -
     result = count(nodes[group.node].type.size)
     taken += result if group.onto is None else 2 * result
     flops = 2 * batch * m * n * k
-    return Cost(region.first + group.node, flops, flops, taken * one.dtype.itemsize)
+    return Cost(region.first + computed(group)[0], flops, flops, taken * one.dtype.itemsize)
 
 
 def _call(region: Region, group: HostGroup, sizes: Mapping[Unknown, int]) -> Cost:

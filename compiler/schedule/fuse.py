@@ -91,6 +91,8 @@ def fuse(graph: nx.MultiDiGraph[int], separate: bool = False) -> Fusion:
 class _Fuser(Placement):
     def place(self, node: Node) -> None:
         lowering = node.op.lowering
+        if node.id in self.joined:
+            return
         if isinstance(lowering, Pointwise | Gather):
             if not self._make_virtual(node):
                 self._place_pointwise(node)
@@ -333,6 +335,7 @@ class _Fuser(Placement):
         left, right = views
         pack = self.packs.get(left.base, self.packs.get(right.base))
         group = MatmulGroup(order, node.id, left, right, pack=pack)
+        group.by_piece = self.by_piece.get(node.id)
         if pack is not None:
             group.is_left = left.base in self.packs
             group.is_turned = not group.is_left and is_turned(self.nodes, operands[1], pack)

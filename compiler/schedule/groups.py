@@ -78,7 +78,8 @@ class MatmulGroup:
     """One product of matrices; it may be added to the value of the node `onto`.
 
     With a `pack`, the right operand is not in memory, or, if `is_left`, the left one: its view is
-    one of `pack.value`. A right one may be turned.
+    one of `pack.value`. A right one may be turned. If `node` is the product
+    `by_piece`, its first axis is that of the pieces of a right one, and the rows come next.
     """
 
     order: int
@@ -89,6 +90,7 @@ class MatmulGroup:
     pack: Pack | None = None
     is_turned: bool = False
     is_left: bool = False
+    by_piece: int | None = None
 
     @property
     def read(self) -> tuple[int, int]:
@@ -126,6 +128,8 @@ Group = LoopGroup | MatmulGroup | HostGroup | NestedGroup
 
 def computed(group: Group) -> list[int]:
     """The nodes that a group computes, in order."""
+    if isinstance(group, MatmulGroup) and group.by_piece is not None:
+        return [group.by_piece, group.node]
     if not isinstance(group, LoopGroup):
         return [group.node]
     return [*group.members, *(store.target for store in group.stores)]
