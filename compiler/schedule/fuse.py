@@ -348,6 +348,7 @@ class _Fuser(Placement):
             self.readers[pack.base] = order
             if pack.base in self.home:
                 self.stored.add(pack.base)
+        assert group.by_piece is None or (pack is not None and not group.is_left)
         self.report_own(node, (view.base for view in views), PRODUCT)
         self.groups.append(group)
         self.home[node.id] = group
