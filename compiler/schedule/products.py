@@ -87,7 +87,8 @@ def by_piece(
         if not alone or not isinstance(whole.op.lowering, Matmul):
             continue
         alias = nodes[whole.operands[1]]
-        if {split.id, whole.id, alias.id} & set(roots) or not is_reshape(alias):
+        kept = any(one.id in roots for one in (split, whole, alias))
+        if kept or not is_reshape(alias):
             continue
         pack = pack_of(nodes, consumers, alias)
         if pack is None:
