@@ -196,7 +196,7 @@ class _Watch(Watch):
         self.users: set[CodeType] = set()
         self.busy = False
 
-    def seen_event(self, frame: FrameType, event: str, arg: Any) -> None:
+    def seen_event(self, frame: FrameType, event: str, arg: object) -> None:
         """Look at what is called, or returns."""
         if event == "c_call":
             self._builtin(frame, arg)
